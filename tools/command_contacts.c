@@ -1,4 +1,5 @@
-/* abut contacts: where two meshes touch, how deep and which way out, by their distance fields. */
+/* abut contacts: where two meshes touch, how deep and which way out, by exact geometry or by their
+ * distance fields. */
 #include "tool.h"
 
 #include <math.h>
@@ -39,8 +40,11 @@ typedef struct bodies {
     abut_field *field[2];
     abut_samples *samples[2];
     abut_body body[2];
-    abut_contact *list; /* from malloc */
-    size_t count, all;  /* that are told; that there are */
+    abut_contact *list;  /* from malloc */
+    size_t count, all;   /* that are told; that there are */
+    abut_patch *patches; /* from malloc; by exact geometry */
+    size_t patch_count;
+    bool exact, separates;
     abut_advice advice;
 } bodies;
 
@@ -72,6 +76,36 @@ static abut_contact_options options_of(const tool_arguments *arguments) {
     return o;
 }
 
+/* By exact geometry. */
+static int find_patches(tool_run *tool, const tool_arguments *arguments, bodies *b) {
+    const tool_given *most = option_given(arguments, "most"),
+                     *margin = option_given(arguments, "margin");
+    abut_posed posed[2] = {{b->pair.bvh[0], b->pair.pose[0]}, {b->pair.bvh[1], b->pair.pose[1]}};
+    abut_patch_options options = abut_patch_options_default();
+    abut_patches found = {.capacity = 0};
+    options.margin = margin ? margin->numbers[0] : 0;
+    options.keep = most ? most->counts[0] : 0;
+    abut_status status = abut_contact_patches(&posed[0], &posed[1], &options, &found);
+    if (status == ABUT_ERROR_BUFFER) {
+        found.capacity = found.count;
+        found.contact_capacity = found.contact_count;
+        b->patches = found.list = malloc(found.count * sizeof *found.list);
+        b->list = found.contacts = malloc(found.contact_count * sizeof *found.contacts);
+        if (!b->patches || !b->list)
+            return tool_fail_with(tool, "out of memory", "there is no memory for the contacts");
+        status = abut_contact_patches(&posed[0], &posed[1], &options, &found);
+    }
+    if (status)
+        return tool_fail(tool, status);
+    b->all = b->count = found.contact_count;
+    b->patch_count = found.count;
+    b->separates = found.separates;
+    b->advice = found.advice;
+    tool_advise(tool, &b->advice);
+    return 0;
+}
+
+/* By fields. */
 static int find(tool_run *tool, const tool_arguments *arguments, bodies *b) {
     const tool_given *most = option_given(arguments, "most");
     abut_contact_options options = options_of(arguments);
@@ -140,7 +174,7 @@ static abut_status draw(tool_run *tool, const tool_arguments *arguments,
         status = status ? status : abut_picture_add_point(picture, p, 7, colours[c->side]);
     }
     for (uint32_t side = 0; side < 2; side++)
-        legend_add(&legend, colours[side], "contacts of %s's features, with normals",
+        legend_add(&legend, colours[side], "contacts at features of %s, with normals",
                    side ? "b" : "a");
     const char *path = option_given(arguments, "png")->words;
     status = status ? status : picture_write(tool, picture, options, &legend, path);
@@ -170,6 +204,23 @@ static void tell_list(tool_output *out, const bodies *b) {
     out_end(out);
 }
 
+static void tell_patches(tool_output *out, const bodies *b) {
+    out_list(out, "patches");
+    for (size_t i = 0; out->json && i < b->patch_count; i++) {
+        const abut_patch *p = &b->patches[i];
+        out_object(out, NULL);
+        json_vector(out, "normal", p->normal);
+        json_vector(out, "centre", p->centre);
+        json_number(out, "depth", p->depth);
+        json_number(out, "area", p->area);
+        json_number(out, "volume", p->volume);
+        json_count(out, "first", p->first);
+        json_count(out, "contacts", p->count);
+        out_end(out);
+    }
+    out_end(out);
+}
+
 static void summarise(tool_run *tool, const tool_arguments *arguments, const bodies *b) {
     tool_output *out = &tool->out;
     size_t deepest = 0;
@@ -189,6 +240,18 @@ static void summarise(tool_run *tool, const tool_arguments *arguments, const bod
         json_null(out, "depth");
         json_null(out, "normal");
     }
+    if (b->exact && b->count) {
+        double volume = 0;
+        for (size_t i = 0; i < b->patch_count; i++)
+            volume += b->patches[i].volume;
+        fact_number(out, "volume", volume);
+        json_boolean(out, "separates", b->separates);
+        say_fact(out, "patches", "%zu; %s", b->patch_count,
+                 b->separates ? "a shift by the depth along the normal ends the overlap"
+                              : "a shift by the depth along the normal does not end it all");
+    }
+    if (b->exact && out->json)
+        tell_patches(out, b);
     tell_list(out, b);
 }
 
@@ -219,16 +282,15 @@ static int tell(tool_run *tool, const tool_arguments *arguments, const bodies *b
 static int sweep(tool_run *tool, const tool_arguments *arguments, const bodies *b,
                  const abut_pose *to) {
     tool_output *out = &tool->out;
-    abut_path rests = {b->body[0].pose, b->body[0].pose}, moves = {b->body[1].pose, *to};
-    abut_touch touch;
-    abut_status status = abut_contact_sweep(&b->body[0], &rests, &b->body[1], &moves, 0, &touch);
+    abut_path rests = {b->pair.pose[0], b->pair.pose[0]}, moves = {b->pair.pose[1], *to};
+    abut_sweep_touch touch;
+    abut_status status =
+        abut_sweep_rigid(b->pair.bvh[0], &rests, b->pair.bvh[1], &moves, NULL, &touch);
     if (status)
         return tool_fail(tool, status);
-    tool_advise(tool, &touch.advice);
     pair_begin(out, arguments);
-    json_advice(out, &touch.advice);
-    if (touch.time <= 1) {
-        abut_vec3 p = touch.contact.point, n = touch.contact.normal;
+    if (touch.hit) {
+        abut_vec3 p = touch.point, n = touch.normal;
         fact_number(out, "time", touch.time);
         json_vector(out, "point", p);
         json_vector(out, "normal", n);
@@ -240,11 +302,11 @@ static int sweep(tool_run *tool, const tool_arguments *arguments, const bodies *
     }
     out_end(out);
     tool_text words = {0};
-    if (touch.time <= 1)
+    if (touch.hit)
         text_number(&words, touch.time);
     answer(tool, "%s", words.data ? words.data : "never");
     text_free(&words);
-    return touch.time <= 1 ? CODE_FOUND : CODE_FINE;
+    return touch.hit ? CODE_FOUND : CODE_FINE;
 }
 
 static int check(tool_run *tool, const tool_arguments *arguments, abut_pose *to) {
@@ -254,13 +316,35 @@ static int check(tool_run *tool, const tool_arguments *arguments, abut_pose *to)
         return tool_refuse(tool, "--to needs X,Y,Z, @z,30 or X,Y,Z@1,1,0,30; '%s' is not",
                            given->words);
     if (given && (option_given(arguments, "out") || option_given(arguments, "png") || margin ||
-                  option_given(arguments, "most")))
-        return tool_refuse(tool, "--to asks for a time; it goes with none of --out, --png, "
-                                 "--margin and --most");
+                  option_given(arguments, "most") || option_given(arguments, "cells") ||
+                  option_given(arguments, "samples") || option_given(arguments, "limit") ||
+                  option_given(arguments, "cache")))
+        return tool_refuse(tool, "--to asks for a time, by exact geometry; it goes with none of "
+                                 "--out, --png, --margin, --most and the options of fields");
     if (margin && !(margin->numbers[0] >= 0))
         return tool_refuse(tool, "--margin needs a number of at least 0; '%s' is not",
                            margin->words);
     return 0;
+}
+
+/* Which method is asked for, also by an option of its own; null with the error told. */
+static bool wants_fields(tool_run *tool, const tool_arguments *arguments, int *code) {
+    static const char *const own[] = {"cells", "samples", "limit", "cache"};
+    const tool_given *method = option_given(arguments, "method");
+    bool fields = method && strcmp(method->words, "field") == 0;
+    if (method && !fields && strcmp(method->words, "exact") != 0)
+        *code = tool_refuse(tool, "--method is exact or field, not '%s'", method->words);
+    for (size_t i = 0; i < sizeof own / sizeof *own && !*code; i++) {
+        if (!option_given(arguments, own[i]))
+            continue;
+        if (method && !fields)
+            *code = tool_refuse(tool, "--%s is of --method field", own[i]);
+        fields = true;
+    }
+    const tool_given *most = option_given(arguments, "most");
+    if (!*code && !fields && most && most->counts[0] > 8)
+        *code = tool_refuse(tool, "--most is at most 8 by exact geometry, not %u", most->counts[0]);
+    return fields;
 }
 
 static int run(tool_run *tool, const tool_arguments *arguments) {
@@ -268,8 +352,9 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     abut_pose to;
     memset(&b, 0, sizeof b);
     int code = check(tool, arguments, &to);
+    b.exact = !code && !wants_fields(tool, arguments, &code);
     code = code ? code : pair_load(tool, arguments, NULL, &b.pair);
-    for (int side = 0; side < 2 && !code; side++) {
+    for (int side = 0; side < 2 && !code && !b.exact; side++) {
         abut_status status = ABUT_OK;
         progress_start(tool->progress, arguments->operands[side]);
         if ((status = make_body(arguments, &b, side)))
@@ -281,7 +366,7 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
             q[i] /= length;
         code = sweep(tool, arguments, &b, &to);
     } else if (!code) {
-        code = find(tool, arguments, &b);
+        code = b.exact ? find_patches(tool, arguments, &b) : find(tool, arguments, &b);
         code = code ? code : tell(tool, arguments, &b);
     }
     for (int side = 0; side < 2; side++) {
@@ -289,6 +374,7 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
         abut_field_destroy(b.field[side]);
     }
     free(b.list);
+    free(b.patches);
     pair_free(&b.pair);
     return code;
 }
@@ -301,14 +387,23 @@ static const tool_option options[] = {
     {"pose-a", "POSE", OPTION_TEXT, "where A is", NULL, false},
     {"to", "POSE", OPTION_TEXT,
      "B moves there: tell when it touches A first, from 0 to 1, whatever its speed", NULL, false},
-    {"cells", "N", OPTION_COUNT, "of each field along its longest side (default: 64)", NULL, false},
+    {"method", "NAME", OPTION_TEXT,
+     "exact: from the contours in which the meshes meet (default); field: samples of each mesh in "
+     "the distance field of the other",
+     "exact|field", false},
+    {"cells", "N", OPTION_COUNT,
+     "fields: of each along its longest side (default: 64). This and the other options of fields "
+     "imply --method field",
+     NULL, false},
     CACHE_OPTION,
     {"margin", "M", OPTION_NUMBER, "also what is at most this far apart", NULL, false},
-    {"samples", NULL, OPTION_FLAG, "only at samples, without the deepest points of edges", NULL,
-     false},
-    {"limit", "N", OPTION_COUNT, "at most N samples of each mesh", NULL, false},
+    {"samples", NULL, OPTION_FLAG, "fields: only at samples, without the deepest points of edges",
+     NULL, false},
+    {"limit", "N", OPTION_COUNT, "fields: at most N samples of each mesh", NULL, false},
     {"most", "K", OPTION_COUNT,
-     "keep for each direction only the deepest contact and K - 1 more, spread widely", NULL, false},
+     "keep for each patch, or direction, only the deepest contact and K - 1 more, spread widely "
+     "(default: 4 a patch; all by fields)",
+     NULL, false},
     {"out", "FILE", OPTION_TEXT, "write the table there (.csv, .ply, .npy) and print a summary",
      NULL, false},
     {"png", "FILE", OPTION_TEXT, "draw both meshes with contacts and normals, and print a summary",
@@ -326,9 +421,10 @@ const tool_command command_contacts = {
     .name = "contacts",
     .operands = "A B",
     .summary = "where two meshes touch, how deep, and which way out",
-    .about = "Builds the distance fields of both meshes and prints their contacts as "
-             "comma-separated values: point, normal (from B to A), depth, and the feature of A or "
-             "B that touches. With --json a summary with all contacts is printed instead.",
+    .about =
+        "Prints the contacts of two meshes as comma-separated values: point, normal (from B to "
+        "A), depth, and the feature of A or B that touches. Meshes that touch have a contact, "
+        "however thin they are. With --json a summary with all contacts is printed instead.",
     .found = "there is a contact, or a touch on the way",
     .examples = "  abut contacts a.obj b.obj --pose 0,0,0.9 --most 4\n"
                 "  abut contacts a.obj b.obj --pose 0,0,0.9 --png contacts.png\n"

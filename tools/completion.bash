@@ -116,6 +116,7 @@ _abut_values() {
     contacts:--pose) values="" ;;
     contacts:--pose-a) values="" ;;
     contacts:--to) values="" ;;
+    contacts:--method) values="exact field" ;;
     contacts:--cells) values="" ;;
     contacts:--margin) values="" ;;
     contacts:--limit) values="" ;;
@@ -181,7 +182,7 @@ _abut() {
     slice) options="--axis --at --size --palette --cubic --sign --json --quiet --threads --help" ;;
     offset) options="--by --cells --cell --sign --to --cache --device --json --quiet --threads --help" ;;
     samples) options="--features --cells --cell --threshold --flat --even --radius --count --limit --out --png --view --up --json --quiet --threads --help" ;;
-    contacts) options="--pose --pose-a --to --cells --cache --margin --samples --limit --most --out --png --view --up --json --quiet --threads --help" ;;
+    contacts) options="--pose --pose-a --to --method --cells --cache --margin --samples --limit --most --out --png --view --up --json --quiet --threads --help" ;;
     cache) options="--older --json --quiet --threads --help" ;;
     demo) options="--png --triangles --solid --frames --record --meshes --device --bodies --seconds --seed --compare --json --quiet --threads --help" ;;
     devices) options="--check --json --quiet --threads --help" ;;

@@ -287,24 +287,6 @@ typedef struct abut_field_hit {
 ABUT_API abut_status abut_contact_ray(const abut_body *a, const abut_ray *ray, double limit,
                                       abut_contact_ray_method method, abut_field_hit *hit);
 
-/* ---- a body in motion ---- */
-
-typedef struct abut_touch {
-    double time;          /* from 0 to 1; infinity where they do not touch */
-    abut_contact contact; /* of the feature that touches first, at that time */
-    abut_advice advice;   /* as that of abut_contacts */
-} abut_touch;
-
-/* Finds the first time at which a sample or a long edge of one body is within `tolerance` of the
- * other (0 = a twentieth of the smaller cell; at least a thousandth). Never later than the time at
- * which the interpolated distance becomes 0, but for a millionth of the whole: each feature goes on
- * by its distance over its largest speed (conservative advancement). Bodies that touch at the start
- * do so at time 0. Sliding along a surface at little more than the tolerance takes many steps.
- * Poses in a and b are not read. Thread-safe. */
-ABUT_API abut_status abut_contact_sweep(const abut_body *a, const abut_path *path_a,
-                                        const abut_body *b, const abut_path *path_b,
-                                        double tolerance, abut_touch *touch);
-
 /* ---- fewer contacts ---- */
 
 /* Keeps of the contacts of a pair what a solver needs. Contacts whose normals agree within `angle`

@@ -236,7 +236,7 @@ static abut_status write(const patch_call *call, const abut_pose *at, abut_advic
     for (size_t i = 0; i < call->count; i++) {
         const patch_answer *a = &call->answers[i];
         vec3 normal = m3_apply(&motion.rotation, a->normal);
-        normal = v3_scale(normal, call->swapped ? -1 : 1);
+        normal = v3_add(v3_scale(normal, call->swapped ? -1 : 1), v3(0, 0, 0)); /* no -0 */
         out->list[i] = (abut_patch){normal,    to_world(call, &motion, a->centre),
                                     a->depth,  a->area,
                                     a->volume, contacts,

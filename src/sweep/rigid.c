@@ -149,7 +149,7 @@ static void sweep_kind(const rigid_search *s, int kind, const rigid_pairs *pairs
         touch->time = limits->latest = answer.time;
         touch->kind = edges ? ABUT_IMPACT_EDGE_EDGE : ABUT_IMPACT_VERTEX_FACE;
         touch->point = sweep_point(edges, from, to, answer.time, answer.weights);
-        touch->normal = v3_scale(answer.normal, of_b ? -1 : 1);
+        touch->normal = v3_add(v3_scale(answer.normal, of_b ? -1 : 1), v3(0, 0, 0)); /* no -0 */
         memcpy(touch->triangle, pairs->triangle[pair], sizeof touch->triangle);
     }
 }

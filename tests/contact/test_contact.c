@@ -512,9 +512,6 @@ TEST(same_on_any_number_of_threads) {
         assert_ok(abut_topology_create(mesh, &topology));
         assert_true(abut_samples_arrays_get(samples).count > 3000);
         abut_body a = {field, samples, shifted(0, 0, 0)}, b = {field, samples, shifted(0.4, 0, 0)};
-        abut_path rests = {shifted(0, 0, 0), shifted(0, 0, 0)},
-                  moves = {shifted(9, 0.3, 0.1), shifted(-9, 0, 0)};
-        abut_touch touch;
         abut_contacts c = contacts_room();
         assert_ok(abut_contact_bodies(&a, &b, NULL, &c));
         counts[0] = c.count;
@@ -522,8 +519,6 @@ TEST(same_on_any_number_of_threads) {
         c.capacity -= c.count;
         assert_ok(abut_contact_mesh(&a, mesh, topology, &b.pose, NULL, &c));
         counts[1] = counts[0] + c.count;
-        assert_ok(abut_contact_sweep(&a, &rests, &b, &moves, 0, &touch));
-        room[counts[1]++] = touch.contact;
         assert_true(counts[1] > 500);
         if (threads == 1) {
             memcpy(first, room, counts[1] * sizeof *room);
@@ -586,10 +581,6 @@ TEST(wrong_calls_are_refused) {
     assert_refused("limit", abut_contact_ray(&a, &ray, -1, ABUT_CONTACT_RAY_TRACE, &hit));
     assert_refused("method", abut_contact_ray(&a, &ray, 1, (abut_contact_ray_method)9, &hit));
     assert_true(hit.depth == 7);
-    abut_path motion = {shifted(0, 0, 0), shifted(0, 0, NAN)}, still = {b.pose, b.pose};
-    abut_touch touch;
-    assert_refused("last pose of a", abut_contact_sweep(&a, &motion, &b, &still, 0, &touch));
-    assert_refused("tolerance", abut_contact_sweep(&a, &still, &b, &still, -1, &touch));
     options.margin = -1;
     assert_refused("margin", abut_contact_bodies(&a, &b, &options, &c));
     options = abut_contact_options_default();

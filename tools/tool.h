@@ -440,6 +440,11 @@ void json_advice(tool_output *out, const abut_advice *advice);
 /* Runs the demo that the operand names: ball, sleeve or sheet. */
 int demo_cloth(tool_run *tool, const tool_arguments *arguments);
 
+/* ---- demo_stand.c ---- */
+
+/* Stacks, walls, plates and a shot. */
+int demo_stand(tool_run *tool, const tool_arguments *arguments);
+
 /* ---- progress.c ---- */
 
 struct progress *progress_create(bool wanted, bool unicode);

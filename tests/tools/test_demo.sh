@@ -30,8 +30,10 @@ try 0 "$tool" selfcheck sheet/cloth00012.ply
 try 0 "$tool" demo sheet --threads 1 --triangles 200 --frames 2
 says "none in any frame"
 if ! grep -q 'ODE_LIBRARY:FILEPATH=/' "$build/CMakeCache.txt"; then
-    try 1 "$tool" demo drop
-    complains "libode-dev"
+    for scene in drop stack; do
+        try 1 "$tool" demo $scene
+        complains "libode-dev"
+    done
     finish
 fi
 try 2 "$tool" demo drop --bodies 0
@@ -46,4 +48,24 @@ is "it['abut']['energy_growth'] < 1e-4" True
 is "it['abut']['energy_left'] < 0.5" True
 is "it['abut']['contacts_a_step'] > 1" True
 demand "the film has another size" "$(wc -c <film.ppm)" -eq 2592016
+
+# What stands, stands: cubes, bricks and plates end at rest where they belong, a shot stays above.
+try 2 "$tool" demo stack --bodies 51
+complains "1 to 50"
+try 2 "$tool" demo wall --compare
+complains "no meaning"
+try 0 "$tool" demo stack --seconds 1.5 --json --png film.ppm
+mute err
+is "it['bodies'], it['out_of_place'], round(it['contacts_a_step'])" "(10, 0, 40)"
+is "it['largest_tilt'] < 0.02 and it['drift'] < 0.01 and it['at_rest_from'] < 1" True
+demand "the film has another size" "$(wc -c <film.ppm)" -eq 2592016
+try 0 "$tool" demo wall --bodies 2 --seconds 1.2 --json
+is "it['bodies'], it['out_of_place']" "(9, 0)"
+is "it['largest_tilt'] < 0.02 and it['drift'] < 0.01 and it['at_rest_from'] < 1" True
+try 0 "$tool" demo plates --seconds 2 --json
+is "it['bodies'], it['out_of_place'], it['tilt_at_end'] < 0.02" "(4, 0, True)"
+try 0 "$tool" demo shot --seconds 1 --json
+is "it['out_of_place'], it['sunk'] < 1e-3" "(0, True)"
+try 0 "$tool" demo shot --seconds 0.2
+says "1 of 1"
 finish

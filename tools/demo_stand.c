@@ -1,0 +1,133 @@
+/* abut demo stack, wall, plates, shot: bodies that stand, by exact contacts in a physics engine. */
+#include "tool.h"
+
+#include <string.h>
+
+#ifdef ABUT_HAS_ODE
+#include "stand.h"
+
+static const char *const names[] = {"stack", "wall", "plates", "shot"}; /* by stand_kind */
+
+typedef struct stand_film {
+    tool_run *tool;
+    stand_kind kind;
+    double seconds;
+    tool_film strip;
+    abut_status status;
+} stand_film;
+
+static abut_status draw(const stand_film *f, const abut_pose *poses, abut_mesh *const *meshes,
+                        uint32_t count, abut_picture **picture) {
+    /* How far the scenes reach, so that all frames show the same. */
+    static const abut_vec3 reach[] = {{4, 4, 10}, {5, 3, 5.5}, {0.7, 0.7, 0.5}, {0.5, 0.5, 0.25}};
+    abut_picture_options camera = abut_picture_options_default();
+    abut_vec3 r = reach[f->kind];
+    camera.width = FILM_WIDTH;
+    camera.height = FILM_HEIGHT;
+    camera.eye_direction = (abut_vec3){0.5, -1, 0.3};
+    abut_status status = abut_picture_create(f->tool->context, &camera, picture);
+    for (uint32_t i = 0; i < 4 && !status; i++)
+        status = abut_picture_add_point(*picture,
+                                        (abut_vec3){i & 1 ? r.x : -r.x, i & 2 ? r.y : -r.y,
+                                                    i == 3 ? r.z : 0},
+                                        0.1, (abut_colour){1, 1, 1, 0.01f});
+    /* The floor of all but the shot is the picture's own. */
+    for (uint32_t i = f->kind == STAND_SHOT ? 0 : 1; i < count && !status; i++) {
+        abut_mesh_style style = abut_mesh_style_default();
+        style.colour = abut_picture_colour(i);
+        status = abut_picture_add_mesh(*picture, meshes[i], poses[i], &style);
+    }
+    return status;
+}
+
+static bool take_frame(void *user, double time, const abut_pose *poses, abut_mesh *const *meshes,
+                       uint32_t count) {
+    stand_film *f = user;
+    char stage[48];
+    snprintf(stage, sizeof stage, "frame %.0f of %.0f", 60 * time, 60 * f->seconds);
+    if (!progress_report(f->tool->progress, stage, time / f->seconds))
+        return false;
+    if (!f->strip.pixels || f->strip.taken == FILM_FRAMES ||
+        time < f->seconds * f->strip.taken / FILM_FRAMES - 1e-9)
+        return true;
+    abut_picture *picture = NULL;
+    f->status = draw(f, poses, meshes, count, &picture);
+    if (!f->status)
+        f->status = film_take(&f->strip, picture);
+    abut_picture_destroy(picture);
+    return !f->status;
+}
+
+static void tell(tool_run *tool, stand_kind kind, const stand_result *r) {
+    tool_output *out = &tool->out;
+    out_object(out, NULL);
+    json_text(out, "scene", names[kind]);
+    json_count(out, "bodies", r->bodies);
+    json_number(out, "seconds", r->seconds);
+    json_number(out, "wall_seconds", r->wall);
+    json_number(out, "contact_seconds", r->collide);
+    json_number(out, "contacts_a_step", r->contacts);
+    json_number(out, "largest_tilt", r->tilt);
+    json_number(out, "tilt_at_end", r->tilt_end);
+    json_number(out, "drift", r->drift);
+    json_number(out, "sunk", r->sunk);
+    json_number(out, "energy_at_end", r->energy);
+    if (r->rest >= 0)
+        json_number(out, "at_rest_from", r->rest);
+    else
+        json_null(out, "at_rest_from");
+    json_count(out, "out_of_place", r->out_of_place);
+    if (!out->json) {
+        say_fact(out, "time", "%.2f s for %.1f s of the scene; contacts %.2f s, %.0f a step",
+                 r->wall, r->seconds, r->collide, r->contacts);
+        say_fact(out, "tilt", "%.4f degrees at most, %.4f at the end", r->tilt, r->tilt_end);
+        say_fact(out, "drift", "%.3g", r->drift);
+        say_fact(out, "sunk", "%.3g, after the first second", r->sunk);
+        if (r->rest >= 0)
+            say_fact(out, "at rest", "from %.3f s on", r->rest);
+        else
+            say_fact(out, "at rest", "not yet: %.3g J", r->energy);
+        say_fact(out, "in place", "%u of %u", r->bodies - r->out_of_place, r->bodies);
+    }
+    out_end(out);
+    answer(tool, "%u", r->out_of_place);
+}
+
+int demo_stand(tool_run *tool, const tool_arguments *arguments) {
+    const tool_given *png = option_given(arguments, "png"),
+                     *bodies = option_given(arguments, "bodies"),
+                     *seconds = option_given(arguments, "seconds"),
+                     *seed = option_given(arguments, "seed");
+    stand_film f = {.tool = tool, .status = ABUT_OK};
+    stand_options options = {.bodies = bodies ? bodies->counts[0] : 0,
+                             .seconds = seconds ? seconds->numbers[0] : 10,
+                             .seed = seed ? seed->counts[0] : 1,
+                             .frame = take_frame,
+                             .user = &f};
+    while (strcmp(names[f.kind], arguments->operands[0]) != 0)
+        f.kind++;
+    options.kind = f.kind;
+    f.seconds = options.seconds;
+    if (bodies && (!options.bodies || options.bodies > 50))
+        return tool_refuse(tool, "--bodies needs a number from 1 to 50");
+    if (png && !film_start(&f.strip))
+        return tool_fail_with(tool, "out of memory", "there is no memory for the picture");
+    stand_result result;
+    progress_start(tool->progress, names[f.kind]);
+    abut_status status = stand_run(tool->context, &options, &result);
+    progress_erase(tool->progress);
+    int code = status ? tool_fail(tool, f.status ? f.status : status) : 0;
+    if (!code && png && (status = film_write(tool, &f.strip, png->words)))
+        code = tool_fail(tool, status);
+    film_free(&f.strip);
+    if (!code)
+        tell(tool, f.kind, &result);
+    return code ? code : result.out_of_place ? CODE_FOUND : CODE_FINE;
+}
+#else
+int demo_stand(tool_run *tool, const tool_arguments *arguments) {
+    (void)arguments;
+    return tool_fail_with(tool, "not supported",
+                          "this build has no physics engine; install libode-dev and build again");
+}
+#endif

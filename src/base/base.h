@@ -44,6 +44,12 @@ void abuti_log(abut_context *context, abut_log_level level, const char *format, 
     ABUTI_PRINTF(3, 4);
 /* ABUT_OK, or ABUT_ERROR_CANCELLED with the error set. Call from the entering thread only. */
 abut_status abuti_progress(abut_context *context, const char *stage, double fraction);
+/* For loops that cannot return a status: whether to give up, since the callback says so. May be
+ * called from any thread and as often as every microsecond; asks some fifty times a second. The
+ * function that entered such a loop then makes a status of it, before it uses what is unfinished:
+ * ABUT_OK, or ABUT_ERROR_CANCELLED with the error set. abuti_progress() does so too. */
+bool abuti_stop(abut_context *context, const char *stage);
+abut_status abuti_stop_status(const char *stage);
 
 /* ---- memory ---- */
 
@@ -77,6 +83,11 @@ bool abuti_add_overflows(size_t a, size_t b, size_t *sum);
 void abuti_parallel_for(abut_context *context, size_t count, size_t grain,
                         void (*body)(void *data, size_t chunk, size_t begin, size_t end),
                         void *data);
+/* The same for work that may last: once the callback says so, no more chunks are begun, and what
+ * was to be made is unfinished. ABUT_OK or ABUT_ERROR_CANCELLED. */
+abut_status abuti_parallel_try(abut_context *context, const char *stage, size_t count, size_t grain,
+                               void (*body)(void *data, size_t chunk, size_t begin, size_t end),
+                               void *data);
 static inline size_t abuti_chunk_count(size_t count, size_t grain) {
     return count / grain + (count % grain != 0);
 }

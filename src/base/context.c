@@ -159,9 +159,59 @@ void abuti_log(abut_context *context, abut_log_level level, const char *format, 
     context->options.log(context->options.log_user, level, message);
 }
 
+/* ---- progress, and stopping from deep inside ----
+ *
+ * The callback is asked on the thread that entered the library alone. What workers do for it they
+ * do as its helpers, and see by its flag that they shall stop. The flag falls when its thread,
+ * outside all tasks, makes a status of it. */
+
+typedef struct thread_state {
+    struct thread_state *owner; /* whose task this thread runs; null = its own */
+    uint32_t depth;             /* of tasks */
+    atomic_bool stopped;
+    double next;     /* when to ask again */
+    double fraction; /* that was told last */
+} thread_state;
+
+static _Thread_local thread_state mine;
+
+#define ASK_SECONDS 0.02
+
+static bool ask(abut_context *context, const char *stage, double fraction) {
+    return !context->options.progress ||
+           context->options.progress(context->options.progress_user, stage, fraction);
+}
+
+bool abuti_stop(abut_context *context, const char *stage) {
+    thread_state *owner = mine.owner ? mine.owner : &mine;
+    if (atomic_load_explicit(&owner->stopped, memory_order_relaxed))
+        return true;
+    if (owner != &mine || !context->options.progress)
+        return false;
+    double now = abuti_seconds();
+    if (now < mine.next)
+        return false;
+    mine.next = now + ASK_SECONDS;
+    bool stop = !ask(context, stage, mine.fraction);
+    atomic_store_explicit(&mine.stopped, stop, memory_order_relaxed);
+    return stop;
+}
+
+abut_status abuti_stop_status(const char *stage) {
+    thread_state *owner = mine.owner ? mine.owner : &mine;
+    if (!atomic_load_explicit(&owner->stopped, memory_order_relaxed))
+        return ABUT_OK;
+    if (!mine.depth)
+        atomic_store_explicit(&mine.stopped, false, memory_order_relaxed);
+    return abuti_fail(ABUT_ERROR_CANCELLED, "%s: cancelled by the progress callback", stage);
+}
+
 abut_status abuti_progress(abut_context *context, const char *stage, double fraction) {
-    if (!context->options.progress ||
-        context->options.progress(context->options.progress_user, stage, fraction))
+    abut_status status = abuti_stop_status(stage);
+    if (status)
+        return status;
+    mine.fraction = fraction;
+    if (ask(context, stage, fraction))
         return ABUT_OK;
     return abuti_fail(ABUT_ERROR_CANCELLED, "%s: cancelled by the progress callback", stage);
 }
@@ -233,6 +283,9 @@ abut_status abuti_grow(abut_context *context, void *array, size_t count, size_t 
 /* ---- tasks ---- */
 
 typedef struct range_job {
+    abut_context *context;
+    thread_state *owner;
+    const char *stage; /* null = all chunks run, whatever the callback says */
     size_t count, grain;
     void (*body)(void *data, size_t chunk, size_t begin, size_t end);
     void *data;
@@ -244,7 +297,13 @@ static void run_chunk(void *data, uint32_t index) {
     size_t chunk = job->first_chunk + index;
     size_t begin = chunk * job->grain;
     size_t left = job->count - begin;
-    job->body(job->data, chunk, begin, begin + (left < job->grain ? left : job->grain));
+    thread_state *before = mine.owner;
+    mine.owner = job->owner == &mine ? NULL : job->owner;
+    mine.depth++;
+    if (!job->stage || !abuti_stop(job->context, job->stage))
+        job->body(job->data, chunk, begin, begin + (left < job->grain ? left : job->grain));
+    mine.depth--;
+    mine.owner = before;
 }
 
 static void run_tasks(abut_context *context, uint32_t count, range_job *job) {
@@ -265,17 +324,36 @@ static void run_tasks(abut_context *context, uint32_t count, range_job *job) {
         run_chunk(job, i);
 }
 
+static void run_range(range_job *job) {
+    size_t chunks = abuti_chunk_count(job->count, job->grain);
+    job->owner = mine.owner ? mine.owner : &mine;
+    while (job->first_chunk < chunks) { /* more than one round only beyond 2^31 chunks */
+        size_t left = chunks - job->first_chunk;
+        uint32_t now = left < INT32_MAX ? (uint32_t)left : INT32_MAX;
+        run_tasks(job->context, now, job);
+        job->first_chunk += now;
+    }
+}
+
 void abuti_parallel_for(abut_context *context, size_t count, size_t grain,
                         void (*body)(void *data, size_t chunk, size_t begin, size_t end),
                         void *data) {
-    range_job job = {.count = count, .grain = grain, .body = body, .data = data};
-    size_t chunks = abuti_chunk_count(count, grain);
-    while (job.first_chunk < chunks) { /* more than one round only beyond 2^31 chunks */
-        size_t left = chunks - job.first_chunk;
-        uint32_t now = left < INT32_MAX ? (uint32_t)left : INT32_MAX;
-        run_tasks(context, now, &job);
-        job.first_chunk += now;
-    }
+    range_job job = {
+        .context = context, .count = count, .grain = grain, .body = body, .data = data};
+    run_range(&job);
+}
+
+abut_status abuti_parallel_try(abut_context *context, const char *stage, size_t count, size_t grain,
+                               void (*body)(void *data, size_t chunk, size_t begin, size_t end),
+                               void *data) {
+    range_job job = {.context = context,
+                     .stage = stage,
+                     .count = count,
+                     .grain = grain,
+                     .body = body,
+                     .data = data};
+    run_range(&job);
+    return abuti_stop_status(stage);
 }
 
 /* ---- for code on top ---- */

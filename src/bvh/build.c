@@ -662,8 +662,8 @@ static abut_status split_mesh(abut_context *context, const abut_mesh *mesh, doub
     range *ranges = b.ranges = abuti_allocate(context, range_room, sizeof *b.ranges);
     abut_status status = ABUT_ERROR_MEMORY;
     if (b.items && b.spare && b.spare_order && b.chunks && b.chunk_left && b.ranges) {
-        abuti_parallel_for(context, count, CHUNK, item_task, &b);
-        status = build_all(&b, mesh->triangle_count);
+        status = abuti_parallel_try(context, "bvh", count, CHUNK, item_task, &b);
+        status = status ? status : build_all(&b, mesh->triangle_count);
     }
     ABUTI_RELEASE(context, b.items, b.spare, b.spare_order, b.chunks, b.chunk_left, ranges);
     return status;

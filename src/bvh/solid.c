@@ -75,20 +75,20 @@ static bvh_solid *fill_solid(const abut_bvh *bvh, const uint32_t *names, const s
     return solid;
 }
 
-static bvh_solid *make_solid(const abut_bvh *bvh) {
+static abut_status make_solid(const abut_bvh *bvh, bvh_solid **made) {
     const abut_mesh *mesh = bvh->mesh;
     abut_context *context = bvh->context;
     const size_t vertices = mesh->vertex_count;
     solid_work work = {.mesh = mesh};
     abuti_border border;
-    bvh_solid *solid = NULL;
-    if (abuti_border_begin(mesh, &border))
-        return NULL;
+    abut_status status = abuti_border_begin(mesh, &border);
+    if (status)
+        return status;
     work.names = abuti_allocate(context, vertices, 3 * sizeof *work.names);
-    if (work.names) {
+    status = work.names ? ABUT_OK : ABUT_ERROR_MEMORY;
+    if (!status) {
         work.parent = work.names + vertices;
         work.list = work.parent + vertices;
-        abut_status status = ABUT_OK;
         abuti_border_find(&border, NULL);
         bool named = border.count > 0;
         if (named)
@@ -96,21 +96,21 @@ static bvh_solid *make_solid(const abut_bvh *bvh) {
                 abuti_coincident_vertices(context, mesh->positions, mesh->vertex_count, work.names);
         if (named && !status && !all_apart(work.names, mesh->vertex_count))
             abuti_border_find(&border, work.names);
-        if (!status)
-            solid = fill_solid(bvh, named ? work.names : NULL, &work, &border);
+        if (!status && !(*made = fill_solid(bvh, named ? work.names : NULL, &work, &border)))
+            status = ABUT_ERROR_MEMORY;
     }
     abuti_border_end(&border);
     abuti_release(context, work.names);
-    return solid;
+    return status;
 }
 
 abut_status abuti_bvh_solid(const abut_bvh *bvh, const bvh_solid **solid) {
     _Atomic(bvh_solid *) *kept = &((abut_bvh *)(uintptr_t)bvh)->solid;
     bvh_solid *made = atomic_load(kept), *none = NULL;
     if (!made) {
-        made = make_solid(bvh);
-        if (!made)
-            return ABUT_ERROR_MEMORY;
+        abut_status status = make_solid(bvh, &made);
+        if (status)
+            return status;
         if (!atomic_compare_exchange_strong(kept, &none, made)) {
             abuti_release(bvh->context, made); /* another thread was faster */
             made = none;

@@ -236,6 +236,8 @@ static abut_status sample_faces(work *w) {
     uint32_t *queue = seen ? abuti_allocate(w->mesh->context, triangles, sizeof *queue) : NULL;
     abut_status status = queue ? ABUT_OK : ABUT_ERROR_MEMORY;
     for (uint32_t f = 0; f < triangles && !status; f++) {
+        if (f % 4096 == 0 && (status = abuti_progress(w->mesh->context, "samples", 0.6)))
+            break;
         if (seen[f] || v3_max_abs(w->normals.faces[f]) == 0)
             continue;
         uint32_t count = spread(w, f, seen, queue);
@@ -261,13 +263,16 @@ static abut_status find(work *w, abut_samples *to) {
     w->flat_edge = abuti_allocate(context, w->topology.edge_count, 1);
     if (!w->flat_edge)
         return ABUT_ERROR_MEMORY;
-    abuti_parallel_for(context, w->topology.edge_count, 4096, mark_flat_edges, w);
+    status =
+        abuti_parallel_try(context, "samples", w->topology.edge_count, 4096, mark_flat_edges, w);
     for (uint32_t f = 0; f < w->topology.triangle_count; f++)
         w->area += triangle_area(w, f);
-    if (o->kinds & ABUT_SAMPLES_VERTICES)
+    if (!status && o->kinds & ABUT_SAMPLES_VERTICES)
         status = sample_vertices(w);
+    status = status ? status : abuti_progress(context, "samples", 0.3);
     if (!status && o->kinds & ABUT_SAMPLES_EDGES)
         status = sample_edges(w, to);
+    status = status ? status : abuti_progress(context, "samples", 0.6);
     if (!status && o->kinds & ABUT_SAMPLES_FACES)
         status = sample_faces(w);
     if (!status && o->kinds & ABUT_SAMPLES_EVEN)

@@ -54,7 +54,10 @@ abut_status abuti_samples_reserve(sample_list *to, size_t more) {
 
 /* ---- thinning ---- */
 
+enum { LOOK = 1024 }; /* candidates between two looks at whether to stop */
+
 typedef struct table {
+    abut_context *context;
     const abut_sample *samples;
     double radius;
     vec3 lo;
@@ -113,6 +116,8 @@ static size_t pass(table *t, const uint64_t *order, size_t count, size_t most, d
             keep(t, (uint32_t)i);
     for (size_t k = 0; k < count && kept < most; k++) {
         uint32_t i = (uint32_t)order[k];
+        if (k % LOOK == 0 && abuti_stop(t->context, "samples"))
+            break;
         if (marks[i] || !is_free(t, &t->samples[i]))
             continue;
         marks[i] = 1;
@@ -135,7 +140,8 @@ static void choose(table *t, const uint64_t *order, size_t count, size_t most, d
     }
     size_t kept = 0;
     double at = 2 * size / sqrt((double)most);
-    for (int i = 0; i < PASSES && kept < most && at > 0; i++, at *= SHRINK)
+    for (int i = 0; i < PASSES && kept < most && at > 0 && !abuti_stop(t->context, "samples");
+         i++, at *= SHRINK)
         kept = pass(t, order, count, most, at, marks, kept);
     for (size_t k = 0; k < count && kept < most; k++) {
         kept += !marks[(uint32_t)order[k]];
@@ -148,7 +154,7 @@ abut_status abuti_samples_thin(sample_list *samples, size_t first, size_t most, 
     size_t count = samples->count - first, slots = 64;
     while (slots < count)
         slots *= 2;
-    table t = {.samples = samples->list + first, .mask = slots - 1};
+    table t = {.context = context, .samples = samples->list + first, .mask = slots - 1};
     uint64_t *order = abuti_allocate(context, count, 2 * sizeof *order);
     unsigned char *marks = order ? abuti_allocate_zeroed(context, count, 1) : NULL;
     t.next = marks ? abuti_allocate(context, count, sizeof *t.next) : NULL;
@@ -164,7 +170,7 @@ abut_status abuti_samples_thin(sample_list *samples, size_t first, size_t most, 
                 samples->list[samples->count++] = samples->list[first + i];
     }
     ABUTI_RELEASE(context, order, marks, t.next, t.heads);
-    return t.heads ? ABUT_OK : ABUT_ERROR_MEMORY;
+    return t.heads ? abuti_stop_status("samples") : ABUT_ERROR_MEMORY;
 }
 
 /* ---- candidates ---- */

@@ -57,7 +57,7 @@ static abut_status collect(const exam *x, size_t count, question is_bad, abut_pr
     c.chunks = abuti_allocate_zeroed(x->context, chunk_count, sizeof *c.chunks);
     if (!c.chunks)
         return ABUT_ERROR_MEMORY;
-    abuti_parallel_for(x->context, count, GRAIN, ask, &c);
+    abut_status status = abuti_parallel_try(x->context, "health", count, GRAIN, ask, &c);
     for (size_t k = 0; k < chunk_count; k++) {
         const abut_problem *part = &c.chunks[k];
         for (uint32_t i = 0; i < part->count && i < ABUT_PROBLEM_FIRST_COUNT &&
@@ -67,7 +67,7 @@ static abut_status collect(const exam *x, size_t count, question is_bad, abut_pr
         problem->count += part->count;
     }
     abuti_release(x->context, c.chunks);
-    return ABUT_OK;
+    return status;
 }
 
 /* ---- questions ---- */

@@ -203,9 +203,12 @@ abut_status abuti_mark(const abut_topology *topology, unsigned char *flawed,
                  .flawed = flawed,
                  .duplicate = duplicate,
                  .fans = fans};
-    abuti_parallel_for(context, m.view->edge_count, GRAIN, mark_edges, &m);
-    abuti_parallel_for(context, m.view->vertex_count, GRAIN, mark_vertices, &m);
-    abut_status status = mark_long_edges(&m, context);
+    abut_status status =
+        abuti_parallel_try(context, "health", m.view->edge_count, GRAIN, mark_edges, &m);
+    if (!status)
+        status =
+            abuti_parallel_try(context, "health", m.view->vertex_count, GRAIN, mark_vertices, &m);
+    status = status ? status : mark_long_edges(&m, context);
     status = status ? status : mark_collapsed(&m, context);
     status = status ? status : mark_long_vertices(&m, context);
     return status;

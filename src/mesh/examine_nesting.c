@@ -259,7 +259,7 @@ static abut_status run(nesting *n, abut_context *context, size_t taking_part) {
                   "taken for a cavity",
                   taking_part);
     else
-        abuti_parallel_for(context, n->view->triangle_count, GRAIN, cast_rays, n);
+        return abuti_parallel_try(context, "health", n->view->triangle_count, GRAIN, cast_rays, n);
     return ABUT_OK;
 }
 

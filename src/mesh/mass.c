@@ -132,10 +132,13 @@ abut_status abuti_mesh_mass(const abut_mesh *mesh, bool want_solid, abuti_mass *
     w.chunks = abuti_allocate(mesh->context, chunk_count, sizeof *w.chunks);
     if (!w.chunks)
         return ABUT_ERROR_MEMORY;
-    abuti_parallel_for(mesh->context, mesh->triangle_count, GRAIN, sum_chunk, &w);
+    abut_status status =
+        abuti_parallel_try(mesh->context, "health", mesh->triangle_count, GRAIN, sum_chunk, &w);
     double sum[SUM_COUNT];
-    add_chunks(&w, chunk_count, sum);
+    if (!status)
+        add_chunks(&w, chunk_count, sum);
     abuti_release(mesh->context, w.chunks);
-    settle(&w, sum, want_solid, mass);
-    return ABUT_OK;
+    if (!status)
+        settle(&w, sum, want_solid, mass);
+    return status;
 }

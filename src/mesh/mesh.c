@@ -63,6 +63,32 @@ static void settle(abut_mesh *mesh) {
         mesh->positions[i] = v3_sub(mesh->positions[i], mesh->origin);
 }
 
+/* The last bits of three coordinates must multiply to something that is not 0, or exact signs are
+ * not (geom/predicates_shared.h). Who reads of it can scale the mesh; a few such coordinates beside
+ * others, left over from some cancellation, most often do no harm. */
+#define COORDINATE_MIN 1e-91
+
+static bool is_tiny(double x) {
+    return x != 0 && fabs(x) < COORDINATE_MIN;
+}
+
+static void warn_of_tiny(abut_context *context, const char *name, const vec3 *positions,
+                         size_t count) {
+    size_t tiny = 0, first = 0;
+    for (size_t i = 0; i < count; i++)
+        if (is_tiny(positions[i].x) || is_tiny(positions[i].y) || is_tiny(positions[i].z)) {
+            first = tiny ? first : i;
+            tiny++;
+        }
+    if (tiny)
+        abuti_log(context, ABUT_LOG_WARNING,
+                  "%s: %zu of %zu vertices have coordinates below %g that are not 0 (the first is "
+                  "vertex %zu), of which products of three are too small for a double: whether "
+                  "triangles touch there, and which side of them a point is on, may be told "
+                  "wrongly; scale the mesh up",
+                  name, tiny, count, COORDINATE_MIN, first);
+}
+
 abut_status abuti_mesh_adopt(abut_context *context, const char *name, vec3 *positions,
                              size_t vertex_count, uint32_t *indices, size_t triangle_count,
                              abut_mesh **mesh) {
@@ -89,6 +115,7 @@ abut_status abuti_mesh_adopt(abut_context *context, const char *name, vec3 *posi
     made->triangle_count = (uint32_t)triangle_count;
     made->positions = positions;
     made->indices = indices;
+    warn_of_tiny(context, name, positions, vertex_count);
     settle(made);
     *mesh = made;
     return ABUT_OK;

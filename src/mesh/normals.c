@@ -149,18 +149,17 @@ abut_status abut_normals_create(const abut_topology *topology, abut_normals **no
               .edges = made->edges,
               .vertices = made->vertices};
     abut_status status = abuti_progress(context, "normals", 0);
-    if (!status) {
-        abuti_parallel_for(context, view->triangle_count, GRAIN, face_normals, &w);
-        status = abuti_progress(context, "normals", 0.3);
-    }
-    if (!status) {
-        abuti_parallel_for(context, view->edge_count, GRAIN, edge_normals, &w);
-        status = abuti_progress(context, "normals", 0.5);
-    }
-    if (!status) {
-        abuti_parallel_for(context, view->vertex_count, GRAIN, vertex_normals, &w);
-        status = abuti_progress(context, "normals", 1);
-    }
+    if (!status)
+        status =
+            abuti_parallel_try(context, "normals", view->triangle_count, GRAIN, face_normals, &w);
+    status = status ? status : abuti_progress(context, "normals", 0.3);
+    if (!status)
+        status = abuti_parallel_try(context, "normals", view->edge_count, GRAIN, edge_normals, &w);
+    status = status ? status : abuti_progress(context, "normals", 0.5);
+    if (!status)
+        status =
+            abuti_parallel_try(context, "normals", view->vertex_count, GRAIN, vertex_normals, &w);
+    status = status ? status : abuti_progress(context, "normals", 1);
     if (status)
         abut_normals_destroy(made);
     else

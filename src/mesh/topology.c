@@ -269,9 +269,12 @@ static abut_status find_edges(build *b, abut_topology *made) {
     if (longest > ABUTI_SORT_SMALL &&
         !(b->buffer = abuti_allocate(b->context, b->key_begin[vertex_count], sizeof *b->buffer)))
         return ABUT_ERROR_MEMORY;
-    abuti_parallel_for(b->context, vertex_count, VERTEX_GRAIN, sort_vertices, b);
+    abut_status status =
+        abuti_parallel_try(b->context, "topology", vertex_count, VERTEX_GRAIN, sort_vertices, b);
     abuti_release(b->context, b->buffer);
     b->buffer = NULL;
+    if (status)
+        return status;
     sum_to_begins(b->edge_begin, vertex_count);
     sum_to_begins(b->face_begin, vertex_count);
     size_t edge_count = b->edge_begin[vertex_count], face_count = b->face_begin[vertex_count];
@@ -283,7 +286,10 @@ static abut_status find_edges(build *b, abut_topology *made) {
     b->neighbours = made->arrays[6] = abuti_allocate(b->context, half_count, sizeof(uint32_t));
     if (!b->edges || !b->triangle_edges || !b->edge_face_begin || !b->edge_faces || !b->neighbours)
         return ABUT_ERROR_MEMORY;
-    abuti_parallel_for(b->context, vertex_count, VERTEX_GRAIN, write_vertices, b);
+    status =
+        abuti_parallel_try(b->context, "topology", vertex_count, VERTEX_GRAIN, write_vertices, b);
+    if (status)
+        return status;
     b->edge_face_begin[edge_count] = (uint32_t)face_count;
     if (b->has_collapsed)
         write_collapsed(b);
@@ -298,7 +304,10 @@ static abut_status find_components(build *b, abut_topology *made) {
         return ABUT_ERROR_MEMORY;
     for (uint32_t t = 0; t < b->triangle_count; t++)
         b->component[t] = t;
-    abuti_parallel_for(b->context, edge_count, EDGE_GRAIN, join_faces, b);
+    abut_status status =
+        abuti_parallel_try(b->context, "topology", edge_count, EDGE_GRAIN, join_faces, b);
+    if (status)
+        return status;
     if (b->has_collapsed && join_collapsed(b, edge_count))
         return ABUT_ERROR_MEMORY;
     made->view.component_count = number_components(b->component, b->triangle_count);

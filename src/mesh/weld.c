@@ -133,8 +133,10 @@ static abut_status match_buckets(abut_context *context, const vec3 *positions, u
         if (!match_few(positions, members + begin[i], size, lowest) &&
             match_many(context, positions, members + begin[i], size, lowest))
             return ABUT_ERROR_MEMORY;
+        if (i % 4096 == 0 && abuti_stop(context, "weld"))
+            break;
     }
-    return ABUT_OK;
+    return abuti_stop_status("weld");
 }
 
 abut_status abuti_coincident_vertices(abut_context *context, const vec3 *positions, uint32_t count,
@@ -162,6 +164,8 @@ abut_status abuti_coincident_vertices(abut_context *context, const vec3 *positio
 #define LEAF 8
 
 typedef struct tree {
+    abut_context *context;
+    uint32_t steps; /* of linking */
     const vec3 *positions;
     double tolerance;
     uint32_t *order;  /* vertices; a node is a range of them */
@@ -276,6 +280,8 @@ static void link_leaves(tree *t, node a, node b) {
 
 /* Joins what is close between two nodes (not one above the other). */
 static void link_nodes(tree *t, node a, node b) {
+    if (++t->steps % 256 == 0 && abuti_stop(t->context, "weld"))
+        return;
     const box3 *p = &t->boxes[a.number], *q = &t->boxes[b.number];
     if (least_sq(t, p, q) >= 1)
         return;
@@ -321,7 +327,7 @@ static abut_status join_close(abut_context *context, const vec3 *positions, uint
         root_count += parent[v] == v;
     while (4 * node_count < root_count) /* a tree of depth d has LEAF 2^d points or fewer */
         node_count *= 2;
-    tree t = {.positions = positions, .tolerance = tolerance, .parent = parent};
+    tree t = {.context = context, .positions = positions, .tolerance = tolerance, .parent = parent};
     t.order = abuti_allocate(context, root_count, sizeof *t.order);
     t.buffer = abuti_allocate(context, root_count, sizeof *t.buffer);
     t.boxes = abuti_allocate(context, node_count, sizeof *t.boxes);
@@ -335,6 +341,7 @@ static abut_status join_close(abut_context *context, const vec3 *positions, uint
                 t.order[root_count++] = v;
         grow(&t, root);
         link_node(&t, root);
+        status = abuti_stop_status("weld");
     }
     ABUTI_RELEASE(context, t.order, t.buffer, t.boxes, t.whole);
     return status;

@@ -364,16 +364,20 @@ static abut_status make(making *m, bool exact, abut_context *context) {
     if (!m->edge_feature || !m->vertex_feature || !m->face_feature || !m->has_face ||
         !m->edge_low || !m->source || !m->kind || !to->leaf_begin)
         return ABUT_ERROR_MEMORY;
-    abuti_parallel_for(context, triangles, 4096, faces_task, m);
+    abut_status status = abuti_parallel_try(context, "features", triangles, 4096, faces_task, m);
+    if (status)
+        return status;
     number_features(m);
+    status = abuti_progress(context, "features", 0.5);
+    if (status)
+        return status;
     to->records = abuti_allocate(context, to->count, sizeof *to->records);
     to->ends = abuti_allocate(context, to->count, sizeof *to->ends);
     to->low_edge = abuti_allocate(context, to->count, 1);
     to->exact = exact ? abuti_allocate(context, to->count, sizeof *to->exact) : NULL;
     if (!to->records || !to->ends || !to->low_edge || (exact && !to->exact))
         return ABUT_ERROR_MEMORY;
-    abuti_parallel_for(context, to->count, 4096, records_task, m);
-    return ABUT_OK;
+    return abuti_parallel_try(context, "features", to->count, 4096, records_task, m);
 }
 
 abut_status abuti_features_create(abut_mesh *mesh, double scale, const uint32_t *order,

@@ -96,7 +96,9 @@ static abut_status run_here(pair_batch *batch) {
     for (size_t begin = 0; begin < count && !status; begin += most) {
         size_t here = count - begin < most ? count - begin : most;
         part p = {batch, begin};
-        abuti_parallel_for(context, here, POSES_A_TASK, poses_task, &p);
+        status = abuti_parallel_try(context, "pairs", here, POSES_A_TASK, poses_task, &p);
+        if (status)
+            return status;
         if (atomic_load(&batch->failure)) /* a worker's own sentence is not ours to read */
             return abuti_fail((abut_status)atomic_load(&batch->failure),
                               "%s: out of memory for a pose far away or for the parts of a mesh",

@@ -57,6 +57,7 @@ typedef struct near_search {
     bool measured; /* some pair of leaves, so that there is a bound */
     bool settled;  /* too many pairs are equally near: only nearer ones still count */
     uint64_t effort, effort_most; /* in pairs of leaves */
+    uint32_t steps;               /* of the traversal */
     uint32_t count;
     candidate list[CANDIDATE_MOST];
     double limit, best;
@@ -319,6 +320,12 @@ static uint32_t step(near_search *s, pending *stack, uint32_t used, pending next
     return push_children(s, stack, used, next, open, child);
 }
 
+/* Ends a search that shall stop; who asked makes a status of it. */
+static inline void look(near_search *s) {
+    if (++s->steps % PAIR_STEPS == 0 && abuti_stop(s->frame->side[0].bvh->context, "pairs"))
+        s->over = true;
+}
+
 /* Depth first, the nearest child first. */
 static void search_deep(near_search *s, pending from) {
     pending stack[PAIR_STACK];
@@ -328,6 +335,7 @@ static void search_deep(near_search *s, pending from) {
         pending next = stack[--used];
         if (next.lower_sq <= s->upper_sq)
             used = step(s, stack, used, next);
+        look(s);
     }
 }
 
@@ -431,7 +439,8 @@ static void search_far(near_search *s) {
     pending_far stack[PAIR_STACK];
     uint32_t used = 0;
     stack[used++] = (pending_far){0, {PAIR_ROOT, PAIR_ROOT}};
-    while (used) {
+    while (used && !s->over) {
+        look(s);
         pending_far next = stack[--used];
         if (next.lower >= s->best * SLACK_FAR)
             continue;
@@ -475,6 +484,7 @@ static void search_start(near_search *s, const pair_frame *frame, double limit, 
     s->any = any;
     s->over = s->measured = s->settled = false;
     s->effort = 0;
+    s->steps = 0;
     s->effort_most = EFFORT_MOST + EFFORT_A_LEAF * ((uint64_t)frame->side[0].bvh->leaf_count +
                                                     frame->side[1].bvh->leaf_count);
     s->count = 0;

@@ -176,9 +176,11 @@ static inline unsigned boxes_meet(const pair_side *side, const pair_view *view,
 static void meet_run(meet_search *s) {
     const pair_side *side = s->frame->side;
     pending stack[PAIR_STACK];
-    uint32_t used = 0;
+    uint32_t used = 0, steps = 0;
     stack[used++] = (pending){0, {PAIR_ROOT, PAIR_ROOT}};
     while (used) {
+        if (++steps % PAIR_STEPS == 0 && abuti_stop(side[0].bvh->context, "pairs"))
+            return;
         pending next = stack[--used];
         uint32_t child[2] = {pair_child(&side[0], next.place[0]),
                              pair_child(&side[1], next.place[1])};

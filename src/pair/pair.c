@@ -155,7 +155,11 @@ static abut_status relation_of(const pair_work *work, bool surfaces, abut_pair_c
     *relation = ABUT_PAIR_MEETING;
     if (!triangle && cache_meets(&work->frame, cache))
         return ABUT_OK;
-    if (abuti_pair_meets(&work->frame, found)) {
+    bool meets = abuti_pair_meets(&work->frame, found);
+    abut_status status = abuti_stop_status("pairs");
+    if (status)
+        return status;
+    if (meets) {
         if (cache) {
             cache->known = 1;
             cache->triangle_a = found[0];
@@ -240,7 +244,9 @@ abut_status abuti_pair_distance(const abut_posed *a, const abut_posed *b, bool s
         else
             abuti_pair_closest(&work.frame, INFINITY, false, cache, &found);
         found.advice = abuti_pair_doubt(doubt);
-        *separation = found;
+        status = abuti_stop_status("pairs");
+        if (!status)
+            *separation = found;
     }
     work_end(&work);
     return status;
@@ -261,7 +267,9 @@ abut_status abuti_pair_within(const abut_posed *a, const abut_posed *b, double m
                     abuti_pair_closest(&work.frame, margin, true, cache, &found);
         if (near) /* whatever is inside */
             *doubt = 0;
-        *within = near || found.relation != ABUT_PAIR_APART;
+        status = abuti_stop_status("pairs");
+        if (!status)
+            *within = near || found.relation != ABUT_PAIR_APART;
     }
     work_end(&work);
     return status;
@@ -359,12 +367,17 @@ abut_status abut_pair_meetings(const abut_posed *a, const abut_posed *b, uint64_
         return status;
     /* counted first, so that a buffer too small stays untouched */
     uint64_t found = abuti_pair_list(&work.frame, 0, NULL);
-    *count = found;
-    if (found > capacity)
+    status = abuti_stop_status("pairs");
+    if (!status)
+        *count = found;
+    if (!status && found > capacity)
         status = abuti_fail(ABUT_ERROR_BUFFER, "%s: there are %llu pairs, but room for %llu only",
                             __func__, (unsigned long long)found, (unsigned long long)capacity);
-    else if (found) {
+    else if (!status && found) {
         abuti_pair_list(&work.frame, found, meetings);
+        status = abuti_stop_status("pairs");
+    }
+    if (!status && found) {
         abuti_sort_items(meetings, (size_t)found, sizeof *meetings, meeting_after);
     }
     work_end(&work);

@@ -34,6 +34,7 @@ enum {
     /* A traversal goes down one of two hierarchies at each step, so it is at most twice as long as
      * that of one, and again leaves three pairs a step. */
     PAIR_STACK = 6 * BVH_DEPTH + 4,
+    PAIR_STEPS = 128, /* of a traversal between two looks at whether to stop */
 };
 
 /* The place of a child is 4 x its node + its slot; the root has none. */

@@ -233,7 +233,8 @@ static abut_status prepare(abut_picture *picture, render *r) {
                     !(r->pixels = abuti_allocate(context, pixels, 4))))
         status = ABUT_ERROR_MEMORY;
     if (!status)
-        abuti_parallel_for(context, r->opaque.columns * r->opaque.rows, 4, middle_tiles, r);
+        status = abuti_parallel_try(context, "picture", r->opaque.columns * r->opaque.rows, 4,
+                                    middle_tiles, r);
     status = status ? status : abuti_progress(context, "picture", 0.3);
     status = status ? status : abuti_occlusion(s);
     if (!status && s->camera.ground)
@@ -251,7 +252,10 @@ static abut_status draw_parts(render *r) {
         if (status)
             return status;
         r->first_tile = tiles * part / 10;
-        abuti_parallel_for(context, tiles * (part + 1) / 10 - r->first_tile, 4, draw_tiles, r);
+        status = abuti_parallel_try(context, "picture", tiles * (part + 1) / 10 - r->first_tile, 4,
+                                    draw_tiles, r);
+        if (status)
+            return status;
         if (atomic_load(&r->out_of_memory)) /* the sentence is on the worker's thread */
             return abuti_fail(ABUT_ERROR_MEMORY,
                               "out of memory: %zu bytes for a part of a picture were refused",

@@ -3,7 +3,7 @@
  *
  * A surface has no border where every directed edge is balanced by one that runs the other way,
  * vertices of equal coordinates counted as one (solid.c): then winding numbers are whole, and
- * crossing.c gives them exactly without any memory. Else winding.c needs expansions, 304 bytes a
+ * crossing.c gives them exactly without any memory. Else winding.c needs expansions, 320 bytes a
  * node. The method of pseudo-normals keeps the topology and normals.
  */
 #include "sign/sign.h"
@@ -157,6 +157,7 @@ static abut_status create(bvh_part *part, void *owner) {
     if (sign->method == ABUT_SIGN_NORMAL)
         status = make_normals(a->bvh->mesh, sign);
     status = status ? status : find_closed(a->bvh, sign);
+    status = status ? status : abuti_progress(part->context, "signs", 0.5);
     if (!status && (!sign->closed || sign->names)) {
         /* where names may cease to hold, these may be needed later */
         sign->far = abuti_allocate(part->context, a->bvh->node_count, sizeof *sign->far);

@@ -20,9 +20,10 @@
  * winding.c). Only children of the hierarchy's own node are meant, so the two arrays go together.
  */
 typedef struct bvh_far_node {
-    bvh_floats n[3];  /* x y z */
-    bvh_floats m[6];  /* xx yy zz xy yz zx */
-    bvh_floats k[10]; /* xxx yyy zzz xxy yyz zzx xyy yzz zxx xyz */
+    bvh_floats n[3];    /* x y z */
+    bvh_floats m[6];    /* xx yy zz xy yz zx */
+    bvh_floats k[10];   /* xxx yyy zzz xxy yyz zzx xyy yzz zxx xyz */
+    bvh_floats near_sq; /* squares of the distances from their middles beyond which they are far */
 } bvh_far_node;
 
 #endif

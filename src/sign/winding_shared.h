@@ -12,9 +12,7 @@
 #include "base/simd_cl.h"
 #endif
 
-/* How many half diagonals away from the middle of its box a child is far, and from the box itself
- * not so near that floats would show. */
-#define FAR_RATIO 2.0f
+/* How many half diagonals away from its box a leaf is not so near that floats would show. */
 #define APART_RATIO 0.125f
 /* Beyond this the square is no float; the winding number is 0 there for all purposes. */
 #define NOWHERE 0x1p60
@@ -140,7 +138,7 @@ static inline void view_children(const ABUTI_GLOBAL bvh_node *node,
         size_sq = f4_add(size_sq, f4_mul(extent, extent));
         gap_sq = f4_add(gap_sq, f4_mul(gap, gap));
     }
-    view->far = m4_bits(f4_less(f4_mul(size_sq, f4_all(FAR_RATIO * FAR_RATIO)), r_sq));
+    view->far = m4_bits(f4_less(f4_load(field->near_sq), r_sq));
     view->apart = m4_bits(f4_less(f4_mul(size_sq, f4_all(APART_RATIO * APART_RATIO)), gap_sq));
     if (!view->far)
         return;

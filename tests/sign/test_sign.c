@@ -563,3 +563,119 @@ TEST(refusals) {
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
 }
+
+/* ---- layers ---- */
+
+/* Adds a grid of n x n squares from `o` along two edges; facing their cross product. */
+static void add_grid(abut_vec3 *positions, uint32_t *indices, size_t *vertices, size_t *corners,
+                     abut_vec3 o, abut_vec3 u, abut_vec3 v, uint32_t n) {
+    const uint32_t base = (uint32_t)*vertices;
+    for (uint32_t i = 0; i <= n; i++)
+        for (uint32_t j = 0; j <= n; j++) {
+            double s = (double)i / n, t = (double)j / n;
+            positions[(*vertices)++] =
+                vec(o.x + s * u.x + t * v.x, o.y + s * u.y + t * v.y, o.z + s * u.z + t * v.z);
+        }
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t j = 0; j < n; j++) {
+            const uint32_t a = base + i * (n + 1) + j, b = a + n + 1;
+            const uint32_t two[6] = {a, b, b + 1, a, b + 1, a + 1};
+            memcpy(indices + *corners, two, sizeof two);
+            *corners += 6;
+        }
+}
+
+/* A pile of layers: sheets that all face up, or boxes without a lid. */
+static abut_mesh *make_pile(uint32_t layers, uint32_t n, bool boxes) {
+    const size_t sides = boxes ? 5 : 1;
+    abut_vec3 *positions = malloc(layers * sides * (n + 1) * (n + 1) * sizeof *positions);
+    uint32_t *indices = malloc(layers * sides * n * n * 6 * sizeof *indices);
+    size_t vertices = 0, corners = 0;
+    for (uint32_t i = 0; i < layers; i++) {
+        const double z = (double)i / layers, h = 0.5 / layers;
+        const abut_vec3 x = {1, 0, 0}, y = {0, 1, 0}, up = {0, 0, h};
+        if (!boxes) {
+            add_grid(positions, indices, &vertices, &corners, vec(0, 0, z), x, y, n);
+            continue;
+        }
+        add_grid(positions, indices, &vertices, &corners, vec(0, 0, z), y, x, n);
+        add_grid(positions, indices, &vertices, &corners, vec(0, 0, z), x, up, n);
+        add_grid(positions, indices, &vertices, &corners, vec(0, 0, z), up, y, n);
+        add_grid(positions, indices, &vertices, &corners, vec(0, 1, z), up, x, n);
+        add_grid(positions, indices, &vertices, &corners, vec(1, 0, z), y, up, n);
+    }
+    abut_mesh *mesh =
+        test_mesh(NULL, positions, (uint32_t)vertices, indices, (uint32_t)corners / 3);
+    free(positions);
+    free(indices);
+    return mesh;
+}
+
+/* The sum over all triangles, each by its solid angle in doubles. */
+static double winding_sum(const abut_mesh *mesh, abut_vec3 p) {
+    const abut_vec3 o = abut_mesh_origin(mesh), *at = abut_mesh_positions(mesh);
+    const uint32_t *corner = abut_mesh_indices(mesh);
+    double sum = 0;
+    for (size_t t = 0; t < abut_mesh_triangle_count(mesh); t++, corner += 3) {
+        double v[3][3], length[3], dot[3];
+        for (int k = 0; k < 3; k++) {
+            v[k][0] = o.x + at[corner[k]].x - p.x;
+            v[k][1] = o.y + at[corner[k]].y - p.y;
+            v[k][2] = o.z + at[corner[k]].z - p.z;
+            length[k] = sqrt(v[k][0] * v[k][0] + v[k][1] * v[k][1] + v[k][2] * v[k][2]);
+        }
+        for (int k = 0; k < 3; k++) {
+            const double *a = v[k], *b = v[(k + 1) % 3];
+            dot[k] = a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+        }
+        double volume = v[0][0] * (v[1][1] * v[2][2] - v[1][2] * v[2][1]) +
+                        v[0][1] * (v[1][2] * v[2][0] - v[1][0] * v[2][2]) +
+                        v[0][2] * (v[1][0] * v[2][1] - v[1][1] * v[2][0]);
+        sum += 2 * atan2(volume, length[0] * length[1] * length[2] + dot[0] * length[2] +
+                                     dot[1] * length[0] + dot[2] * length[1]);
+    }
+    return sum / (4 * 3.14159265358979323846);
+}
+
+/* The promise of 0.01 holds however many layers there are, and however finely they are cut. */
+TEST(layers_do_not_add_up) {
+    static const struct {
+        uint32_t layers, n;
+    } piles[] = {{2, 8}, {10, 4}, {50, 4}, {50, 1}, {200, 2}, {1000, 1}, {1000, 2}};
+    enum { POINTS = 60 };
+    double worst = 0;
+    for (size_t i = 0; i < sizeof piles / sizeof *piles; i++)
+        for (int boxes = 0; boxes < 2; boxes++) {
+            abut_mesh *mesh = make_pile(piles[i].layers, piles[i].n, boxes);
+            abut_bvh *bvh = NULL;
+            test_random random = {i + 1};
+            abut_vec3 points[POINTS];
+            double got[POINTS];
+            assert_ok(abut_bvh_create(mesh, NULL, &bvh));
+            assert_ok(abut_sign_prepare(bvh, NULL));
+            for (int k = 0; k < POINTS; k++) {
+                double x = (double)test_random_below(&random, 1000001) / 1e6,
+                       y = (double)test_random_below(&random, 1000001) / 1e6,
+                       z = (double)test_random_below(&random, 1000001) / 1e6,
+                       spread = k % 3 == 0   ? 1
+                                : k % 3 == 1 ? 3
+                                             : 8;
+                points[k] = vec(0.5 + spread * (x - 0.5), 0.5 + spread * (y - 0.5),
+                                0.5 + spread * (z - 0.5));
+            }
+            abut_points batch = abut_points_doubles(points, POINTS);
+            assert_ok(abut_sign_winding_batch(bvh, &batch, abut_array_host(got)));
+            double here = 0;
+            for (int k = 0; k < POINTS; k++) {
+                double error = fabs(got[k] - winding_sum(mesh, points[k]));
+                here = error > here ? error : here;
+            }
+            if (here > 0.01)
+                fail_msg("%u %s of %u x %u: off by %g", piles[i].layers, boxes ? "boxes" : "sheets",
+                         piles[i].n, piles[i].n, here);
+            worst = here > worst ? here : worst;
+            abut_bvh_destroy(bvh);
+            abut_mesh_destroy(mesh);
+        }
+    print_message("piles: off by at most %.2g\n", worst);
+}

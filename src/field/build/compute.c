@@ -329,7 +329,8 @@ static void compute_tile(worker *w, size_t tile) {
     w->rows.crossed = w->crossed;
     make_lanes(w);
     abuti_sign_rows(c->table.bvh, c->job->grid, &w->rows);
-    for (uint32_t x = 0; x < w->blocks[0]; x += cube) {
+    for (uint32_t x = 0; x < w->blocks[0] && !abuti_stop(c->job->bvh->context, "field");
+         x += cube) {
         uint32_t left = w->blocks[0] - x;
         const uint32_t first[3] = {x, 0, 0},
                        count[3] = {left < cube ? left : cube, w->blocks[1], w->blocks[2]};
@@ -355,7 +356,7 @@ static void worker_task(void *data, size_t chunk, size_t begin, size_t end) {
     w->rule.band = p->c->job->band;
     for (;;) {
         size_t tile = p->begin + atomic_fetch_add(&p->taken, 1);
-        if (tile >= p->end)
+        if (tile >= p->end || abuti_stop(p->c->job->bvh->context, "field"))
             return;
         compute_tile(w, tile);
     }

@@ -49,13 +49,13 @@ abut_status abuti_cells_create(const abut_bvh *bvh, cells_table *table) {
     made.exact = made.features.exact;
     made.stride = cells_stride(made.features.count);
     made.columns = abuti_allocate(context, made.stride, CELLS_COLUMNS * sizeof *made.columns);
-    if (made.columns) {
-        abuti_parallel_for(context, made.features.count, FEATURES_A_TASK, rows_task, &made);
-        *table = made;
-    } else {
+    status = made.columns ? abuti_parallel_try(context, "features", made.features.count,
+                                               FEATURES_A_TASK, rows_task, &made)
+                          : ABUT_ERROR_MEMORY;
+    if (status)
         abuti_cells_destroy(&made);
-        status = ABUT_ERROR_MEMORY;
-    }
+    else
+        *table = made;
     return status;
 }
 

@@ -1,0 +1,114 @@
+# One Ctrl-C or SIGTERM ends any command soon and leaves nothing behind: each command is started on
+# heavy input, gets a signal, and must be gone in time. That the library itself has stopped, and not
+# the clock of the command, is seen by what it says: "cancelled".
+. "$(dirname "$0")/support.sh"
+[ -n "$python" ] || {
+    skip "signals: there is no python3"
+    checks=1
+    finish
+}
+
+# Models that keep every command busy for long: many triangles; needles across a cube, whose boxes
+# all overlap; one triangle again and again.
+"$tool" make icosphere ball.ply --segments 200 --quiet || exit 1
+"$python" - <<'END' || exit 1
+import random, struct
+random.seed(1)
+def write(name, triangles):
+    with open(name, "wb") as file:
+        file.write(b"ply\nformat binary_little_endian 1.0\nelement vertex %d\nproperty double x\nproperty double y\n"
+                   b"property double z\nelement face %d\nproperty list uchar int vertex_indices\nend_header\n"
+                   % (3 * len(triangles), len(triangles)))
+        for t in triangles:
+            file.write(struct.pack("<9d", *t))
+        for i in range(len(triangles)):
+            file.write(struct.pack("<B3i", 3, 3 * i, 3 * i + 1, 3 * i + 2))
+def needle():
+    x, y = random.random(), random.random()
+    return (x, y, 0, random.random(), random.random(), 1, x + 1e-3, y, 0)
+write("needles.ply", [needle() for i in range(60000)])
+write("same.ply", [(0, 0, 0, 1, 0, 0, 0, 1, 0)] * 60000)
+END
+mkdir after
+cat >cancel.py <<'END'
+"""cancel.py SECONDS SIGNAL INPUT COMMAND...: starts the command in the folder "after", sends the signal after so many
+seconds, and prints how long it took to end, how it ended, and what it left in the folder. INPUT is the name of a file
+for standard input, or "endless" for lines without end, or "blank" for one line without end, or "silent" for nothing."""
+import os, signal, subprocess, sys, threading, time
+delay, name, source = float(sys.argv[1]), sys.argv[2], sys.argv[3]
+stream = subprocess.PIPE if source in ("endless", "blank", "silent") else open(source, "rb")
+child = subprocess.Popen(sys.argv[4:], cwd="after", stdin=stream, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+def feed():
+    piece = {"endless": b"v 0.1 0.2 0.3\n" * 5000, "blank": b"#" * 65536}[source]
+    try:
+        while True:
+            child.stdin.write(piece)
+    except OSError:
+        pass
+if source in ("endless", "blank"):
+    threading.Thread(target=feed, daemon=True).start()
+time.sleep(delay)
+early = child.poll() is not None
+begun = time.monotonic()
+if not early:
+    child.send_signal(getattr(signal, name))
+words = child.stderr.read().decode(errors="replace")
+code = child.wait()
+took = time.monotonic() - begun
+print("early" if early else "ended", code, "%.2f" % took, "cancelled" if "cancelled" in words else "killed",
+      " ".join(sorted(os.listdir("after"))) or "nothing", flush=True)
+os._exit(0)
+END
+
+limit=${ABUT_TEST_CANCEL_SECONDS:-3} # a second is promised; machines that do other work besides are slow
+orderly=0 forced=0
+cancel() { # cancel DELAY SIGNAL INPUT COMMAND...
+    delay=$1 name=$2 input=$3
+    shift 3
+    last="$*"
+    checks=$((checks + 1))
+    "$python" cancel.py "$delay" "$name" "$input" "$tool" "$@" >answer
+    read -r state code took how left <answer
+    if [ "$state" = early ]; then
+        wrong "'$last' was done before it could be cancelled (code $code)"
+        return
+    fi
+    number=2
+    [ "$name" = SIGTERM ] && number=15
+    [ "$code" -eq "-$number" ] || wrong "'$last' ended with $code instead of by $name"
+    demand "'$last' took $took s to end" "$(echo "$took $limit" | awk '{print ($1 < $2)}')" -eq 1
+    demand "'$last' left $left behind" "$left" = nothing
+    [ "$how" = cancelled ] && orderly=$((orderly + 1))
+    [ "$how" = cancelled ] || {
+        forced=$((forced + 1))
+        echo "ended by its own clock: $last"
+    }
+}
+
+# Input that does not end, or does not come.
+cancel 0.6 SIGINT endless info -
+cancel 0.6 SIGTERM blank info - --from obj
+cancel 0.4 SIGINT silent convert - x.obj
+cancel 0.6 SIGINT blank overlap ../ball.ply ../ball.ply --poses -
+cancel 0.6 SIGTERM blank nearest ../ball.ply -
+# Work that lasts.
+for signal in SIGINT SIGTERM; do
+    cancel 1 $signal /dev/null overlap ../needles.ply ../needles.ply --pose 0.01,0,0 --pairs --out pairs.csv
+    cancel 1 $signal /dev/null overlap ../same.ply ../same.ply --pose 1e-9,0,0 --pairs --out pairs.csv
+    cancel 1 $signal /dev/null distance ../same.ply ../same.ply --pose 0,0,1e-3
+    cancel 1 $signal /dev/null field ../ball.ply ball.abutf --cells 900
+    cancel 1 $signal /dev/null contacts ../ball.ply ../ball.ply --pose 1,0,0 --cells 500 --out c.csv
+done
+cancel 1 SIGINT /dev/null selfcheck ../needles.ply --limit 100000 --out s.csv
+cancel 0.7 SIGINT /dev/null info ../needles.ply ../same.ply ../needles.ply ../same.ply ../needles.ply ../same.ply
+cancel 1 SIGINT /dev/null samples ../ball.ply --count 2000000 --out s.csv
+cancel 1 SIGTERM /dev/null nearest ../needles.ply --random 3000000 --out n.csv
+cancel 1 SIGINT /dev/null inside ../needles.ply --random 3000000 --out n.csv
+cancel 1 SIGINT /dev/null offset ../ball.ply shell.ply --by 0.1 --cells 700
+cancel 1 SIGINT /dev/null slice ../needles.ply cut.png --size 4000
+cancel 1 SIGINT /dev/null picture ../ball.ply big.png --size 12000x12000 --ground
+cancel 0.5 SIGINT /dev/null demo sheet --triangles 20000 --frames 2000 --record sheet.abutm
+cancel 0.5 SIGTERM /dev/null make icosphere huge.ply --segments 3000
+echo "$orderly stopped in order, $forced by the clock"
+demand "most commands must stop in order" "$forced" -le 3
+finish

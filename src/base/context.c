@@ -210,7 +210,7 @@ abut_status abuti_progress(abut_context *context, const char *stage, double frac
     abut_status status = abuti_stop_status(stage);
     if (status)
         return status;
-    mine.fraction = fraction;
+    mine.fraction = fraction < 1 ? fraction : 0; /* what comes after the end is something else */
     if (ask(context, stage, fraction))
         return ABUT_OK;
     return abuti_fail(ABUT_ERROR_CANCELLED, "%s: cancelled by the progress callback", stage);

@@ -32,7 +32,9 @@ static abut_status gather_pass(const bvh_gather *g, uint32_t *counts, bool write
     for (size_t begin = 0; begin < g->count && !status; begin += most) {
         size_t here = g->count - begin < most ? g->count - begin : most;
         gather_part part = {g, counts, begin, write};
-        abuti_parallel_for(context, here, QUESTIONS_A_TASK, gather_task, &part);
+        status = abuti_parallel_try(context, g->stage, here, QUESTIONS_A_TASK, gather_task, &part);
+        if (status)
+            break;
         double done = (double)(begin + here) / (double)g->count;
         status = abuti_progress(context, g->stage, write ? 0.5 + done / 2 : done / 2);
     }

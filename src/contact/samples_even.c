@@ -193,6 +193,8 @@ static void strew(const abut_mesh *mesh, const abut_normals_arrays *normals, dou
     double passed = 0; /* area of the triangles before */
     size_t made = 0;
     for (uint32_t f = 0; f < mesh->triangle_count && made < wanted; f++) {
+        if (f % LOOK == 0 && abuti_stop(mesh->context, "samples"))
+            return;
         const uint32_t *corner = mesh->indices + 3 * (size_t)f;
         vec3 a = mesh->positions[corner[0]];
         passed += 0.5 * v3_length(v3_cross(v3_sub(mesh->positions[corner[1]], a),
@@ -225,6 +227,8 @@ abut_status abuti_samples_even(const abut_mesh *mesh, const abut_normals_arrays 
     if (status)
         return status;
     strew(mesh, normals, area, candidates, to);
+    if ((status = abuti_stop_status("samples")))
+        return status;
     /* Rounding of the sum of areas may lose the last ones, never most of them. */
     return abuti_samples_thin(to, first, count ? count : candidates, count ? 0 : radius);
 }

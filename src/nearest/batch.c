@@ -139,7 +139,9 @@ abut_status abuti_bvh_points_visit(abut_context *context, const bvh_points *poin
     for (size_t begin = 0; begin < points->count && !status; begin += part) {
         size_t count = points->count - begin < part ? points->count - begin : part;
         b.begin = begin;
-        abuti_parallel_for(context, count, POINTS_A_TASK, visit_task, &b);
+        status = abuti_parallel_try(context, stage, count, POINTS_A_TASK, visit_task, &b);
+        if (status)
+            break;
         status = abuti_progress(context, stage, (double)(begin + count) / (double)points->count);
     }
     abuti_release(context, memory);
@@ -155,6 +157,8 @@ void abuti_batch_single(const nearest_batch *b, const bvh_place *places, size_t 
     for (size_t i = begin; i < end; i++) {
         size_t point = bvh_place_of(places, i);
         vec3 p = bvh_point_at(&b->points, point);
+        if (i % 4 == 0 && abuti_stop(b->bvh->context, "nearest"))
+            return;
         abuti_nearest_point(b->bvh, p, b->radius, &hint, &b->nearest[point]);
         if (b->finish)
             b->finish(b->bvh, p, &ball, &b->nearest[point]);

@@ -346,7 +346,7 @@ static void worker_task(void *data, size_t chunk, size_t begin, size_t end) {
     w->kernel = r->kernel;
     for (;;) {
         size_t from = r->begin + atomic_fetch_add(&r->taken, POINTS_A_RUN);
-        if (from >= r->end)
+        if (from >= r->end || abuti_stop(r->b->bvh->context, "nearest"))
             return;
         answer_run(w, from, r->end - from < POINTS_A_RUN ? r->end : from + POINTS_A_RUN);
     }

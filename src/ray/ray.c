@@ -355,7 +355,9 @@ static abut_status run_batch(ray_batch *b) {
     abut_status status = ABUT_OK;
     for (b->begin = 0; b->begin < b->count && !status; b->begin += part) {
         size_t here = b->count - b->begin < part ? b->count - b->begin : part;
-        abuti_parallel_for(b->bvh->context, here, RAYS_A_TASK, rays_task, b);
+        status = abuti_parallel_try(b->bvh->context, "rays", here, RAYS_A_TASK, rays_task, b);
+        if (status)
+            break;
         status =
             abuti_progress(b->bvh->context, "rays", (double)(b->begin + here) / (double)b->count);
     }

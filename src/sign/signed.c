@@ -121,7 +121,7 @@ typedef struct sign_batch {
 
 static void inside_visit(void *data, const bvh_place *places, size_t begin, size_t end) {
     sign_batch *b = data;
-    for (size_t i = begin; i < end; i++) {
+    for (size_t i = begin; i < end && !abuti_stop(b->bvh->context, "inside"); i++) {
         size_t point = bvh_place_of(places, i);
         b->inside[point] = is_inside(b->bvh, bvh_point_at(&b->points, point));
     }
@@ -129,7 +129,7 @@ static void inside_visit(void *data, const bvh_place *places, size_t begin, size
 
 static void winding_visit(void *data, const bvh_place *places, size_t begin, size_t end) {
     sign_batch *b = data;
-    for (size_t i = begin; i < end; i++) {
+    for (size_t i = begin; i < end && !abuti_stop(b->bvh->context, "winding"); i++) {
         size_t point = bvh_place_of(places, i);
         b->winding[point] = winding_of(b->bvh, bvh_point_at(&b->points, point));
     }

@@ -30,6 +30,7 @@ write("needles.ply", [needle() for i in range(60000)])
 write("same.ply", [(0, 0, 0, 1, 0, 0, 0, 1, 0)] * 60000)
 END
 mkdir after
+awk 'BEGIN { for (i = 0; i < 4000; i++) print 1 + i / 1e5, i / 1e4, 0 }' >poses.txt
 cat >cancel.py <<'END'
 """cancel.py SECONDS SIGNAL INPUT COMMAND...: starts the command in the folder "after", sends the signal after so many
 seconds, and prints how long it took to end, how it ended, and what it left in the folder. INPUT is the name of a file
@@ -95,20 +96,21 @@ cancel 0.6 SIGTERM blank nearest ../ball.ply -
 for signal in SIGINT SIGTERM; do
     cancel 1 $signal /dev/null overlap ../needles.ply ../needles.ply --pose 0.01,0,0 --pairs --out pairs.csv
     cancel 1 $signal /dev/null overlap ../same.ply ../same.ply --pose 1e-9,0,0 --pairs --out pairs.csv
-    cancel 1 $signal /dev/null distance ../same.ply ../same.ply --pose 0,0,1e-3
     cancel 1 $signal /dev/null field ../ball.ply ball.abutf --cells 900
     cancel 1 $signal /dev/null contacts ../ball.ply ../ball.ply --pose 1,0,0 --cells 500 --out c.csv
 done
+cancel 1 SIGINT /dev/null distance ../needles.ply ../needles.ply --surfaces --poses ../poses.txt --out d.csv
 cancel 1 SIGINT /dev/null selfcheck ../needles.ply --limit 100000 --out s.csv
 cancel 0.7 SIGINT /dev/null info ../needles.ply ../same.ply ../needles.ply ../same.ply ../needles.ply ../same.ply
 cancel 1 SIGINT /dev/null samples ../ball.ply --count 2000000 --out s.csv
 cancel 1 SIGTERM /dev/null nearest ../needles.ply --random 3000000 --out n.csv
 cancel 1 SIGINT /dev/null inside ../needles.ply --random 3000000 --out n.csv
 cancel 1 SIGINT /dev/null offset ../ball.ply shell.ply --by 0.1 --cells 700
-cancel 1 SIGINT /dev/null slice ../needles.ply cut.png --size 4000
+cancel 1 SIGINT /dev/null slice ../needles.ply cut.png --size 1200
 cancel 1 SIGINT /dev/null picture ../ball.ply big.png --size 12000x12000 --ground
 cancel 0.5 SIGINT /dev/null demo sheet --triangles 20000 --frames 2000 --record sheet.abutm
 cancel 0.5 SIGTERM /dev/null make icosphere huge.ply --segments 3000
 echo "$orderly stopped in order, $forced by the clock"
-demand "most commands must stop in order" "$forced" -le 3
+# Where another library works (libpng, zstd) or memory is being cleared, the clock may be faster.
+demand "commands must stop in order" "$forced" -le 2
 finish

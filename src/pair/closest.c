@@ -439,9 +439,10 @@ static void search_far(near_search *s) {
     pending_far stack[PAIR_STACK];
     uint32_t used = 0;
     stack[used++] = (pending_far){0, {PAIR_ROOT, PAIR_ROOT}};
-    while (used && !s->over) {
-        look(s);
+    while (used) {
         pending_far next = stack[--used];
+        if (++s->steps % PAIR_STEPS == 0 && abuti_stop(side[0].bvh->context, "pairs"))
+            return;
         if (next.lower >= s->best * SLACK_FAR)
             continue;
         double size[2];

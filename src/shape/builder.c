@@ -43,7 +43,7 @@ void abuti_builder_close(abuti_builder *builder) {
  * products of two coordinate differences cannot underflow. */
 static size_t find_collapsed(const abuti_builder *builder) {
     for (size_t i = 0; i < builder->triangle_count; i++) {
-        if (i % 65536 == 0 && abuti_stop(builder->context, "shape"))
+        if (i % 65536 == 0 && abuti_stop(builder->context, "mesh"))
             return i;
         const uint32_t *corner = builder->indices + 3 * i;
         vec3 a = builder->positions[corner[0]];
@@ -59,7 +59,7 @@ abut_status abuti_builder_finish(abuti_builder *builder, abut_mesh **mesh) {
     assert(builder->vertex_count == builder->vertex_room);
     assert(builder->triangle_count == builder->triangle_room);
     size_t collapsed = find_collapsed(builder);
-    abut_status status = abuti_stop_status("shape");
+    abut_status status = abuti_stop_status("mesh");
     if (status) {
         abuti_builder_close(builder);
         return status;

@@ -488,3 +488,53 @@ TEST(far_apart) {
     abut_bvh_destroy(a);
     abut_bvh_destroy(b);
 }
+
+/* ---- tiny meshes ---- */
+
+static void note_warning(void *user, abut_log_level level, const char *message) {
+    int *warnings = user;
+    *warnings += level == ABUT_LOG_WARNING && strstr(message, "are not 0") != NULL;
+}
+
+/* How many pairs of triangles two rings have in common at a scale, or -1 with a warning at the
+ * door. */
+static int64_t pairs_at(double scale) {
+    int warnings = 0;
+    abut_context_options options = abut_context_options_default();
+    options.log = note_warning;
+    options.log_user = &warnings;
+    abut_context *context = NULL;
+    abut_shape shape = abut_shape_default(ABUT_SHAPE_TORUS);
+    shape.segments = 12;
+    shape.rings = 8;
+    abut_mesh *ring = NULL, *small = NULL;
+    abut_bvh *bvh = NULL;
+    uint64_t count = 0;
+    assert_ok(abut_context_create(&options, &context));
+    assert_ok(abut_shape_create(context, &shape, &ring));
+    assert_int_equal(0, warnings);
+    assert_ok(abut_mesh_transform(ring, scale, still, &small));
+    assert_ok(abut_bvh_create(small, NULL, &bvh));
+    abut_posed a = {bvh, still}, b = {bvh, still};
+    b.pose.translation.x = 0.25 * scale;
+    abut_status status = abut_pair_meetings(&a, &b, 0, NULL, &count);
+    assert_true(status == ABUT_OK || status == ABUT_ERROR_BUFFER);
+    abut_bvh_destroy(bvh);
+    abut_mesh_destroy(small);
+    abut_mesh_destroy(ring);
+    abut_context_destroy(context);
+    return warnings ? -1 : (int64_t)count;
+}
+
+/* Scales by powers of two change no answer, down to where products of three coordinates are no
+ * doubles any more: then who makes the mesh is told. */
+TEST(tiny_meshes) {
+    const int64_t known = pairs_at(1);
+    assert_true(known > 20);
+    assert_int_equal(known, pairs_at(0x1p-100)); /* 1e-30 */
+    assert_int_equal(known, pairs_at(0x1p-199)); /* 1e-60 */
+    assert_int_equal(known, pairs_at(0x1p-240)); /* 1e-72 */
+    assert_int_equal(-1, pairs_at(0x1p-332));    /* 1e-100 */
+    assert_int_equal(-1, pairs_at(0x1p-498));    /* 1e-150 */
+    assert_int_equal(-1, pairs_at(0x1p-996));    /* 1e-300 */
+}

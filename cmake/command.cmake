@@ -40,3 +40,13 @@ if(ABUT_ODE)
     endif()
   endif()
 endif()
+
+# The page for man(1) and the completions for zsh and fish, made by the command itself.
+if(NOT CMAKE_CROSSCOMPILING)
+  add_custom_command(OUTPUT abut.1 _abut abut.fish
+                     COMMAND abut_tool manual > abut.1
+                     COMMAND abut_tool completion zsh > _abut
+                     COMMAND abut_tool completion fish > abut.fish
+                     DEPENDS abut_tool COMMENT "Writing the manual and completions" VERBATIM)
+  add_custom_target(abut_manual ALL DEPENDS abut.1 _abut abut.fish)
+endif()

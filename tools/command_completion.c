@@ -1,5 +1,6 @@
-/* abut completion (hidden): the bash completion, made from the tables. The copy in the source tree
- * is what gets installed; a test compares the two. */
+/* abut completion (hidden): completion for bash, zsh and fish, made from the tables. The copy for
+ * bash in the source tree is what gets installed; a test compares the two. Those for zsh and fish
+ * are made when abut is built. */
 #include "tool.h"
 
 #include <string.h>
@@ -128,18 +129,163 @@ static void write_script(tool_text *to) {
     text_add(to, "}\ncomplete -F _abut abut\n");
 }
 
+/* ---- zsh and fish ---- */
+
+/* Words inside single quotes; bytes of `special` get a backslash. */
+static void add_quoted(tool_text *to, const char *words, const char *special, const char *quote) {
+    for (const char *s = words; *s; s++) {
+        if (*s == '\'') {
+            text_add(to, quote);
+            continue;
+        }
+        if (strchr(special, *s))
+            text_add(to, "\\");
+        text_bytes(to, s, 1);
+    }
+}
+
+/* Whether a value is the name of a file. */
+static bool takes_file(const tool_option *option) {
+    return option->argument &&
+           (strcmp(option->argument, "FILE") == 0 || strcmp(option->argument, "FOLDER") == 0);
+}
+
+static void add_zsh_options(tool_text *to, const tool_option *options) {
+    for (; options && options->name; options++) {
+        text_print(to, "      '%s--%s%s[", options->repeats ? "*" : "", options->name,
+                   options->kind == OPTION_FLAG        ? ""
+                   : options->kind == OPTION_TOLERANCE ? "=-"
+                                                       : "=");
+        add_quoted(to, options->help, "[]:\\", "'\\''");
+        text_add(to, "]");
+        if (options->kind != OPTION_FLAG) {
+            text_print(to, ":%s:", options->argument);
+            if (options->choices) {
+                text_add(to, "(");
+                add_choices(to, options->choices);
+                text_add(to, ")");
+            } else if (takes_file(options)) {
+                text_add(to, "_files");
+            }
+        }
+        text_add(to, "' \\\n");
+    }
+}
+
+/* What stands in the place of operands, for zsh. */
+static void add_zsh_operands(tool_text *to, const tool_command *command) {
+    if (command->operand_kind == OPERAND_NONE)
+        return;
+    if (command->operand_kind == OPERAND_FILES) {
+        text_add(to, "      '*:file:_files'");
+        return;
+    }
+    text_add(to, "      '1:word:(");
+    if (command->operand_kind == OPERAND_SHAPE)
+        for (int i = 0; i < ABUT_SHAPE_COUNT; i++)
+            text_print(to, "%s%s", i ? " " : "", abut_shape_kind_name((abut_shape_kind)i));
+    for (size_t i = 0; command->operand_kind == OPERAND_TOPIC && commands[i]; i++)
+        if (commands[i]->summary)
+            text_print(to, "%s ", commands[i]->name);
+    for (size_t i = 0; command->operand_kind == OPERAND_TOPIC && help_topics[i]; i++)
+        text_print(to, "%s%s", i ? " " : "", help_topics[i]);
+    text_add(to, ")' '*:file:_files'");
+}
+
+static void write_zsh(tool_text *to) {
+    text_add(to, "#compdef abut\n"
+                 "# zsh completion for abut; made by 'abut completion zsh', do not edit\n"
+                 "_abut() {\n"
+                 "  local -a commands\n"
+                 "  commands=(\n");
+    for (size_t i = 0; commands[i]; i++)
+        if (commands[i]->summary) {
+            text_print(to, "    '%s:", commands[i]->name);
+            add_quoted(to, commands[i]->summary, ":\\", "'\\''");
+            text_add(to, "'\n");
+        }
+    text_add(to, "  )\n"
+                 "  if ((CURRENT == 2)); then\n"
+                 "    _describe command commands\n"
+                 "    return\n"
+                 "  fi\n"
+                 "  local command=$words[2]\n"
+                 "  shift words\n"
+                 "  ((CURRENT--))\n"
+                 "  case $command in\n");
+    for (size_t i = 0; commands[i]; i++) {
+        if (!commands[i]->summary)
+            continue;
+        text_print(to, "  %s)\n    _arguments \\\n", commands[i]->name);
+        add_zsh_options(to, commands[i]->options);
+        add_zsh_options(to, global_options);
+        add_zsh_operands(to, commands[i]);
+        text_add(to, "\n    ;;\n");
+    }
+    text_add(to, "  esac\n"
+                 "}\n"
+                 "_abut \"$@\"\n");
+}
+
+static void add_fish_options(tool_text *to, const char *condition, const tool_option *options) {
+    for (; options && options->name; options++) {
+        text_print(to, "complete -c abut -n '%s' -l %s", condition, options->name);
+        if (options->choices) {
+            text_add(to, " -x -a '");
+            add_choices(to, options->choices);
+            text_add(to, "'");
+        } else if (options->kind != OPTION_FLAG && options->kind != OPTION_TOLERANCE) {
+            text_add(to, takes_file(options) ? " -r -F" : " -x");
+        }
+        text_add(to, " -d '");
+        add_quoted(to, options->help, "\\", "\\'");
+        text_add(to, "'\n");
+    }
+}
+
+static void write_fish(tool_text *to) {
+    text_add(to, "# fish completion for abut; made by 'abut completion fish', do not edit\n");
+    for (size_t i = 0; commands[i]; i++) {
+        if (!commands[i]->summary)
+            continue;
+        text_print(to, "complete -c abut -n __fish_use_subcommand -f -a %s -d '",
+                   commands[i]->name);
+        add_quoted(to, commands[i]->summary, "\\", "\\'");
+        text_add(to, "'\n");
+        tool_text condition = {0};
+        text_print(&condition, "__fish_seen_subcommand_from %s", commands[i]->name);
+        add_fish_options(to, condition.data ? condition.data : "", commands[i]->options);
+        text_free(&condition);
+    }
+    add_fish_options(to, "not __fish_use_subcommand", global_options);
+    text_add(to, "complete -c abut -n '__fish_seen_subcommand_from make' -f -a '");
+    for (int i = 0; i < ABUT_SHAPE_COUNT; i++)
+        text_print(to, "%s%s", i ? " " : "", abut_shape_kind_name((abut_shape_kind)i));
+    text_add(to, "'\n");
+}
+
 static int run(tool_run *tool, const tool_arguments *arguments) {
-    (void)arguments;
-    write_script(&tool->out.text);
+    const char *shell = arguments->operand_count ? arguments->operands[0] : "bash";
+    tool_text *to = &tool->out.text;
+    if (!word_in(shell, "bash|zsh|fish"))
+        return tool_refuse(tool, "there is no completion for '%s', only for bash, zsh and fish",
+                           shell);
+    if (strcmp(shell, "zsh") == 0)
+        write_zsh(to);
+    else if (strcmp(shell, "fish") == 0)
+        write_fish(to);
+    else
+        write_script(to);
     return CODE_FINE;
 }
 
 const tool_command command_completion = {
     .name = "completion",
-    .operands = "",
-    .about = "Prints the completion for bash. To use it at once: source <(abut completion)",
+    .operands = "[bash | zsh | fish]",
+    .about = "Prints the completion for a shell, bash by default. To use it at once: source <(abut "
+             "completion), or abut completion fish | source",
     .operand_kind = OPERAND_NONE,
     .operand_least = 0,
-    .operand_most = 0,
+    .operand_most = 1,
     .run = run,
 };

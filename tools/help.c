@@ -164,6 +164,13 @@ static const char *const topic_words[] = {
     "Pictures are written as .png (where built with libpng) or .ppm. 'abut version' "
     "says what this build can do.\n"};
 
+const char *help_topic(const char *name) {
+    for (size_t i = 0; help_topics[i]; i++)
+        if (strcmp(name, help_topics[i]) == 0)
+            return topic_words[i];
+    return NULL;
+}
+
 /* ---- the command ---- */
 
 static int refuse_topic(tool_run *tool, const char *name) {
@@ -204,9 +211,8 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
         help_general(&words);
     else if (command_find(name))
         describe(&words, command_find(name));
-    for (size_t i = 0; name && help_topics[i]; i++)
-        if (strcmp(name, help_topics[i]) == 0)
-            print_paragraphs(&words, topic_words[i]);
+    if (name && help_topic(name))
+        print_paragraphs(&words, help_topic(name));
     if (!words.data)
         return refuse_topic(tool, name);
     return show(tool, &words);

@@ -276,7 +276,7 @@ extern const tool_command command_info, command_convert, command_make, command_p
     command_nearest, command_inside, command_ray, command_overlap, command_distance,
     command_selfcheck, command_sweep, command_replay, command_field, command_slice, command_offset,
     command_samples, command_contacts, command_cache, command_demo, command_devices, command_bench,
-    command_version, command_help, command_completion;
+    command_version, command_help, command_completion, command_manual;
 
 /* ---- field.c: fields from command lines ---- */
 
@@ -461,7 +461,8 @@ bool terminal_width(int descriptor, size_t *width);
 
 void help_general(tool_text *to);
 int help_command(tool_run *tool, const tool_command *command);
-extern const char *const help_topics[]; /* names, ends with null */
+extern const char *const help_topics[];   /* names, ends with null */
+const char *help_topic(const char *name); /* its words; null where there is no such topic */
 
 /* ---- points.c ---- */
 

@@ -61,4 +61,46 @@ for command in $("$tool" help | sed -n 's/^  \([a-z]*\)  .*/\1/p'); do
         esac
     done
 done
+# zsh and fish: every command and option is there with its help; the shells themselves read the
+# files where they are installed, else a look at quotes must do.
+try 2 "$tool" completion tcsh
+complains "only for bash, zsh and fish"
+for shell in zsh fish; do
+    try 0 "$tool" completion $shell
+    cp out completion.$shell
+    for command in $("$tool" help | sed -n 's/^  \([a-z]*\)  .*/\1/p'); do
+        demand "$shell does not know abut $command" "$(grep -c "$command" completion.$shell)" -gt 0
+        for option in $("$tool" help "$command" | sed -n 's/^  --\([a-z0-9-]*\).*/\1/p'); do
+            case $shell in
+            zsh) grep -q -e "--$option[=\[]" completion.zsh ;;
+            fish) grep -q -e "-l $option " completion.fish ;;
+            esac || wrong "$shell does not know abut $command --$option"
+        done
+    done
+    if command -v $shell >/dev/null; then
+        try 0 $shell -n completion.$shell
+    fi
+done
+# Every line of zsh's options is one word in single quotes, and every bracket is closed.
+cat >pattern <<'END'
+^      '(\*|1):
+^      '\*?--[a-z0-9-]+(=-?)?\[([^]\[]|\\.|'\\'')*\](:[^:]*:[^']*)?' \\$
+END
+demand "a quote or bracket of zsh is open: $(grep "^      '" completion.zsh | grep -vE -f pattern)" \
+    "$(grep "^      '" completion.zsh | grep -cvE -f pattern)" -eq 0
+demand "a quote of fish is open" "$(awk '{ gsub(/\\\\|\\\047/, ""); if (gsub(/\047/, "") % 2) n++ } END { print n + 0 }' completion.fish)" -eq 0
+
+# The manual: every command and option, and nothing that a formatter complains of.
+try 0 "$tool" manual
+cp out abut.1
+says ".TH ABUT 1"
+says ".SH EXIT STATUS"
+for command in $("$tool" help | sed -n 's/^  \([a-z]*\)  .*/\1/p'); do
+    says ".SS \"abut $command"
+done
+demand "an option is missing from the manual" "$(grep -c '^.fB.-.-' abut.1)" -gt 100
+if command -v groff >/dev/null; then
+    try 0 groff -man -Tutf8 -ww abut.1
+    mute err
+fi
 finish

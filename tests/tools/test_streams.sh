@@ -118,7 +118,7 @@ bare 0 3 distance box.obj box.obj --pose 5,0,0
 bare 3 yes distance box.obj box.obj --pose 5,0,0 --margin 3
 bare 0 no distance box.obj box.obj --pose 5,0,0 --margin 2
 bare 0 0 selfcheck box.obj
-bare 0 never contacts box.obj box.obj --pose 9,0,0 --to 8,0,0 --cells 12
+bare 0 never contacts box.obj box.obj --pose 9,0,0 --to 8,0,0
 bare 0 0 contacts box.obj box.obj --pose 9,0,0 --cells 12 --out c.csv
 bare 0 1 inside box.obj points.csv --out i.csv
 bare 0 1 ray box.obj rays.csv --out r.csv

@@ -157,7 +157,7 @@ void abuti_batch_single(const nearest_batch *b, const bvh_place *places, size_t 
     for (size_t i = begin; i < end; i++) {
         size_t point = bvh_place_of(places, i);
         vec3 p = bvh_point_at(&b->points, point);
-        if (i % 4 == 0 && abuti_stop(b->bvh->context, "nearest"))
+        if (i % 16 == 0 && abuti_stop(b->bvh->context, "nearest"))
             return;
         abuti_nearest_point(b->bvh, p, b->radius, &hint, &b->nearest[point]);
         if (b->finish)

@@ -119,18 +119,24 @@ typedef struct sign_batch {
     double *winding;
 } sign_batch;
 
+enum { LOOK = 16 }; /* points between two looks at whether to stop */
+
 static void inside_visit(void *data, const bvh_place *places, size_t begin, size_t end) {
     sign_batch *b = data;
-    for (size_t i = begin; i < end && !abuti_stop(b->bvh->context, "inside"); i++) {
+    for (size_t i = begin; i < end; i++) {
         size_t point = bvh_place_of(places, i);
+        if (i % LOOK == 0 && abuti_stop(b->bvh->context, "inside"))
+            return;
         b->inside[point] = is_inside(b->bvh, bvh_point_at(&b->points, point));
     }
 }
 
 static void winding_visit(void *data, const bvh_place *places, size_t begin, size_t end) {
     sign_batch *b = data;
-    for (size_t i = begin; i < end && !abuti_stop(b->bvh->context, "winding"); i++) {
+    for (size_t i = begin; i < end; i++) {
         size_t point = bvh_place_of(places, i);
+        if (i % LOOK == 0 && abuti_stop(b->bvh->context, "winding"))
+            return;
         b->winding[point] = winding_of(b->bvh, bvh_point_at(&b->points, point));
     }
 }

@@ -173,7 +173,7 @@ typedef struct abut_pair_self {
 
 /* The limit of 0: more than any sound mesh needs, and some seconds on a hostile one. */
 #define ABUT_PAIR_SELF_LIMIT(triangle_count) \
-    ((UINT64_C(1) << 26) + 256 * (uint64_t)(triangle_count))
+    ((UINT64_C(1) << 22) + 256 * (uint64_t)(triangle_count))
 
 typedef struct abut_pair_self_options {
     size_t size;

@@ -247,8 +247,9 @@ static void summarise(tool_run *tool, const tool_arguments *arguments, const bod
         fact_number(out, "volume", volume);
         json_boolean(out, "separates", b->separates);
         say_fact(out, "patches", "%zu; %s", b->patch_count,
-                 b->separates ? "a shift by the depth along the normal ends the overlap"
-                              : "a shift by the depth along the normal does not end it all");
+                 b->list[deepest].depth < 0 ? "there are only gaps"
+                 : b->separates ? "shifts by the depths along the normals end the overlap"
+                                : "shifts by the depths along the normals do not end it all");
     }
     if (b->exact && out->json)
         tell_patches(out, b);
@@ -317,8 +318,8 @@ static int check(tool_run *tool, const tool_arguments *arguments, abut_pose *to)
                            given->words);
     if (given && (option_given(arguments, "out") || option_given(arguments, "png") || margin ||
                   option_given(arguments, "most") || option_given(arguments, "cells") ||
-                  option_given(arguments, "samples") || option_given(arguments, "limit") ||
-                  option_given(arguments, "cache")))
+                  option_given(arguments, "method") || option_given(arguments, "samples") ||
+                  option_given(arguments, "limit") || option_given(arguments, "cache")))
         return tool_refuse(tool, "--to asks for a time, by exact geometry; it goes with none of "
                                  "--out, --png, --margin, --most and the options of fields");
     if (margin && !(margin->numbers[0] >= 0))

@@ -206,7 +206,6 @@ static abut_status collide(world *w, uint32_t i, uint32_t k) {
                           .contact_capacity = CONTACTS};
     abut_patch_options options = abut_patch_options_default();
     options.margin = MARGIN;
-    options.unchecked = true; /* the solver works with what is there */
     options.hint = last->touched ? last->normal : (abut_vec3){-v.x, -v.y, -v.z};
     abut_status status = abut_contact_patches(&posed[0], &posed[1], &options, &found);
     if (status)

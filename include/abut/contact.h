@@ -6,7 +6,8 @@
  * cell, and normals are the gradient of just that.
  *
  * Everywhere: the normal is a unit vector that points from b to a, so that a shift of a by the
- * depth along it ends this contact; the point is on the surface of the body whose feature it is.
+ * depth along it ends this contact; the point is on the surface of the body whose feature it is, of
+ * exact patches halfway between both surfaces.
  * What is deep inside a field that is limited to a band has the band as its depth, or more.
  *
  * Contacts come in the order of features: those of a, then those of b. Where there are more than
@@ -176,7 +177,8 @@ typedef struct abut_contacts {
 
 /* ---- two meshes, by exact geometry ---- */
 
-/* One connected part of what two bodies have in common. */
+/* One connected part of what two bodies have in common; where it lies in a corner, one for each
+ * wall. */
 typedef struct abut_patch {
     abut_vec3 normal; /* unit, from b to a: a shift of a along it makes the overlap smaller */
     abut_vec3 centre; /* of the contour in which the surfaces meet */
@@ -206,8 +208,9 @@ typedef struct abut_patches {
     uint64_t capacity, count;
     abut_contact *contacts; /* of the first patch, then of the second ... */
     uint64_t contact_capacity, contact_count;
-    bool separates; /* a shift of a along the first patch's normal by its depth leaves the bodies
-                     * apart: this was checked, and the depth made larger where it was needed */
+    bool separates;     /* a shift of a by every patch's depth along its normal, or more, leaves the
+                         * bodies apart: this was checked, and the depth of one patch made larger where
+                         * that was enough */
     abut_advice advice; /* unfit where a surface does not tell in from out */
 } abut_patches;
 

@@ -17,6 +17,8 @@
 #define SPECK 1e-5        /* of the smaller body: shorter contours beside longer ones are dropped */
 #define SLACK 1e-6 /* of the depth, by which bodies are moved apart to see whether they are */
 
+#define ADDED 2.0 /* times as deep may a depth become by the check */
+
 enum { KEEP = 4, ROUNDS = 3 };
 
 typedef struct patch_call {
@@ -116,22 +118,128 @@ static abut_status add_answer(patch_call *call, const patch_answer *answer) {
     return ABUT_OK;
 }
 
+/* A shift that satisfies all answers; false where there is none, as between opposite walls. */
+static bool common_shift(const patch_call *call, const patch_answer *answers, size_t count,
+                         vec3 *shift) {
+    *shift = v3(0, 0, 0);
+    for (int round = 0; round < 64; round++) {
+        double worst = 0;
+        for (size_t i = 0; i < count; i++) {
+            double wanted = real_max(answers[i].depth, 0) * (1 + SLACK) + 1e-7 * call->size;
+            double missing = wanted - v3_dot(*shift, answers[i].normal);
+            worst = real_max(worst, missing / call->size);
+            if (missing > 0)
+                *shift = v3_along(*shift, missing, answers[i].normal);
+        }
+        if (worst < 1e-9)
+            return true;
+    }
+    return false;
+}
+
+/* Whether the bodies are apart once the first is shifted. */
+static abut_status apart_after(const patch_call *call, vec3 shift, bool *apart) {
+    abut_posed moved = call->posed[0];
+    abut_pair_relation relation;
+    unsigned doubt = 0;
+    moved.pose.translation = v3_add(moved.pose.translation, shift);
+    abut_status status =
+        abuti_pair_overlap(&moved, &call->posed[1], false, NULL, &relation, &doubt);
+    *apart = !status && relation == ABUT_PAIR_APART;
+    return status;
+}
+
+static abut_status separates(const patch_call *call, const patch_answer *answers, size_t count,
+                             bool *apart) {
+    vec3 shift;
+    *apart = false;
+    return common_shift(call, answers, count, &shift) ? apart_after(call, shift, apart) : ABUT_OK;
+}
+
+/* Adds the gaps that are there: if the first body comes nearer by one, along the normal of faces,
+ * it touches. What is only passed diagonally does not. */
+static abut_status choose_gaps(patch_call *call, const patch_answer *answers, int count) {
+    size_t before = call->count;
+    call->separates = true; /* they are apart */
+    for (int i = 0; i < count; i++) {
+        bool apart = true;
+        double in = answers[i].depth * (1 + SLACK) - 1e-7 * call->size;
+        abut_status status = answers[i].of_faces && answers[i].depth < 0
+                                 ? apart_after(call, v3_scale(answers[i].normal, in), &apart)
+                                 : ABUT_OK;
+        if (!status && !apart)
+            status = add_answer(call, &answers[i]);
+        if (status)
+            return status;
+    }
+    for (int i = 0; i < count && call->count == before; i++)
+        if (!answers[i].of_faces)
+            return add_answer(call, &answers[i]);
+    return ABUT_OK;
+}
+
+/* Chooses among the answers of the only region: normals of faces that separate, the least depth
+ * first; else faces that look different ways all together, as of a box in a corner; else another
+ * normal that separates; else the first. */
+static abut_status choose_one(patch_call *call, const patch_answer *answers, int count) {
+    patch_answer faces[PATCH_WAYS];
+    size_t face_count = 0;
+    abut_status status = ABUT_OK;
+    bool apart = false;
+    if (call->options.unchecked)
+        return add_answer(call, &answers[0]);
+    if (answers[0].depth < 0)
+        return choose_gaps(call, answers, count);
+    for (int others = 0; others < 2; others++) {
+        for (int i = 0; i < count && !status; i++) {
+            if (answers[i].of_faces == (others == 1))
+                continue;
+            status = separates(call, &answers[i], 1, &apart);
+            if (!status && apart) {
+                call->separates = true;
+                return add_answer(call, &answers[i]);
+            }
+            if (!others)
+                faces[face_count++] = answers[i];
+        }
+        if (!status && !others && face_count > 1)
+            status = separates(call, faces, face_count, &apart);
+        if (status || apart)
+            break;
+    }
+    if (status || !apart)
+        return status ? status : add_answer(call, &answers[0]);
+    call->separates = true;
+    for (size_t i = 0; i < face_count && !status; i++)
+        status = add_answer(call, &faces[i]);
+    return status;
+}
+
 static abut_status answer_regions(patch_work *work, patch_call *call, uint32_t keep) {
     double longest = 0;
     abut_status status = ABUT_OK;
+    size_t regions = 0;
     for (size_t i = 0; i < work->region_count; i++)
         longest = real_max(longest, work->regions[i].length);
-    for (size_t i = 0; i < work->region_count && !status; i++) {
-        const patch_region *r = &work->regions[i];
-        patch_answer answer = {.count = 0};
-        /* The contour of a hole, or a speck: what is beside it tells more. */
-        if (work->region_count > 1 && r->length < longest &&
-            (r->volume <= 0 || r->length < SPECK * call->size))
-            continue;
-        status = abuti_patch_points(work, r, call->hint, keep, call->options.margin, &answer);
-        if (!status && answer.count)
-            status = add_answer(call, &answer);
-    }
+    for (int pass = 0; pass < 2; pass++)
+        for (size_t i = 0; i < work->region_count && !status; i++) {
+            const patch_region *r = &work->regions[i];
+            patch_answer answers[PATCH_WAYS];
+            int count;
+            /* The contour of a hole, or a speck: what is beside it tells more. */
+            if (work->region_count > 1 && r->length < longest &&
+                (r->volume <= 0 || r->length < SPECK * call->size))
+                continue;
+            if (pass == 0) {
+                regions++;
+                continue;
+            }
+            status = abuti_patch_points(work, r, call->hint, keep, call->options.margin,
+                                        !call->options.unchecked, answers, &count);
+            if (!status && count)
+                status =
+                    regions == 1 ? choose_one(call, answers, count) : add_answer(call, &answers[0]);
+        }
     return status;
 }
 
@@ -177,36 +285,31 @@ static abut_status answer_rest(patch_work *work, patch_call *call, uint32_t keep
 
 /* ---- certain depths ---- */
 
-/* Moves the first body out along the deepest normal; where they still touch, adds what is left. */
+/* Checks what has not been: several patches together; and where one alone does not separate, adds
+ * what is left along its normal, as long as that is less than it was. */
 static abut_status check(patch_call *call) {
     patch_answer *deepest = &call->answers[0];
+    double before = deepest->depth;
+    abut_status status = separates(call, call->answers, call->count, &call->separates);
     patch_call moved = *call;
-    call->separates = false;
-    for (int round = 0; round < ROUNDS; round++) {
-        abut_pair_relation relation;
-        unsigned doubt = 0;
-        double out = real_max(deepest->depth, 0) * (1 + SLACK) + 1e-7 * call->size;
+    for (int round = 0; round < ROUNDS && !status && !call->separates && call->count == 1;
+         round++) {
+        double out = real_max(deepest->depth, 0) * (1 + SLACK) + 1e-7 * call->size, rest = 0;
         moved.posed[0].pose.translation =
             v3_along(call->posed[0].pose.translation, out, deepest->normal);
-        abut_status status =
-            abuti_pair_overlap(&moved.posed[0], &moved.posed[1], false, NULL, &relation, &doubt);
-        if (status)
-            return status;
-        if (relation == ABUT_PAIR_APART) {
-            call->separates = true;
-            return ABUT_OK;
-        }
         patch_work work;
         start_work(&work, call->memory);
         status = find(&work, &moved, 0);
-        double rest = 0;
         status = status ? status : abuti_patch_depth(&work, deepest->normal, &rest);
-        if (status || !(rest > 0) || round + 1 == ROUNDS)
-            return status;
+        if (!(rest > 0) || out + rest > ADDED * before + 1e-6 * call->size)
+            break;
         deepest->depth = out + rest;
-        deepest->points[0].depth = deepest->depth;
+        status = status ? status : separates(call, deepest, 1, &call->separates);
     }
-    return ABUT_OK;
+    if (!call->separates)
+        deepest->depth = before;
+    deepest->points[0].depth = deepest->depth;
+    return status;
 }
 
 /* ---- out ---- */
@@ -315,7 +418,7 @@ abut_status abut_contact_patches(const abut_posed *a, const abut_posed *b,
         if (!status && !call.count)
             status = answer_rest(&work, &call, keep);
     }
-    if (!status && call.count && !call.options.unchecked)
+    if (!status && call.count && !call.options.unchecked && !call.separates)
         status = check(&call);
     status = status ? status : write(&call, &second->pose, advice, patches);
     abuti_patch_memory_end(&memory);

@@ -26,6 +26,7 @@ typedef struct patch_skin {
     vec3 *offset;           /* of a vertex: by which it goes out if its faces go out by 1 */
     double reach;           /* the longest of them */
     double size;            /* of the box, the longest side */
+    bool inward;            /* triangles are turned round here */
     abut_advice advice;     /* what contacts with it are worth */
 } patch_skin;
 
@@ -185,6 +186,7 @@ typedef struct patch_work {
     uint32_t *parent;  /* of crossings, then of vertices */
     size_t parent_room;
     uint32_t *points, *inner; /* by region */
+    uint32_t *region_of;      /* of a crossing */
     patch_table by_pair[2];   /* crossings by edge and face, for the side of the edge */
     patch_table cut;          /* triangles with segments, by side and face; the value counts */
     patch_table marked;       /* vertices inside */
@@ -216,7 +218,10 @@ void abuti_patch_edges(const patch_view *view, double deepest, patch_deeper *tel
 
 /* ---- patch_point.c: what a region says to a solver ---- */
 
-enum { PATCH_POINTS = 8 }; /* a patch, at most */
+enum {
+    PATCH_POINTS = 8, /* a patch, at most */
+    PATCH_WAYS = 8    /* normals that are tried for a region */
+};
 
 typedef struct patch_point {
     vec3 at; /* in the frame */
@@ -225,15 +230,20 @@ typedef struct patch_point {
 } patch_point;
 
 typedef struct patch_answer {
-    vec3 normal; /* in the frame, towards a */
+    bool of_faces; /* the normal is that of faces that look one way */
+    vec3 normal;   /* in the frame, towards a */
     double depth, area, volume;
     vec3 centre;
     uint32_t count;
     patch_point points[PATCH_POINTS];
 } patch_answer;
 
+/* Measures a region along several normals; the answers stand by depth, the least first, normals of
+ * faces before others that are hardly better. More of them are tried where they will be `checked`.
+ */
 abut_status abuti_patch_points(patch_work *work, const patch_region *region, vec3 hint,
-                               uint32_t keep, double margin, patch_answer *answer);
+                               uint32_t keep, double margin, bool checked,
+                               patch_answer answers[PATCH_WAYS], int *count);
 /* Where no surfaces meet, but all of one side is inside the other. */
 void abuti_patch_inside(patch_work *work, uint32_t inner, vec3 hint, uint32_t keep,
                         patch_answer *answer);

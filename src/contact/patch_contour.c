@@ -573,6 +573,11 @@ static abut_status gather(patch_work *work, const uint32_t *number) {
     abut_status status = gather_facets(work);
     if (status)
         return status;
+    work->region_of = take(work->memory, crossings, sizeof *work->region_of);
+    if (!work->region_of)
+        return ABUT_ERROR_MEMORY;
+    for (size_t i = 0; i < crossings; i++)
+        work->region_of[i] = number[root(work->parent, (uint32_t)i)];
     work->points = take(work->memory, crossings, sizeof *work->points);
     work->inner = take(work->memory, vertices, sizeof *work->inner);
     if (!work->points || !work->inner)

@@ -20,17 +20,21 @@
 
 #include <math.h>
 
+#define SPECK 1e-5     /* of the smaller body: shorter contours are hardly there */
 #define INSET 0.02     /* of the way from the contour to its middle */
 #define SAME 0.9999995 /* the cosine of a thousandth: faces that look one way */
-#define SOME 0.3       /* of |S|: what such faces hold, to be tried */
-#define NEARLY 0.999   /* of |S|: to be all of it */
+#define SOME 0.05      /* of |S|: what such faces hold, to be tried */
+#define MUCH 0.3       /* the same where nothing is checked */
 #define PIERCED 0.35   /* rho below this: through each other */
+#define CLEARLY 0.9    /* times as deep, or less */
+#define LASTING 1.05   /* times as good is a vertex */
+#define GAP 1e-12      /* of the smaller body: rounding of a gap */
 #define WORTH 0.01     /* of a point, at least, that is no gap beyond the margin */
 
 enum {
     DIRECTIONS = 8, /* across the normal */
     CANDIDATES = 40,
-    WAYS = 8,     /* normals that are tried */
+    FACES = 3,    /* directions of faces of each body that are tried */
     WHOLE = 8192, /* triangles of two bodies that are looked at as a whole */
     SEEDS = 16    /* places from which the far side is looked for */
 };
@@ -56,30 +60,49 @@ static vec3 corner_true(const patch_body *body, uint32_t face, int k) {
 
 /* ---- normals ---- */
 
-/* The direction of the faces of one side that look one way and hold most, and how much. */
-static double dominant(const patch_work *work, const patch_region *r, uint32_t side, vec3 *way) {
+/* What a way to try is. */
+typedef struct patch_way {
+    vec3 normal;
+    double held; /* of the area, by the faces that look so; 0 = no face does */
+} patch_way;
+
+static bool among(const patch_way *ways, int count, vec3 normal) {
+    for (int i = 0; i < count; i++)
+        if (v3_dot(ways[i].normal, normal) > SAME)
+            return true;
+    return false;
+}
+
+static vec3 true_normal(const patch_body *body, uint32_t face) {
+    return abuti_unit_normal(corner_true(body, face, 0), corner_true(body, face, 1),
+                             corner_true(body, face, 2));
+}
+
+/* The direction of the faces of one side that look one way, and how much they hold: those with the
+ * largest face of all that look otherwise than the ways so far. */
+static patch_way dominant(const patch_work *work, const patch_region *r, uint32_t side,
+                          const patch_way *ways, int count) {
     const patch_facet *facets = work->facets;
     const patch_body *body = &work->body[side];
-    double largest = 0, held = 0;
-    uint32_t face = ABUT_NONE;
-    for (uint32_t i = r->facet_begin; i < r->facet_end; i++)
-        if (facets[i].side == side && v3_length_sq(facets[i].area) > largest) {
-            largest = v3_length_sq(facets[i].area);
-            face = facets[i].face;
-        }
-    *way = v3(0, 0, 0);
-    if (face == ABUT_NONE)
-        return 0;
-    vec3 best = abuti_unit_normal(corner_true(body, face, 0), corner_true(body, face, 1),
-                                  corner_true(body, face, 2));
-    for (uint32_t i = r->facet_begin; i < r->facet_end; i++)
-        if (facets[i].side == side) {
-            double along = v3_dot(facets[i].area, best);
-            if (along > 0 && along * along >= SAME * SAME * v3_length_sq(facets[i].area))
-                held += along;
-        }
-    *way = side == 0 ? v3_scale(best, -1) : best;
-    return held;
+    double largest = 0, turn = side == 0 ? -1 : 1;
+    patch_way found = {v3(0, 0, 0), 0};
+    for (uint32_t i = r->facet_begin; i < r->facet_end; i++) {
+        double size = v3_length_sq(facets[i].area);
+        if (facets[i].side != side || !(size > largest))
+            continue;
+        vec3 normal = v3_scale(true_normal(body, facets[i].face), turn);
+        if (among(ways, count, normal))
+            continue;
+        largest = size;
+        found.normal = normal;
+    }
+    for (uint32_t i = r->facet_begin; i < r->facet_end; i++) {
+        double along = turn * v3_dot(facets[i].area, found.normal);
+        if (facets[i].side == side && along > 0 &&
+            along * along >= SAME * SAME * v3_length_sq(facets[i].area))
+            found.held += along;
+    }
+    return found;
 }
 
 /* 1 for a plain contact, near 0 where bodies go through each other. */
@@ -114,7 +137,7 @@ static bool reach(const patch_body *body, vec3 from, vec3 way, double *far) {
             abut_triangle t = bvh_triangle(mesh, hit.triangle);
             vec3 n = v3_cross(v3_sub(t.corner[1], t.corner[0]), v3_sub(t.corner[2], t.corner[0]));
             gone += hit.parameter;
-            if (v3_dot(n, way) > 0) {
+            if (v3_dot(n, way) * (body->skin->inward ? -1 : 1) > 0) {
                 *far = turn ? -gone : gone;
                 return true;
             }
@@ -140,9 +163,9 @@ static bool by_rays(const measure *m, vec3 from, const patch_point *point, doubl
 
 /* ---- candidates ---- */
 
-/* Adds a candidate at a place of the frame; where there is no more room, in the place of the one
- * with the least depth if it is deeper. */
-static void add(measure *m, vec3 at, const patch_point *point) {
+/* Adds a candidate that is measured at a point of the frame and placed at another; where there is
+ * no more room, in the place of the one with the least depth if it is deeper. */
+static void add_at(measure *m, vec3 at, vec3 place, const patch_point *point) {
     double u = v3_dot(at, m->along[0]), v = v3_dot(at, m->along[1]), low, high;
     if (!(m->rays ? by_rays(m, at, point, &low, &high)
                   : abuti_patch_heights(&m->work->view, u, v, &low, &high)))
@@ -158,12 +181,16 @@ static void add(measure *m, vec3 at, const patch_point *point) {
     }
     candidate *c = &m->found[to];
     c->point = *point;
-    c->u = u;
-    c->v = v;
+    c->u = u = v3_dot(place, m->along[0]);
+    c->v = v = v3_dot(place, m->along[1]);
     c->point.depth = high - low;
     vec3 across = v3_add(v3_scale(m->along[0], u), v3_scale(m->along[1], v));
     c->point.at = v3_along(across, 0.5 * (low + high), m->normal);
     m->deepest = real_max(m->deepest, c->point.depth);
+}
+
+static void add(measure *m, vec3 at, const patch_point *point) {
+    add_at(m, at, at, point);
 }
 
 /* The contour's outermost points. */
@@ -198,7 +225,11 @@ static void add_contour(measure *m) {
                              .kind = ABUT_CONTACT_CROSSING,
                              .element = c->edge,
                              .part = c->face & 0x3ffffff};
-        add(m, v3_lerp(c->at, r->centre, INSET), &point);
+        /* Measured a little inwards; placed where it is, but for the skin. */
+        vec3 in = v3_sub(r->centre, c->at);
+        double skin = 1.5 * m->work->body[0].grow, far = v3_length(in);
+        add_at(m, v3_along(c->at, INSET, in), v3_along(c->at, skin < far ? skin / far : 0, in),
+               &point);
     }
 }
 
@@ -351,13 +382,20 @@ static void choose(const measure *m, uint32_t keep, double margin, patch_answer 
     double u0 = v3_dot(m->region->centre, m->along[0]), v0 = v3_dot(m->region->centre, m->along[1]);
     const candidate *c = m->found;
     double scale = deepest + margin;
+    double most_gap =
+        margin + GAP * real_min(m->work->body[0].skin->size, m->work->body[1].skin->size);
     answer->count = 0;
-    if (!m->count)
+    if (!m->count || deepest < -most_gap)
         return;
     for (uint32_t i = 0; i < m->count; i++) {
+        taken[i] = c[i].point.depth < -most_gap;
         worth[i] = scale > 0 ? real_clamp((c[i].point.depth + margin) / scale, WORTH, 1) : 1;
         /* the outermost of those that are as deep */
         value[i] = worth[i] >= 1 - 1e-6 ? 1 + hypot(c[i].u - u0, c[i].v - v0) : 0;
+        if (c[i].point.kind == ABUT_CONTACT_VERTEX) { /* lasts longer than a crossing beside it */
+            value[i] *= LASTING;
+            worth[i] *= LASTING;
+        }
     }
     uint32_t first = best_of(m, value, taken);
     take(m, first, taken, answer);
@@ -431,63 +469,101 @@ static abut_status measure_along(measure *m, patch_work *work, const patch_regio
     return ABUT_OK;
 }
 
+/* Of a contour that is hardly there areas say nothing: the mean of the faces along it. */
+static vec3 speck_way(const patch_work *work, const patch_region *r, uint32_t region) {
+    vec3 sum = v3(0, 0, 0);
+    for (size_t i = 0; i < work->segment_count; i++) {
+        const patch_segment *s = &work->segments[i];
+        if (work->region_of[s->from] != region)
+            continue;
+        double length =
+            v3_length(v3_sub(work->crossings[s->to].at, work->crossings[s->from].at)) / r->length;
+        sum = v3_along(sum, length, true_normal(&work->body[1], s->face[1]));
+        sum = v3_along(sum, -length, true_normal(&work->body[0], s->face[0]));
+    }
+    return v3_normalise(sum);
+}
+
 /* The normals to try. */
-static int ways_of(const patch_work *work, const patch_region *r, vec3 hint, vec3 ways[WAYS]) {
+static int ways_of(const patch_work *work, const patch_region *r, vec3 hint, bool checked,
+                   patch_way ways[PATCH_WAYS]) {
     double size = v3_length(r->area);
-    vec3 steepest = v3_scale(v3_normalise(r->area), -1), faces[2];
-    double held[2];
+    vec3 steepest = v3_scale(v3_normalise(r->area), -1);
+    double least = (checked ? SOME : MUCH) * size;
     int count = 0;
-    for (uint32_t side = 0; side < 2; side++)
-        held[side] = dominant(work, r, side, &faces[side]);
-    bool pierced = size == 0 || plainness(work, r, steepest) < PIERCED;
-    for (int side = 0; side < 2; side++)
-        if (pierced) {
-            for (int turn = -1; turn <= 1 && v3_length_sq(faces[side]) > 0; turn += 2)
-                ways[count++] = v3_scale(faces[side], turn);
-        } else if (held[side] > SOME * size && v3_dot(faces[side], steepest) > SOME) {
-            ways[count++] = faces[side];
+    if (r->length < SPECK * real_min(work->body[0].skin->size, work->body[1].skin->size)) {
+        vec3 way = speck_way(work, r, (uint32_t)(r - work->regions));
+        if (v3_length_sq(way) > 0) {
+            ways[0] = (patch_way){way, 0};
+            return 1;
         }
-    if (size > 0 && (pierced || real_max(held[0], held[1]) < NEARLY * size)) {
-        ways[count++] = steepest;
+    }
+    bool pierced = size == 0 || plainness(work, r, steepest) < PIERCED;
+    for (uint32_t side = 0; side < 2; side++)
+        for (int k = 0; k < (pierced ? 1 : FACES); k++) {
+            patch_way way = dominant(work, r, side, ways, count);
+            if (!(way.held > least))
+                break;
+            if (pierced) {
+                ways[count++] = way;
+                ways[count++] = (patch_way){v3_scale(way.normal, -1), way.held};
+            } else if (v3_dot(way.normal, steepest) > SOME) {
+                ways[count++] = way;
+            } else {
+                break;
+            }
+        }
+    if (size > 0 && !among(ways, count, steepest)) {
+        ways[count++] = (patch_way){steepest, 0};
         if (pierced)
-            ways[count++] = v3_scale(steepest, -1);
+            ways[count++] = (patch_way){v3_scale(steepest, -1), 0};
     }
     if (pierced && v3_length_sq(hint) > 0) { /* those on its side */
         int kept = 0;
         for (int i = 0; i < count; i++)
-            if (v3_dot(ways[i], hint) > 0)
+            if (v3_dot(ways[i].normal, hint) > 0)
                 ways[kept++] = ways[i];
         if (!kept)
-            ways[kept++] = v3_normalise(hint);
+            ways[kept++] = (patch_way){v3_normalise(hint), 0};
         count = kept;
     }
     return count;
 }
 
+/* Whether an answer comes before another: less deep; but a normal of faces is only left for another
+ * that is clearly less deep. */
+static bool better(const patch_answer *a, const patch_answer *b) {
+    if (a->of_faces && !b->of_faces)
+        return !(a->depth > 0 && b->depth < CLEARLY * a->depth);
+    if (b->of_faces && !a->of_faces)
+        return a->depth < CLEARLY * b->depth && b->depth > 0;
+    return a->depth < b->depth;
+}
+
 abut_status abuti_patch_points(patch_work *work, const patch_region *r, vec3 hint, uint32_t keep,
-                               double margin, patch_answer *answer) {
-    vec3 ways[WAYS];
+                               double margin, bool checked, patch_answer answers[PATCH_WAYS],
+                               int *count) {
+    patch_way ways[PATCH_WAYS];
     measure m;
-    answer->area = v3_length(r->area);
-    answer->volume = r->volume;
-    answer->centre = r->centre;
-    answer->count = 0;
-    answer->depth = INFINITY;
-    int count = ways_of(work, r, hint, ways);
-    for (int i = 0; i < count; i++) {
-        bool again = false;
-        for (int k = 0; k < i; k++)
-            again |= v3_dot(ways[i], ways[k]) > SAME;
-        if (again)
-            continue;
-        abut_status status = measure_along(&m, work, r, ways[i]);
+    int tried = ways_of(work, r, hint, checked, ways);
+    *count = 0;
+    for (int i = 0; i < tried; i++) {
+        abut_status status = measure_along(&m, work, r, ways[i].normal);
         if (status)
             return status;
-        if (!m.count || !(m.deepest < answer->depth))
+        patch_answer answer = {.of_faces = ways[i].held > 0,
+                               .normal = ways[i].normal,
+                               .depth = m.deepest,
+                               .area = v3_length(r->area),
+                               .volume = r->volume,
+                               .centre = r->centre};
+        choose(&m, keep, margin, &answer);
+        if (!answer.count)
             continue;
-        answer->normal = ways[i];
-        answer->depth = m.deepest;
-        choose(&m, keep, margin, answer);
+        int k = (*count)++;
+        for (; k > 0 && better(&answer, &answers[k - 1]); k--)
+            answers[k] = answers[k - 1];
+        answers[k] = answer;
     }
     return ABUT_OK;
 }

@@ -79,8 +79,9 @@ static void destroy(bvh_part *part) {
     abuti_release(part->context, skin->offset);
 }
 
-/* The mesh with vertices in one place as one, so that seams of a soup are edges. */
-static abut_status named_mesh(const abut_mesh *mesh, abut_mesh **named) {
+/* The mesh with vertices in one place as one, so that seams of a soup are edges; its triangles
+ * turned round where it faces inwards. */
+static abut_status named_mesh(const abut_mesh *mesh, bool turned, abut_mesh **named) {
     abut_context *context = mesh->context;
     uint32_t *names = abuti_allocate(context, mesh->vertex_count, sizeof *names);
     uint32_t *indices = abuti_allocate(context, 3 * (size_t)mesh->triangle_count, sizeof *indices);
@@ -92,7 +93,7 @@ static abut_status named_mesh(const abut_mesh *mesh, abut_mesh **named) {
     if (!status) {
         memcpy(positions, mesh->positions, mesh->vertex_count * sizeof *positions);
         for (size_t i = 0; i < 3 * (size_t)mesh->triangle_count; i++)
-            indices[i] = names[mesh->indices[i]];
+            indices[i] = names[mesh->indices[turned ? i - i % 3 + 2 - i % 3 : i]];
         status = abuti_mesh_adopt(context, "abut_contact_patches", positions, mesh->vertex_count,
                                   indices, mesh->triangle_count, named);
     } else {
@@ -123,15 +124,20 @@ static abut_advice advice_of(const patch_skin *skin) {
                 : abuti_guaranteed("Both surfaces are closed: bodies that touch have a contact.");
 }
 
-static abut_status create(bvh_part *part, void *owner) {
-    patch_skin *skin = (patch_skin *)(void *)part;
+/* Six times the volume inside. */
+static double volume_of(const abut_mesh *mesh) {
+    double sum = 0;
+    for (uint32_t t = 0; t < mesh->triangle_count; t++) {
+        const uint32_t *corner = mesh->indices + 3 * (size_t)t;
+        sum += v3_dot(mesh->positions[corner[0]],
+                      v3_cross(mesh->positions[corner[1]], mesh->positions[corner[2]]));
+    }
+    return sum;
+}
+
+static abut_status make_topology(patch_skin *skin) {
     abut_mesh *named = NULL;
-    skin->bvh = owner;
-    skin->offset =
-        abuti_allocate(part->context, skin->bvh->mesh->vertex_count, sizeof *skin->offset);
-    if (!skin->offset)
-        return ABUT_ERROR_MEMORY;
-    abut_status status = named_mesh(skin->bvh->mesh, &named);
+    abut_status status = named_mesh(skin->bvh->mesh, skin->inward, &named);
     status = status ? status : abut_topology_create(named, &skin->topology);
     abut_mesh_destroy(named); /* the topology keeps it */
     if (status)
@@ -139,15 +145,34 @@ static abut_status create(bvh_part *part, void *owner) {
     skin->view = skin->topology->view;
     skin->corner = skin->topology->mesh->indices;
     skin->advice = advice_of(skin);
-    fit(skin);
     return ABUT_OK;
+}
+
+static abut_status create(bvh_part *part, void *owner) {
+    patch_skin *skin = (patch_skin *)(void *)part;
+    skin->bvh = owner;
+    skin->inward = false;
+    skin->offset =
+        abuti_allocate(part->context, skin->bvh->mesh->vertex_count, sizeof *skin->offset);
+    abut_status status = skin->offset ? make_topology(skin) : ABUT_ERROR_MEMORY;
+    if (!status && skin->advice.verdict == ABUT_VERDICT_GUARANTEED &&
+        volume_of(skin->bvh->mesh) < 0) {
+        abut_topology_destroy(skin->topology);
+        skin->topology = NULL;
+        skin->inward = true;
+        status = make_topology(skin);
+    }
+    if (!status)
+        fit(skin);
+    return status;
 }
 
 /* Whether vertices that were in one place still are. */
 static bool names_hold(const patch_skin *skin) {
     const abut_mesh *mesh = skin->bvh->mesh;
     for (size_t i = 0; i < 3 * (size_t)mesh->triangle_count; i++) {
-        vec3 p = mesh->positions[mesh->indices[i]], q = mesh->positions[skin->corner[i]];
+        size_t own = skin->inward ? i - i % 3 + 2 - i % 3 : i;
+        vec3 p = mesh->positions[mesh->indices[own]], q = mesh->positions[skin->corner[i]];
         if (p.x != q.x || p.y != q.y || p.z != q.z)
             return false;
     }

@@ -335,7 +335,8 @@ abut_status abut_sweep_rigid(const abut_bvh *a, const abut_path *path_a, const a
     status = touch_at_start(&s);
     if (!status && !found.hit) {
         search(&s);
-        found.time = found.hit ? found.time : 1;
+        if (!found.hit)
+            found = (abut_sweep_touch){.time = 1, .triangle = {ABUT_NONE, ABUT_NONE}};
     }
     if (!status)
         *touch = found;

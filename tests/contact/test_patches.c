@@ -199,6 +199,87 @@ TEST(regions_that_are_apart_are_patches) {
     abut_bvh_destroy(floor);
 }
 
+/* A box in the corner of a step touches floor and wall: two normals, each as deep as it is. So does
+ * a ball, in two places. With gaps the same. */
+TEST(corners_have_two_normals) {
+    abut_shape stairs = abut_shape_default(ABUT_SHAPE_STAIRS);
+    stairs.extent = v3(2, 2, 2);
+    stairs.segments = 2;
+    stairs.rings = 1;
+    abut_bvh *steps = tree_of(NULL, &stairs), *box = box_of(0.5, 0.5, 0.5, 1),
+             *ball = ball_of(0.5, 8);
+    const double deep[] = {0.01, 2e-6, -0.01};
+    for (int k = 0; k < 3; k++) {
+        double margin = deep[k] < 0 ? 0.02 : 0;
+        abut_patches found =
+            ask(box, shifted(-0.25 + deep[k], 0, 0.25 - deep[k]), steps, shifted(0, 0, 0), margin);
+        assert_int_equal(found.count, 2);
+        assert_int_equal(found.contact_count, 8);
+        assert_true(found.separates);
+        for (int i = 0; i < 2; i++) {
+            assert_close(list[i].depth, deep[k], 1e-6);
+            assert_close(fabs(list[i].normal.x) + list[i].normal.z, 1, 1e-6);
+        }
+        assert_close(list[0].normal.x + list[1].normal.x, -1, 1e-6);
+        assert_close(list[0].normal.z + list[1].normal.z, 1, 1e-6);
+    }
+    abut_patches found = ask(ball, shifted(-0.49, 0, 0.49), steps, shifted(0, 0, 0), 0);
+    assert_int_equal(found.count, 2);
+    assert_true(found.separates);
+    assert_close(list[0].depth, 0.01, 2e-3);
+    assert_close(list[1].depth, 0.01, 2e-3);
+    abut_bvh_destroy(steps);
+    abut_bvh_destroy(box);
+    abut_bvh_destroy(ball);
+}
+
+/* Inside out, and all the same. */
+TEST(inward_meshes_are_turned) {
+    abut_bvh *cube = box_of(1, 1, 1, 1), *turned;
+    abut_mesh *mesh = abut_bvh_mesh(cube), *inward;
+    uint32_t indices[36];
+    abut_vec3 corners[8];
+    for (uint32_t i = 0; i < 36; i++)
+        indices[i] = abut_mesh_indices(mesh)[i - i % 3 + 2 - i % 3];
+    for (uint32_t i = 0; i < 8; i++)
+        corners[i] = v3_add(abut_mesh_origin(mesh), abut_mesh_positions(mesh)[i]);
+    inward = test_mesh(NULL, corners, 8, indices, 12);
+    assert_ok(abut_bvh_create(inward, NULL, &turned));
+    for (int k = 1; k < 4; k++) {
+        abut_patches found = ask(k & 1 ? turned : cube, shifted(0.25, 0, 0.99),
+                                 k & 2 ? turned : cube, shifted(0, 0, 0), 0);
+        assert_true(found.count == 1 && found.contact_count == 4 && found.separates);
+        assert_close(list[0].depth, 0.01, 1e-7);
+        assert_close(list[0].volume, 0.0075, 1e-6);
+        assert_way(list[0].normal, v3(0, 0, 1), 1e-9);
+    }
+    abut_mesh_destroy(inward);
+    abut_bvh_destroy(turned);
+    abut_bvh_destroy(cube);
+}
+
+/* No contact is further away than the margin, and none is where bodies are apart without one. */
+TEST(gaps_end_at_the_margin) {
+    abut_bvh *cube = box_of(1, 1, 1, 1);
+    assert_int_equal(ask(cube, shifted(0, 0, 1 + 1e-9), cube, shifted(0, 0, 0), 0).count, 0);
+    assert_int_equal(ask(cube, shifted(1.09, 1.09, 1.09), cube, shifted(0, 0, 0), 0.1).count, 0);
+    abut_patches found = ask(cube, shifted(0, 0, 1.5), cube, shifted(0, 0, 0), 0.8);
+    assert_true(found.count >= 1);
+    for (uint64_t i = 0; i < found.contact_count; i++)
+        assert_true(contacts[i].depth >= -0.8 - 1e-9);
+    /* A corner that just touches a face. */
+    abut_pose stands;
+    assert_ok(abut_pose_from_axis_angle(v3(1, -1, 0), 0.95531661812450928, v3(0, 0, 0), &stands));
+    const double deep[] = {0, 5e-8, 1e-7, 1e-3};
+    for (int k = 0; k < 4; k++) {
+        stands.translation = v3(0.1, 0.2, 0.5 + sqrt(0.75) - deep[k]);
+        found = ask(cube, stands, cube, shifted(0, 0, 0), 0);
+        assert_int_equal(found.count, 1);
+        assert_way(list[0].normal, v3(0, 0, 1), 1e-2);
+    }
+    abut_bvh_destroy(cube);
+}
+
 /* ---- promises ---- */
 
 /* Random poses: who overlaps has a contact; nothing apart by more than the margin has one; the
@@ -234,8 +315,15 @@ static void check_pair(const abut_posed *a, const abut_posed *b, uint32_t *apart
         return;
     ++*separated;
     abut_posed out = *a;
-    out.pose.translation =
-        v3_along(out.pose.translation, first.depth * (1 + 2e-6) + 1e-6, first.normal);
+    assert_ok(abut_contact_patches(a, b, NULL, &found));
+    abut_vec3 shift = v3(0, 0, 0);
+    for (int round = 0; round < 100; round++) /* what satisfies all patches */
+        for (uint64_t i = 0; i < found.count; i++) {
+            double wanted = list[i].depth * (1 + 2e-6) + 1e-6;
+            double missing = wanted - v3_dot(shift, list[i].normal);
+            shift = v3_along(shift, real_max(missing, 0), list[i].normal);
+        }
+    out.pose.translation = v3_add(out.pose.translation, shift);
     assert_ok(abut_pair_overlap(&out, b, NULL, NULL, &overlap));
     assert_int_equal(overlap.relation, ABUT_PAIR_APART);
 }

@@ -93,6 +93,6 @@ is "[it['contacts'], round(it['depth'], 6), it['separates']]" "[1, 0.031, True]"
 try 3 "$tool" contacts plate.obj shot.obj --pose 0,0,100 --to 0,0,-100 --json
 is "abs(it['time'] * 200 - (100 - 0.051)) < 1e-5" True
 try 3 "$tool" contacts cube.obj cube.obj --pose-a 0.25,0,0.99 --png exact.ppm
-says "a shift by the depth"
+says "shifts by the depths"
 demand "no picture" "$(head -c 2 exact.ppm)" = P6
 finish

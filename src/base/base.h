@@ -49,6 +49,9 @@ abut_status abuti_progress(abut_context *context, const char *stage, double frac
  * function that entered such a loop then makes a status of it, before it uses what is unfinished:
  * ABUT_OK, or ABUT_ERROR_CANCELLED with the error set. abuti_progress() does so too. */
 bool abuti_stop(abut_context *context, const char *stage);
+/* How long abuti_stop() waits before it asks the callback again; tests, which count calls, make it
+ * infinite. */
+extern double abuti_ask_seconds;
 abut_status abuti_stop_status(const char *stage);
 
 /* ---- memory ---- */

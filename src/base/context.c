@@ -175,7 +175,7 @@ typedef struct thread_state {
 
 static _Thread_local thread_state mine;
 
-#define ASK_SECONDS 0.02
+double abuti_ask_seconds = 0.02;
 
 static bool ask(abut_context *context, const char *stage, double fraction) {
     return !context->options.progress ||
@@ -191,7 +191,7 @@ bool abuti_stop(abut_context *context, const char *stage) {
     double now = abuti_seconds();
     if (now < mine.next)
         return false;
-    mine.next = now + ASK_SECONDS;
+    mine.next = now + abuti_ask_seconds;
     bool stop = !ask(context, stage, mine.fraction);
     atomic_store_explicit(&mine.stopped, stop, memory_order_relaxed);
     return stop;

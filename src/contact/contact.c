@@ -241,7 +241,8 @@ static bool is_far(const contact_direction *d, double margin) {
     return value > reach + FIELD_DIAGONAL * cell * (field->index ? FIELD_BRICK : 1);
 }
 
-abut_contact abuti_contact_of(const contact_direction *d, size_t i, const contact_found *found) {
+static abut_contact feature_contact(const contact_direction *d, size_t i,
+                                    const contact_found *found) {
     const abut_samples *s = d->of->samples;
     vec3 outward = m3_apply(&d->motion_at->turn, v3(found->x, found->y, found->z));
     abut_contact contact = {.depth = found->depth, .side = d->side};
@@ -265,7 +266,7 @@ abut_contact abuti_contact_of(const contact_direction *d, size_t i, const contac
 
 void abuti_contact_tell(contact_call *call, const contact_direction *d, size_t i,
                         const contact_found *found) {
-    abut_contact contact = abuti_contact_of(d, i, found);
+    abut_contact contact = feature_contact(d, i, found);
     abuti_contact_put(call, &contact);
 }
 

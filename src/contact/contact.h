@@ -92,9 +92,6 @@ typedef struct contact_direction {
 
 contact_frame abuti_contact_frame_of(const contact_direction *d,
                                      const abut_contact_options *options);
-/* The contact of feature i, where `found` was found for it, in the world; without its id and pair.
- */
-abut_contact abuti_contact_of(const contact_direction *d, size_t i, const contact_found *found);
 /* Tells what was found for feature i, samples first and then edges, in the world. */
 void abuti_contact_tell(contact_call *call, const contact_direction *d, size_t i,
                         const contact_found *found);

@@ -224,8 +224,8 @@ static const tool_option options[] = {
     {"rings", "N", OPTION_COUNT, "how fine the other way: rings from pole to pole and the like",
      NULL, false},
     {"ascii", NULL, OPTION_FLAG, "write PLY and STL as text", NULL, false},
-    {"to", "FORMAT", OPTION_CHOICE, "write as obj, ply or stl, whatever the name says",
-     "obj|ply|stl|off", false},
+    {"to", "FORMAT", OPTION_CHOICE, "write as obj, ply, stl, off or gltf, whatever the name says",
+     "obj|ply|stl|off|gltf", false},
     {0}};
 
 const tool_command command_make = {

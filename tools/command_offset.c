@@ -84,8 +84,8 @@ static const tool_option options_of_offset[] = {
     {"sign", "METHOD", OPTION_CHOICE,
      "what is inside: by winding numbers, which bear holes, or by pseudo-normals (default: auto)",
      "auto|winding|normal", false},
-    {"to", "FORMAT", OPTION_CHOICE, "format of OUT (default: by its ending)", "obj|ply|stl|off",
-     false},
+    {"to", "FORMAT", OPTION_CHOICE, "format of OUT (default: by its ending)",
+     "obj|ply|stl|off|gltf", false},
     CACHE_OPTION,
     DEVICE_OPTION,
     {0}};

@@ -14,7 +14,7 @@ _abut_values() {
     make:--height) values="" ;;
     make:--segments) values="" ;;
     make:--rings) values="" ;;
-    make:--to) values="obj ply stl off" ;;
+    make:--to) values="obj ply stl off gltf" ;;
     picture:--size) values="" ;;
     picture:--view) values="front back left right top bottom iso" ;;
     picture:--up) values="x y z -x -y -z" ;;
@@ -99,7 +99,7 @@ _abut_values() {
     offset:--cells) values="" ;;
     offset:--cell) values="" ;;
     offset:--sign) values="auto winding normal" ;;
-    offset:--to) values="obj ply stl off" ;;
+    offset:--to) values="obj ply stl off gltf" ;;
     offset:--device) values="cpu gpu" ;;
     samples:--features) values="vertices edges faces" ;;
     samples:--cells) values="" ;;

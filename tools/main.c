@@ -122,9 +122,17 @@ static int judge(abut_status status, const char **kind, const char **sentence) {
     return CODE_WORK;
 }
 
+/* Who reads standard output may have had enough, as head(1): that is no failure. */
+static bool reader_left(abut_status status, const char *sentence) {
+    return status == ABUT_ERROR_FILE && strstr(sentence, "/dev/stdout") &&
+           strstr(sentence, strerror(EPIPE));
+}
+
 int tool_fail(tool_run *tool, abut_status status) {
     const char *kind, *sentence;
     int code = judge(status, &kind, &sentence);
+    if (reader_left(status, sentence))
+        return CODE_FINE;
     print_error(tool, sentence);
     replace_output(&tool->out, kind, sentence, code);
     return code;

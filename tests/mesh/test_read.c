@@ -314,8 +314,8 @@ TEST(can_be_cancelled) {
     for (int i = 0; i < 3; i++) {
         const char *path = test_path(names[i]);
         assert_ok(abut_mesh_write(grid, path, NULL));
-        uint32_t all_calls = 0;
-        for (uint32_t stop = 0; stop <= all_calls; stop++) {
+        uint32_t all_calls = 0; /* the first of them, and some of the others */
+        for (uint32_t stop = 0; stop <= all_calls; stop += stop < 3 ? 1 : all_calls / 8 + 1) {
             listener ear = {.stop_at = stop};
             abut_context *context = test_watched(hear_progress, &ear);
             abut_mesh *mesh = NULL;

@@ -173,4 +173,13 @@ try 0 "$tool" info box.obj --json
 is "it['files'][0]['self_search']" complete
 try 0 "$tool" info box.obj --no-self --json
 is "it['files'][0]['self_search']" skipped
+
+# A reader that has had enough is no failure.
+for command in "convert ring.ply - --to obj" "make torus - --to ply" "make box - --to gltf"; do
+    checks=$((checks + 1))
+    # shellcheck disable=SC2086 # words are meant to be split
+    { "$tool" $command 2>err; echo $? >code; } | head -c 10 >/dev/null
+    demand "'$command | head' gives exit code $(cat code)" "$(cat code)" -eq 0
+    demand "'$command | head' complains" "$(grep -c roken err)" -eq 0
+done
 finish

@@ -328,7 +328,7 @@ static int check(tool_run *tool, const tool_arguments *arguments, abut_pose *to)
     return 0;
 }
 
-/* Which method is asked for, also by an option of its own; null with the error told. */
+/* Whether fields are asked for, also by an option of theirs. What is wrong goes into `code`. */
 static bool wants_fields(tool_run *tool, const tool_arguments *arguments, int *code) {
     static const char *const own[] = {"cells", "samples", "limit", "cache"};
     const tool_given *method = option_given(arguments, "method");

@@ -51,7 +51,7 @@ static abut_status make_mesh(abut_context *context, const abut_shape *shape, thi
     return status ? status : abut_bvh_create(t->mesh, NULL, &t->bvh);
 }
 
-/* A box, or for a negative side a ball; a place of ABUT_NONE density is fixed. */
+/* A box, or where size.y is negative a ball; without a density it is fixed. */
 static abut_status add(world *w, abut_vec3 size, abut_vec3 at, double density, double height) {
     thing *t = &w->things[w->count];
     abut_shape shape = abut_shape_default(size.y > 0 ? ABUT_SHAPE_BOX : ABUT_SHAPE_ICOSPHERE);

@@ -12,12 +12,12 @@
 #include <stddef.h>
 #include <string.h>
 
-#define JITTER 1e-9       /* of the smaller body */
-#define ROUNDINGS 0x1p-44 /* of the largest coordinate: jitter is no less */
-#define SPECK 1e-5        /* of the smaller body: shorter contours beside longer ones are dropped */
-#define SLACK 1e-6 /* of the depth, by which bodies are moved apart to see whether they are */
-
-#define ADDED 2.0 /* times as deep may a depth become by the check */
+#define JITTER 1e-9      /* of the smaller body */
+#define ROUNDING 0x1p-50 /* of the largest coordinate: of a posed vertex */
+#define SLACK 1e-6       /* of the depth, by which bodies are moved apart to see whether they are */
+#define HAIR 1e-7        /* of the smaller body, beside it */
+#define ADDED 2.0        /* times as deep may a depth become by the check */
+#define GAP 1e-12 /* of the smaller body: bodies that touch may be this far apart by rounding */
 
 enum { KEEP = 4, ROUNDS = 3 };
 
@@ -26,8 +26,10 @@ typedef struct patch_call {
     abut_patch_options options;
     abut_posed posed[2]; /* the second where it is, the first relative to it */
     bool swapped;
-    double size; /* of the smaller body */
-    vec3 hint;   /* in the frame */
+    double largest; /* coordinate of the poses */
+    double size;    /* of the smaller body */
+    double gap;     /* no contact is further apart: the margin and rounding */
+    vec3 hint;      /* in the frame */
     patch_answer *answers;
     size_t count, room;
     bool separates;
@@ -48,6 +50,9 @@ static bool in_order(const abut_posed *a, const abut_posed *b) {
         p == q ? 0
                : compare_bytes(p->positions, q->positions, p->vertex_count * sizeof *p->positions,
                                q->vertex_count * sizeof *q->positions);
+    order = order || p == q ? order
+                            : memcmp(p->indices, q->indices,
+                                     3 * (size_t)p->triangle_count * sizeof *p->indices);
     order = order ? order : memcmp(&a->pose, &b->pose, sizeof a->pose);
     return order <= 0;
 }
@@ -78,7 +83,9 @@ static abut_status set_bodies(patch_work *work, const patch_call *call, double m
     a->shift = v3_sub(v3_add(m3_apply(&a->turn, a->bvh->mesh->origin), motion.translation),
                       b->bvh->mesh->origin);
     double largest = real_max(v3_max_abs(a->shift) + 2 * a->skin->size, 2 * b->skin->size);
-    double jitter = real_max(JITTER * real_min(a->skin->size, b->skin->size), ROUNDINGS * largest);
+    largest = real_max(largest, call->largest);
+    double jitter =
+        real_max(JITTER * real_min(a->skin->size, b->skin->size), 64 * ROUNDING * largest);
     for (int side = 0; side < 2; side++) {
         work->body[side].jitter = jitter;
         work->body[side].grow = 0.5 * margin + 10 * jitter;
@@ -118,6 +125,11 @@ static abut_status add_answer(patch_call *call, const patch_answer *answer) {
     return ABUT_OK;
 }
 
+/* By how much a shift must go along the normal of an answer. */
+static double wanted_shift(const patch_call *call, const patch_answer *answer) {
+    return real_max(answer->depth, 0) * (1 + SLACK) + HAIR * call->size;
+}
+
 /* A shift that satisfies all answers; false where there is none, as between opposite walls. */
 static bool common_shift(const patch_call *call, const patch_answer *answers, size_t count,
                          vec3 *shift) {
@@ -125,8 +137,7 @@ static bool common_shift(const patch_call *call, const patch_answer *answers, si
     for (int round = 0; round < 64; round++) {
         double worst = 0;
         for (size_t i = 0; i < count; i++) {
-            double wanted = real_max(answers[i].depth, 0) * (1 + SLACK) + 1e-7 * call->size;
-            double missing = wanted - v3_dot(*shift, answers[i].normal);
+            double missing = wanted_shift(call, &answers[i]) - v3_dot(*shift, answers[i].normal);
             worst = real_max(worst, missing / call->size);
             if (missing > 0)
                 *shift = v3_along(*shift, missing, answers[i].normal);
@@ -149,6 +160,7 @@ static abut_status apart_after(const patch_call *call, vec3 shift, bool *apart) 
     return status;
 }
 
+/* Whether they are after the shift that satisfies these answers. */
 static abut_status separates(const patch_call *call, const patch_answer *answers, size_t count,
                              bool *apart) {
     vec3 shift;
@@ -156,90 +168,96 @@ static abut_status separates(const patch_call *call, const patch_answer *answers
     return common_shift(call, answers, count, &shift) ? apart_after(call, shift, apart) : ABUT_OK;
 }
 
-/* Adds the gaps that are there: if the first body comes nearer by one, along the normal of faces,
- * it touches. What is only passed diagonally does not. */
+/* Adds what separates of the answers that are no gaps: a normal of faces, the least depth first;
+ * else faces that look different ways all together, as of a box in a corner; else another normal;
+ * else the first, which does not. */
+static abut_status choose_depths(patch_call *call, const patch_answer *answers, int count) {
+    patch_answer faces[PATCH_WAYS];
+    size_t face_count = 0;
+    for (int others = 0; others < 2; others++) {
+        for (int i = 0; i < count; i++) {
+            if (answers[i].of_faces == (others == 1))
+                continue;
+            abut_status status = separates(call, &answers[i], 1, &call->separates);
+            if (status || call->separates)
+                return status ? status : add_answer(call, &answers[i]);
+            if (!others)
+                faces[face_count++] = answers[i];
+        }
+        if (others || face_count < 2)
+            continue;
+        abut_status status = separates(call, faces, face_count, &call->separates);
+        for (size_t i = 0; i < face_count && call->separates && !status; i++)
+            status = add_answer(call, &faces[i]);
+        if (status || call->separates)
+            return status;
+    }
+    return add_answer(call, &answers[0]);
+}
+
+/* Adds gaps that are there beside what was chosen: once that is satisfied, the bodies touch if they
+ * come nearer by the gap, along the normal of faces. What is only passed diagonally does not. */
 static abut_status choose_gaps(patch_call *call, const patch_answer *answers, int count) {
-    size_t before = call->count;
-    call->separates = true; /* they are apart */
+    vec3 shift;
+    if (!common_shift(call, call->answers, call->count, &shift))
+        return ABUT_OK;
     for (int i = 0; i < count; i++) {
         bool apart = true;
-        double in = answers[i].depth * (1 + SLACK) - 1e-7 * call->size;
-        abut_status status = answers[i].of_faces && answers[i].depth < 0
-                                 ? apart_after(call, v3_scale(answers[i].normal, in), &apart)
+        double in = answers[i].depth * (1 + SLACK) - HAIR * call->size;
+        abut_status status = answers[i].of_faces
+                                 ? apart_after(call, v3_along(shift, in, answers[i].normal), &apart)
                                  : ABUT_OK;
         if (!status && !apart)
             status = add_answer(call, &answers[i]);
         if (status)
             return status;
     }
-    for (int i = 0; i < count && call->count == before; i++)
+    for (int i = 0; i < count && !call->count; i++)
         if (!answers[i].of_faces)
             return add_answer(call, &answers[i]);
     return ABUT_OK;
 }
 
-/* Chooses among the answers of the only region: normals of faces that separate, the least depth
- * first; else faces that look different ways all together, as of a box in a corner; else another
- * normal that separates; else the first. */
+/* Chooses among the answers of the only region. */
 static abut_status choose_one(patch_call *call, const patch_answer *answers, int count) {
-    patch_answer faces[PATCH_WAYS];
-    size_t face_count = 0;
-    abut_status status = ABUT_OK;
-    bool apart = false;
+    patch_answer deep[PATCH_WAYS], gaps[PATCH_WAYS];
+    int deep_count = 0, gap_count = 0;
     if (call->options.unchecked)
         return add_answer(call, &answers[0]);
-    if (answers[0].depth < 0)
-        return choose_gaps(call, answers, count);
-    for (int others = 0; others < 2; others++) {
-        for (int i = 0; i < count && !status; i++) {
-            if (answers[i].of_faces == (others == 1))
-                continue;
-            status = separates(call, &answers[i], 1, &apart);
-            if (!status && apart) {
-                call->separates = true;
-                return add_answer(call, &answers[i]);
-            }
-            if (!others)
-                faces[face_count++] = answers[i];
-        }
-        if (!status && !others && face_count > 1)
-            status = separates(call, faces, face_count, &apart);
-        if (status || apart)
-            break;
-    }
-    if (status || !apart)
-        return status ? status : add_answer(call, &answers[0]);
-    call->separates = true;
-    for (size_t i = 0; i < face_count && !status; i++)
-        status = add_answer(call, &faces[i]);
-    return status;
+    for (int i = 0; i < count; i++)
+        if (answers[i].depth < 0)
+            gaps[gap_count++] = answers[i];
+        else
+            deep[deep_count++] = answers[i];
+    abut_status status = deep_count ? choose_depths(call, deep, deep_count)
+                                    : apart_after(call, v3(0, 0, 0), &call->separates);
+    return status || !call->separates ? status : choose_gaps(call, gaps, gap_count);
+}
+
+/* Whether a region counts: the contour of a hole, or a speck beside others, does not. */
+static bool region_counts(const patch_work *work, const patch_call *call, size_t i) {
+    const patch_region *r = &work->regions[i];
+    for (size_t k = 0; k < work->region_count; k++)
+        if (work->regions[k].length > r->length)
+            return r->volume > 0 && r->length >= PATCH_SPECK * call->size;
+    return true;
 }
 
 static abut_status answer_regions(patch_work *work, patch_call *call, uint32_t keep) {
-    double longest = 0;
     abut_status status = ABUT_OK;
     size_t regions = 0;
     for (size_t i = 0; i < work->region_count; i++)
-        longest = real_max(longest, work->regions[i].length);
-    for (int pass = 0; pass < 2; pass++)
-        for (size_t i = 0; i < work->region_count && !status; i++) {
-            const patch_region *r = &work->regions[i];
-            patch_answer answers[PATCH_WAYS];
-            int count;
-            /* The contour of a hole, or a speck: what is beside it tells more. */
-            if (work->region_count > 1 && r->length < longest &&
-                (r->volume <= 0 || r->length < SPECK * call->size))
-                continue;
-            if (pass == 0) {
-                regions++;
-                continue;
-            }
-            status = abuti_patch_points(work, r, call->hint, keep, call->options.margin,
+        regions += region_counts(work, call, i);
+    for (size_t i = 0; i < work->region_count && !status; i++) {
+        patch_answer answers[PATCH_WAYS];
+        int count = 0;
+        if (region_counts(work, call, i))
+            status = abuti_patch_points(work, &work->regions[i], call->hint, keep, call->gap,
                                         !call->options.unchecked, answers, &count);
-            if (!status && count)
-                status =
-                    regions == 1 ? choose_one(call, answers, count) : add_answer(call, &answers[0]);
-        }
+        if (!status && count)
+            status =
+                regions == 1 ? choose_one(call, answers, count) : add_answer(call, &answers[0]);
+    }
     return status;
 }
 
@@ -294,7 +312,7 @@ static abut_status check(patch_call *call) {
     patch_call moved = *call;
     for (int round = 0; round < ROUNDS && !status && !call->separates && call->count == 1;
          round++) {
-        double out = real_max(deepest->depth, 0) * (1 + SLACK) + 1e-7 * call->size, rest = 0;
+        double out = wanted_shift(call, deepest), rest = 0;
         moved.posed[0].pose.translation =
             v3_along(call->posed[0].pose.translation, out, deepest->normal);
         patch_work work;
@@ -399,6 +417,7 @@ abut_status abut_contact_patches(const abut_posed *a, const abut_posed *b,
     abut_pose back = pose_inverse(&second->pose);
     call.posed[0] = (abut_posed){first->bvh, pose_multiply(&back, &first->pose)};
     call.posed[1] = (abut_posed){second->bvh, {{0, 0, 0, 1}, {0, 0, 0}}};
+    call.largest = real_max(v3_max_abs(a->pose.translation), v3_max_abs(b->pose.translation));
     abuti_motion motion = abuti_motion_of(&second->pose);
     mat3 turn_back = m3_transpose(&motion.rotation);
     call.hint = m3_apply(&turn_back, v3_scale(call.options.hint, call.swapped ? -1 : 1));
@@ -413,6 +432,7 @@ abut_status abut_contact_patches(const abut_posed *a, const abut_posed *b,
     if (!status) {
         const patch_skin *skins[2] = {work.body[0].skin, work.body[1].skin};
         call.size = real_min(skins[0]->size, skins[1]->size);
+        call.gap = call.options.margin + real_max(GAP * call.size, ROUNDING * call.largest);
         advice = skins[skins[1]->advice.verdict > skins[0]->advice.verdict]->advice;
         status = work.region_count ? answer_regions(&work, &call, keep) : ABUT_OK;
         if (!status && !call.count)

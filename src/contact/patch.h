@@ -15,6 +15,9 @@
 #include "contact/contact.h"
 #include "pair/pair.h"
 
+/* Of the smaller body: contours that are shorter are hardly there. */
+#define PATCH_SPECK 1e-5
+
 /* ---- patch_skin.c: what a mesh keeps for this ---- */
 
 typedef struct patch_skin {
@@ -239,10 +242,10 @@ typedef struct patch_answer {
 } patch_answer;
 
 /* Measures a region along several normals; the answers stand by depth, the least first, normals of
- * faces before others that are hardly better. More of them are tried where they will be `checked`.
- */
+ * faces before others that are hardly better. None has a contact further apart than `gap`. More
+ * normals are tried where they will be `checked`. */
 abut_status abuti_patch_points(patch_work *work, const patch_region *region, vec3 hint,
-                               uint32_t keep, double margin, bool checked,
+                               uint32_t keep, double gap, bool checked,
                                patch_answer answers[PATCH_WAYS], int *count);
 /* Where no surfaces meet, but all of one side is inside the other. */
 void abuti_patch_inside(patch_work *work, uint32_t inner, vec3 hint, uint32_t keep,

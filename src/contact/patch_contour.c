@@ -269,23 +269,6 @@ static bool visit(void *data, uint32_t a, uint32_t b) {
     return work->status != ABUT_OK;
 }
 
-/* ---- sets ---- */
-
-static uint32_t root(uint32_t *parent, uint32_t member) {
-    while (parent[member] != member)
-        member = parent[member] = parent[parent[member]];
-    return member;
-}
-
-static void join(uint32_t *parent, uint32_t a, uint32_t b) {
-    a = root(parent, a);
-    b = root(parent, b);
-    if (a < b)
-        parent[b] = a;
-    else
-        parent[a] = b;
-}
-
 /* ---- edges ---- */
 
 static bool after(const void *left, const void *right) {
@@ -375,7 +358,7 @@ static void mark(patch_work *work, uint32_t side, uint32_t vertex, uint32_t node
         work->vertices[work->vertex_count++] = (patch_vertex){side, vertex};
         work->parent[own] = own;
     }
-    join(work->parent, *value, node);
+    abuti_join(work->parent, *value, node);
 }
 
 /* Along edges with crossings. */
@@ -387,7 +370,7 @@ static void mark_ends(patch_work *work) {
         uint32_t side = c->side, first = work->stops[i].crossing;
         for (end = i; end < work->crossing_count && work->stops[end].edge == edge; end++)
             if (end > i && enters_at(work, end - 1))
-                join(work->parent, work->stops[end - 1].crossing, work->stops[end].crossing);
+                abuti_join(work->parent, work->stops[end - 1].crossing, work->stops[end].crossing);
         if (!enters_at(work, i))
             mark(work, side, ends[0], first);
         if (!work->status && enters_at(work, end - 1))
@@ -455,7 +438,7 @@ static vec3 swept(vec3 about, vec3 from, vec3 to) {
 
 /* The region of a node; numbered as they come. */
 static uint32_t region_of(patch_work *work, uint32_t *number, uint32_t node, vec3 at) {
-    uint32_t r = root(work->parent, node);
+    uint32_t r = abuti_root(work->parent, node);
     if (number[r] == ABUT_NONE) {
         if (!more(work, &work->regions, work->region_count, sizeof *work->regions,
                   &work->region_room))
@@ -499,7 +482,7 @@ static void sum_edge(patch_work *work, const uint32_t *number, const skin_face *
     if (begin == end) {
         uint32_t node = table_get(&work->marked, key_of(f->side, f->corner[k]));
         if (node != ABUT_NONE)
-            add_area(work, f->side, f->face, number[root(work->parent, node)],
+            add_area(work, f->side, f->face, number[abuti_root(work->parent, node)],
                      swept(about, f->at[k], f->at[next]));
         return;
     }
@@ -511,7 +494,7 @@ static void sum_edge(patch_work *work, const uint32_t *number, const skin_face *
         vec3 from = i == begin ? low : work->crossings[work->stops[i - 1].crossing].at;
         vec3 to = i == end ? high : work->crossings[work->stops[i].crossing].at;
         uint32_t node = work->stops[i == begin ? i : i - 1].crossing;
-        add_area(work, f->side, f->face, number[root(work->parent, node)],
+        add_area(work, f->side, f->face, number[abuti_root(work->parent, node)],
                  up ? swept(about, from, to) : swept(about, to, from));
     }
 }
@@ -536,7 +519,7 @@ static void sum_faces(patch_work *work, const uint32_t *number) {
             return;
         skin_face f = face_of(work, side, face); /* of one region alone: no need to look for it */
         work->facets[work->facet_count++] =
-            (patch_facet){side, face, number[root(work->parent, work->whole.values[i])],
+            (patch_facet){side, face, number[abuti_root(work->parent, work->whole.values[i])],
                           swept(f.at[0], f.at[1], f.at[2])};
     }
 }
@@ -577,13 +560,13 @@ static abut_status gather(patch_work *work, const uint32_t *number) {
     if (!work->region_of)
         return ABUT_ERROR_MEMORY;
     for (size_t i = 0; i < crossings; i++)
-        work->region_of[i] = number[root(work->parent, (uint32_t)i)];
+        work->region_of[i] = number[abuti_root(work->parent, (uint32_t)i)];
     work->points = take(work->memory, crossings, sizeof *work->points);
     work->inner = take(work->memory, vertices, sizeof *work->inner);
     if (!work->points || !work->inner)
         return ABUT_ERROR_MEMORY;
     for (size_t i = 0; i < crossings + vertices; i++) {
-        uint32_t at = number[root(work->parent, (uint32_t)i)];
+        uint32_t at = number[abuti_root(work->parent, (uint32_t)i)];
         if (at == ABUT_NONE)
             continue;
         if (i < crossings)
@@ -606,7 +589,7 @@ static abut_status gather(patch_work *work, const uint32_t *number) {
         r->vertex_end = r->vertex_begin;
     }
     for (size_t i = 0; i < crossings + vertices; i++) {
-        uint32_t at = number[root(work->parent, (uint32_t)i)];
+        uint32_t at = number[abuti_root(work->parent, (uint32_t)i)];
         if (at == ABUT_NONE)
             continue;
         if (i < crossings)
@@ -641,7 +624,7 @@ static abut_status start_sets(patch_work *work) {
     for (size_t i = 0; i < work->crossing_count; i++)
         work->parent[i] = (uint32_t)i;
     for (size_t i = 0; i < work->segment_count && !work->status; i++) {
-        join(work->parent, work->segments[i].from, work->segments[i].to);
+        abuti_join(work->parent, work->segments[i].from, work->segments[i].to);
         for (uint32_t side = 0; side < 2 && !work->status; side++)
             table_put(work, &work->cut, key_of(side, work->segments[i].face[side]), (uint32_t)i,
                       &added);

@@ -1,18 +1,19 @@
 /* What a region of the overlap says to a solver: which way out, how deep, and a few points.
  *
- * Normal. -S / |S| of patch_contour.c: the direction in which the overlap shrinks fastest. Where
- * faces of one body that look one way hold most of S, theirs: it does not tilt where the bodies
- * overhang. Of these that with the least depth.
+ * Normals that are measured: -S / |S| of patch_contour.c, the direction in which the overlap
+ * shrinks fastest; and those of faces of one body that look one way and hold a part of S, which do
+ * not tilt where the bodies overhang. patch.c chooses.
  *
  * Depth, at a place across the normal: from where a ends below to where b ends above, along the
  * normal. Over a plain region both are told by the triangles that are inside the other body, with
- * the true planes of these, not the skin's; where the bodies go through each other (rho is small:
- * both sides of a part are in the other) by two rays.
+ * the true planes of these, not the skin's. Where the bodies go through each other (both sides of a
+ * part are in the other) by all triangles of both, or by two rays where these are many.
  *
- * Points: the outermost of the contour, a little inwards, since a ray along a side face leaves
- * anywhere; the lowest and outermost inside vertices of a, the highest and outermost of b. Of these
- * the deepest, that which is furthest from it, and those furthest to both sides, each by its
- * depth's worth (Moravanszky and Terdiman 2004, "Fast contact reduction for dynamics simulation").
+ * Points: the outermost of the contour, measured a little inwards, since what is right at a side
+ * face is told by chance; the lowest and outermost inside vertices of a, the highest and outermost
+ * of b. Of these the deepest, that which is furthest from it, and those furthest to both sides,
+ * each by its depth's worth (Moravanszky and Terdiman 2004, "Fast contact reduction for dynamics
+ * simulation").
  */
 #include "contact/patch.h"
 
@@ -20,15 +21,14 @@
 
 #include <math.h>
 
-#define SPECK 1e-5     /* of the smaller body: shorter contours are hardly there */
 #define INSET 0.02     /* of the way from the contour to its middle */
 #define SAME 0.9999995 /* the cosine of a thousandth: faces that look one way */
-#define SOME 0.05      /* of |S|: what such faces hold, to be tried */
+#define SOME 0.2       /* of |S|: what such faces hold, to be tried */
+#define ALL 0.98       /* the same, to be the only ones */
 #define MUCH 0.3       /* the same where nothing is checked */
 #define PIERCED 0.35   /* rho below this: through each other */
 #define CLEARLY 0.9    /* times as deep, or less */
 #define LASTING 1.05   /* times as good is a vertex */
-#define GAP 1e-12      /* of the smaller body: rounding of a gap */
 #define WORTH 0.01     /* of a point, at least, that is no gap beyond the margin */
 
 enum {
@@ -376,58 +376,71 @@ static void take(const measure *m, uint32_t i, bool *taken, patch_answer *answer
     answer->points[answer->count++] = m->found[i].point;
 }
 
-static void choose(const measure *m, uint32_t keep, double margin, patch_answer *answer) {
-    bool taken[CANDIDATES] = {false};
-    double value[CANDIDATES], worth[CANDIDATES], deepest = m->deepest;
-    double u0 = v3_dot(m->region->centre, m->along[0]), v0 = v3_dot(m->region->centre, m->along[1]);
-    const candidate *c = m->found;
-    double scale = deepest + margin;
-    double most_gap =
-        margin + GAP * real_min(m->work->body[0].skin->size, m->work->body[1].skin->size);
-    answer->count = 0;
-    if (!m->count || deepest < -most_gap)
-        return;
+/* What each candidate is worth: by its depth; more if it lasts; and whether it is none at all. */
+static void rate(const measure *m, double gap, double *worth, bool *taken) {
+    double scale = m->deepest + gap;
     for (uint32_t i = 0; i < m->count; i++) {
-        taken[i] = c[i].point.depth < -most_gap;
-        worth[i] = scale > 0 ? real_clamp((c[i].point.depth + margin) / scale, WORTH, 1) : 1;
-        /* the outermost of those that are as deep */
-        value[i] = worth[i] >= 1 - 1e-6 ? 1 + hypot(c[i].u - u0, c[i].v - v0) : 0;
-        if (c[i].point.kind == ABUT_CONTACT_VERTEX) { /* lasts longer than a crossing beside it */
-            value[i] *= LASTING;
+        const patch_point *p = &m->found[i].point;
+        taken[i] = p->depth < -gap;
+        worth[i] = scale > 0 ? real_clamp((p->depth + gap) / scale, WORTH, 1) : 1;
+        if (p->kind == ABUT_CONTACT_VERTEX) /* lasts longer than a crossing beside it */
             worth[i] *= LASTING;
-        }
     }
-    uint32_t first = best_of(m, value, taken);
-    take(m, first, taken, answer);
-    answer->points[0].depth = deepest;
-    for (uint32_t i = 0; i < m->count; i++)
-        value[i] = worth[i] * hypot(c[i].u - c[first].u, c[i].v - c[first].v);
-    uint32_t second = best_of(m, value, taken);
-    if (keep == 1 || second == ABUT_NONE || !(value[second] > 0))
+}
+
+static double apart(const candidate *a, const candidate *b) {
+    return hypot(a->u - b->u, a->v - b->v);
+}
+
+/* How far a candidate is to the left of the way from one chosen to another. */
+static double beside(const candidate *from, const candidate *to, const candidate *at) {
+    double du = to->u - from->u, dv = to->v - from->v;
+    return (du * (at->v - from->v) - dv * (at->u - from->u)) / hypot(du, dv);
+}
+
+/* What a candidate adds to those chosen: as second its distance, as third and fourth how far it is
+ * beside them, on the other side than the third; then how far it is from all. */
+static double gain(const candidate *c, const uint32_t *chosen, uint32_t count, uint32_t i) {
+    const candidate *first = &c[chosen[0]], *second = &c[chosen[count > 1]], *at = &c[i];
+    if (count == 2)
+        return fabs(beside(first, second, at));
+    if (count == 3) {
+        double third = beside(first, second, &c[chosen[2]]);
+        return third > 0 ? -beside(first, second, at) : beside(first, second, at);
+    }
+    double least = INFINITY;
+    for (uint32_t k = 0; k < count; k++)
+        least = real_min(least, apart(at, &c[chosen[k]]));
+    return least;
+}
+
+/* Chooses at most `keep`, none of them further apart than `gap`. */
+static void choose(const measure *m, uint32_t keep, double gap, patch_answer *answer) {
+    bool taken[CANDIDATES];
+    double value[CANDIDATES], worth[CANDIDATES];
+    uint32_t chosen[PATCH_POINTS];
+    const candidate *c = m->found;
+    answer->count = 0;
+    if (!m->count || m->deepest < -gap)
         return;
-    double least = 1e-6 * value[second];
-    take(m, second, taken, answer);
-    double du = c[second].u - c[first].u, dv = c[second].v - c[first].v;
-    for (int side = 0; side < 2 && answer->count < keep; side++) {
-        for (uint32_t i = 0; i < m->count; i++) {
-            double wide = du * (c[i].v - c[first].v) - dv * (c[i].u - c[first].u);
-            value[i] = worth[i] * (side ? -wide : wide);
-        }
+    rate(m, gap, worth, taken);
+    candidate centre = {.u = v3_dot(m->region->centre, m->along[0]),
+                        .v = v3_dot(m->region->centre, m->along[1])};
+    for (uint32_t i = 0; i < m->count; i++) /* the outermost of those that are as deep */
+        value[i] = c[i].point.depth + gap >= (1 - 1e-6) * (m->deepest + gap)
+                       ? worth[i] * (1 + apart(&c[i], &centre))
+                       : 0;
+    chosen[0] = best_of(m, value, taken);
+    take(m, chosen[0], taken, answer);
+    answer->points[0].depth = m->deepest;
+    while (answer->count < keep) {
+        uint32_t n = answer->count;
+        for (uint32_t i = 0; i < m->count; i++)
+            value[i] = worth[i] * gain(c, chosen, n, i);
         uint32_t next = best_of(m, value, taken);
-        if (next != ABUT_NONE && value[next] > least * hypot(du, dv))
-            take(m, next, taken, answer);
-    }
-    while (answer->count < keep) { /* more than four: the furthest from all */
-        for (uint32_t i = 0; i < m->count; i++) {
-            value[i] = INFINITY;
-            for (uint32_t k = 0; k < m->count; k++)
-                if (taken[k])
-                    value[i] = real_min(value[i], hypot(c[i].u - c[k].u, c[i].v - c[k].v));
-            value[i] *= worth[i];
-        }
-        uint32_t next = best_of(m, value, taken);
-        if (next == ABUT_NONE || !(value[next] > least) || keep <= 4)
+        if (next == ABUT_NONE || !(value[next] > 1e-6 * apart(&c[chosen[0]], &c[chosen[n > 1]])))
             return;
+        chosen[n] = next;
         take(m, next, taken, answer);
     }
 }
@@ -491,7 +504,7 @@ static int ways_of(const patch_work *work, const patch_region *r, vec3 hint, boo
     vec3 steepest = v3_scale(v3_normalise(r->area), -1);
     double least = (checked ? SOME : MUCH) * size;
     int count = 0;
-    if (r->length < SPECK * real_min(work->body[0].skin->size, work->body[1].skin->size)) {
+    if (r->length < PATCH_SPECK * real_min(work->body[0].skin->size, work->body[1].skin->size)) {
         vec3 way = speck_way(work, r, (uint32_t)(r - work->regions));
         if (v3_length_sq(way) > 0) {
             ways[0] = (patch_way){way, 0};
@@ -504,6 +517,10 @@ static int ways_of(const patch_work *work, const patch_region *r, vec3 hint, boo
             patch_way way = dominant(work, r, side, ways, count);
             if (!(way.held > least))
                 break;
+            if (!pierced && way.held > ALL * size) {
+                ways[0] = way;
+                return 1;
+            }
             if (pierced) {
                 ways[count++] = way;
                 ways[count++] = (patch_way){v3_scale(way.normal, -1), way.held};
@@ -541,7 +558,7 @@ static bool better(const patch_answer *a, const patch_answer *b) {
 }
 
 abut_status abuti_patch_points(patch_work *work, const patch_region *r, vec3 hint, uint32_t keep,
-                               double margin, bool checked, patch_answer answers[PATCH_WAYS],
+                               double gap, bool checked, patch_answer answers[PATCH_WAYS],
                                int *count) {
     patch_way ways[PATCH_WAYS];
     measure m;
@@ -557,7 +574,7 @@ abut_status abuti_patch_points(patch_work *work, const patch_region *r, vec3 hin
                                .area = v3_length(r->area),
                                .volume = r->volume,
                                .centre = r->centre};
-        choose(&m, keep, margin, &answer);
+        choose(&m, keep, gap, &answer);
         if (!answer.count)
             continue;
         int k = (*count)++;

@@ -223,7 +223,15 @@ TEST(corners_have_two_normals) {
         assert_close(list[0].normal.x + list[1].normal.x, -1, 1e-6);
         assert_close(list[0].normal.z + list[1].normal.z, 1, 1e-6);
     }
-    abut_patches found = ask(ball, shifted(-0.49, 0, 0.49), steps, shifted(0, 0, 0), 0);
+    /* Sunk into the floor, and a gap to the wall. */
+    abut_patches found = ask(box, shifted(-0.26, 0, 0.24), steps, shifted(0, 0, 0), 0.02);
+    assert_int_equal(found.count, 2);
+    assert_true(found.separates);
+    assert_close(list[0].depth, 0.01, 1e-6);
+    assert_way(list[0].normal, v3(0, 0, 1), 1e-6);
+    assert_close(list[1].depth, -0.01, 1e-6);
+    assert_way(list[1].normal, v3(-1, 0, 0), 1e-6);
+    found = ask(ball, shifted(-0.49, 0, 0.49), steps, shifted(0, 0, 0), 0);
     assert_int_equal(found.count, 2);
     assert_true(found.separates);
     assert_close(list[0].depth, 0.01, 2e-3);

@@ -507,6 +507,20 @@ TEST(bad_arguments) {
     assert_ok(abut_bvh_box_batch(b.there, abut_array_host(NULL), 0, 0, abut_array_host(offsets),
                                  abut_array_host(NULL), &total));
     assert_int_equal(offsets[0], 0);
+    free_both(&b);
+}
+
+/* A device without doubles says by name what it cannot do. */
+TEST(no_doubles) {
+    both b = make_both(make_shape(NULL, ABUT_SHAPE_BOX, 1));
+    abut_vec3 list[1] = {{0, 0, 0}};
+    abut_ray rays[1] = {{{0, 0, 0}, {1, 0, 0}}};
+    abut_box boxes[1] = {{{0, 0, 0}, {1, 1, 1}}};
+    abut_nearest nearest[4];
+    abut_ray_hit hits[4];
+    uint32_t counts[2], triangles[20];
+    uint64_t offsets[3], total;
+    abut_points points = points_of(list, 1);
     abut_bvh_destroy(b.there);
     bool doubles = device->info.has_doubles;
     device->info.has_doubles = false;

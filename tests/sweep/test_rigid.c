@@ -57,6 +57,9 @@ TEST(cubes_meet_when_they_should) {
     options.separation = 0.01;
     assert_ok(abut_sweep_rigid(cube, &beside, cube, &still, &options, &touch));
     assert_true(touch.hit && touch.time < 0.34 && touch.time > 0.33);
+    abut_path near = {shifted(0, 0, 1.005), shifted(0, 0, 9)}; /* nearer than that from the start */
+    assert_ok(abut_sweep_rigid(cube, &near, cube, &still, &options, &touch));
+    assert_true(touch.hit && touch.time == 0);
     /* Both fly the same way: what is left is the difference. */
     abut_path first = {shifted(0, 0, 3), shifted(1e4, 0, 1)},
               second = {shifted(0, 0, 0), shifted(1e4, 0, 1)};

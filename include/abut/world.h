@@ -1,17 +1,18 @@
 /* Worlds: many bodies at poses, and all their contacts in one call.
  *
  * A world keeps bodies and solids under small numbers. A hierarchy of their boxes finds the pairs
- * that may touch, a table of colliders says what is tried for two kinds, and the contacts of all
- * pairs come in one list, the same on any number of threads and on a device.
+ * that may touch, a rule says how the contacts of each are found, and the contacts of all pairs
+ * come in one list, the same on any number of threads and on a device.
  *
  *              body                        plane                 sphere, capsule, box
- * body         abut_contact_bodies()       abut_contact_plane()  abut_contact_sphere() and so on
+ * body         exact, or by fields         by fields             by fields
  * plane                                    never                 never
  * sphere ...                                                     never
  *
- * A pair that lacks what its collider needs never touches either: a field in one body of two, or in
- * the body against a sphere, capsule or box; samples in the body against a plane. The same holds
- * for two items that are fixed.
+ * Exact is abut_contact_patches(), and needs a hierarchy in both bodies. By fields is
+ * abut_contact_bodies(), abut_contact_plane() and so on, and needs a field in one body and samples
+ * in the other; samples in the body against a plane; a field in the body against a sphere, capsule
+ * or box. A pair that has neither is never tried.
  *
  * A world is for one user at a time; its work runs on all threads of its context.
  */
@@ -19,6 +20,7 @@
 #define ABUT_WORLD_H
 
 #include <abut/base.h>
+#include <abut/bvh.h>
 #include <abut/contact.h>
 #include <abut/device.h>
 #include <abut/field.h>
@@ -29,24 +31,37 @@ extern "C" {
 
 typedef struct abut_world abut_world;
 
+/* How the contacts of a pair are found. */
+typedef enum abut_world_method {
+    ABUT_WORLD_AUTO = 0, /* exact where that is possible, else by fields. In a world with a device
+                          * by fields where that is possible, else exact, on the CPU */
+    ABUT_WORLD_EXACT,    /* from exact geometry; pairs that lack hierarchies are not tried. Not with
+                          * a device */
+    ABUT_WORLD_FIELD     /* samples against distance fields; pairs that lack these are not tried */
+} abut_world_method;
+
+ABUT_API const char *abut_world_method_name(abut_world_method method);
+
 typedef struct abut_world_options {
     size_t size;
     double margin;           /* contacts are also features that are this near */
-    uint32_t patch_contacts; /* how many are kept of each patch of a pair, as by
-                              * abut_contact_reduce(); 0 = all contacts */
+    uint32_t patch_contacts; /* how many are kept of each patch of a pair. Fields: as by
+                              * abut_contact_reduce(); 0 = all contacts. Exact: 0 = 4, at most 8 */
     double angle;            /* of patches; 0 = 0.5 radians */
     bool samples;            /* only samples, no deepest points of edges */
     bool any_normal;         /* as in abut_contact_options */
     uint64_t pair_limit;     /* more candidates fail with ABUT_ERROR_LIMIT; 0 = 2^24 */
     abut_device *device;     /* where pairs of bodies are tried; null = the CPU. Contacts are the
                               * same */
+    abut_world_method method;
+    bool unchecked; /* as in abut_patch_options: exact depths are not checked */
 } abut_world_options;
 
 ABUT_DEFAULT(abut_world_options)
 
 /* What an item of a world is. */
 typedef enum abut_world_kind {
-    ABUT_WORLD_BODY = 0, /* a field, samples, or both */
+    ABUT_WORLD_BODY = 0, /* a hierarchy; a field, samples, or both; or all three */
     ABUT_WORLD_PLANE,
     ABUT_WORLD_SPHERE,
     ABUT_WORLD_CAPSULE,
@@ -55,14 +70,29 @@ typedef enum abut_world_kind {
 
 ABUT_API const char *abut_world_kind_name(abut_world_kind kind);
 
+/* What moves an item. A pair is tried where one of them is dynamic; or where one of them is a
+ * sensor and they are not both static. */
+typedef enum abut_world_motion {
+    ABUT_WORLD_DYNAMIC = 0, /* forces */
+    ABUT_WORLD_KINEMATIC,   /* the user, whatever is in the way */
+    ABUT_WORLD_STATIC       /* nothing */
+} abut_world_motion;
+
+ABUT_API const char *abut_world_motion_name(abut_world_motion motion);
+
 typedef struct abut_world_item {
     abut_world_kind kind;
-    bool fixed;     /* two fixed items are not tried */
+    abut_world_motion motion;
+    uint32_t group; /* a bit for each group that it belongs to; 0 = the first alone */
+    uint32_t mask;  /* a bit for each group that it collides with; 0 = all. Two items are tried if
+                     * each is of a group that the other collides with */
+    bool sensor;    /* its pairs have events, and no contacts */
     abut_pose pose; /* of zeros: where it is */
     union {         /* by kind, in coordinates that the pose moves */
         struct {
             const abut_field *field; /* live as long as the item, and stay as they are */
             const abut_samples *samples;
+            const abut_bvh *bvh; /* of the same mesh */
         } body;
         abut_plane plane;
         abut_sphere sphere;
@@ -82,12 +112,16 @@ ABUT_API void abut_world_destroy(abut_world *world);
  * Refused, here and by abut_world_move(): poses that abut_contact_bodies() refuses, and solids that
  * its companions refuse where they are. */
 ABUT_API abut_status abut_world_add(abut_world *world, const abut_world_item *item, uint32_t *id);
-/* Takes an item out. Its id is free for another. */
+/* Takes an item out. Its id is free for another. What it was to be ignored with is forgotten. */
 ABUT_API abut_status abut_world_remove(abut_world *world, uint32_t id);
 /* Gives `count` items new poses; null ids mean 0 to count - 1. All of them or, on failure, none. Of
  * an id that comes twice the last pose stays. */
 ABUT_API abut_status abut_world_move(abut_world *world, const uint32_t *ids, const abut_pose *poses,
                                      size_t count);
+
+/* Sets whether two items are never tried, whatever their groups: joints, parts of one machine, a
+ * robot's allowed collisions. Of different items that are there; it lasts until one is removed. */
+ABUT_API abut_status abut_world_ignore(abut_world *world, uint32_t a, uint32_t b, bool ignore);
 
 /* ---- pairs ---- */
 
@@ -95,22 +129,57 @@ typedef struct abut_world_pair {
     uint32_t a, b; /* a < b */
 } abut_world_pair;
 
-/* Lists the pairs whose boxes overlap, sorted by a, then b. A box holds the grid of the field and
- * all samples, and half the margin more, so nothing that touches is missed. With a capacity that is
+/* Lists the pairs that are tried: those whose boxes overlap, sorted by a, then b. A box holds the
+ * mesh, the grid of the field, all samples, and half the margin more, so nothing that touches is
+ * missed. With a capacity that is
  * too small nothing is written, and ABUT_ERROR_BUFFER is returned; *count is set in either case. */
 ABUT_API abut_status abut_world_pairs(abut_world *world, uint64_t capacity, abut_world_pair *pairs,
                                       uint64_t *count);
 
 /* ---- contacts ---- */
 
-/* Finds all contacts of all pairs, in the order of abut_world_pairs(); `pair` of a contact is the
- * place in that list. Within a pair they are those of its collider: features of a, then those of b;
- * or, with options.patch_contacts, as abut_contact_reduce() leaves them. Normals point from b to a.
- * The advice is the worst of all bodies.
+/* Finds all contacts of all pairs but those of sensors, in the order of abut_world_pairs(); `pair`
+ * of a contact is the place in that list. Normals point from b to a. Within a pair they are those
+ * of its method. Fields: features of a, then those of b; or, with options.patch_contacts, as
+ * abut_contact_reduce() leaves them. Exact: patch by patch, the deepest first; the hint of
+ * abut_contact_patches() is the normal of the deepest contact of the pair the last time that
+ * contacts were found, or else against the motion of a relative to b since then.
+ * The advice is the worst of all pairs that were tried.
  * Where there are more than contacts->capacity, ABUT_ERROR_BUFFER is returned and only
  * contacts->count is set, which gets their number in either case. As long as nothing changes, a
  * second call only copies. */
 ABUT_API abut_status abut_world_contacts(abut_world *world, abut_contacts *contacts);
+
+/* ---- events ---- */
+
+typedef enum abut_world_change {
+    ABUT_WORLD_BEGIN = 0, /* the pair has contacts and had none at the last call */
+    ABUT_WORLD_STAY,      /* it has, and had */
+    ABUT_WORLD_END        /* it had; or an item of it was removed since then */
+} abut_world_change;
+
+ABUT_API const char *abut_world_change_name(abut_world_change change);
+
+/* What has become of a pair. */
+typedef struct abut_world_event {
+    abut_world_change change;
+    abut_world_method method; /* exact or field: by which its contacts came */
+    uint32_t a, b;            /* a < b. At an end they may be free, or other items by now */
+    bool sensor;              /* one of them is */
+    bool separates;           /* as in abut_patches; never by fields */
+    uint64_t first, count; /* of its contacts, in the list of abut_world_contacts(); none of sensors
+                            * and at an end */
+    abut_contact deepest;  /* contact of the pair; at an end, as it was */
+    abut_advice advice;
+} abut_world_event;
+
+/* Tells what has become of pairs since the last call that succeeded: begin, stay and end, sorted by
+ * a, then b; where an id went to another item, the end before the begin. A pair counts as touching
+ * where it has a contact, also one within the margin; sensors too. With a capacity that is too
+ * small nothing is written or forgotten, and ABUT_ERROR_BUFFER is returned; *count is set in either
+ * case. */
+ABUT_API abut_status abut_world_events(abut_world *world, uint64_t capacity,
+                                       abut_world_event *events, uint64_t *count);
 
 /* ---- contacts that stay on the device ---- */
 
@@ -131,9 +200,9 @@ typedef struct abut_world_records {
     uint64_t record_count;
 } abut_world_records;
 
-/* Finds the contacts of all pairs of bodies and leaves them on the device of the options, all of
- * them in the order of abut_world_contacts(). Pairs with solids have none. Buffers belong to the
- * world, and their content stays until something changes. */
+/* Finds the contacts of all pairs of bodies, sensors too, and leaves them on the device of the
+ * options, all of them in the order of abut_world_contacts(). Pairs with solids have none. Buffers
+ * belong to the world, and their content stays until something changes. */
 ABUT_API abut_status abut_world_records_get(abut_world *world, abut_world_records *records);
 
 #ifdef __cplusplus

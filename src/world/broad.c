@@ -9,10 +9,9 @@
  * are, by a sample of them, and what is beyond it is moved to its border, which takes no overlap
  * away: so a few that fell out of the world spoil nothing.
  *
- * What can never collide is not looked at: the order begins with items that move and have a field,
- * then come those that move without one, then fixed ones with a field, then the rest. The first ask
- * for all behind them, the second for fixed ones with a field, the others for nothing. Planes have
- * no box and are tried with each body.
+ * What is never tried is not looked at: the order begins with dynamic items, then come kinematic
+ * ones, then static ones. The first ask for all behind them; the second too where there are sensors
+ * that are not dynamic; the last for nothing. Planes have no box and are tried with each item.
  */
 #include "world/world.h"
 
@@ -21,7 +20,7 @@
 #include <math.h>
 #include <stdatomic.h>
 
-enum { CHILDREN = 4, AXIS_BITS = 16, QUERIES_A_TASK = 32, STACK = 64, CLASSES = 4, SAMPLED = 64 };
+enum { CHILDREN = 4, AXIS_BITS = 16, QUERIES_A_TASK = 32, STACK = 64, CLASSES = 3, SAMPLED = 64 };
 
 /* Sorted by class, then along the curve. */
 #define CLASS_SHIFT (3 * AXIS_BITS)
@@ -83,7 +82,9 @@ static void choose_frame(broad *b, const sort_key *keys, size_t count) {
 }
 
 static uint32_t class_of(const world_item *item) {
-    return (item->fixed ? 2u : 0u) + (item->body.field ? 0u : 1u);
+    return item->filter.traits & WORLD_IS_DYNAMIC  ? 0
+           : item->filter.traits & WORLD_IS_STATIC ? 2
+                                                   : 1;
 }
 
 static bool has_box(const world_item *item) {
@@ -235,22 +236,17 @@ static wide_box widen(const float lo[3], const float hi[3]) {
     return box;
 }
 
-/* Consecutive items that ask together, and what part of the order each may meet. */
+/* Consecutive items that ask together, each for those behind it. */
 typedef struct block {
     uint32_t count;
-    size_t first_item, first[CHILDREN], end[CHILDREN], least, most;
+    size_t first_item;
     wide_box items[CHILDREN], all;
 } block;
 
 static block make_block(const broad *b, size_t begin, size_t end) {
-    block k = {.count = (uint32_t)(end - begin), .first_item = begin, .least = SIZE_MAX};
+    block k = {.count = (uint32_t)(end - begin), .first_item = begin};
     float lo[3], hi[3], all_lo[3] = {4, 4, 4}, all_hi[3] = {-4, -4, -4};
     for (uint32_t i = 0; i < k.count; i++) {
-        bool has_field = begin + i < b->class_begin[1];
-        k.first[i] = has_field ? begin + i + 1 : b->class_begin[2];
-        k.end[i] = b->class_begin[has_field ? CLASSES : 3];
-        k.least = k.first[i] < k.least ? k.first[i] : k.least;
-        k.most = k.end[i] > k.most ? k.end[i] : k.most;
         box_in_frame(b, b->boxes[begin + i], lo, hi);
         k.items[i] = widen(lo, hi);
         for (int axis = 0; axis < 3; axis++) {
@@ -264,14 +260,12 @@ static block make_block(const broad *b, size_t begin, size_t end) {
 
 static void meet_leaf(broad *b, world_chunk *chunk, const block *k, const node *leaf,
                       size_t first_child) {
-    const world_item *items = world_items(b->world);
     for (uint32_t i = 0; i < k->count; i++) {
         unsigned met = overlaps(leaf, k->items[i].lo, k->items[i].hi);
         size_t item = k->first_item + i;
         for (size_t child = first_child; met; child++, met >>= 1)
-            if ((met & 1) && child >= k->first[i] && child < k->end[i] &&
-                box_overlaps(b->boxes[item], b->boxes[child]) &&
-                abuti_world_collides(&items[b->order[item]], &items[b->order[child]]))
+            if ((met & 1) && child > item && box_overlaps(b->boxes[item], b->boxes[child]) &&
+                abuti_world_tries(b->world, b->order[item], b->order[child]))
                 put_pair(b, chunk, b->order[item], b->order[child]);
     }
 }
@@ -293,7 +287,7 @@ static void ask(broad *b, world_chunk *chunk, const block *k) {
         unsigned met = overlaps(here, k->all.lo, k->all.hi);
         for (uint32_t i = 0; i < CHILDREN; i++) {
             size_t child = CHILDREN * (size_t)at + i, each = 2 * depth; /* 4^depth items */
-            if (!(met >> i & 1) || (child + 1) << each <= k->least || child << each >= k->most)
+            if (!(met >> i & 1) || (child + 1) << each <= k->first_item + 1)
                 continue;
             stack[top].depth = depth - 1;
             stack[top++].node = (uint32_t)child;
@@ -314,8 +308,7 @@ static void ask_some(void *data, size_t chunk, size_t begin, size_t end) {
     for (size_t i = begin; i < end && !to->status && !too_many(b); i += CHILDREN) {
         size_t before = to->list.count;
         block k = make_block(b, i, end - i < CHILDREN ? end : i + CHILDREN);
-        if (k.least < k.most)
-            ask(b, to, &k);
+        ask(b, to, &k);
         atomic_fetch_add_explicit(&b->total, to->list.count - before, memory_order_relaxed);
     }
 }
@@ -334,8 +327,7 @@ static void ask_planes(broad *b, world_chunk *chunk) {
         size_t before = chunk->list.count;
         if (items[p].used && items[p].kind == ABUT_WORLD_PLANE)
             for (uint32_t i = 0; i < b->world->items.count && !chunk->status; i++)
-                if (items[i].used && !(items[i].fixed && items[p].fixed) &&
-                    abuti_world_collides(&items[p], &items[i]) &&
+                if (items[i].used && abuti_world_tries(b->world, p, i) &&
                     reaches_plane(&items[i], &items[p].at.solid.plane, b->world->options.margin))
                     put_pair(b, chunk, p, i);
         atomic_fetch_add_explicit(&b->total, chunk->list.count - before, memory_order_relaxed);
@@ -410,7 +402,8 @@ abut_status abuti_world_find_pairs(abut_world *world) {
     if (status)
         return status;
     /* The last chunk is that of planes. */
-    size_t queries = b.class_begin[2], grain = queries / (WORLD_CHUNKS - 1) + 1;
+    size_t queries = b.class_begin[world->resting_sensors ? 2 : 1],
+           grain = queries / (WORLD_CHUNKS - 1) + 1;
     grain = grain < QUERIES_A_TASK ? QUERIES_A_TASK : grain;
     size_t chunks = abuti_chunk_count(queries, grain);
     if (queries)

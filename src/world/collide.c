@@ -1,11 +1,12 @@
-/* Contacts of all pairs: a table of what is tried for two kinds, and lists chunk by chunk.
+/* Contacts of all pairs: how each is tried, and lists chunk by chunk.
  *
- * Chunks of consecutive pairs are worked on in any order, each into a list of its own that is kept
- * for the next time; one after the other they are the answer.
+ * Chunks of consecutive pairs are worked on in any order, each into lists of its own that are kept
+ * for the next time; one after the other they are the answer. What touched the last time is only
+ * read meanwhile, and replaced when all pairs have succeeded.
  */
 #include "world/world.h"
 
-enum { PAIRS_A_TASK = 8, FIRST_ROOM = 256 };
+enum { PAIRS_A_TASK = 2, FIELD_ROOM = 256, EXACT_ROOM = 32, PATCH_ROOM = 8, EXACT_KEEP = 8 };
 
 /* Tries a, a body, against b. What does not fit is counted. */
 typedef abut_status collider(const abut_world *world, size_t pair, const world_item *a,
@@ -48,7 +49,7 @@ const world_backend abuti_world_on_cpu = {.create = cpu_nothing,
                                           .pair = cpu_pair,
                                           .records = cpu_records};
 
-/* ---- the table ---- */
+/* ---- by fields ---- */
 
 static abut_status try_bodies(const abut_world *world, size_t pair, const world_item *a,
                               const world_item *b, abut_contacts *to) {
@@ -60,6 +61,8 @@ static abut_status try_bodies(const abut_world *world, size_t pair, const world_
                          .serial = true};
     abut_status status = world->backend->pair(world, pair, &call, both);
     to->count = call.count;
+    to->advice = abuti_contact_advice(b->body.samples ? a->body.field : NULL,
+                                      a->body.samples ? b->body.field : NULL);
     return status ? status : call.count > to->capacity ? ABUT_ERROR_BUFFER : ABUT_OK;
 }
 
@@ -91,23 +94,8 @@ static abut_status try_box(const abut_world *world, size_t pair, const world_ite
     return abut_contact_box(&body, &b->at.solid.box, &world->contact, to);
 }
 
-/* By the kinds of a and b. */
-static collider *const table[ABUT_WORLD_BOX + 1][ABUT_WORLD_BOX + 1] = {
-    {try_bodies, try_plane, try_sphere, try_capsule, try_box}};
-
-static bool one_way(const world_item *a, const world_item *b) {
-    if (!table[a->kind][b->kind])
-        return false;
-    if (b->kind == ABUT_WORLD_BODY) /* whose field and whose samples does not matter */
-        return (a->body.field && b->body.samples) || (b->body.field && a->body.samples);
-    return b->kind == ABUT_WORLD_PLANE ? a->body.samples != NULL : a->body.field != NULL;
-}
-
-bool abuti_world_collides(const world_item *a, const world_item *b) {
-    return one_way(a, b) || one_way(b, a);
-}
-
-/* ---- a pair ---- */
+/* A body against something of each kind. */
+static collider *const by_field[] = {try_bodies, try_plane, try_sphere, try_capsule, try_box};
 
 static void reverse(abut_contact *list, size_t count) {
     for (size_t i = 0; i < count / 2; i++) {
@@ -131,71 +119,234 @@ static void swap_sides(abut_contact *list, size_t count) {
     reverse(list, count);
 }
 
-/* Adds the contacts of a pair to a list. */
-static abut_status try_pair(const abut_world *world, size_t pair, world_list *list) {
-    const abut_world_pair *which = (const abut_world_pair *)world->pairs.data + pair;
-    const world_item *a = &world_items(world)[which->a], *b = &world_items(world)[which->b];
-    bool swapped = !one_way(a, b);
-    if (swapped && !one_way(b, a))
-        return ABUT_OK;
+/* Adds the contacts of a pair behind those of the list, without counting them. */
+static abut_status try_fields(const abut_world *world, size_t pair, const world_item *a,
+                              const world_item *b, world_list *list, abut_contacts *to) {
+    bool swapped = a->kind != ABUT_WORLD_BODY;
     const world_item *first = swapped ? b : a, *second = swapped ? a : b;
-    abut_contacts to = {.count = 0};
     abut_status status = ABUT_ERROR_BUFFER;
-    size_t room = list->count + FIRST_ROOM;
+    size_t room = list->count + FIELD_ROOM;
     while (status == ABUT_ERROR_BUFFER) {
         status = abuti_world_reserve(world->context, list, room, sizeof(abut_contact));
         if (status)
             return status;
-        to.list = (abut_contact *)list->data + list->count;
-        to.capacity = list->room - list->count;
-        to.count = 0;
-        status = table[first->kind][second->kind](world, pair, first, second, &to);
-        room = list->count + to.count;
+        to->list = (abut_contact *)list->data + list->count;
+        to->capacity = list->room - list->count;
+        to->count = 0;
+        status = by_field[second->kind](world, pair, first, second, to);
+        room = list->count + (size_t)to->count;
     }
     if (status)
         return status;
     if (swapped)
-        swap_sides(to.list, to.count);
+        swap_sides(to->list, to->count);
     if (world->options.patch_contacts)
-        to.count = abut_contact_reduce(to.list, to.count, world->options.patch_contacts,
-                                       world->options.angle);
+        to->count = abut_contact_reduce(to->list, to->count, world->options.patch_contacts,
+                                        world->options.angle);
+    return ABUT_OK;
+}
+
+/* ---- exact ---- */
+
+/* What touched the last time, if these two items did. */
+static const world_touch *last_touch(const abut_world *world, const world_item *a,
+                                     const world_item *b, const abut_world_pair *which) {
+    const world_touch *touches = world->touches.data;
+    size_t begin = 0, end = world->touches.count;
+    while (begin < end) {
+        size_t middle = begin + (end - begin) / 2;
+        const abut_world_event *e = &touches[middle].event;
+        if (e->a < which->a || (e->a == which->a && e->b < which->b))
+            begin = middle + 1;
+        else
+            end = middle;
+    }
+    if (begin == world->touches.count)
+        return NULL;
+    const world_touch *found = &touches[begin];
+    return found->born[0] == a->born && found->born[1] == b->born ? found : NULL;
+}
+
+/* By how much an item has moved since contacts were last found. */
+static vec3 motion_of(const world_item *item) {
+    return item->was_seen ? v3_sub(box_centre(item->at.box), item->seen) : v3(0, 0, 0);
+}
+
+static vec3 hint_of(const abut_world *world, const world_item *a, const world_item *b,
+                    const abut_world_pair *which) {
+    const world_touch *last = last_touch(world, a, b, which);
+    return last ? last->event.deepest.normal : v3_sub(motion_of(b), motion_of(a));
+}
+
+/* As try_fields(), with patches for a moment. */
+static abut_status try_exact(const abut_world *world, size_t pair, const world_item *a,
+                             const world_item *b, world_answers *answers, abut_contacts *to,
+                             bool *separates) {
+    const abut_posed posed[2] = {{a->bvh, a->at.pose}, {b->bvh, b->at.pose}};
+    const abut_world_options *o = &world->options;
+    world_list *list = &answers->contacts, *patches = &answers->patches;
+    abut_patch_options options = abut_patch_options_default();
+    options.margin = o->margin;
+    options.keep = o->patch_contacts < EXACT_KEEP ? o->patch_contacts : EXACT_KEEP;
+    options.hint = hint_of(world, a, b, (const abut_world_pair *)world->pairs.data + pair);
+    options.unchecked = o->unchecked;
+    abut_patches found = {.count = PATCH_ROOM, .contact_count = EXACT_ROOM};
+    abut_status status = ABUT_ERROR_BUFFER;
+    while (status == ABUT_ERROR_BUFFER) {
+        status =
+            abuti_world_reserve(world->context, patches, (size_t)found.count, sizeof(abut_patch));
+        if (!status)
+            status =
+                abuti_world_reserve(world->context, list, list->count + (size_t)found.contact_count,
+                                    sizeof(abut_contact));
+        if (status)
+            return status;
+        found.list = patches->data;
+        found.capacity = patches->room;
+        found.contacts = (abut_contact *)list->data + list->count;
+        found.contact_capacity = list->room - list->count;
+        status = abut_contact_patches(&posed[0], &posed[1], &options, &found);
+    }
+    *to =
+        (abut_contacts){found.contacts, found.contact_capacity, found.contact_count, found.advice};
+    *separates = found.separates;
+    return status;
+}
+
+/* ---- a pair ---- */
+
+static const abut_contact *deepest_of(const abut_contacts *found) {
+    const abut_contact *deepest = found->list;
+    for (uint64_t i = 1; i < found->count; i++)
+        if (found->list[i].depth > deepest->depth)
+            deepest = &found->list[i];
+    return deepest;
+}
+
+/* Adds a pair that has contacts; those of a sensor are not kept. */
+static abut_status add_touch(const abut_world *world, const abut_world_event *event,
+                             const world_item *a, const world_item *b, world_answers *answers) {
+    world_list *list = &answers->touches;
+    abut_status status =
+        abuti_world_reserve(world->context, list, list->count + 1, sizeof(world_touch));
+    if (!status) {
+        ((world_touch *)list->data)[list->count++] = (world_touch){{a->born, b->born}, *event};
+        answers->contacts.count += (size_t)event->count;
+    }
+    return status;
+}
+
+static abut_status try_pair(const abut_world *world, size_t pair, world_answers *answers) {
+    const abut_world_pair *which = (const abut_world_pair *)world->pairs.data + pair;
+    const world_item *a = &world_items(world)[which->a], *b = &world_items(world)[which->b];
+    const abut_world_method method = abuti_world_method(world, a, b);
+    abut_contacts to = {.count = 0};
+    bool separates = false;
+    abut_status status = method == ABUT_WORLD_EXACT
+                             ? try_exact(world, pair, a, b, answers, &to, &separates)
+                             : try_fields(world, pair, a, b, &answers->contacts, &to);
+    if (status)
+        return status;
+    if (to.advice.verdict > answers->advice.verdict)
+        answers->advice = to.advice;
+    if (!to.count)
+        return ABUT_OK;
     for (size_t i = 0; i < to.count; i++)
         to.list[i].pair = (uint32_t)pair;
-    list->count += to.count;
-    return ABUT_OK;
+    const bool sensor = ((a->filter.traits | b->filter.traits) & WORLD_IS_SENSOR) != 0;
+    const abut_world_event event = {.method = method,
+                                    .a = which->a,
+                                    .b = which->b,
+                                    .sensor = sensor,
+                                    .separates = separates,
+                                    .first = sensor ? 0 : answers->contacts.count,
+                                    .count = sensor ? 0 : to.count,
+                                    .deepest = *deepest_of(&to),
+                                    .advice = to.advice};
+    return add_touch(world, &event, a, b, answers);
 }
 
 /* ---- all ---- */
 
 static void try_some(void *data, size_t chunk, size_t begin, size_t end) {
     abut_world *world = data;
-    world_chunk *to = &world->contact_chunks[chunk];
-    to->list.count = 0;
+    world_answers *to = &world->answers[chunk];
+    to->contacts.count = to->touches.count = 0;
+    to->advice = abuti_contact_advice(NULL, NULL);
     to->status = ABUT_OK;
     for (size_t i = begin; i < end && !to->status; i++)
-        to->status = try_pair(world, i, &to->list);
+        to->status = try_pair(world, i, to);
 }
 
-/* Finds the contacts unless they are known. */
-static abut_status find_contacts(abut_world *world) {
+static size_t chunks_of(const abut_world *world) {
+    size_t count = world->pairs.count;
+    return abuti_chunk_count(count, world_grain(count, PAIRS_A_TASK));
+}
+
+/* What all chunks found, as if it were one. */
+static abut_status gather(abut_world *world) {
+    size_t touches = 0, first = 0;
+    for (size_t i = 0; i < chunks_of(world); i++)
+        touches += world->answers[i].touches.count;
+    world_list *list = &world->new_touches;
+    list->count = 0;
+    abut_status status = abuti_world_reserve(world->context, list, touches, sizeof(world_touch));
+    if (status)
+        return status;
+    world->advice = abuti_contact_advice(NULL, NULL);
+    for (size_t i = 0; i < chunks_of(world); i++) {
+        const world_answers *from = &world->answers[i];
+        const world_touch *touch = from->touches.data;
+        world_touch *to = list->data;
+        for (size_t k = 0; k < from->touches.count; k++) {
+            to[list->count] = touch[k];
+            to[list->count++].event.first += touch[k].event.sensor ? 0 : first;
+        }
+        first += from->contacts.count;
+        if (from->advice.verdict > world->advice.verdict)
+            world->advice = from->advice;
+    }
+    world->contact_count = first;
+    return ABUT_OK;
+}
+
+/* What was found is what touched last from now on. */
+static void remember(abut_world *world) {
+    world_list old = world->touches;
+    world->touches = world->new_touches;
+    world->new_touches = old;
+    for (size_t i = 0; i < world->items.count; i++) {
+        world_item *item = &world_items(world)[i];
+        item->seen = box_centre(item->at.box);
+        item->was_seen = item->used && item->kind != ABUT_WORLD_PLANE;
+    }
+    world->has_contacts = true;
+}
+
+abut_status abuti_world_find_contacts(abut_world *world) {
     abut_status status = abuti_world_find_pairs(world);
     if (status || world->has_contacts)
         return status;
     size_t count = world->pairs.count, grain = world_grain(count, PAIRS_A_TASK);
-    world->contact_count = 0;
     status = world->backend->prepare(world);
     if (status)
         return status;
     if (count)
         abuti_parallel_for(world->context, count, grain, try_some, world);
-    for (size_t i = 0; i < abuti_chunk_count(count, grain); i++) {
-        if (world->contact_chunks[i].status)
-            return abuti_fail(world->contact_chunks[i].status,
-                              "abut_world_contacts: no memory for contacts");
-        world->contact_count += world->contact_chunks[i].list.count;
+    for (size_t i = 0; i < chunks_of(world); i++) {
+        status = world->answers[i].status;
+        if (status == ABUT_ERROR_MEMORY)
+            return abuti_fail(status, "abut_world_contacts: no memory for contacts");
+        if (status) { /* again, on this thread, for the sentence */
+            try_some(world, i, i * grain, (i + 1) * grain < count ? (i + 1) * grain : count);
+            if (world->answers[i].status)
+                return world->answers[i].status;
+        }
     }
-    world->has_contacts = true;
-    return ABUT_OK;
+    status = gather(world);
+    if (!status)
+        remember(world);
+    return status;
 }
 
 typedef struct copies {
@@ -208,42 +359,29 @@ static void copy_some(void *data, size_t chunk, size_t begin, size_t end) {
     const copies *c = data;
     (void)chunk;
     for (size_t i = begin; i < end; i++) {
-        const world_list *list = &c->world->contact_chunks[i].list;
+        const world_list *list = &c->world->answers[i].contacts;
         if (list->count)
             memcpy(c->to->list + c->begin[i], list->data, list->count * sizeof *c->to->list);
     }
 }
 
-/* The worst that the fields of bodies say of their signs. */
-static abut_advice worst_advice(const abut_world *world) {
-    abut_advice worst = abuti_contact_advice(NULL, NULL);
-    for (size_t i = 0; i < world->items.count; i++) {
-        const world_item *item = &world_items(world)[i];
-        bool is_body = item->used && item->kind == ABUT_WORLD_BODY;
-        abut_advice own = abuti_contact_advice(is_body ? item->body.field : NULL, NULL);
-        worst = own.verdict > worst.verdict ? own : worst;
-    }
-    return worst;
-}
-
 abut_status abut_world_contacts(abut_world *world, abut_contacts *contacts) {
     if (!world || !contacts || (!contacts->list && contacts->capacity))
         return abuti_null(__func__, !world ? "world" : !contacts ? "contacts" : "contacts->list");
-    abut_status status = find_contacts(world);
+    abut_status status = abuti_world_find_contacts(world);
     if (status)
         return status;
-    size_t count = world->pairs.count, at = 0;
-    size_t chunks = abuti_chunk_count(count, world_grain(count, PAIRS_A_TASK));
+    size_t at = 0, chunks = chunks_of(world);
     copies c = {.world = world, .to = contacts};
     contacts->count = world->contact_count;
     if (world->contact_count > contacts->capacity)
         return abuti_fail(ABUT_ERROR_BUFFER,
                           "abut_world_contacts: there are %zu contacts, and room for %llu",
                           world->contact_count, (unsigned long long)contacts->capacity);
-    contacts->advice = worst_advice(world);
+    contacts->advice = world->advice;
     for (size_t i = 0; i < chunks; i++) {
         c.begin[i] = at;
-        at += world->contact_chunks[i].list.count;
+        at += world->answers[i].contacts.count;
     }
     if (chunks)
         abuti_parallel_for(world->context, chunks, 1, copy_some, &c);

@@ -1,6 +1,8 @@
 /* Items of a world: checked at the door, so that nothing fails later but for memory. */
 #include "world/world.h"
 
+#include "pair/pair.h"
+
 #include <math.h>
 
 /* What is known in floats relative to the sizes of two bodies (contact_shared.h), rounded up well;
@@ -27,6 +29,13 @@ static abut_status check_options(const abut_world_options *o) {
                           "abut_world_create: options->%s is %g; a margin must be a length, an "
                           "angle from 0 to 3 radians",
                           bad, bad[0] == 'm' ? o->margin : o->angle);
+    if ((uint32_t)o->method > ABUT_WORLD_FIELD)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_world_create: there is no method %u",
+                          (uint32_t)o->method);
+    if (o->device && o->method == ABUT_WORLD_EXACT)
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "abut_world_create: exact contacts are found on the CPU; leave out "
+                          "options->device or options->method");
     return ABUT_OK;
 }
 
@@ -66,13 +75,16 @@ void abut_world_destroy(abut_world *world) {
         return;
     abut_context *context = world->context;
     world->backend->destroy(world);
-    world_list *lists[] = {&world->items, &world->places, &world->keys,
-                           &world->spare, &world->order,  &world->boxes,
-                           &world->nodes, &world->pairs,  &world->begin};
+    world_list *lists[] = {&world->items, &world->places,  &world->keys,        &world->spare,
+                           &world->order, &world->boxes,   &world->nodes,       &world->pairs,
+                           &world->begin, &world->ignored, &world->new_touches, &world->touches,
+                           &world->told};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         abuti_release(context, lists[i]->data);
     for (size_t i = 0; i < WORLD_CHUNKS; i++) {
-        ABUTI_RELEASE(context, world->pair_chunks[i].list.data, world->contact_chunks[i].list.data);
+        const world_answers *answers = &world->answers[i];
+        ABUTI_RELEASE(context, world->pair_chunks[i].list.data, answers->contacts.data,
+                      answers->touches.data, answers->patches.data);
     }
     abuti_release(context, world);
     abut_context_destroy(context);
@@ -80,8 +92,8 @@ void abut_world_destroy(abut_world *world) {
 
 /* ---- where items are ---- */
 
-static box3 box_of_body(const abut_body *body) {
-    box3 box = box_empty();
+static box3 box_of_body(const abut_body *body, const abut_bvh *bvh) {
+    box3 box = bvh ? bvh->mesh->bounds : box_empty();
     if (body->field) {
         const abut_grid *g = &body->field->grid;
         vec3 last = v3(g->count[0] - 1, g->count[1] - 1, g->count[2] - 1);
@@ -96,7 +108,7 @@ static box3 box_of_body(const abut_body *body) {
     return box.lo.x <= box.hi.x ? box : (box3){{0, 0, 0}, {0, 0, 0}};
 }
 
-static box3 local_box(const abut_world_item *item, const abut_body *body) {
+static box3 local_box(const abut_world_item *item, const abut_body *body, const abut_bvh *bvh) {
     const abut_capsule *c = &item->shape.capsule;
     vec3 r;
     switch (item->kind) {
@@ -112,7 +124,7 @@ static box3 local_box(const abut_world_item *item, const abut_body *body) {
     case ABUT_WORLD_PLANE:
         return (box3){{0, 0, 0}, {0, 0, 0}};
     default:
-        return box_of_body(body);
+        return box_of_body(body, bvh);
     }
 }
 
@@ -162,6 +174,8 @@ static abut_status place(const char *function, const world_item *item, const abu
     const abut_world_item *is = &item->is;
     if (is->kind == ABUT_WORLD_PLANE)
         return place_plane(function, &is->shape.plane, to);
+    if (item->bvh)
+        status = abuti_pair_check_pose(function, "a body", item->bvh, there);
     if (is->kind == ABUT_WORLD_SPHERE) {
         abut_sphere *s = &to->solid.sphere;
         *s = is->shape.sphere;
@@ -185,7 +199,7 @@ static abut_status place(const char *function, const world_item *item, const abu
 
 /* ---- add and remove ---- */
 
-static void changed(abut_world *world, bool items) {
+void abuti_world_changed(abut_world *world, bool items) {
     world->has_pairs = world->has_contacts = false;
     world->backend->changed(world, items);
 }
@@ -198,10 +212,20 @@ static abut_status check_item(const abut_world *world, const abut_world_item *it
     if ((uint32_t)item->kind > ABUT_WORLD_BOX)
         return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: there is no kind %u", function,
                           (uint32_t)item->kind);
-    if (item->kind == ABUT_WORLD_BODY && !item->shape.body.field && !item->shape.body.samples)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: the body has neither a field nor samples",
-                          function);
+    if ((uint32_t)item->motion > ABUT_WORLD_STATIC)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: there is no motion %u", function,
+                          (uint32_t)item->motion);
+    if (item->kind == ABUT_WORLD_BODY && !item->shape.body.field && !item->shape.body.samples &&
+        !item->shape.body.bvh)
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "%s: the body has neither a hierarchy nor a field nor samples", function);
+    if (item->kind == ABUT_WORLD_BODY && item->shape.body.bvh)
+        return abuti_bvh_check(function, item->shape.body.bvh, id, "id");
     return ABUT_OK;
+}
+
+static bool rests_and_senses(const world_item *item) {
+    return (item->filter.traits & (WORLD_IS_SENSOR | WORLD_IS_DYNAMIC)) == WORLD_IS_SENSOR;
 }
 
 abut_status abut_world_add(abut_world *world, const abut_world_item *item, uint32_t *id) {
@@ -213,12 +237,13 @@ abut_status abut_world_add(abut_world *world, const abut_world_item *item, uint3
     made.used = true;
     made.is = *item;
     made.kind = item->kind;
-    made.fixed = item->fixed;
+    made.filter = abuti_world_filter(item);
     if (item->kind == ABUT_WORLD_BODY) {
         made.body.field = item->shape.body.field;
         made.body.samples = item->shape.body.samples;
+        made.bvh = item->shape.body.bvh;
     }
-    made.local = local_box(item, &made.body);
+    made.local = local_box(item, &made.body, made.bvh);
     status = place("abut_world_add", &made, &item->pose, world->options.margin, &made.at);
     uint32_t at = world->first_free;
     if (!status && at == ABUT_NONE) {
@@ -233,13 +258,15 @@ abut_status abut_world_add(abut_world *world, const abut_world_item *item, uint3
         at = (uint32_t)world->items.count++;
     else
         world->first_free = world_items(world)[at].next;
+    made.born = world->births++;
     world_items(world)[at] = made;
-    changed(world, true);
+    world->resting_sensors += rests_and_senses(&made);
+    abuti_world_changed(world, true);
     *id = at;
     return ABUT_OK;
 }
 
-static abut_status check_id(const char *function, const abut_world *world, uint32_t id) {
+abut_status abuti_world_check_id(const char *function, const abut_world *world, uint32_t id) {
     if (id < world->items.count && world_items(world)[id].used)
         return ABUT_OK;
     return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: there is no item %u", function, id);
@@ -248,13 +275,15 @@ static abut_status check_id(const char *function, const abut_world *world, uint3
 abut_status abut_world_remove(abut_world *world, uint32_t id) {
     if (!world)
         return abuti_null(__func__, "world");
-    abut_status status = check_id("abut_world_remove", world, id);
+    abut_status status = abuti_world_check_id("abut_world_remove", world, id);
     if (status)
         return status;
+    abuti_world_forget(world, id);
+    world->resting_sensors -= rests_and_senses(&world_items(world)[id]);
     world_items(world)[id].used = false;
     world_items(world)[id].next = world->first_free;
     world->first_free = id;
-    changed(world, true);
+    abuti_world_changed(world, true);
     return ABUT_OK;
 }
 
@@ -274,7 +303,7 @@ static uint32_t move_id(const moves *m, size_t i) {
 static abut_status move_one(const moves *m, size_t i) {
     world_place *to = (world_place *)m->world->places.data + i;
     uint32_t id = move_id(m, i);
-    abut_status status = check_id("abut_world_move", m->world, id);
+    abut_status status = abuti_world_check_id("abut_world_move", m->world, id);
     return status ? status
                   : place("abut_world_move", &world_items(m->world)[id], &m->poses[i],
                           m->world->options.margin, to);
@@ -309,7 +338,7 @@ abut_status abut_world_move(abut_world *world, const uint32_t *ids, const abut_p
         return status;
     for (size_t i = 0; i < count; i++)
         world_items(world)[move_id(&m, i)].at = ((const world_place *)world->places.data)[i];
-    changed(world, false);
+    abuti_world_changed(world, false);
     return ABUT_OK;
 }
 
@@ -341,4 +370,19 @@ abut_status abut_world_records_get(abut_world *world, abut_world_records *record
 const char *abut_world_kind_name(abut_world_kind kind) {
     static const char *const names[] = {"body", "plane", "sphere", "capsule", "box"};
     return ABUTI_NAME(names, kind);
+}
+
+const char *abut_world_motion_name(abut_world_motion motion) {
+    static const char *const names[] = {"dynamic", "kinematic", "static"};
+    return ABUTI_NAME(names, motion);
+}
+
+const char *abut_world_method_name(abut_world_method method) {
+    static const char *const names[] = {"auto", "exact", "field"};
+    return ABUTI_NAME(names, method);
+}
+
+const char *abut_world_change_name(abut_world_change change) {
+    static const char *const names[] = {"begin", "stay", "end"};
+    return ABUTI_NAME(names, change);
 }

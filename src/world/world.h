@@ -20,15 +20,37 @@ typedef struct world_place {
     } solid;
 } world_place;
 
+/* What decides whether two items are tried, and how. */
+typedef struct world_filter {
+    uint32_t group, mask; /* neither is 0 */
+    uint32_t traits;      /* a sum of WORLD_IS_... and WORLD_HAS_... */
+} world_filter;
+
+enum {
+    WORLD_IS_DYNAMIC = 1,
+    WORLD_IS_STATIC = 2,
+    WORLD_IS_SENSOR = 4,
+    WORLD_IS_SOLID = 8, /* planes too */
+    WORLD_IS_PLANE = 16,
+    WORLD_HAS_BVH = 32,
+    WORLD_HAS_FIELD = 64,
+    WORLD_HAS_SAMPLES = 128
+};
+
 typedef struct world_item {
     bool used;
     uint32_t next; /* free one, where not used */
     abut_world_kind kind;
-    bool fixed;
+    world_filter filter;
+    uint32_t ignored; /* pairs of it that are ignored */
+    uint64_t born;    /* which of all that were ever added */
     abut_world_item is;
     abut_body body; /* of bodies; without the pose */
-    box3 local;     /* what there is of it in its own coordinates; not of planes */
+    const abut_bvh *bvh;
+    box3 local; /* what there is of it in its own coordinates; not of planes */
     world_place at;
+    bool was_seen; /* when contacts were last found, with its middle there */
+    vec3 seen;
     bool is_there; /* its field and samples are on the device, under these numbers */
     world_parts there;
 } world_item;
@@ -55,6 +77,21 @@ typedef struct world_chunk {
     abut_status status;
 } world_chunk;
 
+/* A pair that has contacts. */
+typedef struct world_touch {
+    uint64_t born[2]; /* of a and b */
+    abut_world_event event;
+} world_touch;
+
+/* The answers for consecutive pairs. */
+typedef struct world_answers {
+    world_list contacts; /* abut_contact */
+    world_list touches;  /* world_touch; `first` counts within these contacts */
+    world_list patches;  /* abut_patch: of one pair, for a moment */
+    abut_advice advice;
+    abut_status status;
+} world_answers;
+
 typedef struct world_device world_device;
 typedef struct world_backend world_backend;
 
@@ -64,6 +101,9 @@ struct abut_world {
     abut_contact_options contact; /* what of them is for colliders */
     world_list items;             /* world_item */
     uint32_t first_free;          /* ABUT_NONE: none */
+    uint64_t births;              /* items that were ever added */
+    uint32_t resting_sensors;     /* that are not dynamic */
+    world_list ignored;           /* uint64_t: a hash table of pairs, filter.c */
     world_list places;            /* world_place: of a move, before it is known to be sound */
     const world_backend *backend;
     world_device *device; /* null: the CPU */
@@ -75,8 +115,12 @@ struct abut_world {
     bool has_pairs;   /* they are those of the items as they are now */
 
     /* Of contacts. */
-    world_chunk contact_chunks[WORLD_CHUNKS]; /* abut_contact, chunk by chunk of pairs */
+    world_answers answers[WORLD_CHUNKS]; /* chunk by chunk of pairs */
     size_t contact_count;
+    world_list touches;     /* world_touch, by a and b: when contacts were last found */
+    world_list new_touches; /* until all is known */
+    world_list told;        /* world_touch: when events were last told */
+    abut_advice advice;
     bool has_contacts;
 };
 
@@ -104,9 +148,26 @@ extern const world_backend abuti_world_on_cpu, abuti_world_on_device;
 /* Finds the candidates unless they are known. */
 abut_status abuti_world_find_pairs(abut_world *world);
 
+/* ---- filter.c ---- */
+
+world_filter abuti_world_filter(const abut_world_item *item);
+/* Whether two items, neither of them ABUT_NONE, are tried where their boxes overlap. */
+bool abuti_world_tries(const abut_world *world, uint32_t a, uint32_t b);
+/* How: exact, field, or AUTO where there is no way. */
+abut_world_method abuti_world_method(const abut_world *world, const world_item *a,
+                                     const world_item *b);
+/* Forgets that pairs of an item are ignored. */
+void abuti_world_forget(abut_world *world, uint32_t id);
+
 /* ---- collide.c ---- */
 
-/* Whether the table has anything for two items. */
-bool abuti_world_collides(const world_item *a, const world_item *b);
+/* Finds the contacts of all pairs unless they are known. */
+abut_status abuti_world_find_contacts(abut_world *world);
+
+/* ---- world.c ---- */
+
+abut_status abuti_world_check_id(const char *function, const abut_world *world, uint32_t id);
+/* After something changed: items came or went, or they moved only. */
+void abuti_world_changed(abut_world *world, bool items);
 
 #endif

@@ -38,8 +38,10 @@ TEST(random_worlds_agree_with_every_pair) {
         s.options.any_normal = round % 4 == 3;
         s.options.patch_contacts = round % 6 == 5 ? 3 : 0;
         double reach = round % 2 ? 4 : 1.5, scale = round % 8 == 7 ? 1e7 : 0;
+        s.options.method = (abut_world_method)(round % 7 % 3);
+        s.options.unchecked = round % 2;
         for (uint32_t i = 0; i < s.count; i++) {
-            s.items[i] = random_item(&random, reach);
+            s.items[i] = round % 4 ? varied_item(&random, reach) : random_item(&random, reach);
             s.items[i].pose.translation.x += scale; /* far away from 0 */
         }
         scene_begin(&s, serial);
@@ -53,7 +55,7 @@ TEST(changes_are_seen) {
     test_random random = {12};
     scene s = {.options = abut_world_options_default(), .count = 24};
     for (uint32_t i = 0; i < s.count; i++)
-        s.items[i] = random_item(&random, 1.5);
+        s.items[i] = varied_item(&random, 1.5);
     scene_begin(&s, serial);
     for (uint32_t round = 0; round < test_rounds(8); round++) {
         uint32_t id = test_random_below(&random, s.count), ids[3], again;
@@ -64,7 +66,7 @@ TEST(changes_are_seen) {
             assert_refused("no item", abut_world_move(s.world, &id, &s.items[id].pose, 1));
             s.used[id] = false;
             if (round % 2) { /* the id is taken again */
-                s.items[id] = random_item(&random, 1.5);
+                s.items[id] = varied_item(&random, 1.5);
                 assert_ok(abut_world_add(s.world, &s.items[id], &again));
                 assert_int_equal(again, id);
                 s.used[id] = true;
@@ -118,7 +120,7 @@ TEST(same_on_any_number_of_threads) {
         options.patch_contacts = 8;
         assert_ok(abut_world_create(context, &options, &world));
         for (uint32_t i = 0; i < ITEMS; i++) {
-            abut_world_item item = random_item(&random, 4.5);
+            abut_world_item item = varied_item(&random, 4.5);
             uint32_t id;
             poses[i] = random_pose(&random, 4.5);
             assert_ok(abut_world_add(world, &item, &id));
@@ -161,7 +163,8 @@ TEST(candidates_are_all_that_overlap) {
         for (uint32_t i = 0; i < ITEMS; i++) {
             abut_world_item item = body_item(&things[2], random_pose(&random, 20));
             uint32_t id;
-            item.fixed = test_random_below(&random, 3) == 0;
+            item.motion = (abut_world_motion)test_random_below(&random, 3);
+            item.sensor = round % 2 && test_random_below(&random, 5) == 0;
             if (test_random_below(&random, 3) == 0) {
                 item.kind = ABUT_WORLD_BOX; /* long ones too */
                 item.shape.half =
@@ -181,7 +184,7 @@ TEST(candidates_are_all_that_overlap) {
         const world_item *items = world_items(world);
         for (uint32_t a = 0; a < ITEMS; a++)
             for (uint32_t b = a + 1; b < ITEMS; b++) {
-                bool wanted = !(items[a].fixed && items[b].fixed) &&
+                bool wanted = may_meet(&items[a].is, &items[b].is) &&
                               (items[a].body.field || items[b].body.field) &&
                               box_overlaps(items[a].at.box, items[b].at.box);
                 bool listed = found < count && pairs[found].a == a && pairs[found].b == b;
@@ -233,12 +236,12 @@ TEST(crowds_are_bounded) {
     assert_int_equal(count, ITEMS * (ITEMS - 1) / 2);
     abut_world_destroy(world);
 
-    /* Items that can never collide cost nothing: fixed ones, and solids among each other. */
+    /* Items that are never tried cost nothing: those that are not dynamic. */
     options.pair_limit = 1000;
     assert_ok(abut_world_create(serial, &options, &world));
     for (uint32_t i = 0; i < MANY; i++) {
         abut_world_item item = body_item(&things[1], where);
-        item.fixed = true;
+        item.motion = i % 3 ? ABUT_WORLD_STATIC : ABUT_WORLD_KINEMATIC;
         if (i % 2) {
             item.kind = ABUT_WORLD_SPHERE;
             item.shape.sphere = (abut_sphere){{0, 0, 0}, 1};
@@ -258,6 +261,335 @@ TEST(crowds_are_bounded) {
     abut_world_destroy(world);
 }
 
+/* ---- who meets whom ---- */
+
+/* All motions, with and without sensors, by the table that the page has. */
+TEST(motions_and_sensors) {
+    static const char *const table[6] = {/* dynamic, kinematic, static; then the same as sensors */
+                                         "yyyyyy", "ynnyyy", "ynnyyn",
+                                         "yyyyyy", "yyyyyy", "yynyyn"};
+    scene s = {.options = abut_world_options_default(), .count = 6};
+    abut_world_pair pairs[15];
+    uint64_t count;
+    size_t at = 0;
+    for (uint32_t i = 0; i < s.count; i++) {
+        s.items[i] = mesh_item(&things[1], (abut_pose){{0, 0, 0, 1}, {0.1 * i, 0, 0}});
+        s.items[i].motion = (abut_world_motion)(i % 3);
+        s.items[i].sensor = i >= 3;
+    }
+    scene_begin(&s, serial);
+    assert_ok(abut_world_pairs(s.world, 15, pairs, &count));
+    for (uint32_t a = 0; a < 6; a++)
+        for (uint32_t b = a + 1; b < 6; b++) {
+            bool listed = at < count && pairs[at].a == a && pairs[at].b == b;
+            assert_int_equal(table[a][b] == 'y', listed);
+            assert_int_equal(table[a][b], table[b][a]);
+            at += listed;
+        }
+    assert_int_equal(at, count);
+    assert_true(scene_check(&s) > 0);
+    abut_world_destroy(s.world);
+}
+
+TEST(groups_and_masks) {
+    /* group, mask, and with which of the four they meet */
+    static const struct {
+        uint32_t group, mask;
+        const char *meets;
+    } rows[4] = {{0, 0, "yyyn"}, {1, 3, "yyyn"}, {6, 5, "yyyy"}, {4, 2, "nnyn"}};
+    scene s = {.options = abut_world_options_default(), .count = 8};
+    for (uint32_t i = 0; i < s.count; i++) { /* each of them twice */
+        s.items[i] = mesh_item(&things[1], (abut_pose){{0, 0, 0, 1}, {0.1 * i, 0, 0}});
+        s.items[i].group = rows[i / 2].group;
+        s.items[i].mask = rows[i / 2].mask;
+    }
+    scene_begin(&s, serial);
+    abut_world_pair pairs[28];
+    uint64_t count;
+    size_t at = 0;
+    assert_ok(abut_world_pairs(s.world, 28, pairs, &count));
+    for (uint32_t a = 0; a < 8; a++)
+        for (uint32_t b = a + 1; b < 8; b++) {
+            bool listed = at < count && pairs[at].a == a && pairs[at].b == b;
+            assert_int_equal(rows[a / 2].meets[b / 2] == 'y', listed);
+            at += listed;
+        }
+    assert_int_equal(at, count);
+    abut_world_destroy(s.world);
+}
+
+/* Against a table of all pairs: set, taken back, kept over moves, and forgotten with an item. */
+TEST(pairs_to_ignore) {
+    enum { ITEMS = 40, PAIRS = ITEMS * ITEMS / 2 };
+    test_random random = {31};
+    bool ignored[ITEMS][ITEMS] = {{false}}, used[ITEMS];
+    abut_world *world;
+    abut_pose poses[ITEMS];
+    abut_world_item item = mesh_item(&things[1], (abut_pose){{0, 0, 0, 1}, {0, 0, 0}});
+    uint32_t id;
+    assert_ok(abut_world_create(serial, NULL, &world));
+    for (uint32_t i = 0; i < ITEMS; i++) {
+        assert_ok(abut_world_add(world, &item, &id));
+        used[i] = true;
+        poses[i] = item.pose;
+    }
+    for (uint32_t round = 0; round < 3000; round++) {
+        uint32_t a = test_random_below(&random, ITEMS), b = test_random_below(&random, ITEMS);
+        bool ignore = test_random_below(&random, 3) > 0;
+        if (a == b || !used[a] || !used[b]) {
+            assert_refused(!used[a] || !used[b] ? "no item" : "never meets itself",
+                           abut_world_ignore(world, a, b, ignore));
+            if (!used[a]) {
+                assert_ok(abut_world_add(world, &item, &id));
+                used[id] = true;
+            }
+        } else if (test_random_below(&random, 60) == 0) {
+            assert_ok(abut_world_remove(world, a));
+            used[a] = false;
+            for (uint32_t i = 0; i < ITEMS; i++)
+                ignored[a][i] = ignored[i][a] = false;
+        } else {
+            assert_ok(abut_world_ignore(world, a, b, ignore));
+            ignored[a][b] = ignored[b][a] = ignore;
+        }
+        if (round % 100)
+            continue;
+        abut_world_pair pairs[PAIRS];
+        uint64_t count;
+        size_t at = 0;
+        id = test_random_below(&random, ITEMS);
+        if (used[id])
+            assert_ok(abut_world_move(world, &id, poses, 1));
+        assert_ok(abut_world_pairs(world, PAIRS, pairs, &count));
+        for (uint32_t i = 0; i < ITEMS; i++)
+            for (uint32_t k = i + 1; k < ITEMS; k++) {
+                bool listed = at < count && pairs[at].a == i && pairs[at].b == k;
+                assert_int_equal(used[i] && used[k] && !ignored[i][k], listed);
+                at += listed;
+            }
+        assert_int_equal(at, count);
+    }
+    abut_world_destroy(world);
+}
+
+/* ---- events ---- */
+
+/* What is expected of the next call: as text, "+0,1" begins, "=0,1" stays, "-0,1" ends. */
+static void check_events(abut_world *world, const char *expected) {
+    abut_world_event events[32], untouched[32];
+    uint64_t count = 0, short_count = 0;
+    char text[512] = "";
+    memset(events, 77, sizeof events);
+    memcpy(untouched, events, sizeof events);
+    abut_status status = abut_world_events(world, 0, NULL, &short_count);
+    assert_int_equal(status, short_count ? ABUT_ERROR_BUFFER : ABUT_OK);
+    if (short_count) { /* nothing is forgotten by that */
+        assert_fails(ABUT_ERROR_BUFFER, "room for",
+                     abut_world_events(world, short_count - 1, events, &count));
+        assert_int_equal(count, short_count);
+        assert_memory_equal(events, untouched, sizeof events);
+        assert_ok(abut_world_events(world, 32, events, &count));
+        assert_int_equal(count, short_count);
+    }
+    abut_contact contacts[512];
+    abut_contacts all = {.list = contacts, .capacity = 512};
+    assert_ok(abut_world_contacts(world, &all));
+    uint64_t of_events = 0;
+    for (size_t i = 0; i < short_count; i++) {
+        const abut_world_event *e = &events[i];
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%s%c%u,%u", i ? " " : "",
+                 "+=-"[e->change], e -> a, e -> b);
+        assert_true(e->deepest.depth > 0 && e->method == ABUT_WORLD_EXACT);
+        assert_true((e->change == ABUT_WORLD_END || e->sensor) == !e->count);
+        double deepest = 0;
+        for (uint64_t k = e->first; k < e->first + e->count; k++)
+            deepest = fmax(deepest, contacts[k].depth);
+        assert_true(!e->count || deepest == e->deepest.depth);
+        of_events += e->count;
+    }
+    assert_string_equal(expected, text);
+    assert_int_equal(of_events, all.count);
+}
+
+static void put(abut_world *world, uint32_t id, double x) {
+    abut_pose where = {{0, 0, 0, 1}, {x, 0, 0}};
+    assert_ok(abut_world_move(world, &id, &where, 1));
+}
+
+/* Boxes of 1.4 along x. */
+TEST(events_tell_begin_stay_and_end) {
+    abut_world *world;
+    uint32_t id;
+    abut_world_item item = mesh_item(&things[1], (abut_pose){{0, 0, 0, 1}, {0, 0, 0}});
+    assert_ok(abut_world_create(serial, NULL, &world));
+    check_events(world, "");
+    for (uint32_t i = 0; i < 4; i++) {
+        item.pose.translation.x = 5.0 * i;
+        item.sensor = i == 3;
+        assert_ok(abut_world_add(world, &item, &id));
+    }
+    check_events(world, "");
+    put(world, 1, 1.3);
+    check_events(world, "+0,1");
+    check_events(world, "=0,1"); /* nothing changed */
+    put(world, 2, 2.6);
+    put(world, 3, 3.9); /* a sensor */
+    check_events(world, "=0,1 +1,2 +2,3");
+    put(world, 1, 1.1); /* out of 2, deeper in 0 */
+    check_events(world, "=0,1 -1,2 =2,3");
+    put(world, 1, -1.3);
+    check_events(world, "=0,1 =2,3");
+    put(world, 1, 1.3); /* there and away again between two calls is nothing */
+    put(world, 1, -1.3);
+    check_events(world, "=0,1 =2,3");
+
+    /* Removed: the end is told, also where another has the id by then. */
+    assert_ok(abut_world_remove(world, 3));
+    check_events(world, "=0,1 -2,3");
+    assert_ok(abut_world_remove(world, 1));
+    item.pose.translation.x = 1.3;
+    item.sensor = false;
+    assert_ok(abut_world_add(world, &item, &id));
+    assert_int_equal(id, 1);
+    check_events(world, "-0,1 +0,1 +1,2");
+    assert_ok(abut_world_remove(world, 0));
+    assert_ok(abut_world_remove(world, 1));
+    assert_ok(abut_world_remove(world, 2));
+    check_events(world, "-0,1 -1,2");
+    check_events(world, "");
+
+    /* Ignored, and no longer. */
+    for (uint32_t i = 0; i < 2; i++) {
+        item.pose.translation.x = 1.3 * i;
+        assert_ok(abut_world_add(world, &item, &id));
+    }
+    abut_world_pair pair;
+    uint64_t count;
+    assert_ok(abut_world_pairs(world, 1, &pair, &count));
+    char expected[16];
+    snprintf(expected, sizeof expected, "+%u,%u", pair.a, pair.b);
+    check_events(world, expected);
+    assert_ok(abut_world_ignore(world, pair.b, pair.a, true));
+    expected[0] = '-';
+    check_events(world, expected);
+    assert_ok(abut_world_ignore(world, pair.a, pair.b, false));
+    expected[0] = '+';
+    check_events(world, expected);
+    abut_world_destroy(world);
+}
+
+/* Random moves, removals and reused ids against lists of pairs that touch. */
+TEST(events_agree_with_every_pair) {
+    enum { ITEMS = 16 };
+    test_random random = {32};
+    scene s = {.options = abut_world_options_default(), .count = ITEMS};
+    bool before[ITEMS][ITEMS] = {{false}}, reborn[ITEMS];
+    size_t told[3] = {0, 0, 0};
+    for (uint32_t i = 0; i < s.count; i++)
+        s.items[i] = varied_item(&random, 1.2);
+    scene_begin(&s, serial);
+    for (uint32_t round = 0; round < test_rounds(64); round++) {
+        memset(reborn, 0, sizeof reborn);
+        for (int k = 0; k < 3; k++) {
+            uint32_t i = test_random_below(&random, ITEMS), id;
+            if (!s.used[i] || test_random_below(&random, 3) == 0) {
+                if (s.used[i])
+                    assert_ok(abut_world_remove(s.world, i));
+                s.used[i] = false;
+                reborn[i] = true;
+                if (test_random_below(&random, 2)) {
+                    abut_world_item item = varied_item(&random, 1.2);
+                    assert_ok(abut_world_add(s.world, &item, &id));
+                    s.items[id] = item;
+                    s.used[id] = true;
+                }
+            } else {
+                s.items[i].pose = random_pose(&random, 1.2);
+                assert_ok(abut_world_move(s.world, &i, &s.items[i].pose, 1));
+            }
+        }
+        bool now[ITEMS][ITEMS] = {{false}};
+        answers all = ask_all(s.world, s.items, s.used, s.count, &s.options);
+        for (size_t i = 0; i < all.count; i++)
+            now[all.list[i].pair / ITEMS][all.list[i].pair % ITEMS] = true;
+        abut_world_event events[2 * ITEMS * ITEMS];
+        uint64_t count, at = 0;
+        assert_ok(abut_world_events(s.world, 2 * ITEMS * ITEMS, events, &count));
+        for (uint32_t a = 0; a < ITEMS; a++)
+            for (uint32_t b = a + 1; b < ITEMS; b++) {
+                bool other = reborn[a] || reborn[b];
+                const bool wanted[3] = {now[a][b] && (other || !before[a][b]),
+                                        now[a][b] && !other && before[a][b],
+                                        before[a][b] && (other || !now[a][b])};
+                static const abut_world_change order[3] = {ABUT_WORLD_END, ABUT_WORLD_BEGIN,
+                                                           ABUT_WORLD_STAY};
+                for (int k = 0; k < 3; k++) {
+                    if (!wanted[order[k]])
+                        continue;
+                    assert_true(at < count);
+                    assert_int_equal(events[at].change, order[k]);
+                    assert_true(events[at].a == a && events[at].b == b);
+                    told[order[k]]++;
+                    if (order[k] != ABUT_WORLD_END) {
+                        assert_int_equal(events[at].method,
+                                         method_of(&s.items[a], &s.items[b], &s.options));
+                        assert_int_equal(events[at].sensor, s.items[a].sensor || s.items[b].sensor);
+                    }
+                    at++;
+                }
+            }
+        assert_int_equal(at, count);
+        memcpy(before, now, sizeof now);
+        free(all.list);
+    }
+    assert_true(told[0] > 10 && told[1] > 10 && told[2] > 10);
+    abut_world_destroy(s.world);
+}
+
+/* ---- which way out ---- */
+
+/* A ball that has gone halfway and more through a plate is pushed back to the side it came from: by
+ * last step's normal, or by its motion. */
+TEST(thin_plates_remember_the_side) {
+    abut_shape shape = abut_shape_default(ABUT_SHAPE_BOX);
+    thing plate = {NULL, NULL, NULL, NULL};
+    shape.extent = v3(4, 4, 0.01);
+    assert_ok(abut_shape_create(serial, &shape, &plate.mesh));
+    assert_ok(abut_bvh_create(plate.mesh, NULL, &plate.bvh));
+    const abut_pose origin = {{0, 0, 0, 1}, {0.2, 0.1, 0}};
+    const double radius = abut_mesh_bounds(things[2].mesh).hi.z;
+    for (int side = -1; side <= 1; side += 2)
+        for (int slowly = 0; slowly < 2; slowly++)
+            for (int swapped = 0; swapped < 2; swapped++) {
+                abut_world *world;
+                abut_pose at = origin;
+                at.translation.z = side * (slowly ? 0.5 : 1.2) * radius;
+                uint32_t ids[2];
+                assert_ok(abut_world_create(serial, NULL, &world));
+                for (int i = 0; i < 2; i++) {
+                    bool ball = i == swapped;
+                    abut_world_item item =
+                        mesh_item(ball ? &things[2] : &plate, ball ? at : origin);
+                    item.motion = ball ? ABUT_WORLD_DYNAMIC : ABUT_WORLD_STATIC;
+                    assert_ok(abut_world_add(world, &item, &ids[i]));
+                }
+                abut_world_event event;
+                uint64_t count;
+                assert_ok(abut_world_events(world, 1, &event, &count));
+                assert_int_equal(count, slowly);
+                at.translation.z = -0.1 * side * radius; /* the middle is through */
+                assert_ok(abut_world_move(world, &ids[swapped], &at, 1));
+                assert_ok(abut_world_events(world, 1, &event, &count));
+                assert_int_equal(count, 1);
+                double out = event.deepest.normal.z * (swapped ? -1 : 1) * side;
+                assert_true(out > 0.9);
+                assert_true(event.separates);
+                abut_world_destroy(world);
+            }
+    abut_bvh_destroy(plate.bvh);
+    abut_mesh_destroy(plate.mesh);
+}
+
 /* ---- wrong calls ---- */
 
 TEST(wrong_calls_are_refused) {
@@ -273,6 +605,9 @@ TEST(wrong_calls_are_refused) {
     options = abut_world_options_default();
     options.angle = -1;
     assert_refused("angle", abut_world_create(NULL, &options, &world));
+    options = abut_world_options_default();
+    options.method = (abut_world_method)3;
+    assert_refused("no method 3", abut_world_create(NULL, &options, &world));
     options.size = 0;
     assert_refused("size", abut_world_create(NULL, &options, &world));
     assert_refused("world is null", abut_world_create(NULL, NULL, NULL));
@@ -285,13 +620,16 @@ TEST(wrong_calls_are_refused) {
     assert_refused("world is null", abut_world_add(NULL, &item, &id));
     item.kind = (abut_world_kind)9;
     assert_refused("no kind 9", abut_world_add(world, &item, &id));
+    item = mesh_item(&things[1], identity);
+    item.motion = (abut_world_motion)3;
+    assert_refused("no motion 3", abut_world_add(world, &item, &id));
     item = body_item(&things[1], identity);
     item.pose.translation.y = NAN;
     assert_refused("finite", abut_world_add(world, &item, &id));
     item.pose = identity;
     item.pose.rotation.x = INFINITY;
     assert_refused("not finite", abut_world_add(world, &item, &id));
-    item = body_item(&(thing){NULL, NULL, NULL}, identity);
+    item = body_item(&(thing){NULL, NULL, NULL, NULL}, identity);
     assert_refused("neither", abut_world_add(world, &item, &id));
     item.kind = ABUT_WORLD_PLANE;
     memset(&item.shape, 0, sizeof item.shape);
@@ -327,6 +665,13 @@ TEST(wrong_calls_are_refused) {
     assert_refused("list is null",
                    abut_world_contacts(world, &(abut_contacts){.list = NULL, .capacity = 4}));
     assert_refused("world is null", abut_world_remove(NULL, 0));
+    assert_refused("world is null", abut_world_ignore(NULL, 0, 1, true));
+    assert_refused("no item 7", abut_world_ignore(world, 0, 7, true));
+    assert_refused("no item 7", abut_world_ignore(world, 7, 0, false));
+    assert_refused("never meets itself", abut_world_ignore(world, 1, 1, true));
+    assert_refused("world is null", abut_world_events(NULL, 0, NULL, &count));
+    assert_refused("count is null", abut_world_events(world, 0, NULL, NULL));
+    assert_refused("events is null", abut_world_events(world, 1, NULL, &count));
     abut_world_destroy(world);
 }
 
@@ -359,17 +704,22 @@ static abut_status live_a_little(abut_context *context, void *data) {
     abut_world *world = NULL;
     abut_contacts to = {.list = room, .capacity = 20000};
     abut_pose poses[20];
+    abut_world_event events[400];
+    uint64_t count;
     (void)data;
     abut_status status = abut_world_create(context, NULL, &world);
     for (uint32_t i = 0; i < 20 && !status; i++) {
-        abut_world_item item = random_item(&random, 1);
+        abut_world_item item = varied_item(&random, 1);
         uint32_t id;
         poses[i] = random_pose(&random, 1);
         status = abut_world_add(world, &item, &id);
     }
+    status = status ? status : abut_world_ignore(world, 3, 4, true);
     status = status ? status : abut_world_contacts(world, &to);
+    status = status ? status : abut_world_events(world, 400, events, &count);
     status = status ? status : abut_world_move(world, NULL, poses, 20);
     status = status ? status : abut_world_contacts(world, &to);
+    status = status ? status : abut_world_events(world, 400, events, &count);
     abut_world_destroy(world);
     return status;
 }

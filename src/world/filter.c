@@ -1,0 +1,165 @@
+/* Which items are tried with each other, and by which method: motion, groups and masks, what they
+ * have, and pairs that are to be ignored.
+ *
+ * Ignored pairs are in a hash table of keys (lower id, higher id), with linear probing; 0 is an
+ * empty slot, as no pair has two ids of 0. Only pairs of items that have any are looked up.
+ */
+#include "world/world.h"
+
+enum { FIRST_SLOTS = 64 };
+
+world_filter abuti_world_filter(const abut_world_item *item) {
+    world_filter f = {item->group ? item->group : 1, item->mask ? item->mask : UINT32_MAX, 0};
+    const bool is_body = item->kind == ABUT_WORLD_BODY;
+    const struct {
+        bool is;
+        uint32_t trait;
+    } traits[] = {{item->motion == ABUT_WORLD_DYNAMIC, WORLD_IS_DYNAMIC},
+                  {item->motion == ABUT_WORLD_STATIC, WORLD_IS_STATIC},
+                  {item->sensor, WORLD_IS_SENSOR},
+                  {!is_body, WORLD_IS_SOLID},
+                  {item->kind == ABUT_WORLD_PLANE, WORLD_IS_PLANE},
+                  {is_body && item->shape.body.bvh, WORLD_HAS_BVH},
+                  {is_body && item->shape.body.field, WORLD_HAS_FIELD},
+                  {is_body && item->shape.body.samples, WORLD_HAS_SAMPLES}};
+    for (size_t i = 0; i < sizeof traits / sizeof *traits; i++)
+        f.traits |= traits[i].is ? traits[i].trait : 0;
+    return f;
+}
+
+/* ---- method ---- */
+
+static bool by_exact(uint32_t a, uint32_t b) {
+    return (a & b & WORLD_HAS_BVH) != 0;
+}
+
+static bool by_field(uint32_t a, uint32_t b) {
+    uint32_t body = a & WORLD_IS_SOLID ? b : a, other = a & WORLD_IS_SOLID ? a : b;
+    if (body & WORLD_IS_SOLID)
+        return false;
+    if (other & WORLD_IS_SOLID)
+        return (body & (other & WORLD_IS_PLANE ? WORLD_HAS_SAMPLES : WORLD_HAS_FIELD)) != 0;
+    return ((a & WORLD_HAS_FIELD) && (b & WORLD_HAS_SAMPLES)) ||
+           ((b & WORLD_HAS_FIELD) && (a & WORLD_HAS_SAMPLES));
+}
+
+abut_world_method abuti_world_method(const abut_world *world, const world_item *a,
+                                     const world_item *b) {
+    const abut_world_method wanted = world->options.method;
+    bool exact = wanted != ABUT_WORLD_FIELD && by_exact(a->filter.traits, b->filter.traits);
+    bool field = wanted != ABUT_WORLD_EXACT && by_field(a->filter.traits, b->filter.traits);
+    if (exact && field)
+        return world->options.device ? ABUT_WORLD_FIELD : ABUT_WORLD_EXACT;
+    return exact ? ABUT_WORLD_EXACT : field ? ABUT_WORLD_FIELD : ABUT_WORLD_AUTO;
+}
+
+/* ---- ignored pairs ---- */
+
+static uint64_t key_of(uint32_t a, uint32_t b) {
+    return a < b ? (uint64_t)a << 32 | b : (uint64_t)b << 32 | a;
+}
+
+/* Where a key belongs among `slots`, a power of two. */
+static size_t home_of(uint64_t key, size_t slots) {
+    return (size_t)((key * 0x9e3779b97f4a7c15u) >> 20) & (slots - 1);
+}
+
+/* The slot that has the key, or an empty one. */
+static size_t slot_of(const uint64_t *table, size_t slots, uint64_t key) {
+    size_t slot = home_of(key, slots);
+    while (table[slot] && table[slot] != key)
+        slot = (slot + 1) & (slots - 1);
+    return slot;
+}
+
+static bool is_ignored(const abut_world *world, uint64_t key) {
+    const world_list *list = &world->ignored;
+    const uint64_t *table = list->data;
+    return list->count && table[slot_of(table, list->room, key)] == key;
+}
+
+/* At least half of the slots stay empty. */
+static abut_status insert(abut_world *world, uint64_t key) {
+    world_list *list = &world->ignored;
+    const uint64_t *old = list->data;
+    if (2 * (list->count + 1) > list->room) {
+        size_t slots = list->room ? 2 * list->room : FIRST_SLOTS;
+        uint64_t *table = abuti_allocate_zeroed(world->context, slots, sizeof *table);
+        if (!table)
+            return ABUT_ERROR_MEMORY;
+        for (size_t i = 0; i < list->room; i++)
+            if (old[i])
+                table[slot_of(table, slots, old[i])] = old[i];
+        abuti_release(world->context, list->data);
+        list->data = table;
+        list->room = slots;
+    }
+    uint64_t *table = list->data;
+    table[slot_of(table, list->room, key)] = key;
+    list->count++;
+    return ABUT_OK;
+}
+
+/* Empties a slot, and moves those behind it that would not be found any more. */
+static void erase(abut_world *world, size_t slot) {
+    world_list *list = &world->ignored;
+    uint64_t *table = list->data;
+    const size_t last = list->room - 1;
+    for (size_t next = (slot + 1) & last; table[next]; next = (next + 1) & last)
+        if (((next - home_of(table[next], list->room)) & last) >= ((next - slot) & last)) {
+            table[slot] = table[next];
+            slot = next;
+        }
+    table[slot] = 0;
+    list->count--;
+}
+
+void abuti_world_forget(abut_world *world, uint32_t id) {
+    world_item *items = world_items(world);
+    const uint64_t *table = world->ignored.data;
+    for (size_t i = 0; i < world->ignored.room && items[id].ignored;) {
+        uint32_t a = (uint32_t)(table[i] >> 32), b = (uint32_t)table[i];
+        if (!table[i] || (a != id && b != id)) {
+            i++;
+            continue;
+        }
+        items[a].ignored--;
+        items[b].ignored--;
+        erase(world, i); /* another may be there now */
+    }
+}
+
+abut_status abut_world_ignore(abut_world *world, uint32_t a, uint32_t b, bool ignore) {
+    if (!world)
+        return abuti_null(__func__, "world");
+    abut_status status = abuti_world_check_id("abut_world_ignore", world, a);
+    status = status ? status : abuti_world_check_id("abut_world_ignore", world, b);
+    if (!status && a == b)
+        status =
+            abuti_fail(ABUT_ERROR_ARGUMENT,
+                       "abut_world_ignore: a and b are both %u; an item never meets itself", a);
+    if (status || is_ignored(world, key_of(a, b)) == ignore)
+        return status;
+    if (ignore && (status = insert(world, key_of(a, b))))
+        return status;
+    if (!ignore)
+        erase(world, slot_of(world->ignored.data, world->ignored.room, key_of(a, b)));
+    world_item *items = world_items(world);
+    items[a].ignored += ignore ? 1 : UINT32_MAX;
+    items[b].ignored += ignore ? 1 : UINT32_MAX;
+    abuti_world_changed(world, false);
+    return ABUT_OK;
+}
+
+/* ---- all of it ---- */
+
+bool abuti_world_tries(const abut_world *world, uint32_t a, uint32_t b) {
+    const world_item *p = &world_items(world)[a], *q = &world_items(world)[b];
+    const world_filter *f = &p->filter, *g = &q->filter;
+    const uint32_t either = f->traits | g->traits, both = f->traits & g->traits;
+    if (!(either & WORLD_IS_DYNAMIC) && (!(either & WORLD_IS_SENSOR) || (both & WORLD_IS_STATIC)))
+        return false;
+    return (f->group & g->mask) && (g->group & f->mask) &&
+           abuti_world_method(world, p, q) != ABUT_WORLD_AUTO &&
+           !(p->ignored && q->ignored && is_ignored(world, key_of(a, b)));
+}

@@ -90,7 +90,6 @@ static abut_status set_bodies(patch_work *work, const patch_call *call, double m
         work->body[side].jitter = jitter;
         work->body[side].grow = 0.5 * margin + 10 * jitter;
         work->body[side].seed = (uint64_t)(side + 1) << 40;
-        memset(work->body[side].placed, 0xff, sizeof work->body[side].placed);
     }
     return ABUT_OK;
 }
@@ -148,14 +147,26 @@ static bool common_shift(const patch_call *call, const patch_answer *answers, si
     return false;
 }
 
-/* Whether the bodies are apart once the first is shifted. */
+/* Whether the bodies are apart once the first is shifted; likely so along its way. */
 static abut_status apart_after(const patch_call *call, vec3 shift, bool *apart) {
     abut_posed moved = call->posed[0];
     abut_pair_relation relation;
+    pair_frame frame;
+    uint32_t found[2], vertex;
     unsigned doubt = 0;
+    abut_status status;
+    *apart = false;
     moved.pose.translation = v3_add(moved.pose.translation, shift);
-    abut_status status =
-        abuti_pair_overlap(&moved, &call->posed[1], false, NULL, &relation, &doubt);
+    if (!abuti_pair_start(&moved, &call->posed[1], &frame)) {
+        status = abuti_pair_overlap(&moved, &call->posed[1], false, NULL, &relation, &doubt);
+    } else {
+        frame.way = v3_normalise(shift);
+        bool meets = abuti_pair_meets(&frame, found);
+        status = abuti_stop_status("pairs");
+        if (status || meets)
+            return status;
+        status = abuti_pair_contains(&frame, &moved, &call->posed[1], &relation, &vertex, &doubt);
+    }
     *apart = !status && relation == ABUT_PAIR_APART;
     return status;
 }

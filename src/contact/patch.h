@@ -84,6 +84,19 @@ static inline vec3 patch_place(patch_body *body, uint32_t vertex) {
     return body->place[slot];
 }
 
+/* The triangles of a leaf: their skins, and the planes of these. */
+enum { PATCH_LEAVES = 32 }; /* of each body that were placed lately */
+
+typedef struct patch_leaf {
+    uint32_t leaf, count;
+    uint32_t face[4];
+    double x[12], y[12], z[12]; /* three corners a triangle */
+    vec3 normal[4];             /* not of unit length */
+    double offset[4], edges[4]; /* normal . x = offset; the product of the longest sides of both
+                                 * edges that it comes from */
+    double largest;             /* coordinate */
+} patch_leaf;
+
 /* Where an edge of one body goes through a triangle of the other. */
 typedef struct patch_crossing {
     uint32_t edge, face;
@@ -172,7 +185,8 @@ typedef struct patch_memory {
 typedef struct patch_work {
     patch_memory *memory;
     patch_body body[2];
-    bool flat; /* four vertices in one plane: to be done again */
+    patch_leaf leaves[2][PATCH_LEAVES]; /* each in the place of its lowest bits */
+    bool flat;                          /* four vertices in one plane: to be done again */
     abut_status status;
     patch_crossing *crossings;
     size_t crossing_count, crossing_room;

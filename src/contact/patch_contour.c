@@ -218,34 +218,78 @@ static uint32_t cross(patch_work *work, const skin_face *f, int k, const skin_fa
     return *index;
 }
 
-/* On which side of a plane the corners are; false where all are on one. By one normal for all
- * three: a product of three differences is off by less than 8 roundings of what is multiplied,
- * there are six of them, and coordinates are at most those of the largest. */
-static bool find_sides(patch_work *work, skin_face *f, const vec3 *plane) {
-    vec3 e1 = v3_sub(plane[1], plane[0]), e2 = v3_sub(plane[2], plane[0]), n = v3_cross(e1, e2);
-    double doubt = 0x1p-47 * v3_max_abs(e1) * v3_max_abs(e2);
+/* ---- leaves ---- */
+
+static void place_leaf(patch_work *work, uint32_t side, uint32_t number, patch_leaf *leaf) {
+    const abut_bvh *bvh = work->body[side].bvh;
+    leaf->leaf = number;
+    leaf->count = bvh_leaf_fill(bvh, number);
+    leaf->largest = 0;
+    for (uint32_t i = 0; i < leaf->count; i++) {
+        leaf->face[i] = bvh->order[number * BVH_WIDTH + i];
+        skin_face f = face_of(work, side, leaf->face[i]);
+        vec3 e1 = v3_sub(f.at[1], f.at[0]), e2 = v3_sub(f.at[2], f.at[0]);
+        for (uint32_t k = 0; k < 3; k++) {
+            leaf->x[3 * i + k] = f.at[k].x;
+            leaf->y[3 * i + k] = f.at[k].y;
+            leaf->z[3 * i + k] = f.at[k].z;
+            leaf->largest = real_max(leaf->largest, v3_max_abs(f.at[k]));
+        }
+        leaf->normal[i] = v3_cross(e1, e2);
+        leaf->offset[i] = v3_dot(leaf->normal[i], f.at[0]);
+        leaf->edges[i] = abuti_is_collapsed(f.corner) ? -1 : v3_max_abs(e1) * v3_max_abs(e2);
+    }
+}
+
+static const patch_leaf *leaf_of(patch_work *work, uint32_t side, uint32_t number) {
+    patch_leaf *leaf = &work->leaves[side][number % PATCH_LEAVES];
+    if (leaf->leaf != number)
+        place_leaf(work, side, number, leaf);
+    return leaf;
+}
+
+static void forget_places(patch_work *work) {
+    for (int side = 0; side < 2; side++) {
+        memset(work->body[side].placed, 0xff, sizeof work->body[side].placed);
+        for (int i = 0; i < PATCH_LEAVES; i++)
+            work->leaves[side][i].leaf = ABUT_NONE;
+    }
+}
+
+static vec3 leaf_corner(const patch_leaf *leaf, uint32_t i, uint32_t k) {
+    return v3(leaf->x[3 * i + k], leaf->y[3 * i + k], leaf->z[3 * i + k]);
+}
+
+/* On which side of the plane of triangle i the corners of triangle j of another leaf are; false
+ * where all are on one. With u = 2^-53, E the product of the longest sides of its two edges and M
+ * the largest coordinate: the normal is off by 12 u E an axis, which counts for 36 u E 2 M, and
+ * both products with it by 48 u E M; in all less than 128 u E M. */
+static bool find_sides(patch_work *work, const patch_leaf *plane, uint32_t i,
+                       const patch_leaf *leaf, uint32_t j, int above[3]) {
+    vec3 n = plane->normal[i];
+    double bound = 0x1p-46 * plane->edges[i] * real_max(plane->largest, leaf->largest);
+    double value[3];
+    for (uint32_t k = 0; k < 3; k++)
+        value[k] = n.x * leaf->x[3 * j + k] + n.y * leaf->y[3 * j + k] + n.z * leaf->z[3 * j + k] -
+                   plane->offset[i];
+    if ((value[0] > bound && value[1] > bound && value[2] > bound) ||
+        (value[0] < -bound && value[1] < -bound && value[2] < -bound))
+        return false;
     int sum = 0;
-    for (int k = 0; k < 3; k++) {
-        vec3 w = v3_sub(f->at[k], plane[0]);
-        double value = v3_dot(n, w), bound = doubt * v3_max_abs(w);
-        f->above[k] = value > bound    ? 1
-                      : value < -bound ? -1
-                                       : orient3d(plane[0], plane[1], plane[2], f->at[k]);
-        work->flat |= !f->above[k];
-        sum += f->above[k];
+    for (uint32_t k = 0; k < 3; k++) {
+        above[k] = value[k] > bound ? 1
+                   : value[k] < -bound
+                       ? -1
+                       : orient3d(leaf_corner(plane, i, 0), leaf_corner(plane, i, 1),
+                                  leaf_corner(plane, i, 2), leaf_corner(leaf, j, k));
+        work->flat |= !above[k];
+        sum += above[k];
     }
     return sum != 3 && sum != -3;
 }
 
-/* Two triangles that may meet. */
-static bool visit(void *data, uint32_t a, uint32_t b) {
-    patch_work *work = data;
-    skin_face f[2] = {face_of(work, 0, a), face_of(work, 1, b)};
-    if (work->status || abuti_is_collapsed(f[0].corner) || abuti_is_collapsed(f[1].corner))
-        return false;
-    for (int side = 0; side < 2; side++)
-        if (!find_sides(work, &f[side], f[!side].at))
-            return false;
+/* Two triangles of which each has the other on both sides of its plane. */
+static void meet_faces(patch_work *work, const skin_face f[2]) {
     uint32_t ends[2] = {ABUT_NONE, ABUT_NONE};
     int found = 0;
     for (int side = 0; side < 2; side++)
@@ -258,14 +302,40 @@ static bool visit(void *data, uint32_t a, uint32_t b) {
             ends[leaves == (side == 0) ? 0 : 1] = crossing;
         }
     if (!found || work->status)
-        return false;
-    if (found != 2 || ends[0] == ABUT_NONE || ends[1] == ABUT_NONE) {
+        return;
+    if (found != 2 || ends[0] == ABUT_NONE || ends[1] == ABUT_NONE)
         work->flat = true;
-        return false;
-    }
-    if (more(work, &work->segments, work->segment_count, sizeof *work->segments,
-             &work->segment_room))
-        work->segments[work->segment_count++] = (patch_segment){{a, b}, ends[0], ends[1]};
+    else if (more(work, &work->segments, work->segment_count, sizeof *work->segments,
+                  &work->segment_room))
+        work->segments[work->segment_count++] =
+            (patch_segment){{f[0].face, f[1].face}, ends[0], ends[1]};
+}
+
+static skin_face face_in(const patch_work *work, uint32_t side, const patch_leaf *leaf,
+                         uint32_t i) {
+    skin_face f = {.side = side,
+                   .face = leaf->face[i],
+                   .corner = work->body[side].skin->corner + 3 * (size_t)leaf->face[i]};
+    for (uint32_t k = 0; k < 3; k++)
+        f.at[k] = leaf_corner(leaf, i, k);
+    return f;
+}
+
+/* Two leaves of which some triangles may meet. */
+static bool visit(void *data, uint32_t leaf_a, uint32_t leaf_b, const unsigned near[4]) {
+    patch_work *work = data;
+    const patch_leaf *a = leaf_of(work, 0, leaf_a), *b = leaf_of(work, 1, leaf_b);
+    for (uint32_t i = 0; i < a->count; i++)
+        for (uint32_t j = 0; j < b->count && near[i]; j++) {
+            int above[2][3];
+            if (!(near[i] >> j & 1) || a->edges[i] < 0 || b->edges[j] < 0 ||
+                !find_sides(work, b, j, a, i, above[0]) || !find_sides(work, a, i, b, j, above[1]))
+                continue;
+            skin_face f[2] = {face_in(work, 0, a, i), face_in(work, 1, b, j)};
+            memcpy(f[0].above, above[0], sizeof above[0]);
+            memcpy(f[1].above, above[1], sizeof above[1]);
+            meet_faces(work, f);
+        }
     return work->status != ABUT_OK;
 }
 
@@ -635,6 +705,7 @@ static abut_status start_sets(patch_work *work) {
 abut_status abuti_patch_find(patch_work *work, const pair_frame *frame) {
     for (int attempt = 0; attempt < 8; attempt++) {
         work->flat = false;
+        forget_places(work);
         work->crossing_count = work->segment_count = 0;
         table_clear(&work->by_pair[0]);
         table_clear(&work->by_pair[1]);
@@ -642,7 +713,6 @@ abut_status abuti_patch_find(patch_work *work, const pair_frame *frame) {
         if (work->status || !work->flat)
             break;
         work->body[0].seed += UINT64_C(0xd1342543de82ef95);
-        memset(work->body[0].placed, 0xff, sizeof work->body[0].placed);
     }
     if (work->status || !work->segment_count)
         return work->status;

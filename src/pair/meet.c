@@ -17,6 +17,8 @@
 
 #include "geom/meet_shared.h"
 
+#include <math.h>
+
 typedef struct pending {
     float depth; /* the largest gap between two boxes, none above 0 */
     uint32_t place[2];
@@ -87,10 +89,25 @@ static inline unsigned boxes_cross(const wide3 a[3], const wide3 b[3], f4 doubt,
     return any;
 }
 
+/* Whether one triangle is beyond the other along a direction; in doubt not. A sum of three products
+ * is off by less than three roundings of the largest coordinate and of what the direction has. */
+static bool is_beyond(vec3 way, const abut_triangle *a, const abut_triangle *b) {
+    double low = v3_dot(way, a->corner[0]), high = v3_dot(way, b->corner[0]);
+    double size = v3_max_abs(a->corner[0]) + v3_max_abs(b->corner[0]);
+    for (int k = 1; k < 3; k++) {
+        low = real_min(low, v3_dot(way, a->corner[k]));
+        high = real_max(high, v3_dot(way, b->corner[k]));
+        size = real_max(size, v3_max_abs(a->corner[k]) + v3_max_abs(b->corner[k]));
+    }
+    return low - high > 0x1p-49 * size * (fabs(way.x) + fabs(way.y) + fabs(way.z));
+}
+
 /* Asks exactly; true where the search is over. */
 static bool meet_triangles(meet_search *s, uint32_t a, const abut_triangle *at_a, uint32_t b) {
     abut_triangle at_b = pair_triangle(&s->frame->side[1], b);
     abut_segment segment;
+    if (is_beyond(s->frame->way, at_a, &at_b))
+        return false;
     abut_meeting meeting =
         triangle_triangle_meet(*at_a, at_b, s->count < s->capacity ? &segment : NULL);
     if (meeting == ABUT_MEETING_NONE)
@@ -125,30 +142,26 @@ static bool meet_leaves(meet_search *s, const uint32_t place[2]) {
     uint32_t leaf_b = pair_child(&side[1], place[1]) & ~BVH_LEAF;
     uint32_t fill_a = bvh_leaf_fill(side[0].bvh, leaf_a);
     uint32_t fill_b = bvh_leaf_fill(side[1].bvh, leaf_b);
-    for (uint32_t i = 0; i < fill_a; i++) {
+    unsigned any = 0;
+    for (uint32_t i = 0; i < BVH_WIDTH; i++) {
+        likely[i] = i < fill_a ? likely[i] & ((1u << fill_b) - 1) : 0;
         if (!likely[i])
             continue;
         spread4(a, i, one);
-        unsigned near = likely[i] & m4_bits(plane_meets(one, b, doubt));
-        if (near)
-            near &= m4_bits(plane_meets(b, one, doubt));
-        if (!near)
+        likely[i] &= m4_bits(plane_meets(one, b, doubt));
+        if (likely[i])
+            likely[i] &= m4_bits(plane_meets(b, one, doubt));
+        any |= likely[i];
+        if (s->visit || !likely[i])
             continue;
         uint32_t t = side[0].bvh->order[leaf_a * BVH_WIDTH + i];
-        if (s->visit) {
-            for (uint32_t j = 0; j < fill_b; j++)
-                if (near >> j & 1 &&
-                    s->visit(s->data, t, side[1].bvh->order[leaf_b * BVH_WIDTH + j]))
-                    return true;
-            continue;
-        }
         abut_triangle at = pair_triangle(&side[0], t);
         for (uint32_t j = 0; j < fill_b; j++)
-            if (near >> j & 1 &&
+            if (likely[i] >> j & 1 &&
                 meet_triangles(s, t, &at, side[1].bvh->order[leaf_b * BVH_WIDTH + j]))
                 return true;
     }
-    return false;
+    return s->visit && any && s->visit(s->data, leaf_a, leaf_b, likely);
 }
 
 /* ---- nodes ---- */

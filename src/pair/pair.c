@@ -55,6 +55,7 @@ bool abuti_pair_start(const abut_posed *a, const abut_posed *b, pair_frame *fram
     vec3 shift = v3_scale(origin_seen(&side[0], &side[1]), frame->scale);
     vec3 shift_back = v3_scale(origin_seen(&side[1], &side[0]), frame->scale);
     frame->reach = real_max(v3_max_abs(shift), v3_max_abs(shift_back));
+    frame->way = v3(0, 0, 0);
     bool near = frame->reach <= PAIR_FAR;
     set_turn(&side[0], &turn, shift, near);
     set_turn(&side[1], &turn_back, shift_back, near);

@@ -58,6 +58,7 @@ typedef struct pair_frame {
     double scale; /* common units of one unit of the world */
     float pad;
     double reach; /* the largest coordinate of the shift: how far apart they are, about */
+    vec3 way;     /* along which a may be beyond b, in the world: for quick answers; zero = none */
 } pair_frame;
 
 /* Puts two sides into a common frame. False where poses are so far away that only copies will do.
@@ -169,8 +170,10 @@ bool abuti_pair_meets(const pair_frame *frame, uint32_t triangle[2]);
 uint64_t abuti_pair_list(const pair_frame *frame, uint64_t capacity, abut_pair_meeting *meetings);
 
 /* Tells all pairs of triangles that may meet if every coordinate of a vertex may be off by what
- * stands in frame->pad, in any order; some that do not. Ends where it is told to by true. */
-typedef bool pair_visit(void *data, uint32_t a, uint32_t b);
+ * stands in frame->pad, in any order; some that do not. By pairs of leaves: bit j of near[i] is set
+ * where triangle i of the first may meet triangle j of the second. Ends where it is told to by
+ * true. */
+typedef bool pair_visit(void *data, uint32_t leaf_a, uint32_t leaf_b, const unsigned near[4]);
 void abuti_pair_candidates(const pair_frame *frame, pair_visit *visit, void *data);
 
 /* The closest triangles of surfaces that do not meet, if closer than `limit` or as close; with

@@ -184,6 +184,17 @@ static bool note_pair(void *data, uint32_t a, uint32_t b) {
     return false;
 }
 
+static bool note_leaves(void *data, uint32_t leaf_a, uint32_t leaf_b, const unsigned near[4]) {
+    const rigid_search *s = ((rigid_pairs *)data)->search;
+    const uint32_t *a = s->body[0].bvh->order + (size_t)leaf_a * BVH_WIDTH,
+                   *b = s->body[1].bvh->order + (size_t)leaf_b * BVH_WIDTH;
+    for (int i = 0; i < BVH_WIDTH; i++)
+        for (int j = 0; j < BVH_WIDTH; j++)
+            if (near[i] >> j & 1 && note_pair(data, a[i], b[j]))
+                return true;
+    return false;
+}
+
 /* Counts the pairs that may come near in a piece, up to one more than the limit; or sweeps them. */
 static void find_pairs(rigid_pairs *pairs) {
     const rigid_search *s = pairs->search;
@@ -203,7 +214,7 @@ static void find_pairs(rigid_pairs *pairs) {
         return;
     }
     frame.pad += (float)(moves * frame.scale * 1.0001);
-    abuti_pair_candidates(&frame, note_pair, pairs);
+    abuti_pair_candidates(&frame, note_leaves, pairs);
     if (pairs->sweeps && pairs->count)
         sweep_pairs(pairs);
 }

@@ -183,22 +183,75 @@ static double part_of(vec3 p, vec3 q, const skin_face *other) {
     return t >= 0 && t <= 1 ? t : t > 1 ? 1 : t < 0 ? 0 : 0.5;
 }
 
-/* Whether edge k of a triangle crosses another: the crossing, or ABUT_NONE. */
-static uint32_t cross(patch_work *work, const skin_face *f, int k, const skin_face *other,
-                      bool *leaves) {
+/* The lines of a triangle's edges: a direction each, and a moment (Pluecker coordinates). */
+typedef struct face_lines {
+    vec3 way[3], moment[3];
+    double longest; /* of the directions, along an axis */
+} face_lines;
+
+static void find_lines(const skin_face *f, face_lines *lines) {
+    lines->longest = 0;
+    for (int k = 0; k < 3; k++) {
+        lines->way[k] = v3_sub(f->at[k == 2 ? 0 : k + 1], f->at[k]);
+        lines->moment[k] = v3_cross(f->at[k], lines->way[k]);
+        lines->longest = real_max(lines->longest, v3_max_abs(lines->way[k]));
+    }
+}
+
+/* Two triangles, and which way the edges of one turn round those of the other as far as it has been
+ * asked. */
+typedef struct skin_meeting {
+    skin_face face[2];
+    face_lines lines[2];
+    double bound;
+    int turn[3][3]; /* edges of the first by edges of the second */
+} skin_meeting;
+
+enum { UNKNOWN_TURN = 2 };
+
+/* With u = 2^-53, E the product of the longest sides of both edges and M the largest coordinate:
+ * directions are off by u, moments by 6 u E M; that counts for 48 u E M in all six products, and
+ * these and their sum for less than 100 u E M. */
+#define TURN_DOUBT 0x1p-45
+
+static void start_meeting(skin_meeting *m, double largest) {
+    for (int side = 0; side < 2; side++)
+        find_lines(&m->face[side], &m->lines[side]);
+    m->bound = TURN_DOUBT * largest * m->lines[0].longest * m->lines[1].longest;
+    for (int k = 0; k < 9; k++)
+        m->turn[k / 3][k % 3] = UNKNOWN_TURN;
+}
+
+/* The sign of the volume of edge i of the first and edge j of the second. */
+static int turn_of(skin_meeting *m, int i, int j) {
+    int *turn = &m->turn[i][j];
+    if (*turn != UNKNOWN_TURN)
+        return *turn;
+    const face_lines *a = &m->lines[0], *b = &m->lines[1];
+    double volume = v3_dot(a->way[i], b->moment[j]) + v3_dot(b->way[j], a->moment[i]);
+    *turn = volume > m->bound    ? 1
+            : volume < -m->bound ? -1
+                                 : orient3d(m->face[0].at[i], m->face[0].at[i == 2 ? 0 : i + 1],
+                                            m->face[1].at[j], m->face[1].at[j == 2 ? 0 : j + 1]);
+    return *turn;
+}
+
+/* Whether edge k of a triangle crosses the other: the crossing, or ABUT_NONE. */
+static uint32_t cross(patch_work *work, skin_meeting *m, int side, int k, bool *leaves) {
+    const skin_face *f = &m->face[side], *other = &m->face[!side];
     int next = k == 2 ? 0 : k + 1;
     if (f->above[k] == f->above[next])
         return ABUT_NONE;
-    bool up = f->corner[k] < f->corner[next]; /* from the lower vertex on */
-    vec3 p = f->at[up ? k : next], q = f->at[up ? next : k];
-    int turn = orient3d(p, q, other->at[0], other->at[1]);
+    int turn = side ? turn_of(m, 0, k) : turn_of(m, k, 0);
     for (int i = 1; i < 3; i++) {
-        int here = orient3d(p, q, other->at[i], other->at[i == 2 ? 0 : 2]);
+        int here = side ? turn_of(m, i, k) : turn_of(m, k, i);
         work->flat |= !here;
         if (here != turn)
             return ABUT_NONE;
     }
     work->flat |= !turn;
+    bool up = f->corner[k] < f->corner[next]; /* from the lower vertex on */
+    vec3 p = f->at[up ? k : next], q = f->at[up ? next : k];
     bool enters = f->above[up ? k : next] > 0, added = false;
     *leaves = enters != up;
     uint32_t edge = work->body[f->side].skin->view.triangle_edges[3 * (size_t)f->face + (size_t)k];
@@ -289,13 +342,13 @@ static bool find_sides(patch_work *work, const patch_leaf *plane, uint32_t i,
 }
 
 /* Two triangles of which each has the other on both sides of its plane. */
-static void meet_faces(patch_work *work, const skin_face f[2]) {
+static void meet_faces(patch_work *work, skin_meeting *m) {
     uint32_t ends[2] = {ABUT_NONE, ABUT_NONE};
     int found = 0;
     for (int side = 0; side < 2; side++)
         for (int k = 0; k < 3; k++) {
             bool leaves;
-            uint32_t crossing = cross(work, &f[side], k, &f[!side], &leaves);
+            uint32_t crossing = cross(work, m, side, k, &leaves);
             if (crossing == ABUT_NONE)
                 continue;
             found++;
@@ -308,17 +361,16 @@ static void meet_faces(patch_work *work, const skin_face f[2]) {
     else if (more(work, &work->segments, work->segment_count, sizeof *work->segments,
                   &work->segment_room))
         work->segments[work->segment_count++] =
-            (patch_segment){{f[0].face, f[1].face}, ends[0], ends[1]};
+            (patch_segment){{m->face[0].face, m->face[1].face}, ends[0], ends[1]};
 }
 
-static skin_face face_in(const patch_work *work, uint32_t side, const patch_leaf *leaf,
-                         uint32_t i) {
-    skin_face f = {.side = side,
-                   .face = leaf->face[i],
-                   .corner = work->body[side].skin->corner + 3 * (size_t)leaf->face[i]};
+static void take_face(const patch_work *work, uint32_t side, const patch_leaf *leaf, uint32_t i,
+                      skin_face *f) {
+    f->side = side;
+    f->face = leaf->face[i];
+    f->corner = work->body[side].skin->corner + 3 * (size_t)leaf->face[i];
     for (uint32_t k = 0; k < 3; k++)
-        f.at[k] = leaf_corner(leaf, i, k);
-    return f;
+        f->at[k] = leaf_corner(leaf, i, k);
 }
 
 /* Two leaves of which some triangles may meet. */
@@ -327,14 +379,15 @@ static bool visit(void *data, uint32_t leaf_a, uint32_t leaf_b, const unsigned n
     const patch_leaf *a = leaf_of(work, 0, leaf_a), *b = leaf_of(work, 1, leaf_b);
     for (uint32_t i = 0; i < a->count; i++)
         for (uint32_t j = 0; j < b->count && near[i]; j++) {
-            int above[2][3];
+            skin_meeting m;
             if (!(near[i] >> j & 1) || a->edges[i] < 0 || b->edges[j] < 0 ||
-                !find_sides(work, b, j, a, i, above[0]) || !find_sides(work, a, i, b, j, above[1]))
+                !find_sides(work, b, j, a, i, m.face[0].above) ||
+                !find_sides(work, a, i, b, j, m.face[1].above))
                 continue;
-            skin_face f[2] = {face_in(work, 0, a, i), face_in(work, 1, b, j)};
-            memcpy(f[0].above, above[0], sizeof above[0]);
-            memcpy(f[1].above, above[1], sizeof above[1]);
-            meet_faces(work, f);
+            take_face(work, 0, a, i, &m.face[0]);
+            take_face(work, 1, b, j, &m.face[1]);
+            start_meeting(&m, real_max(a->largest, b->largest));
+            meet_faces(work, &m);
         }
     return work->status != ABUT_OK;
 }

@@ -36,20 +36,41 @@ typedef struct meet_search {
 
 /* ---- leaves ---- */
 
-/* The lanes where the plane of triangle p may meet triangle q. */
-static inline m4 plane_meets(const wide3 p[3], const wide3 q[3], f4 doubt) {
-    wide_plane plane = plane_of(sub3(p[1], p[0]), sub3(p[2], p[0]), doubt);
-    wide3 w = sub3(q[0], p[0]);
-    f4 lo = dot3(plane.n, w), hi = lo, reach = sum3(w);
+/* The lanes where a plane, by a normal and a point, may meet triangle q. */
+static inline m4 plane_meets(wide3 n, wide3 from, const wide3 q[3], f4 bound) {
+    f4 lo = dot3(n, sub3(q[0], from)), hi = lo;
     for (int k = 1; k < 3; k++) {
-        w = sub3(q[k], p[0]);
-        f4 side = dot3(plane.n, w);
+        f4 side = dot3(n, sub3(q[k], from));
         lo = f4_min(lo, side);
         hi = f4_max(hi, side);
-        reach = f4_max(reach, sum3(w));
     }
-    f4 bound = plane_bound(&plane, reach);
     return m4_and(f4_less_equal(lo, bound), f4_less_equal(f4_sub(f4_all(0), bound), hi));
+}
+
+/* The longest way from a point to a corner of four triangles, as a sum of magnitudes. */
+static inline float reach_of(const wide3 corner[3], wide3 from) {
+    float lanes[4];
+    f4_store(lanes, f4_max(f4_max(sum3(sub3(corner[0], from)), sum3(sub3(corner[1], from))),
+                           sum3(sub3(corner[2], from))));
+    float most = lanes[0];
+    for (int i = 1; i < 4; i++)
+        most = lanes[i] > most ? lanes[i] : most;
+    return most;
+}
+
+/* Triangles one by one, in all lanes: corners, normals, and by how much these are wrong. */
+typedef struct leaf_lanes {
+    float number[13][4];
+} leaf_lanes;
+
+static inline void lanes_store(leaf_lanes *lanes, int first, wide3 v) {
+    f4_store(lanes->number[first], v.x);
+    f4_store(lanes->number[first + 1], v.y);
+    f4_store(lanes->number[first + 2], v.z);
+}
+
+static inline wide3 lanes_of(const leaf_lanes *lanes, int first, uint32_t i) {
+    return all3(lanes->number[first][i], lanes->number[first + 1][i], lanes->number[first + 2][i]);
 }
 
 /* The boxes of four triangles. */
@@ -142,15 +163,28 @@ static bool meet_leaves(meet_search *s, const uint32_t place[2]) {
     uint32_t leaf_b = pair_child(&side[1], place[1]) & ~BVH_LEAF;
     uint32_t fill_a = bvh_leaf_fill(side[0].bvh, leaf_a);
     uint32_t fill_b = bvh_leaf_fill(side[1].bvh, leaf_b);
+    leaf_lanes lanes;
+    lanes_store(&lanes, 0, a[0]);
+    wide3 middle = lanes_of(&lanes, 0, 0);
+    f4 reach = f4_all((reach_of(a, middle) + reach_of(b, middle)) * SLACK);
+    wide_plane of_a = plane_of(sub3(a[1], a[0]), sub3(a[2], a[0]), doubt);
+    wide_plane of_b = plane_of(sub3(b[1], b[0]), sub3(b[2], b[0]), doubt);
+    f4 bound_b = plane_bound(&of_b, reach);
+    lanes_store(&lanes, 3, a[1]);
+    lanes_store(&lanes, 6, a[2]);
+    lanes_store(&lanes, 9, of_a.n);
+    f4_store(lanes.number[12], plane_bound(&of_a, reach));
     unsigned any = 0;
     for (uint32_t i = 0; i < BVH_WIDTH; i++) {
         likely[i] = i < fill_a ? likely[i] & ((1u << fill_b) - 1) : 0;
         if (!likely[i])
             continue;
-        spread4(a, i, one);
-        likely[i] &= m4_bits(plane_meets(one, b, doubt));
+        for (int k = 0; k < 3; k++)
+            one[k] = lanes_of(&lanes, 3 * k, i);
+        likely[i] &=
+            m4_bits(plane_meets(lanes_of(&lanes, 9, i), one[0], b, f4_all(lanes.number[12][i])));
         if (likely[i])
-            likely[i] &= m4_bits(plane_meets(b, one, doubt));
+            likely[i] &= m4_bits(plane_meets(of_b.n, b[0], one, bound_b));
         any |= likely[i];
         if (s->visit || !likely[i])
             continue;

@@ -84,17 +84,25 @@ static inline vec3 patch_place(patch_body *body, uint32_t vertex) {
     return body->place[slot];
 }
 
-/* The triangles of a leaf: their skins, and the planes of these. */
-enum { PATCH_LEAVES = 32 }; /* of each body that were placed lately */
+/* A triangle of a skin: its plane, and the lines of its edges by a direction and a moment each
+ * (Pluecker coordinates). */
+typedef struct patch_face {
+    uint32_t face;
+    bool collapsed;
+    const uint32_t *corner;
+    vec3 at[3], way[3], moment[3];
+    vec3 normal;    /* not of unit length */
+    double offset;  /* normal . x, of its plane */
+    double longest; /* of the directions, along an axis */
+} patch_face;
+
+/* The triangles of a leaf. */
+enum { PATCH_LEAVES = 16 }; /* of each body that were placed lately */
 
 typedef struct patch_leaf {
     uint32_t leaf, count;
-    uint32_t face[4];
-    double x[12], y[12], z[12]; /* three corners a triangle */
-    vec3 normal[4];             /* not of unit length */
-    double offset[4], edges[4]; /* normal . x = offset; the product of the longest sides of both
-                                 * edges that it comes from */
-    double largest;             /* coordinate */
+    double largest; /* coordinate */
+    patch_face face[4];
 } patch_leaf;
 
 /* Where an edge of one body goes through a triangle of the other. */
@@ -115,7 +123,20 @@ typedef struct patch_segment {
 /* A vertex inside the other body. */
 typedef struct patch_vertex {
     uint32_t side, vertex;
+    uint32_t spread; /* the number of the spread that it came with */
+    vec3 at;         /* of its skin */
 } patch_vertex;
+
+/* A triangle inside the other body that nothing cuts. */
+typedef struct patch_whole {
+    uint32_t side, face, spread;
+} patch_whole;
+
+/* What of a side is inside: bits by triangle or vertex, and where marked vertices stand. */
+typedef struct patch_marks {
+    uint32_t *cut, *done, *vertex; /* done: what has been told of it */
+    uint32_t *place; /* in `vertices`, of those that are marked; of others it is not set */
+} patch_marks;
 
 /* The part of a triangle that is inside the other body. */
 typedef struct patch_facet {
@@ -168,7 +189,8 @@ typedef struct patch_view {
     uint32_t cells; /* along each side; cell c has members[begin[c]] to members[begin[c + 1]] */
     double lo[2], scale[2];
     uint32_t *begin, *members;
-    size_t begin_room, member_room;
+    double (*reach)[2]; /* of a cell: a's lowest and b's highest corner of what is in it */
+    size_t begin_room, member_room, reach_room;
 } patch_view;
 
 /* Memory that is given back all at once: first what comes with it, then blocks. */
@@ -194,20 +216,21 @@ typedef struct patch_work {
     size_t segment_count, segment_room;
     patch_vertex *vertices;
     size_t vertex_count, vertex_room;
+    patch_whole *wholes;
+    size_t whole_count, whole_room;
+    uint32_t spread_count;
+    patch_marks marks[2];
     patch_facet *facets;
     size_t facet_count, facet_room;
     patch_region *regions;
     size_t region_count, region_room;
     patch_view view;
     patch_stop *stops; /* crossing_count, sorted */
-    uint32_t *parent;  /* of crossings, then of vertices */
+    uint32_t *parent;  /* of crossings, then of spreads */
     size_t parent_room;
     uint32_t *points, *inner; /* by region */
     uint32_t *region_of;      /* of a crossing */
     patch_table by_pair[2];   /* crossings by edge and face, for the side of the edge */
-    patch_table cut;          /* triangles with segments, by side and face; the value counts */
-    patch_table marked;       /* vertices inside */
-    patch_table whole;        /* triangles inside, uncut */
     patch_table by_facet;
 } patch_work;
 
@@ -227,6 +250,8 @@ abut_status abuti_patch_see(patch_work *work, const patch_region *region, vec3 n
 /* Where a ends below and b above, at a place across the normal; false where one of them is not
  * there. */
 bool abuti_patch_heights(const patch_view *view, double u, double v, double *low, double *high);
+/* By how much b is higher than a at a place, at most, where one of them is at a height. */
+double abuti_patch_bound(const patch_view *view, double u, double v, uint32_t side, double height);
 /* Looks for crossings of an edge of a and an edge of b, as seen along the normal, that are deeper
  * than `deepest`; tells each, and goes on with what that gives for it. */
 typedef double patch_deeper(void *data, const patch_plane *a, int edge_a, double along,

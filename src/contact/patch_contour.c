@@ -131,13 +131,6 @@ static uint32_t *table_put(patch_work *work, patch_table *table, uint64_t key, u
     return &table->values[slot];
 }
 
-static uint32_t table_get(const patch_table *table, uint64_t key) {
-    if (!table->room)
-        return ABUT_NONE;
-    size_t slot = slot_of(table, key);
-    return table->keys[slot] ? table->values[slot] : ABUT_NONE;
-}
-
 static void table_clear(patch_table *table) {
     if (table->count)
         memset(table->keys, 0, table->room * sizeof *table->keys);
@@ -159,145 +152,41 @@ static bool more(patch_work *work, void *list, size_t count, size_t bytes, size_
 
 /* ---- crossings ---- */
 
-/* A triangle of a skin. */
-typedef struct skin_face {
-    uint32_t side, face;
-    const uint32_t *corner;
-    vec3 at[3];
-    int above[3]; /* which side of the other's plane: +1 is outside */
-} skin_face;
-
-static skin_face face_of(patch_work *work, uint32_t side, uint32_t face) {
+/* Places the corners of a triangle. */
+static void place_corners(patch_work *work, uint32_t side, uint32_t face, patch_face *f) {
     patch_body *body = &work->body[side];
-    skin_face f = {.side = side, .face = face, .corner = body->skin->corner + 3 * (size_t)face};
+    f->face = face;
+    f->corner = body->skin->corner + 3 * (size_t)face;
     for (int k = 0; k < 3; k++)
-        f.at[k] = patch_place(body, f.corner[k]);
-    return f;
+        f->at[k] = patch_place(body, f->corner[k]);
 }
 
-/* Where the plane of `other` cuts the way from p to q, which are on both sides of it. */
-static double part_of(vec3 p, vec3 q, const skin_face *other) {
-    vec3 n = v3_cross(v3_sub(other->at[1], other->at[0]), v3_sub(other->at[2], other->at[0]));
-    double from = v3_dot(n, v3_sub(p, other->at[0])), to = v3_dot(n, v3_sub(q, other->at[0]));
-    double t = from / (from - to);
-    return t >= 0 && t <= 1 ? t : t > 1 ? 1 : t < 0 ? 0 : 0.5;
-}
-
-/* The lines of a triangle's edges: a direction each, and a moment (Pluecker coordinates). */
-typedef struct face_lines {
-    vec3 way[3], moment[3];
-    double longest; /* of the directions, along an axis */
-} face_lines;
-
-static void find_lines(const skin_face *f, face_lines *lines) {
-    lines->longest = 0;
+static void place_face(patch_work *work, uint32_t side, uint32_t face, patch_face *f) {
+    place_corners(work, side, face, f);
+    f->collapsed = abuti_is_collapsed(f->corner);
+    f->longest = 0;
     for (int k = 0; k < 3; k++) {
-        lines->way[k] = v3_sub(f->at[k == 2 ? 0 : k + 1], f->at[k]);
-        lines->moment[k] = v3_cross(f->at[k], lines->way[k]);
-        lines->longest = real_max(lines->longest, v3_max_abs(lines->way[k]));
+        f->way[k] = v3_sub(f->at[k == 2 ? 0 : k + 1], f->at[k]);
+        f->moment[k] = v3_cross(f->at[k], f->way[k]);
+        f->longest = real_max(f->longest, v3_max_abs(f->way[k]));
     }
+    f->normal = v3_cross(f->way[2], f->way[0]);
+    f->offset = v3_dot(f->normal, f->at[0]);
 }
 
-/* Two triangles, and which way the edges of one turn round those of the other as far as it has been
- * asked. */
-typedef struct skin_meeting {
-    skin_face face[2];
-    face_lines lines[2];
-    double bound;
-    int turn[3][3]; /* edges of the first by edges of the second */
-} skin_meeting;
-
-enum { UNKNOWN_TURN = 2 };
-
-/* With u = 2^-53, E the product of the longest sides of both edges and M the largest coordinate:
- * directions are off by u, moments by 6 u E M; that counts for 48 u E M in all six products, and
- * these and their sum for less than 100 u E M. */
-#define TURN_DOUBT 0x1p-45
-
-static void start_meeting(skin_meeting *m, double largest) {
-    for (int side = 0; side < 2; side++)
-        find_lines(&m->face[side], &m->lines[side]);
-    m->bound = TURN_DOUBT * largest * m->lines[0].longest * m->lines[1].longest;
-    for (int k = 0; k < 9; k++)
-        m->turn[k / 3][k % 3] = UNKNOWN_TURN;
-}
-
-/* The sign of the volume of edge i of the first and edge j of the second. */
-static int turn_of(skin_meeting *m, int i, int j) {
-    int *turn = &m->turn[i][j];
-    if (*turn != UNKNOWN_TURN)
-        return *turn;
-    const face_lines *a = &m->lines[0], *b = &m->lines[1];
-    double volume = v3_dot(a->way[i], b->moment[j]) + v3_dot(b->way[j], a->moment[i]);
-    *turn = volume > m->bound    ? 1
-            : volume < -m->bound ? -1
-                                 : orient3d(m->face[0].at[i], m->face[0].at[i == 2 ? 0 : i + 1],
-                                            m->face[1].at[j], m->face[1].at[j == 2 ? 0 : j + 1]);
-    return *turn;
-}
-
-/* Whether edge k of a triangle crosses the other: the crossing, or ABUT_NONE. */
-static uint32_t cross(patch_work *work, skin_meeting *m, int side, int k, bool *leaves) {
-    const skin_face *f = &m->face[side], *other = &m->face[!side];
-    int next = k == 2 ? 0 : k + 1;
-    if (f->above[k] == f->above[next])
-        return ABUT_NONE;
-    int turn = side ? turn_of(m, 0, k) : turn_of(m, k, 0);
-    for (int i = 1; i < 3; i++) {
-        int here = side ? turn_of(m, i, k) : turn_of(m, k, i);
-        work->flat |= !here;
-        if (here != turn)
-            return ABUT_NONE;
-    }
-    work->flat |= !turn;
-    bool up = f->corner[k] < f->corner[next]; /* from the lower vertex on */
-    vec3 p = f->at[up ? k : next], q = f->at[up ? next : k];
-    bool enters = f->above[up ? k : next] > 0, added = false;
-    *leaves = enters != up;
-    uint32_t edge = work->body[f->side].skin->view.triangle_edges[3 * (size_t)f->face + (size_t)k];
-    uint64_t key = ((uint64_t)edge << 32 | other->face) + 1;
-    uint32_t *index =
-        table_put(work, &work->by_pair[f->side], key, (uint32_t)work->crossing_count, &added);
-    if (!index)
-        return ABUT_NONE;
-    if (added) {
-        if (!more(work, &work->crossings, work->crossing_count, sizeof *work->crossings,
-                  &work->crossing_room))
-            return ABUT_NONE;
-        double t = part_of(p, q, other);
-        work->crossings[work->crossing_count++] =
-            (patch_crossing){edge, other->face, f->side, enters, t, v3_lerp(p, q, t)};
-    }
-    return *index;
-}
-
-/* ---- leaves ---- */
-
-static void place_leaf(patch_work *work, uint32_t side, uint32_t number, patch_leaf *leaf) {
+static const patch_leaf *leaf_of(patch_work *work, uint32_t side, uint32_t number) {
+    patch_leaf *leaf = &work->leaves[side][number % PATCH_LEAVES];
+    if (leaf->leaf == number)
+        return leaf;
     const abut_bvh *bvh = work->body[side].bvh;
     leaf->leaf = number;
     leaf->count = bvh_leaf_fill(bvh, number);
     leaf->largest = 0;
     for (uint32_t i = 0; i < leaf->count; i++) {
-        leaf->face[i] = bvh->order[number * BVH_WIDTH + i];
-        skin_face f = face_of(work, side, leaf->face[i]);
-        vec3 e1 = v3_sub(f.at[1], f.at[0]), e2 = v3_sub(f.at[2], f.at[0]);
-        for (uint32_t k = 0; k < 3; k++) {
-            leaf->x[3 * i + k] = f.at[k].x;
-            leaf->y[3 * i + k] = f.at[k].y;
-            leaf->z[3 * i + k] = f.at[k].z;
-            leaf->largest = real_max(leaf->largest, v3_max_abs(f.at[k]));
-        }
-        leaf->normal[i] = v3_cross(e1, e2);
-        leaf->offset[i] = v3_dot(leaf->normal[i], f.at[0]);
-        leaf->edges[i] = abuti_is_collapsed(f.corner) ? -1 : v3_max_abs(e1) * v3_max_abs(e2);
+        place_face(work, side, bvh->order[number * BVH_WIDTH + i], &leaf->face[i]);
+        for (int k = 0; k < 3; k++)
+            leaf->largest = real_max(leaf->largest, v3_max_abs(leaf->face[i].at[k]));
     }
-}
-
-static const patch_leaf *leaf_of(patch_work *work, uint32_t side, uint32_t number) {
-    patch_leaf *leaf = &work->leaves[side][number % PATCH_LEAVES];
-    if (leaf->leaf != number)
-        place_leaf(work, side, number, leaf);
     return leaf;
 }
 
@@ -309,46 +198,106 @@ static void forget_places(patch_work *work) {
     }
 }
 
-static vec3 leaf_corner(const patch_leaf *leaf, uint32_t i, uint32_t k) {
-    return v3(leaf->x[3 * i + k], leaf->y[3 * i + k], leaf->z[3 * i + k]);
-}
+/* Two triangles: on which side of the other's plane corners are, +1 is outside; and which way the
+ * edges of the first turn round those of the second. */
+typedef struct face_pair {
+    const patch_face *face[2];
+    int above[2][3];
+    int turn[3][3];
+} face_pair;
 
-/* On which side of the plane of triangle i the corners of triangle j of another leaf are; false
- * where all are on one. With u = 2^-53, E the product of the longest sides of its two edges and M
- * the largest coordinate: the normal is off by 12 u E an axis, which counts for 36 u E 2 M, and
- * both products with it by 48 u E M; in all less than 128 u E M. */
-static bool find_sides(patch_work *work, const patch_leaf *plane, uint32_t i,
-                       const patch_leaf *leaf, uint32_t j, int above[3]) {
-    vec3 n = plane->normal[i];
-    double bound = 0x1p-46 * plane->edges[i] * real_max(plane->largest, leaf->largest);
+/* Doubts. Let u = 2^-53, E the product of the longest sides of two edges and M the largest
+ * coordinate. A normal is off by 12 u E an axis, which counts for 36 u E 2 M, and both products
+ * with it by 48 u E M: in all less than 128 u E M. Directions are off by u of themselves and
+ * moments by 6 times that; in a volume this counts for 48 u E M, products and sums for 100 u E M.
+ */
+#define SIDE_DOUBT 0x1p-46
+#define TURN_DOUBT 0x1p-45
+
+/* On which side of a plane the corners of a triangle are; false where all are on one. */
+static bool find_sides(patch_work *work, const patch_face *plane, const patch_face *f,
+                       double largest, int above[3]) {
+    double doubt = SIDE_DOUBT * plane->longest * plane->longest * largest;
     double value[3];
-    for (uint32_t k = 0; k < 3; k++)
-        value[k] = n.x * leaf->x[3 * j + k] + n.y * leaf->y[3 * j + k] + n.z * leaf->z[3 * j + k] -
-                   plane->offset[i];
-    if ((value[0] > bound && value[1] > bound && value[2] > bound) ||
-        (value[0] < -bound && value[1] < -bound && value[2] < -bound))
+    for (int k = 0; k < 3; k++)
+        value[k] = v3_dot(plane->normal, f->at[k]) - plane->offset;
+    if ((value[0] > doubt && value[1] > doubt && value[2] > doubt) ||
+        (value[0] < -doubt && value[1] < -doubt && value[2] < -doubt))
         return false;
     int sum = 0;
-    for (uint32_t k = 0; k < 3; k++) {
-        above[k] = value[k] > bound ? 1
-                   : value[k] < -bound
+    for (int k = 0; k < 3; k++) {
+        above[k] = value[k] > doubt ? 1
+                   : value[k] < -doubt
                        ? -1
-                       : orient3d(leaf_corner(plane, i, 0), leaf_corner(plane, i, 1),
-                                  leaf_corner(plane, i, 2), leaf_corner(leaf, j, k));
+                       : orient3d(plane->at[0], plane->at[1], plane->at[2], f->at[k]);
         work->flat |= !above[k];
         sum += above[k];
     }
     return sum != 3 && sum != -3;
 }
 
+/* The signs of the volumes of edges of the first and edges of the second. */
+static void find_turns(face_pair *pair, double doubt) {
+    const patch_face *a = pair->face[0], *b = pair->face[1];
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) {
+            double volume = v3_dot(a->way[i], b->moment[j]) + v3_dot(b->way[j], a->moment[i]);
+            pair->turn[i][j] = (volume > doubt) - (volume < -doubt);
+            if (pair->turn[i][j] == 0)
+                pair->turn[i][j] = orient3d(a->at[i], a->at[i == 2 ? 0 : i + 1], b->at[j],
+                                            b->at[j == 2 ? 0 : j + 1]);
+        }
+}
+
+/* Where a plane cuts the way from p to q, which are on both sides of it. */
+static double part_of(vec3 p, vec3 q, const patch_face *plane) {
+    double from = v3_dot(plane->normal, v3_sub(p, plane->at[0])),
+           to = v3_dot(plane->normal, v3_sub(q, plane->at[0])), t = from / (from - to);
+    return t >= 0 && t <= 1 ? t : t > 1 ? 1 : t < 0 ? 0 : 0.5;
+}
+
+/* Whether edge k of one crosses the other: the crossing, or ABUT_NONE. */
+static uint32_t cross(patch_work *work, face_pair *pair, uint32_t side, int k, bool *leaves) {
+    const patch_face *f = pair->face[side], *other = pair->face[!side];
+    const int *above = pair->above[side];
+    int next = k == 2 ? 0 : k + 1;
+    if (above[k] == above[next])
+        return ABUT_NONE;
+    const int *turn = side ? &pair->turn[0][k] : pair->turn[k];
+    int step = side ? 3 : 1, all = turn[0] + turn[step] + turn[2 * step];
+    if (all != 3 && all != -3) {
+        work->flat |= !turn[0] || !turn[step] || !turn[2 * step];
+        return ABUT_NONE;
+    }
+    bool up = f->corner[k] < f->corner[next]; /* from the lower vertex on */
+    bool enters = above[up ? k : next] > 0, added = false;
+    *leaves = enters != up;
+    uint32_t edge = work->body[side].skin->view.triangle_edges[3 * (size_t)f->face + (size_t)k];
+    uint64_t key = ((uint64_t)edge << 32 | other->face) + 1;
+    uint32_t *index =
+        table_put(work, &work->by_pair[side], key, (uint32_t)work->crossing_count, &added);
+    if (!index)
+        return ABUT_NONE;
+    if (added) {
+        if (!more(work, &work->crossings, work->crossing_count, sizeof *work->crossings,
+                  &work->crossing_room))
+            return ABUT_NONE;
+        vec3 p = f->at[up ? k : next], q = f->at[up ? next : k];
+        double t = part_of(p, q, other);
+        work->crossings[work->crossing_count++] =
+            (patch_crossing){edge, other->face, side, enters, t, v3_lerp(p, q, t)};
+    }
+    return *index;
+}
+
 /* Two triangles of which each has the other on both sides of its plane. */
-static void meet_faces(patch_work *work, skin_meeting *m) {
+static void meet_faces(patch_work *work, face_pair *pair) {
     uint32_t ends[2] = {ABUT_NONE, ABUT_NONE};
     int found = 0;
-    for (int side = 0; side < 2; side++)
+    for (uint32_t side = 0; side < 2; side++)
         for (int k = 0; k < 3; k++) {
             bool leaves;
-            uint32_t crossing = cross(work, m, side, k, &leaves);
+            uint32_t crossing = cross(work, pair, side, k, &leaves);
             if (crossing == ABUT_NONE)
                 continue;
             found++;
@@ -361,33 +310,26 @@ static void meet_faces(patch_work *work, skin_meeting *m) {
     else if (more(work, &work->segments, work->segment_count, sizeof *work->segments,
                   &work->segment_room))
         work->segments[work->segment_count++] =
-            (patch_segment){{m->face[0].face, m->face[1].face}, ends[0], ends[1]};
-}
-
-static void take_face(const patch_work *work, uint32_t side, const patch_leaf *leaf, uint32_t i,
-                      skin_face *f) {
-    f->side = side;
-    f->face = leaf->face[i];
-    f->corner = work->body[side].skin->corner + 3 * (size_t)leaf->face[i];
-    for (uint32_t k = 0; k < 3; k++)
-        f->at[k] = leaf_corner(leaf, i, k);
+            (patch_segment){{pair->face[0]->face, pair->face[1]->face}, ends[0], ends[1]};
 }
 
 /* Two leaves of which some triangles may meet. */
 static bool visit(void *data, uint32_t leaf_a, uint32_t leaf_b, const unsigned near[4]) {
     patch_work *work = data;
     const patch_leaf *a = leaf_of(work, 0, leaf_a), *b = leaf_of(work, 1, leaf_b);
+    double largest = real_max(a->largest, b->largest);
     for (uint32_t i = 0; i < a->count; i++)
         for (uint32_t j = 0; j < b->count && near[i]; j++) {
-            skin_meeting m;
-            if (!(near[i] >> j & 1) || a->edges[i] < 0 || b->edges[j] < 0 ||
-                !find_sides(work, b, j, a, i, m.face[0].above) ||
-                !find_sides(work, a, i, b, j, m.face[1].above))
+            face_pair pair;
+            const patch_face *f = &a->face[i], *g = &b->face[j];
+            if (!(near[i] >> j & 1) || f->collapsed || g->collapsed ||
+                !find_sides(work, g, f, largest, pair.above[0]) ||
+                !find_sides(work, f, g, largest, pair.above[1]))
                 continue;
-            take_face(work, 0, a, i, &m.face[0]);
-            take_face(work, 1, b, j, &m.face[1]);
-            start_meeting(&m, real_max(a->largest, b->largest));
-            meet_faces(work, &m);
+            pair.face[0] = f;
+            pair.face[1] = g;
+            find_turns(&pair, TURN_DOUBT * largest * f->longest * g->longest);
+            meet_faces(work, &pair);
         }
     return work->status != ABUT_OK;
 }
@@ -461,31 +403,81 @@ static bool enters_at(const patch_work *work, size_t stop) {
 
 /* ---- what is inside ---- */
 
-/* Marks a vertex as inside and joins it to something, of that node. */
-static void mark(patch_work *work, uint32_t side, uint32_t vertex, uint32_t node) {
-    bool added;
-    uint32_t own = (uint32_t)(work->crossing_count + work->vertex_count);
-    uint32_t *value = table_put(work, &work->marked, key_of(side, vertex), own, &added);
-    if (!value)
+static bool is_set(const uint32_t *bits, uint32_t i) {
+    return bits[i / 32] >> i % 32 & 1;
+}
+
+/* Sets a bit; false where it was set. */
+static bool set_bit(uint32_t *bits, uint32_t i) {
+    bool was = is_set(bits, i);
+    bits[i / 32] |= 1u << i % 32;
+    return !was;
+}
+
+/* Marks a vertex as inside, of the last spread. */
+static void mark(patch_work *work, uint32_t side, uint32_t vertex) {
+    if (!set_bit(work->marks[side].vertex, vertex) ||
+        !more(work, &work->vertices, work->vertex_count, sizeof *work->vertices,
+              &work->vertex_room))
         return;
-    if (added) {
-        size_t wanted = own + (size_t)1;
-        if (!more(work, &work->vertices, work->vertex_count, sizeof *work->vertices,
-                  &work->vertex_room))
-            return;
-        if (wanted > work->parent_room)
-            work->status = abuti_patch_grow(work->memory, &work->parent, own, wanted,
+    work->marks[side].place[vertex] = (uint32_t)work->vertex_count;
+    work->vertices[work->vertex_count++] =
+        (patch_vertex){side, vertex, work->spread_count - 1,
+                       patch_place_anew(&work->body[side], vertex)};
+}
+
+/* A triangle at a vertex that is inside. */
+static void spread_over(patch_work *work, uint32_t side, uint32_t face, uint32_t vertex) {
+    const patch_skin *skin = work->body[side].skin;
+    const uint32_t *corner = skin->corner + 3 * (size_t)face;
+    if (is_set(work->marks[side].cut, face)) {
+        for (uint32_t k = 0; k < 3 && !work->status; k++) {
+            uint32_t next = corner[k == 2 ? 0 : k + 1];
+            size_t end;
+            if ((corner[k] == vertex || next == vertex) &&
+                stops_of(work, key_of(side, skin->view.triangle_edges[3 * (size_t)face + k]),
+                         &end) == end)
+                mark(work, side, corner[k] == vertex ? next : corner[k]);
+        }
+    } else if (set_bit(work->marks[side].done, face) &&
+               more(work, &work->wholes, work->whole_count, sizeof *work->wholes,
+                    &work->whole_room)) {
+        work->wholes[work->whole_count++] = (patch_whole){side, face, work->spread_count - 1};
+        for (int k = 0; k < 3 && !work->status; k++)
+            mark(work, side, corner[k]);
+    }
+}
+
+/* Marks all that hangs together with a vertex inside, over edges that nothing crosses, and joins it
+ * to a crossing. */
+static void spread_from(patch_work *work, uint32_t side, uint32_t vertex, uint32_t crossing) {
+    const patch_marks *marks = &work->marks[side];
+    if (!is_set(marks->vertex, vertex)) {
+        const abut_topology_arrays *view = &work->body[side].skin->view;
+        uint32_t node = (uint32_t)work->crossing_count + work->spread_count;
+        size_t i = work->vertex_count;
+        if (node == work->parent_room)
+            work->status = abuti_patch_grow(work->memory, &work->parent, node, node + (size_t)1,
                                             sizeof *work->parent, &work->parent_room);
         if (work->status)
             return;
-        work->vertices[work->vertex_count++] = (patch_vertex){side, vertex};
-        work->parent[own] = own;
+        work->parent[node] = node;
+        work->spread_count++;
+        for (mark(work, side, vertex); i < work->vertex_count && !work->status; i++) {
+            uint32_t v = work->vertices[i].vertex;
+            for (uint32_t f = view->vertex_face_begin[v];
+                 f < view->vertex_face_begin[v + 1] && !work->status; f++)
+                spread_over(work, side, view->vertex_faces[f], v);
+        }
     }
-    abuti_join(work->parent, *value, node);
+    if (!work->status)
+        abuti_join(work->parent,
+                   (uint32_t)work->crossing_count + work->vertices[marks->place[vertex]].spread,
+                   crossing);
 }
 
-/* Along edges with crossings. */
-static void mark_ends(patch_work *work) {
+/* From edges with crossings. */
+static void spread(patch_work *work) {
     for (size_t i = 0, end; i < work->crossing_count && !work->status; i = end) {
         uint64_t edge = work->stops[i].edge;
         const patch_crossing *c = &work->crossings[work->stops[i].crossing];
@@ -495,46 +487,9 @@ static void mark_ends(patch_work *work) {
             if (end > i && enters_at(work, end - 1))
                 abuti_join(work->parent, work->stops[end - 1].crossing, work->stops[end].crossing);
         if (!enters_at(work, i))
-            mark(work, side, ends[0], first);
+            spread_from(work, side, ends[0], first);
         if (!work->status && enters_at(work, end - 1))
-            mark(work, side, ends[1], work->stops[end - 1].crossing);
-    }
-}
-
-/* A triangle at a vertex that is inside. */
-static void spread_over(patch_work *work, uint32_t side, uint32_t face, uint32_t vertex,
-                        uint32_t node) {
-    const patch_skin *skin = work->body[side].skin;
-    const uint32_t *corner = skin->corner + 3 * (size_t)face;
-    bool is_cut = table_get(&work->cut, key_of(side, face)) != ABUT_NONE, added = false;
-    if (!is_cut) {
-        table_put(work, &work->whole, key_of(side, face), node, &added);
-        if (!added)
-            return;
-    }
-    for (uint32_t k = 0; k < 3 && !work->status; k++) {
-        uint32_t next = corner[k == 2 ? 0 : k + 1];
-        if (corner[k] != vertex && next != vertex && is_cut)
-            continue;
-        size_t end = 0;
-        if (is_cut && stops_of(work, key_of(side, skin->view.triangle_edges[3 * (size_t)face + k]),
-                               &end) != end)
-            continue;
-        if (corner[k] != vertex)
-            mark(work, side, corner[k], node);
-        if (next != vertex && !work->status)
-            mark(work, side, next, node);
-    }
-}
-
-static void spread(patch_work *work) {
-    for (size_t i = 0; i < work->vertex_count && !work->status; i++) {
-        patch_vertex v = work->vertices[i];
-        const abut_topology_arrays *view = &work->body[v.side].skin->view;
-        uint32_t node = (uint32_t)(work->crossing_count + i);
-        for (uint32_t f = view->vertex_face_begin[v.vertex];
-             f < view->vertex_face_begin[v.vertex + 1] && !work->status; f++)
-            spread_over(work, v.side, view->vertex_faces[f], v.vertex, node);
+            spread_from(work, side, ends[1], work->stops[end - 1].crossing);
     }
 }
 
@@ -593,19 +548,26 @@ static void sum_segments(patch_work *work, uint32_t *number) {
     }
 }
 
+/* The node that stands for all that a spread belongs to. */
+static uint32_t spread_root(const patch_work *work, uint32_t spread) {
+    return abuti_root(work->parent, (uint32_t)work->crossing_count + spread);
+}
+
 /* The inside parts of an edge of a triangle that has segments. */
-static void sum_edge(patch_work *work, const uint32_t *number, const skin_face *f, uint32_t k) {
-    const patch_skin *skin = work->body[f->side].skin;
+static void sum_edge(patch_work *work, const uint32_t *number, uint32_t side, const patch_face *f,
+                     uint32_t k) {
+    const patch_skin *skin = work->body[side].skin;
     uint32_t next = k == 2 ? 0 : k + 1;
     bool up = f->corner[k] < f->corner[next];
     vec3 low = f->at[up ? k : next], high = f->at[up ? next : k], about = f->at[0];
     size_t end,
-        begin = stops_of(work, key_of(f->side, skin->view.triangle_edges[3 * (size_t)f->face + k]),
-                         &end);
+        begin =
+            stops_of(work, key_of(side, skin->view.triangle_edges[3 * (size_t)f->face + k]), &end);
     if (begin == end) {
-        uint32_t node = table_get(&work->marked, key_of(f->side, f->corner[k]));
-        if (node != ABUT_NONE)
-            add_area(work, f->side, f->face, number[abuti_root(work->parent, node)],
+        const patch_marks *marks = &work->marks[side];
+        if (is_set(marks->vertex, f->corner[k]))
+            add_area(work, side, f->face,
+                     number[spread_root(work, work->vertices[marks->place[f->corner[k]]].spread)],
                      swept(about, f->at[k], f->at[next]));
         return;
     }
@@ -617,7 +579,7 @@ static void sum_edge(patch_work *work, const uint32_t *number, const skin_face *
         vec3 from = i == begin ? low : work->crossings[work->stops[i - 1].crossing].at;
         vec3 to = i == end ? high : work->crossings[work->stops[i].crossing].at;
         uint32_t node = work->stops[i == begin ? i : i - 1].crossing;
-        add_area(work, f->side, f->face, number[abuti_root(work->parent, node)],
+        add_area(work, side, f->face, number[abuti_root(work->parent, node)],
                  up ? swept(about, from, to) : swept(about, to, from));
     }
 }
@@ -626,24 +588,24 @@ static void sum_edge(patch_work *work, const uint32_t *number, const skin_face *
 static void sum_faces(patch_work *work, const uint32_t *number) {
     for (size_t i = 0; i < work->segment_count && !work->status; i++)
         for (uint32_t side = 0; side < 2; side++) {
-            uint64_t key = key_of(side, work->segments[i].face[side]);
-            if (table_get(&work->cut, key) != i) /* once a triangle */
+            if (!set_bit(work->marks[side].done, work->segments[i].face[side]))
                 continue;
-            skin_face f = face_of(work, side, work->segments[i].face[side]);
+            patch_face f;
+            place_corners(work, side, work->segments[i].face[side], &f);
             for (uint32_t k = 0; k < 3 && !work->status; k++)
-                sum_edge(work, number, &f, k);
+                sum_edge(work, number, side, &f, k);
         }
-    for (size_t i = 0; i < work->whole.room && !work->status; i++) {
-        uint64_t key = work->whole.keys[i];
-        if (!key)
-            continue;
-        uint32_t side = (uint32_t)(key >> 32) - 1, face = (uint32_t)key;
+    for (size_t i = 0; i < work->whole_count; i++) {
+        const patch_whole *w = &work->wholes[i];
+        const uint32_t *corner = work->body[w->side].skin->corner + 3 * (size_t)w->face;
+        const uint32_t *place = work->marks[w->side].place;
         if (!more(work, &work->facets, work->facet_count, sizeof *work->facets, &work->facet_room))
             return;
-        skin_face f = face_of(work, side, face); /* of one region alone: no need to look for it */
         work->facets[work->facet_count++] =
-            (patch_facet){side, face, number[abuti_root(work->parent, work->whole.values[i])],
-                          swept(f.at[0], f.at[1], f.at[2])};
+            (patch_facet){w->side, w->face, number[spread_root(work, w->spread)],
+                          swept(work->vertices[place[corner[0]]].at,
+                                work->vertices[place[corner[1]]].at,
+                                work->vertices[place[corner[2]]].at)};
     }
 }
 
@@ -673,6 +635,13 @@ static abut_status gather_facets(patch_work *work) {
     return ABUT_OK;
 }
 
+/* The region of a crossing, or after these of a vertex. */
+static uint32_t region_at(const patch_work *work, const uint32_t *number, size_t i) {
+    return number[i < work->crossing_count
+                      ? abuti_root(work->parent, (uint32_t)i)
+                      : spread_root(work, work->vertices[i - work->crossing_count].spread)];
+}
+
 /* Facets, crossings and vertices of each region side by side. */
 static abut_status gather(patch_work *work, const uint32_t *number) {
     size_t crossings = work->crossing_count, vertices = work->vertex_count;
@@ -689,7 +658,7 @@ static abut_status gather(patch_work *work, const uint32_t *number) {
     if (!work->points || !work->inner)
         return ABUT_ERROR_MEMORY;
     for (size_t i = 0; i < crossings + vertices; i++) {
-        uint32_t at = number[abuti_root(work->parent, (uint32_t)i)];
+        uint32_t at = region_at(work, number, i);
         if (at == ABUT_NONE)
             continue;
         if (i < crossings)
@@ -712,7 +681,7 @@ static abut_status gather(patch_work *work, const uint32_t *number) {
         r->vertex_end = r->vertex_begin;
     }
     for (size_t i = 0; i < crossings + vertices; i++) {
-        uint32_t at = number[abuti_root(work->parent, (uint32_t)i)];
+        uint32_t at = region_at(work, number, i);
         if (at == ABUT_NONE)
             continue;
         if (i < crossings)
@@ -724,7 +693,7 @@ static abut_status gather(patch_work *work, const uint32_t *number) {
 }
 
 static abut_status sum(patch_work *work) {
-    size_t nodes = work->crossing_count + work->vertex_count;
+    size_t nodes = work->crossing_count + work->spread_count;
     uint32_t *number = take(work->memory, nodes, sizeof *number);
     if (!number)
         return ABUT_ERROR_MEMORY;
@@ -739,20 +708,31 @@ static abut_status sum(patch_work *work) {
 /* ---- all of it ---- */
 
 static abut_status start_sets(patch_work *work) {
-    bool added;
     work->parent_room = 2 * work->crossing_count + 64;
     work->parent = take(work->memory, work->parent_room, sizeof *work->parent);
     if (!work->parent)
         return ABUT_ERROR_MEMORY;
     for (size_t i = 0; i < work->crossing_count; i++)
         work->parent[i] = (uint32_t)i;
-    for (size_t i = 0; i < work->segment_count && !work->status; i++) {
-        abuti_join(work->parent, work->segments[i].from, work->segments[i].to);
-        for (uint32_t side = 0; side < 2 && !work->status; side++)
-            table_put(work, &work->cut, key_of(side, work->segments[i].face[side]), (uint32_t)i,
-                      &added);
+    for (uint32_t side = 0; side < 2; side++) {
+        const abut_topology_arrays *view = &work->body[side].skin->view;
+        patch_marks *marks = &work->marks[side];
+        size_t faces = view->triangle_count / 32 + 1, vertices = view->vertex_count / 32 + 1;
+        uint32_t *bits = take(work->memory, 2 * faces + vertices, sizeof *bits);
+        marks->place = take(work->memory, view->vertex_count, sizeof *marks->place);
+        if (!bits || !marks->place)
+            return ABUT_ERROR_MEMORY;
+        memset(bits, 0, (2 * faces + vertices) * sizeof *bits);
+        marks->cut = bits;
+        marks->done = bits + faces;
+        marks->vertex = bits + 2 * faces;
     }
-    return work->status;
+    for (size_t i = 0; i < work->segment_count; i++) {
+        abuti_join(work->parent, work->segments[i].from, work->segments[i].to);
+        for (uint32_t side = 0; side < 2; side++)
+            set_bit(work->marks[side].cut, work->segments[i].face[side]);
+    }
+    return ABUT_OK;
 }
 
 abut_status abuti_patch_find(patch_work *work, const pair_frame *frame) {
@@ -773,7 +753,6 @@ abut_status abuti_patch_find(patch_work *work, const pair_frame *frame) {
     status = status ? status : start_sets(work);
     if (status)
         return status;
-    mark_ends(work);
     spread(work);
     return work->status ? work->status : sum(work);
 }

@@ -59,6 +59,14 @@ static void add_plane(patch_work *work, uint32_t side, uint32_t face) {
     }
 }
 
+static double highest(const patch_plane *p) {
+    return real_max(p->true_h[0], real_max(p->true_h[1], p->true_h[2]));
+}
+
+static double lowest(const patch_plane *p) {
+    return real_min(p->true_h[0], real_min(p->true_h[1], p->true_h[2]));
+}
+
 /* The cell along an axis in which a number is. */
 static uint32_t cell_at(const patch_view *view, int axis, double x) {
     double cell = (x - view->lo[axis]) * view->scale[axis];
@@ -85,20 +93,33 @@ static abut_status make_grid(patch_work *work, double crossing_lo[2], double cro
     size_t all = (size_t)cells * cells;
     abut_status status =
         room_for(work, &view->begin, all + 1, sizeof *view->begin, &view->begin_room);
+    if (!status)
+        status = room_for(work, &view->reach, all, sizeof *view->reach, &view->reach_room);
     if (status)
         return status;
     memset(view->begin, 0, (all + 1) * sizeof *view->begin);
+    for (size_t c = 0; c < all; c++) {
+        view->reach[c][0] = INFINITY;
+        view->reach[c][1] = -INFINITY;
+    }
     for (int pass = 0; pass < 2; pass++) {
         for (size_t i = 0; i < view->count; i++) {
             const patch_plane *p = &view->planes[i];
-            uint32_t u1 = cell_at(view, 0, p->hi[0]), v1 = cell_at(view, 1, p->hi[1]);
+            double reach = p->side ? highest(p) : lowest(p);
+            uint32_t u0 = cell_at(view, 0, p->lo[0]), u1 = cell_at(view, 0, p->hi[0]);
+            uint32_t v1 = cell_at(view, 1, p->hi[1]);
             for (uint32_t v = cell_at(view, 1, p->lo[1]); v <= v1; v++)
-                for (uint32_t u = cell_at(view, 0, p->lo[0]); u <= u1; u++) {
-                    uint32_t *at = &view->begin[(size_t)v * cells + u];
-                    if (pass)
-                        view->members[--*at] = (uint32_t)i;
+                for (uint32_t u = u0; u <= u1; u++) {
+                    size_t c = (size_t)v * cells + u;
+                    if (pass) {
+                        view->members[--view->begin[c]] = (uint32_t)i;
+                        continue;
+                    }
+                    view->begin[c]++;
+                    if (p->side)
+                        view->reach[c][1] = real_max(view->reach[c][1], reach);
                     else
-                        ++*at;
+                        view->reach[c][0] = real_min(view->reach[c][0], reach);
                 }
         }
         if (pass)
@@ -197,6 +218,12 @@ bool abuti_patch_heights(const patch_view *view, double u, double v, double *low
     return *low<INFINITY && * high> - INFINITY;
 }
 
+double abuti_patch_bound(const patch_view *view, double u, double v, uint32_t side, double height) {
+    const double *reach =
+        view->reach[(size_t)cell_at(view, 1, v) * view->cells + cell_at(view, 0, u)];
+    return side ? height - reach[0] : reach[1] - height;
+}
+
 /* ---- edges ---- */
 
 /* Whether edge k of a and edge l of b cross as seen along the normal, where along the first, and
@@ -214,14 +241,6 @@ static bool cross_seen(const patch_plane *a, int k, const patch_plane *b, int l,
     *depth = b->true_h[l] + t * (b->true_h[l1] - b->true_h[l]) - a->true_h[k] -
              s * (a->true_h[k1] - a->true_h[k]);
     return true;
-}
-
-static double highest(const patch_plane *p) {
-    return real_max(p->true_h[0], real_max(p->true_h[1], p->true_h[2]));
-}
-
-static double lowest(const patch_plane *p) {
-    return real_min(p->true_h[0], real_min(p->true_h[1], p->true_h[2]));
 }
 
 static double edges_of(const patch_plane *a, const patch_plane *b, double deepest,
@@ -248,6 +267,8 @@ void abuti_patch_edges(const patch_view *view, double deepest, patch_deeper *tel
         for (uint32_t v = v0; v <= v1; v++)
             for (uint32_t u = u0; u <= u1; u++) {
                 size_t cell = (size_t)v * view->cells + u;
+                if (!(view->reach[cell][1] - low > deepest))
+                    continue;
                 for (uint32_t j = view->begin[cell]; j < view->begin[cell + 1]; j++) {
                     const patch_plane *b = &view->planes[view->members[j]];
                     if (!b->side || !(highest(b) - low > deepest) || b->lo[0] > a->hi[0] ||

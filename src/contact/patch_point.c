@@ -279,7 +279,9 @@ static void add_deeper_vertex(measure *m, uint32_t side, uint32_t vertex) {
     vec3 at = patch_true(&m->work->body[side], vertex);
     double h = v3_dot(at, m->normal);
     patch_point point = {.side = side, .kind = ABUT_CONTACT_VERTEX, .element = vertex};
-    if ((side ? h - view->bottom : view->top - h) > m->deepest)
+    if ((side ? h - view->bottom : view->top - h) > m->deepest &&
+        abuti_patch_bound(view, v3_dot(at, m->along[0]), v3_dot(at, m->along[1]), side, h) >
+            m->deepest)
         add(m, at, &point);
 }
 

@@ -32,11 +32,11 @@
 #define WORTH 0.01     /* of a point, at least, that is no gap beyond the margin */
 
 enum {
-    DIRECTIONS = 8, /* across the normal */
-    CANDIDATES = 40,
-    FACES = 3,    /* directions of faces of each body that are tried */
-    WHOLE = 8192, /* triangles of two bodies that are looked at as a whole */
-    SEEDS = 16    /* places from which the far side is looked for */
+    DIRECTIONS = 8,  /* across the normal */
+    CANDIDATES = 40, /* at least DIRECTIONS + 10 + SEEDS + 1 */
+    FACES = 3,       /* directions of faces of each body that are tried */
+    WHOLE = 8192,    /* triangles of two bodies that are looked at as a whole */
+    SEEDS = 16       /* places from which the far side is looked for */
 };
 
 typedef struct candidate {
@@ -49,7 +49,8 @@ typedef struct measure {
     const patch_region *region;
     vec3 normal, along[2];
     bool rays;
-    uint32_t count;
+    bool deeper; /* what is added is only there for its depth */
+    uint32_t count, plain_count;
     candidate found[CANDIDATES];
     double deepest; /* of them */
 } measure;
@@ -163,23 +164,17 @@ static bool by_rays(const measure *m, vec3 from, const patch_point *point, doubl
 
 /* ---- candidates ---- */
 
-/* Adds a candidate that is measured at a point of the frame and placed at another; where there is
- * no more room, in the place of the one with the least depth if it is deeper. */
+/* Adds a candidate that is measured at a point of the frame and placed at another. Of those that
+ * are only there for their depth the deepest alone. */
 static void add_at(measure *m, vec3 at, vec3 place, const patch_point *point) {
     double u = v3_dot(at, m->along[0]), v = v3_dot(at, m->along[1]), low, high;
     if (!(m->rays ? by_rays(m, at, point, &low, &high)
                   : abuti_patch_heights(&m->work->view, u, v, &low, &high)))
         return;
-    uint32_t to = m->count;
-    if (to == CANDIDATES) {
-        for (uint32_t i = to = 0; i < CANDIDATES; i++)
-            to = m->found[i].point.depth < m->found[to].point.depth ? i : to;
-        if (!(high - low > m->found[to].point.depth))
-            return;
-    } else {
-        m->count++;
-    }
-    candidate *c = &m->found[to];
+    if (m->deeper && !(high - low > m->deepest))
+        return;
+    candidate *c = &m->found[m->deeper ? m->plain_count : m->count];
+    m->count = m->deeper ? m->plain_count + 1 : m->count + 1;
     c->point = *point;
     c->u = u = v3_dot(place, m->along[0]);
     c->v = v = v3_dot(place, m->along[1]);
@@ -456,7 +451,7 @@ static void start(measure *m, patch_work *work, const patch_region *r, vec3 norm
     abuti_patch_across(normal, m->along);
     m->count = 0;
     m->deepest = -INFINITY;
-    m->rays = false;
+    m->rays = m->deeper = false;
 }
 
 static void add_all(measure *m) {
@@ -473,11 +468,14 @@ static abut_status measure_along(measure *m, patch_work *work, const patch_regio
         if (status)
             return status;
         add_all(m);
+        m->plain_count = m->count;
+        m->deeper = true;
         add_deeper_vertices(m, whole);
         abuti_patch_edges(&work->view, m->deepest, add_deeper_edge, m);
     }
     if (!m->count) { /* through each other, or no triangle says how high */
         m->rays = true;
+        m->deeper = false;
         add_all(m);
         add_far_side(m);
     }

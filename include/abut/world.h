@@ -24,6 +24,7 @@
 #include <abut/contact.h>
 #include <abut/device.h>
 #include <abut/field.h>
+#include <abut/sweep.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -180,6 +181,35 @@ typedef struct abut_world_event {
  * case. */
 ABUT_API abut_status abut_world_events(abut_world *world, uint64_t capacity,
                                        abut_world_event *events, uint64_t *count);
+
+/* ---- over a step ---- */
+
+/* Two items that touch within a step. */
+typedef struct abut_world_impact {
+    uint32_t a, b; /* a < b */
+    abut_sweep_touch touch;
+} abut_world_impact;
+
+typedef struct abut_world_impacts {
+    abut_world_impact *list;
+    uint64_t capacity, count;
+    double time; /* the part of the step that is safe: the first time at which a pair touches that
+                  * is apart at the start; 1 where none does */
+    uint64_t unknown; /* pairs whose boxes overlap on the way that cannot be swept */
+} abut_world_impacts;
+
+/* Finds which pairs touch if `count` items go on to these poses in a step while all others stay
+ * where they are: however fast and thin they are, **"no" means no**. Null ids mean 0 to count - 1;
+ * of an id that comes twice the last pose counts. The world stays as it is. Items move along paths
+ * as abut_path has them. Pairs are those that are tried, also of sensors: bodies with hierarchies
+ * by abut_sweep_rigid(), and these, spheres, capsules and boxes against planes, whose triangles are
+ * ABUT_NONE. All others are counted as unknown. Pairs that touch at the start do so at time 0.
+ * `options` may be null; the margin of the world is not asked. Sorted by a, then b; the same on any
+ * number of threads. With a capacity that is too small nothing but impacts->count is set, and
+ * ABUT_ERROR_BUFFER is returned. */
+ABUT_API abut_status abut_world_sweep(abut_world *world, const uint32_t *ids, const abut_pose *ends,
+                                      size_t count, const abut_sweep_rigid_options *options,
+                                      abut_world_impacts *impacts);
 
 /* ---- contacts that stay on the device ---- */
 

@@ -37,6 +37,8 @@ typedef struct level {
 
 typedef struct broad {
     abut_world *world;
+    double margin;
+    const world_sweep *sweeps; /* of each item: boxes are those of a step; null: of now */
     const uint32_t *order;
     const box3 *boxes;
     const node *nodes;
@@ -46,6 +48,10 @@ typedef struct broad {
     size_t class_begin[CLASSES + 1];
     atomic_uint_fast64_t total; /* of all chunks, item by item */
 } broad;
+
+static box3 box_of(const broad *b, uint32_t item) {
+    return b->sweeps ? b->sweeps[item].box : world_items(b->world)[item].at.box;
+}
 
 /* ---- order ---- */
 
@@ -62,12 +68,11 @@ static uint64_t along_curve(const broad *b, vec3 at) {
 
 /* Three times as wide as where seven eighths of a sample of the items are. */
 static void choose_frame(broad *b, const sort_key *keys, size_t count) {
-    const world_item *items = world_items(b->world);
     size_t sampled = count < SAMPLED ? count : SAMPLED;
     for (int axis = 0; axis < 3; axis++) {
         double sorted[SAMPLED], largest = 0;
         for (size_t i = 0; i < sampled; i++) {
-            box3 box = items[keys[i * count / sampled].value].at.box;
+            box3 box = box_of(b, keys[i * count / sampled].value);
             double at = v3_get(box_centre(box), axis);
             size_t j = i;
             for (; j > 0 && sorted[j - 1] > at; j--)
@@ -106,13 +111,13 @@ static void sort_items(broad *b, size_t count) {
     choose_frame(b, keys, count);
     for (size_t i = 0; i < count; i++) {
         const world_item *item = &items[keys[i].value];
-        keys[i].key =
-            (uint64_t)class_of(item) << CLASS_SHIFT | along_curve(b, box_centre(item->at.box));
+        keys[i].key = (uint64_t)class_of(item) << CLASS_SHIFT |
+                      along_curve(b, box_centre(box_of(b, keys[i].value)));
     }
     keys = abuti_sort_by_key(keys, world->spare.data, count);
     for (size_t i = 0; i < count; i++) {
         order[i] = keys[i].value;
-        boxes[i] = items[order[i]].at.box;
+        boxes[i] = box_of(b, order[i]);
         b->class_begin[(keys[i].key >> CLASS_SHIFT) + 1]++;
     }
     for (uint32_t i = 0; i < CLASSES; i++)
@@ -313,9 +318,9 @@ static void ask_some(void *data, size_t chunk, size_t begin, size_t end) {
     }
 }
 
-/* The box of a body already has half the margin; so has the plane. */
-static bool reaches_plane(const world_item *item, const abut_plane *plane, double margin) {
-    vec3 centre = box_centre(item->at.box), half = v3_sub(item->at.box.hi, centre);
+/* Whether a box comes down to a plane. It already has half the margin; so has the plane. */
+static bool reaches_plane(box3 box, const abut_plane *plane, double margin) {
+    vec3 centre = box_centre(box), half = v3_sub(box.hi, centre);
     double least = v3_dot(plane->normal, centre) - v3_dot(v3_abs(plane->normal), half);
     double rounding = 1e-14 * (fabs(plane->offset) + v3_max_abs(centre) + v3_max_abs(half));
     return least <= plane->offset + 0.5 * margin + rounding;
@@ -325,10 +330,11 @@ static void ask_planes(broad *b, world_chunk *chunk) {
     const world_item *items = world_items(b->world);
     for (uint32_t p = 0; p < b->world->items.count && !too_many(b); p++) {
         size_t before = chunk->list.count;
+        bool moves = b->sweeps && b->sweeps[p].moves;
         if (items[p].used && items[p].kind == ABUT_WORLD_PLANE)
             for (uint32_t i = 0; i < b->world->items.count && !chunk->status; i++)
                 if (items[i].used && abuti_world_tries(b->world, p, i) &&
-                    reaches_plane(&items[i], &items[p].at.solid.plane, b->world->options.margin))
+                    (moves || reaches_plane(box_of(b, i), &items[p].at.solid.plane, b->margin)))
                     put_pair(b, chunk, p, i);
         atomic_fetch_add_explicit(&b->total, chunk->list.count - before, memory_order_relaxed);
     }
@@ -350,24 +356,24 @@ static void count_pairs(const abut_world *world, size_t chunks, bool by_a, size_
 }
 
 /* By b first, then by a, which leaves equal ones as they are. */
-static void sort_pairs(abut_world *world, size_t chunks, size_t total) {
+static void sort_pairs(abut_world *world, size_t chunks, size_t total, world_list *list) {
     size_t *begin = world->begin.data;
-    abut_world_pair *spare = world->spare.data, *to = world->pairs.data;
+    abut_world_pair *spare = world->spare.data, *to = list->data;
     count_pairs(world, chunks, false, begin);
     for (size_t c = 0; c < chunks; c++) {
-        const world_list *list = &world->pair_chunks[c].list;
-        const abut_world_pair *pairs = list->data;
-        for (size_t i = 0; i < list->count; i++)
+        const world_list *from = &world->pair_chunks[c].list;
+        const abut_world_pair *pairs = from->data;
+        for (size_t i = 0; i < from->count; i++)
             spare[begin[pairs[i].b]++] = pairs[i];
     }
     count_pairs(world, chunks, true, begin);
     for (size_t i = 0; i < total; i++)
         to[begin[spare[i].a]++] = spare[i];
-    world->pairs.count = total;
+    list->count = total;
 }
 
 /* Brings the pairs of all chunks into order. */
-static abut_status gather(abut_world *world, size_t chunks) {
+static abut_status gather(abut_world *world, size_t chunks, world_list *list) {
     uint64_t total = 0;
     for (size_t i = 0; i < chunks; i++) {
         total += world->pair_chunks[i].list.count;
@@ -383,27 +389,26 @@ static abut_status gather(abut_world *world, size_t chunks) {
         world_list *list;
         size_t count, bytes;
     } needs[] = {{&world->spare, (size_t)total, sizeof(sort_key)}, /* as keys have it too */
-                 {&world->pairs, (size_t)total, sizeof(abut_world_pair)},
+                 {list, (size_t)total, sizeof(abut_world_pair)},
                  {&world->begin, world->items.count + 1, sizeof(size_t)}};
     abut_status status = ABUT_OK;
-    world->pairs.count = 0;
+    list->count = 0;
     for (size_t i = 0; i < sizeof needs / sizeof *needs && !status; i++)
         status = abuti_world_reserve(world->context, needs[i].list, needs[i].count, needs[i].bytes);
     if (!status)
-        sort_pairs(world, chunks, (size_t)total);
+        sort_pairs(world, chunks, (size_t)total, list);
     return status;
 }
 
-abut_status abuti_world_find_pairs(abut_world *world) {
-    if (world->has_pairs)
-        return ABUT_OK;
-    broad b = {.world = world};
+abut_status abuti_world_overlaps(abut_world *world, const world_sweep *sweeps, double margin,
+                                 world_list *pairs) {
+    broad b = {.world = world, .sweeps = sweeps, .margin = margin};
     abut_status status = make_tree(&b);
     if (status)
         return status;
     /* The last chunk is that of planes. */
-    size_t queries = b.class_begin[world->resting_sensors ? 2 : 1],
-           grain = queries / (WORLD_CHUNKS - 1) + 1;
+    size_t queries = b.class_begin[world->resting_sensors ? 2 : 1];
+    size_t grain = queries / (WORLD_CHUNKS - 1) + 1;
     grain = grain < QUERIES_A_TASK ? QUERIES_A_TASK : grain;
     size_t chunks = abuti_chunk_count(queries, grain);
     if (queries)
@@ -411,7 +416,13 @@ abut_status abuti_world_find_pairs(abut_world *world) {
     world->pair_chunks[chunks].list.count = 0;
     world->pair_chunks[chunks].status = ABUT_OK;
     ask_planes(&b, &world->pair_chunks[chunks]);
-    status = gather(world, chunks + 1);
+    return gather(world, chunks + 1, pairs);
+}
+
+abut_status abuti_world_find_pairs(abut_world *world) {
+    if (world->has_pairs)
+        return ABUT_OK;
+    abut_status status = abuti_world_overlaps(world, NULL, world->options.margin, &world->pairs);
     world->has_pairs = !status;
     return status;
 }

@@ -78,7 +78,7 @@ void abut_world_destroy(abut_world *world) {
     world_list *lists[] = {&world->items, &world->places,  &world->keys,        &world->spare,
                            &world->order, &world->boxes,   &world->nodes,       &world->pairs,
                            &world->begin, &world->ignored, &world->new_touches, &world->touches,
-                           &world->told};
+                           &world->told,  &world->sweeps,  &world->sweep_pairs, &world->swept};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         abuti_release(context, lists[i]->data);
     for (size_t i = 0; i < WORLD_CHUNKS; i++) {
@@ -163,9 +163,8 @@ static abut_status check_solid(const char *function, const double *numbers, size
     return status;
 }
 
-/* Checks what an item would be at a pose, and makes it ready. */
-static abut_status place(const char *function, const world_item *item, const abut_pose *there,
-                         double margin, world_place *to) {
+abut_status abuti_world_place(const char *function, const world_item *item, const abut_pose *there,
+                              double margin, world_place *to) {
     abut_status status = abuti_contact_pose(function, "a pose", there, &to->motion);
     to->pose = *there;
     if (status)
@@ -244,7 +243,8 @@ abut_status abut_world_add(abut_world *world, const abut_world_item *item, uint3
         made.bvh = item->shape.body.bvh;
     }
     made.local = local_box(item, &made.body, made.bvh);
-    status = place("abut_world_add", &made, &item->pose, world->options.margin, &made.at);
+    status =
+        abuti_world_place("abut_world_add", &made, &item->pose, world->options.margin, &made.at);
     uint32_t at = world->first_free;
     if (!status && at == ABUT_NONE) {
         if (world->items.count >= INT32_MAX)
@@ -305,8 +305,8 @@ static abut_status move_one(const moves *m, size_t i) {
     uint32_t id = move_id(m, i);
     abut_status status = abuti_world_check_id("abut_world_move", m->world, id);
     return status ? status
-                  : place("abut_world_move", &world_items(m->world)[id], &m->poses[i],
-                          m->world->options.margin, to);
+                  : abuti_world_place("abut_world_move", &world_items(m->world)[id], &m->poses[i],
+                                      m->world->options.margin, to);
 }
 
 static void move_some(void *data, size_t chunk, size_t begin, size_t end) {

@@ -55,6 +55,13 @@ typedef struct world_item {
     world_parts there;
 } world_item;
 
+/* An item over a step. */
+typedef struct world_sweep {
+    bool moves;
+    world_place end;
+    box3 box; /* of all of the way */
+} world_sweep;
+
 /* A list that grows and is kept. */
 typedef struct world_list {
     void *data;
@@ -122,6 +129,11 @@ struct abut_world {
     world_list told;        /* world_touch: when events were last told */
     abut_advice advice;
     bool has_contacts;
+
+    /* Of a step. */
+    world_list sweeps;      /* world_sweep: of each item */
+    world_list sweep_pairs; /* abut_world_pair */
+    world_list swept;       /* world_swept: of each of these, sweep.c */
 };
 
 static inline world_item *world_items(const abut_world *world) {
@@ -147,6 +159,10 @@ extern const world_backend abuti_world_on_cpu, abuti_world_on_device;
 
 /* Finds the candidates unless they are known. */
 abut_status abuti_world_find_pairs(abut_world *world);
+/* Finds the pairs whose boxes overlap: of now, or with `sweeps`, of a step. Boxes have half the
+ * margin already. */
+abut_status abuti_world_overlaps(abut_world *world, const world_sweep *sweeps, double margin,
+                                 world_list *pairs);
 
 /* ---- filter.c ---- */
 
@@ -167,6 +183,9 @@ abut_status abuti_world_find_contacts(abut_world *world);
 /* ---- world.c ---- */
 
 abut_status abuti_world_check_id(const char *function, const abut_world *world, uint32_t id);
+/* Checks what an item would be at a pose, and makes it ready. */
+abut_status abuti_world_place(const char *function, const world_item *item, const abut_pose *there,
+                              double margin, world_place *to);
 /* After something changed: items came or went, or they moved only. */
 void abuti_world_changed(abut_world *world, bool items);
 

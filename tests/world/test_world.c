@@ -590,6 +590,204 @@ TEST(thin_plates_remember_the_side) {
     abut_mesh_destroy(plate.mesh);
 }
 
+/* ---- over a step ---- */
+
+static bool in_both(const abut_world_item *items, uint32_t a, uint32_t b, abut_world_kind kind) {
+    return items[a].kind == kind || items[b].kind == kind;
+}
+
+/* The lowest point of an item above a plane at a time, by all of its vertices. */
+static double height_above(const abut_world_item *item, const abut_path *path,
+                           const abut_world_item *plane, const abut_path *plane_path, double t) {
+    abut_pose at, on;
+    contact_motion m, n;
+    assert_ok(abut_path_at(path, t, &at));
+    assert_ok(abut_path_at(plane_path, t, &on));
+    assert_ok(abuti_contact_pose("test", "a pose", &at, &m));
+    assert_ok(abuti_contact_pose("test", "a pose", &on, &n));
+    const abut_plane *p = &plane->shape.plane;
+    double length = v3_length(p->normal), least = HUGE_VAL;
+    abut_vec3 normal = m3_apply(&n.turn, v3_scale(p->normal, 1 / length)), corner = {0, 0, 0};
+    const bool sphere = item->kind == ABUT_WORLD_SPHERE, box = item->kind == ABUT_WORLD_BOX,
+               capsule = item->kind == ABUT_WORLD_CAPSULE;
+    const abut_mesh *mesh = item->kind ? NULL : item->shape.body.bvh->mesh;
+    uint32_t count = sphere ? 1 : box ? 8 : capsule ? 2 : mesh->vertex_count;
+    for (uint32_t i = 0; i < count; i++) {
+        const abut_vec3 h = item->shape.half;
+        corner = sphere    ? item->shape.sphere.centre
+                 : capsule ? item->shape.capsule.end[i]
+                 : box     ? v3(i & 1 ? h.x : -h.x, i & 2 ? h.y : -h.y, i & 4 ? h.z : -h.z)
+                           : v3_add(mesh->positions[i], mesh->origin);
+        least = fmin(least, v3_dot(normal, v3_sub(contact_to_world(&m, corner), on.translation)));
+    }
+    return least - p->offset / length -
+           (sphere    ? item->shape.sphere.radius
+            : capsule ? item->shape.capsule.radius
+                      : 0);
+}
+
+/* Against every pair by itself, and planes against 200 samples of time. */
+static size_t check_sweep(const scene *s, const abut_pose *ends,
+                          const abut_sweep_rigid_options *options) {
+    enum { ROOM = MOST * MOST / 2, SAMPLES = 200 };
+    static abut_world_impact list[ROOM];
+    abut_world_impacts to = {.list = list, .capacity = ROOM};
+    assert_ok(abut_world_sweep(s->world, NULL, ends, s->count, options, &to));
+    size_t at = 0, of_planes = 0;
+    uint64_t unknown = 0;
+    double time = 1;
+    for (uint32_t a = 0; a < s->count; a++)
+        for (uint32_t b = a + 1; b < s->count; b++) {
+            const abut_world_item *p = &s->items[a], *q = &s->items[b];
+            const abut_path paths[2] = {{p->pose, ends[a]}, {q->pose, ends[b]}};
+            const bool listed = at < to.count && list[at].a == a && list[at].b == b;
+            const abut_sweep_touch *touch = &list[at].touch;
+            at += listed;
+            if (!may_meet(p, q) || method_of(p, q, &s->options) == ABUT_WORLD_AUTO) {
+                assert_false(listed);
+                continue;
+            }
+            if (listed && v3_length(touch->normal) > 0)
+                time = fmin(time, touch->time);
+            if (!in_both(s->items, a, b, ABUT_WORLD_PLANE)) {
+                if (p->kind || q->kind || !p->shape.body.bvh || !q->shape.body.bvh) {
+                    assert_false(listed);
+                    unknown++; /* at most: boxes may be apart */
+                    continue;
+                }
+                abut_sweep_touch wanted;
+                assert_ok(abut_sweep_rigid(p->shape.body.bvh, &paths[0], q->shape.body.bvh,
+                                           &paths[1], options, &wanted));
+                assert_int_equal(wanted.hit, listed);
+                if (listed)
+                    assert_memory_equal(&wanted, touch, sizeof wanted);
+                continue;
+            }
+            const bool first = p->kind == ABUT_WORLD_PLANE;
+            const abut_world_item *item = first ? q : p;
+            if (item->kind == ABUT_WORLD_BODY && !item->shape.body.bvh) {
+                assert_false(listed);
+                unknown++;
+                continue;
+            }
+            of_planes += listed;
+            const double until = listed ? touch->time : 1,
+                         separation = options ? options->separation : 0;
+            for (int i = 0; i < SAMPLES; i++)
+                assert_true(height_above(item, &paths[first], first ? p : q, &paths[!first],
+                                         until * i / SAMPLES) > separation - 1e-12 ||
+                            until == 0);
+            if (listed) {
+                double height =
+                    height_above(item, &paths[first], first ? p : q, &paths[!first], until);
+                assert_true(height < separation + 1e-5); /* 1e-6 of the item */
+                assert_true(until == 0 || height > -1e-9);
+                assert_true(until == 0 || fabs(v3_length(touch->normal) - 1) < 1e-12);
+            }
+        }
+    assert_int_equal(at, to.count);
+    assert_true(to.unknown <= unknown && to.time == time);
+    return to.count + of_planes;
+}
+
+TEST(steps_agree_with_every_pair) {
+    test_random random = {33};
+    size_t impacts = 0;
+    for (uint32_t round = 0; round < test_rounds(32); round++) {
+        scene s = {.options = abut_world_options_default(), .count = 20};
+        abut_pose ends[MOST];
+        abut_sweep_rigid_options options = abut_sweep_rigid_options_default();
+        options.separation = round % 3 == 1 ? 0.05 : 0;
+        s.options.margin = round % 2 ? 0.1 : 0;
+        for (uint32_t i = 0; i < s.count; i++) {
+            s.items[i] = varied_item(&random, round % 2 ? 4 : 2);
+            if (i < 2) {
+                s.items[i].kind = ABUT_WORLD_PLANE;
+                s.items[i].shape.plane = (abut_plane){{0.3, 0.2, 2}, -7};
+                s.items[i].pose.rotation = (abut_quat){0.1 * i, 0, 0, 1};
+            }
+            ends[i] = random_pose(&random, 2);
+            if (i == 0 || round % 4 == 3) /* a plane that stands still; none of them turns */
+                ends[i].rotation = s.items[i].pose.rotation;
+            if (i == 0)
+                ends[i] = s.items[i].pose;
+        }
+        scene_begin(&s, serial);
+        impacts += check_sweep(&s, ends, round % 3 ? &options : NULL);
+        abut_world_destroy(s.world);
+    }
+    assert_true(impacts > 10);
+}
+
+/* A ball of 0.05 at 100 m/s and a plate of 0.002, in steps of a sixtieth of a second. */
+TEST(fast_balls_meet_thin_plates) {
+    abut_shape shapes[2] = {abut_shape_default(ABUT_SHAPE_BOX),
+                            abut_shape_default(ABUT_SHAPE_ICOSPHERE)};
+    abut_mesh *meshes[2];
+    abut_bvh *trees[2];
+    abut_world *world;
+    uint32_t ids[2];
+    shapes[0].extent = v3(1, 1, 0.002);
+    shapes[1].radius = 0.05;
+    assert_ok(abut_world_create(serial, NULL, &world));
+    for (int i = 0; i < 2; i++) {
+        assert_ok(abut_shape_create(serial, &shapes[i], &meshes[i]));
+        assert_ok(abut_bvh_create(meshes[i], NULL, &trees[i]));
+        abut_world_item item = {.motion = i ? ABUT_WORLD_DYNAMIC : ABUT_WORLD_STATIC,
+                                .pose = {{0, 0, 0, 1}, {0.1 * i, 0.2 * i, 0.7 * i}}};
+        item.shape.body.bvh = trees[i];
+        assert_ok(abut_world_add(world, &item, &ids[i]));
+    }
+    abut_pose end = {{0, 0, 0, 1}, {0.1, 0.2, 0.7 - 100.0 / 60}};
+    abut_world_impact impact;
+    abut_world_impacts to = {.list = &impact, .capacity = 1};
+    assert_ok(abut_world_sweep(world, &ids[1], &end, 1, NULL, &to));
+    assert_int_equal(to.count, 1);
+    assert_true(fabs(to.time - (0.7 - 0.001 - 0.05) * 60 / 100) < 1e-4 && to.time < 0.3895);
+    assert_true(impact.a == 0 && impact.b == 1 && impact.touch.normal.z < -0.99);
+    assert_true(to.time == impact.touch.time && to.unknown == 0);
+    to.capacity = 0;
+    to.time = 7;
+    assert_fails(ABUT_ERROR_BUFFER, "1 impacts",
+                 abut_world_sweep(world, &ids[1], &end, 1, NULL, &to));
+    assert_true(to.count == 1 && to.time == 7);
+    end.translation.x = 9; /* beside it */
+    assert_ok(abut_world_sweep(world, &ids[1], &end, 1, NULL, &to));
+    assert_true(to.count == 0 && to.time == 1);
+    /* The world is as it was; and a step is nothing where it ends where it begins. */
+    assert_ok(abut_world_sweep(world, NULL, NULL, 0, NULL, &to));
+    assert_true(to.count == 0 && to.time == 1);
+    assert_ok(abut_world_ignore(world, 0, 1, true));
+    end.translation.x = 0.1;
+    assert_ok(abut_world_sweep(world, &ids[1], &end, 1, NULL, &to));
+    assert_true(to.count == 0);
+
+    assert_refused("world is null", abut_world_sweep(NULL, ids, &end, 1, NULL, &to));
+    assert_refused("impacts is null", abut_world_sweep(world, ids, &end, 1, NULL, NULL));
+    assert_refused("ends is null", abut_world_sweep(world, ids, NULL, 1, NULL, &to));
+    assert_refused("3 poses for 2", abut_world_sweep(world, NULL, &end, 3, NULL, &to));
+    to.list = NULL;
+    to.capacity = 1;
+    assert_refused("list is null", abut_world_sweep(world, ids, &end, 1, NULL, &to));
+    to.capacity = 0;
+    uint32_t wrong = 2;
+    assert_refused("no item 2", abut_world_sweep(world, &wrong, &end, 1, NULL, &to));
+    end.translation.y = NAN;
+    assert_refused("finite", abut_world_sweep(world, ids, &end, 1, NULL, &to));
+    end.translation.y = 0;
+    abut_sweep_rigid_options options = abut_sweep_rigid_options_default();
+    options.separation = -1;
+    assert_refused("separation", abut_world_sweep(world, ids, &end, 1, &options, &to));
+    options.separation = 0;
+    options.tolerance = NAN;
+    assert_refused("tolerance", abut_world_sweep(world, ids, &end, 1, &options, &to));
+    abut_world_destroy(world);
+    for (int i = 0; i < 2; i++) {
+        abut_bvh_destroy(trees[i]);
+        abut_mesh_destroy(meshes[i]);
+    }
+}
+
 /* ---- wrong calls ---- */
 
 TEST(wrong_calls_are_refused) {
@@ -717,6 +915,9 @@ static abut_status live_a_little(abut_context *context, void *data) {
     status = status ? status : abut_world_ignore(world, 3, 4, true);
     status = status ? status : abut_world_contacts(world, &to);
     status = status ? status : abut_world_events(world, 400, events, &count);
+    abut_world_impact list[200];
+    abut_world_impacts impacts = {.list = list, .capacity = 200};
+    status = status ? status : abut_world_sweep(world, NULL, poses, 20, NULL, &impacts);
     status = status ? status : abut_world_move(world, NULL, poses, 20);
     status = status ? status : abut_world_contacts(world, &to);
     status = status ? status : abut_world_events(world, 400, events, &count);

@@ -1,0 +1,352 @@
+/* What touches in a step: boxes of whole paths, and a sweep for each pair of them that overlaps.
+ *
+ * The box of a path holds those at both ends, and what an arc leaves its chord by: at most
+ * w^2 r / 8, with w the angle and r the largest distance from the origin (sweep/rigid.c).
+ *
+ * Against a plane the height of a point x of an item is f = n . (x - p) - offset, with p the origin
+ * of the plane and n its normal. Between the ends of a piece of time of length d it leaves the
+ * straight line by at most d^2 / 8 max |f''|, and |f''| <= u^2 R + 2 u (v + w r) + w^2 r: u, w the
+ * angles of plane and item in a unit of time, v the speed of one origin against the other, R how
+ * far points are from p. So a piece is free where both ends are higher than that; else it is
+ * halved, until that is half the tolerance; then the first point that comes down is the answer.
+ */
+#include "world/world.h"
+
+#include "geom/pose.h"
+
+#include <math.h>
+
+#define TOLERANCE 1e-6   /* of the size of the item */
+#define ROUNDING 0x1p-48 /* of the largest coordinate */
+
+enum { ITEMS_A_TASK = 256, PIECES = 48 };
+
+typedef struct world_swept {
+    abut_sweep_touch touch;
+    abut_status status;
+    bool unknown;
+} world_swept;
+
+typedef struct step {
+    abut_world *world;
+    abut_sweep_rigid_options options;
+    double reach; /* of boxes beyond items, on each side */
+} step;
+
+/* ---- paths ---- */
+
+static abut_path path_of(const abut_world *world, uint32_t id) {
+    const world_sweep *sweep = (const world_sweep *)world->sweeps.data + id;
+    const abut_pose *from = &world_items(world)[id].at.pose;
+    return (abut_path){*from, sweep->moves ? sweep->end.pose : *from};
+}
+
+/* How far what there is of an item is from its origin. */
+static double radius_of(const world_item *item) {
+    return v3_length(v3_max(v3_abs(item->local.lo), v3_abs(item->local.hi)));
+}
+
+static void find_boxes(void *data, size_t chunk, size_t begin, size_t end) {
+    const step *s = data;
+    world_sweep *sweeps = s->world->sweeps.data;
+    (void)chunk;
+    for (size_t i = begin; i < end; i++) {
+        const world_item *item = &world_items(s->world)[i];
+        if (!item->used || item->kind == ABUT_WORLD_PLANE)
+            continue;
+        box3 box = item->at.box;
+        double more = s->reach;
+        if (sweeps[i].moves) {
+            abut_path path = path_of(s->world, (uint32_t)i);
+            double angle = abuti_path_of(&path).angle;
+            box = box_join(box, sweeps[i].end.box);
+            more += angle * angle * radius_of(item) / 8 * (1 + 1e-12);
+        }
+        const vec3 all = v3(more, more, more);
+        sweeps[i].box = (box3){v3_sub(box.lo, all), v3_add(box.hi, all)};
+    }
+}
+
+/* ---- a point set against a plane ---- */
+
+typedef struct fall {
+    const world_item *item, *plane;
+    abuti_path path, plane_path;
+    const vec3 *points; /* relative to the origin of them */
+    size_t count;
+    vec3 origin, few[8];
+    double radius; /* around each point */
+    double normal_length;
+    double bend; /* max |f''| / 8 */
+    double separation, tolerance;
+} fall;
+
+/* The points that an item hangs on; false where there are none. */
+static bool set_points(fall *f) {
+    const world_item *item = f->item;
+    const abut_world_item *is = &item->is;
+    f->points = f->few;
+    if (is->kind == ABUT_WORLD_SPHERE) {
+        f->few[f->count++] = is->shape.sphere.centre;
+        f->radius = is->shape.sphere.radius;
+    } else if (is->kind == ABUT_WORLD_CAPSULE) {
+        f->few[f->count++] = is->shape.capsule.end[0];
+        f->few[f->count++] = is->shape.capsule.end[1];
+        f->radius = is->shape.capsule.radius;
+    } else if (is->kind == ABUT_WORLD_BOX) {
+        const vec3 h = is->shape.half;
+        for (; f->count < 8; f->count++)
+            f->few[f->count] =
+                v3(f->count & 1 ? h.x : -h.x, f->count & 2 ? h.y : -h.y, f->count & 4 ? h.z : -h.z);
+    } else if (item->bvh) {
+        f->points = item->bvh->mesh->positions;
+        f->count = item->bvh->mesh->vertex_count;
+        f->origin = item->bvh->mesh->origin;
+    }
+    return f->count > 0;
+}
+
+/* Where the plane is at a time: height = normal . local - offset, in the coordinates of the item
+ * without its origin. */
+static abut_plane plane_at(const fall *f, double t) {
+    const abut_plane *plane = &f->plane->is.shape.plane;
+    abut_pose at = abuti_path_pose(&f->path, t), on = abuti_path_pose(&f->plane_path, t);
+    mat3 turn = quat_matrix(at.rotation), turn_plane = quat_matrix(on.rotation);
+    mat3 back = m3_transpose(&turn);
+    vec3 n = m3_apply(&turn_plane, v3_scale(plane->normal, 1 / f->normal_length));
+    vec3 away = v3_add(v3_sub(at.translation, on.translation), m3_apply(&turn, f->origin));
+    return (abut_plane){m3_apply(&back, n),
+                        plane->offset / f->normal_length + f->radius - v3_dot(n, away)};
+}
+
+/* Of the lowest point. */
+static double height_at(const fall *f, double t, size_t *which) {
+    abut_plane plane = plane_at(f, t);
+    double least = INFINITY;
+    for (size_t i = 0; i < f->count; i++) {
+        double height = v3_dot(plane.normal, f->points[i]);
+        if (height < least) {
+            least = height;
+            *which = i;
+        }
+    }
+    return least - plane.offset;
+}
+
+/* The first time in a piece at which a point is as low as `limit`, on straight lines. */
+static double first_below(const fall *f, double from, double to, double limit, size_t *which) {
+    abut_plane p = plane_at(f, from), q = plane_at(f, to);
+    double first = INFINITY;
+    for (size_t i = 0; i < f->count; i++) {
+        double start = v3_dot(p.normal, f->points[i]) - p.offset - limit;
+        double end = v3_dot(q.normal, f->points[i]) - q.offset - limit;
+        double t = start <= 0 ? 0 : end <= 0 ? start / (start - end) : INFINITY;
+        if (t < first) {
+            first = t;
+            *which = i;
+        }
+    }
+    return from + first * (to - from);
+}
+
+static void tell_touch(const fall *f, double time, size_t which, abut_sweep_touch *touch) {
+    abut_pose at = abuti_path_pose(&f->path, time), on = abuti_path_pose(&f->plane_path, time);
+    mat3 turn = quat_matrix(at.rotation), turn_plane = quat_matrix(on.rotation);
+    vec3 n = m3_apply(&turn_plane, v3_scale(f->plane->is.shape.plane.normal, 1 / f->normal_length));
+    vec3 point = v3_add(f->origin, f->points[which]);
+    point = v3_add(m3_apply(&turn, point), at.translation);
+    touch->hit = true;
+    touch->time = time;
+    touch->point = v3_along(point, -f->radius, n);
+    touch->normal = time > 0 ? n : v3(0, 0, 0);
+}
+
+/* Pieces of time, earliest first. */
+static void search(const fall *f, abut_sweep_touch *touch) {
+    struct {
+        double from, to;
+        uint32_t depth;
+    } stack[PIECES + 2];
+    uint32_t used = 0;
+    size_t which = 0;
+    if (height_at(f, 0, &which) <= f->separation) {
+        tell_touch(f, 0, which, touch);
+        return;
+    }
+    stack[used].from = 0;
+    stack[used].to = 1;
+    stack[used++].depth = 0;
+    while (used) {
+        double from = stack[--used].from, to = stack[used].to, length = to - from;
+        double limit = f->separation + f->bend * length * length;
+        uint32_t depth = stack[used].depth;
+        if (real_min(height_at(f, from, &which), height_at(f, to, &which)) > limit)
+            continue;
+        if (f->bend * length * length <= 0.5 * f->tolerance || depth >= PIECES) {
+            double time = first_below(f, from, to, limit, &which);
+            if (time <= to) {
+                tell_touch(f, time, which, touch);
+                return;
+            }
+            continue;
+        }
+        stack[used].from = 0.5 * (from + to);
+        stack[used].to = to;
+        stack[used++].depth = depth + 1;
+        stack[used].from = from;
+        stack[used].to = 0.5 * (from + to);
+        stack[used++].depth = depth + 1;
+    }
+}
+
+static bool sweep_plane(const step *s, const abut_world_pair *pair, bool plane_is_a,
+                        abut_sweep_touch *touch) {
+    const world_item *items = world_items(s->world);
+    const uint32_t item = plane_is_a ? pair->b : pair->a, plane = plane_is_a ? pair->a : pair->b;
+    const abut_path path = path_of(s->world, item), plane_path = path_of(s->world, plane);
+    fall f = {.item = &items[item],
+              .plane = &items[plane],
+              .path = abuti_path_of(&path),
+              .plane_path = abuti_path_of(&plane_path),
+              .origin = {0, 0, 0}};
+    if (!set_points(&f))
+        return false;
+    const abut_plane *told = &f.plane->is.shape.plane;
+    double r = radius_of(f.item), w = f.path.angle, u = f.plane_path.angle;
+    vec3 apart = v3_sub(f.path.start, f.plane_path.start);
+    vec3 way = v3_sub(f.path.way, f.plane_path.way);
+    double far = real_max(v3_length(apart), v3_length(v3_add(apart, way))) + r;
+    f.normal_length = v3_length(told->normal);
+    f.bend = (u * u * far + 2 * u * (v3_length(way) + w * r) + w * w * r) / 8;
+    double largest = far + fabs(told->offset) / f.normal_length + v3_max_abs(f.path.start) +
+                     v3_max_abs(f.plane_path.start);
+    f.separation = s->options.separation + ROUNDING * largest;
+    f.tolerance = s->options.tolerance > 0 ? s->options.tolerance : TOLERANCE * r;
+    f.tolerance = real_max(f.tolerance, ROUNDING * largest);
+    search(&f, touch);
+    if (plane_is_a)
+        touch->normal = contact_back(touch->normal);
+    return true;
+}
+
+/* ---- pairs ---- */
+
+static void sweep_some(void *data, size_t chunk, size_t begin, size_t end) {
+    const step *s = data;
+    const world_item *items = world_items(s->world);
+    (void)chunk;
+    for (size_t i = begin; i < end; i++) {
+        const abut_world_pair *pair = (const abut_world_pair *)s->world->sweep_pairs.data + i;
+        const world_item *a = &items[pair->a], *b = &items[pair->b];
+        world_swept *to = (world_swept *)s->world->swept.data + i;
+        *to = (world_swept){.touch = {.time = 1, .triangle = {ABUT_NONE, ABUT_NONE}}};
+        if (a->kind == ABUT_WORLD_PLANE || b->kind == ABUT_WORLD_PLANE) {
+            to->unknown = !sweep_plane(s, pair, a->kind == ABUT_WORLD_PLANE, &to->touch);
+        } else if (a->bvh && b->bvh) {
+            const abut_path p = path_of(s->world, pair->a), q = path_of(s->world, pair->b);
+            to->status = abut_sweep_rigid(a->bvh, &p, b->bvh, &q, &s->options, &to->touch);
+        } else {
+            to->unknown = true;
+        }
+    }
+}
+
+static abut_status write(const abut_world *world, abut_world_impacts *impacts) {
+    const world_swept *swept = world->swept.data;
+    const abut_world_pair *pairs = world->sweep_pairs.data;
+    uint64_t count = 0, unknown = 0;
+    double time = 1;
+    for (size_t i = 0; i < world->sweep_pairs.count; i++)
+        count += swept[i].touch.hit;
+    impacts->count = count;
+    if (count > impacts->capacity)
+        return abuti_fail(ABUT_ERROR_BUFFER,
+                          "abut_world_sweep: there are %llu impacts, and room for %llu",
+                          (unsigned long long)count, (unsigned long long)impacts->capacity);
+    count = 0;
+    for (size_t i = 0; i < world->sweep_pairs.count; i++) {
+        const abut_sweep_touch *touch = &swept[i].touch;
+        unknown += swept[i].unknown;
+        if (touch->hit)
+            impacts->list[count++] = (abut_world_impact){pairs[i].a, pairs[i].b, *touch};
+        if (touch->hit && v3_length_sq(touch->normal) > 0)
+            time = real_min(time, touch->time);
+    }
+    impacts->time = time;
+    impacts->unknown = unknown;
+    return ABUT_OK;
+}
+
+/* ---- the public function ---- */
+
+/* Where items are at the end, checked. */
+static abut_status set_ends(abut_world *world, const uint32_t *ids, const abut_pose *ends,
+                            size_t count) {
+    static const char function[] = "abut_world_sweep";
+    abut_status status = abuti_world_reserve(world->context, &world->sweeps, world->items.count,
+                                             sizeof(world_sweep));
+    if (status)
+        return status;
+    world_sweep *sweeps = world->sweeps.data;
+    for (size_t i = 0; i < world->items.count; i++)
+        sweeps[i].moves = false;
+    for (size_t i = 0; i < count && !status; i++) {
+        uint32_t id = ids ? ids[i] : (uint32_t)i;
+        status = abuti_world_check_id(function, world, id);
+        if (!status)
+            status = abuti_world_place(function, &world_items(world)[id], &ends[i],
+                                       world->options.margin, &sweeps[id].end);
+        if (!status)
+            sweeps[id].moves = true;
+    }
+    return status;
+}
+
+static abut_status check_options(const abut_sweep_rigid_options *o) {
+    const double lengths[2] = {o->separation, o->tolerance};
+    for (int i = 0; i < 2; i++)
+        if (!(lengths[i] >= 0 && lengths[i] <= ABUT_COORDINATE_MAX))
+            return abuti_fail(ABUT_ERROR_ARGUMENT,
+                              "abut_world_sweep: options->%s is %g; it must be a length",
+                              i ? "tolerance" : "separation", lengths[i]);
+    return ABUT_OK;
+}
+
+abut_status abut_world_sweep(abut_world *world, const uint32_t *ids, const abut_pose *ends,
+                             size_t count, const abut_sweep_rigid_options *options,
+                             abut_world_impacts *impacts) {
+    step s = {.world = world, .options = abut_sweep_rigid_options_default()};
+    if (!world || !impacts || (!ends && count) || (!impacts->list && impacts->capacity))
+        return abuti_null(__func__, !world     ? "world"
+                                    : !impacts ? "impacts"
+                                    : !ends    ? "ends"
+                                               : "impacts->list");
+    if (!ids && count > world->items.count)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_world_sweep: %zu poses for %zu items", count,
+                          world->items.count);
+    abut_status status =
+        abuti_options_read(&s.options, sizeof s.options, options, "abut_world_sweep: options");
+    status = status ? status : check_options(&s.options);
+    status = status ? status : set_ends(world, ids, ends, count);
+    if (status)
+        return status;
+    s.reach = 0.5 * (s.options.separation + s.options.tolerance);
+    if (world->items.count)
+        abuti_parallel_for(world->context, world->items.count, ITEMS_A_TASK, find_boxes, &s);
+    status = abuti_world_overlaps(world, world->sweeps.data, world->options.margin + 2 * s.reach,
+                                  &world->sweep_pairs);
+    size_t pairs = world->sweep_pairs.count;
+    if (!status)
+        status = abuti_world_reserve(world->context, &world->swept, pairs, sizeof(world_swept));
+    if (status)
+        return status;
+    if (pairs)
+        abuti_parallel_for(world->context, pairs, 1, sweep_some, &s);
+    for (size_t i = 0; i < pairs; i++)
+        if (((const world_swept *)world->swept.data)[i].status) { /* again, for the sentence */
+            sweep_some(&s, 0, i, i + 1);
+            if (((const world_swept *)world->swept.data)[i].status)
+                return ((const world_swept *)world->swept.data)[i].status;
+        }
+    return write(world, impacts);
+}

@@ -1,8 +1,9 @@
 /* Contacts of two fields: samples and edges of each against the other.
  *
- * The work is contact_find() and contact_find_edge() of contact_shared.h for each feature, with a
- * frame for each direction; nothing is allocated in between, and results stand in the order of
- * features. Here are the checks before, and the way back to doubles and the world after.
+ * The work is contact_find() and contact_find_edge() of contact_shared.h for each feature that is
+ * not in a ball or group of balls out of reach, with a frame for each direction; what is found is
+ * told in the order of features. Here are the checks before, and the way back to doubles and the
+ * world after.
  *
  * Bodies that are far apart are told by one value: a field at the middle of the samples, less what
  * interpolation may add to a distance, which is half the diagonal of a cell, or of a brick where
@@ -15,9 +16,8 @@
 #include <string.h>
 
 enum {
-    FEW = 1024,           /* features whose results fit the stack */
-    POINTS_A_TASK = 1024, /* of many */
-    BALLS_A_TASK = 64
+    FEW = 1024,          /* contacts of one direction that fit the stack */
+    POINTS_A_TASK = 1024 /* where there are more */
 };
 
 /* ---- checks ---- */
@@ -139,90 +139,84 @@ abut_field_value abuti_contact_value(const abut_field *field, const contact_moti
     return value;
 }
 
-/* ---- many features ---- */
+/* ---- features ---- */
 
 typedef struct tries {
     const field_view *view;
     const contact_frame *frame;
     const contact_point *points, *ends;
+    size_t count;         /* of samples; what follows are edges */
     contact_found *found; /* of feature `first` on */
-    size_t count, first;
-    size_t skip; /* features that are not tried here */
+    size_t first;
 } tries;
+
+static contact_found try_feature(const tries *t, size_t i) {
+    if (i < t->count)
+        return contact_find(t->view, t->frame, t->points[i]);
+    const contact_point *end = t->ends + 2 * (i - t->count);
+    return contact_find_edge(t->view, t->frame, end[0], end[1]);
+}
+
+static bool is_far_edge(const tries *t, size_t i) {
+    if (i < t->count)
+        return false;
+    const contact_point *end = t->ends + 2 * (i - t->count);
+    return contact_edge_is_far(t->view, t->frame, end[0], end[1]);
+}
 
 static void try_some(void *data, size_t chunk, size_t begin, size_t end) {
     const tries *t = data;
     (void)chunk;
-    for (size_t i = t->skip + begin; i < t->skip + end; i++) {
-        size_t edge = i - t->count;
-        t->found[i - t->first] =
-            i < t->count
-                ? contact_find(t->view, t->frame, t->points[i])
-                : contact_find_edge(t->view, t->frame, t->ends[2 * edge], t->ends[2 * edge + 1]);
-    }
+    for (size_t i = begin; i < end; i++)
+        t->found[i] = try_feature(t, t->first + i);
 }
 
 void abuti_contact_try(const abut_field *field, const contact_frame *frame,
                        const contact_point *points, size_t count, size_t edges,
                        contact_found *found) {
-    tries t = {&field->view, frame, points, points + count, found, count, 0, 0};
-    if (count + edges <= FEW)
-        try_some(&t, 0, 0, count + edges);
-    else
-        abuti_parallel_for(field->context, count + edges, POINTS_A_TASK, try_some, &t);
+    tries t = {&field->view, frame, points, points + count, count, found, 0};
+    try_some(&t, 0, 0, count + edges);
 }
 
-/* How far the value at the middle of a ball of samples must be above 0 so that none of them
- * touches. Within a dense field it falls by no more than sqrt(3) times the way (contact_shared.h).
- * Everywhere distances fall no faster than the way, and interpolated ones are off by at most half
- * the diagonal of a cell, or of a brick where only its corners are known, both here and there.
- * Beyond the grid a value may be less than the distance, but not by more than a factor of sqrt(2).
- */
-static float ball_reach(const abut_field *field, const sample_ball *ball, float margin) {
-    float off = FIELD_DIAGONAL * (float)field->grid.cell * (field->index ? FIELD_BRICK : 1);
-    float by_distance = ball->radius + off, by_slope = CONTACT_STEEPEST * ball->radius;
-    float reach = field->index || by_distance < by_slope ? by_distance : by_slope;
-    return reach * 1.00001f + 1.5f * margin;
-}
+/* What was found for some of the features: those in contact, by the order in which balls have them,
+ * and sorted. */
+typedef struct few_found {
+    size_t count; /* also of those for which there was no room */
+    size_t wrong; /* the wrong way out, and not told */
+    contact_found found[FEW];
+    uint64_t keys[2 * FEW]; /* the feature, and which of those found; and room to sort */
+} few_found;
 
-typedef struct ball_tries {
-    const abut_field *field;
-    const abut_samples *samples;
-    const contact_frame *frame;
-    contact_found *found;
-} ball_tries;
-
-static void try_balls(void *data, size_t chunk, size_t begin, size_t end) {
-    const ball_tries *t = data;
-    const field_view *view = &t->field->view;
-    (void)chunk;
-    for (size_t b = begin; b < end; b++) {
-        const sample_ball *ball = &t->samples->balls[b];
-        float at[3];
-        contact_place(t->frame, ball->x, ball->y, ball->z, at);
-        bool far = contact_value(view, at).distance > ball_reach(t->field, ball, t->frame->margin);
-        for (uint32_t i = ball->begin; i < ball->end; i++) {
-            uint32_t sample = t->samples->order[i];
-            if (far)
-                t->found[sample].depth = CONTACT_NONE;
-            else
-                t->found[sample] = contact_find(view, t->frame, t->samples->points[sample]);
+static void try_ball(const tries *t, const abut_samples *s, const contact_ball *ball,
+                     few_found *few) {
+    for (uint32_t i = ball->begin; i < ball->end; i++) {
+        uint32_t feature = s->order[i];
+        if (is_far_edge(t, feature))
+            continue;
+        contact_found found = try_feature(t, feature);
+        few->wrong += found.depth == CONTACT_WRONG;
+        if (!(found.depth > CONTACT_WRONG))
+            continue;
+        if (few->count < FEW) {
+            few->found[few->count] = found;
+            few->keys[few->count] = (uint64_t)feature << 32 | few->count;
         }
+        few->count++;
     }
 }
 
-/* All features of a body; there is room for their results. */
-static void try_body(const abut_field *field, const abut_samples *s, const contact_frame *frame,
-                     size_t edges, contact_found *found) {
-    size_t count = s->view.count;
-    ball_tries balls = {field, s, frame, found};
-    tries t = {&field->view, frame, s->points, s->points + count, found, count, 0, count};
-    if (count + edges <= FEW) {
-        try_balls(&balls, 0, 0, s->ball_count);
-        try_some(&t, 0, 0, edges);
-    } else {
-        abuti_parallel_for(field->context, s->ball_count, BALLS_A_TASK, try_balls, &balls);
-        abuti_parallel_for(field->context, edges, POINTS_A_TASK, try_some, &t);
+/* Tries the features in all balls within reach. */
+static void try_balls(const tries *t, const abut_samples *s, bool only_samples, few_found *few) {
+    few->count = few->wrong = 0;
+    for (int kind = 0; kind < (only_samples ? 1 : 2); kind++) {
+        const contact_part *part = &s->parts[kind];
+        for (uint32_t g = part->first_group; g < part->first_group + part->groups; g++) {
+            if (contact_is_far(t->view, t->frame, s->groups[g]))
+                continue;
+            for (uint32_t b = s->groups[g].begin; b < s->groups[g].end; b++)
+                if (!contact_is_far(t->view, t->frame, s->balls[b]))
+                    try_ball(t, s, &s->balls[b], few);
+        }
     }
 }
 
@@ -276,19 +270,35 @@ contact_frame abuti_contact_frame_of(const contact_direction *d,
                                               d->of->samples->centre, options->margin);
     frame.any_normal = options->any_normal;
     frame.edge_ends = !d->of->samples->has_vertices;
+    frame.culls = d->at->field->closed;
     return frame;
 }
 
-/* Tells what was found for some features; returns how many were the wrong way out. */
-static size_t tell_some(contact_call *call, const contact_direction *d, size_t first,
-                        const contact_found *found, size_t count) {
-    size_t wrong = 0;
-    for (size_t i = 0; i < count; i++) {
-        wrong += found[i].depth == CONTACT_WRONG;
+static void tell_some(contact_call *call, const contact_direction *d, size_t first,
+                      const contact_found *found, size_t count) {
+    for (size_t i = 0; i < count; i++)
         if (found[i].depth > CONTACT_WRONG)
             abuti_contact_tell(call, d, first + i, &found[i]);
+}
+
+/* More than a few: every feature again, one after the other; on all threads with memory. */
+static abut_status try_all(contact_call *call, const contact_direction *d, tries *t, size_t all,
+                           contact_found few[FEW]) {
+    abut_context *context = d->at->field->context;
+    t->found = few;
+    for (; call->serial && t->first < all; t->first += FEW) {
+        size_t here = all - t->first < FEW ? all - t->first : FEW;
+        try_some(t, 0, 0, here);
+        tell_some(call, d, t->first, few, here);
     }
-    return wrong;
+    if (call->serial)
+        return ABUT_OK;
+    if (!(t->found = abuti_allocate(context, all, sizeof *t->found)))
+        return ABUT_ERROR_MEMORY;
+    abuti_parallel_for(context, all, POINTS_A_TASK, try_some, t);
+    tell_some(call, d, 0, t->found, all);
+    abuti_release(context, t->found);
+    return ABUT_OK;
 }
 
 /* `wrong` counts the contacts that are not told since they are the wrong way out. */
@@ -296,29 +306,22 @@ static abut_status try_direction(contact_call *call, const contact_direction *d,
                                  size_t *wrong) {
     const abut_samples *s = d->of->samples;
     const abut_field *field = d->at->field;
-    contact_found few[FEW], *found = few;
+    few_found few;
     if (!s || !field || is_far(d, call->options.margin))
         return ABUT_OK;
     contact_frame frame = abuti_contact_frame_of(d, &call->options);
     if (one_way)
         contact_go_one_way(&field->view, &frame);
-    size_t edges = call->options.samples ? 0 : s->view.edge_count, all = s->view.count + edges;
-    if (call->serial && all > FEW) { /* without memory */
-        tries t = {&field->view, &frame,        s->points, s->points + s->view.count,
-                   few,          s->view.count, 0,         0};
-        for (; t.first < all; t.first += FEW) {
-            size_t end = all - t.first < FEW ? all : t.first + FEW;
-            try_some(&t, 0, t.first, end);
-            *wrong += tell_some(call, d, t.first, few, end - t.first);
-        }
-        return ABUT_OK;
-    }
-    if (all > FEW && !(found = abuti_allocate(field->context, all, sizeof *found)))
-        return ABUT_ERROR_MEMORY;
-    try_body(field, s, &frame, edges, found);
-    *wrong += tell_some(call, d, 0, found, all);
-    if (found != few)
-        abuti_release(field->context, found);
+    tries t = {&field->view, &frame, s->points, s->points + s->view.count, s->view.count, NULL, 0};
+    try_balls(&t, s, call->options.samples, &few);
+    *wrong += few.wrong;
+    if (few.count > FEW)
+        return try_all(call, d, &t,
+                       s->view.count + (call->options.samples ? 0 : (size_t)s->view.edge_count),
+                       few.found);
+    abuti_sort_keys(few.keys, few.keys + FEW, few.count);
+    for (size_t i = 0; i < few.count; i++)
+        abuti_contact_tell(call, d, few.keys[i] >> 32, &few.found[(uint32_t)few.keys[i]]);
     return ABUT_OK;
 }
 

@@ -49,7 +49,7 @@ static inline contact_frame contact_frame_make(const contact_grid *g, const cont
     frame.band = band;
     frame.per_cell = (float)(1 / g->cell);
     frame.margin = margin < 0.999f * band ? margin : 0.999f * band; /* no more is known */
-    frame.any_normal = frame.one_way = frame.edge_ends = 0;
+    frame.any_normal = frame.one_way = frame.edge_ends = frame.culls = 0;
     for (int axis = 0; axis < 3; axis++) {
         frame.turn[3 * axis] = (float)turn.row[axis].x;
         frame.turn[3 * axis + 1] = (float)turn.row[axis].y;

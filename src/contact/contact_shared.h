@@ -17,6 +17,10 @@
  * way. So the interpolated distance grows by at most sqrt(3) times the way, and where it is d and
  * the least found so far is m, nothing less than m lies within (d - m) / sqrt(3). Where a sparse
  * field knows no more than the corners of a brick, d is not taken above the band.
+ *
+ * Balls. The same bound tells by one value that nothing within a ball touches, see contact_reach().
+ * It needs distances whose sign changes at the surface alone; a field of a surface with holes, or
+ * of values from elsewhere, is not asked like this (`culls`).
  */
 #ifndef ABUTI_CONTACT_CONTACT_SHARED_H
 #define ABUTI_CONTACT_CONTACT_SHARED_H
@@ -28,11 +32,24 @@
 #define CONTACT_NONE (-3.0e38f)     /* a depth: not in contact */
 #define CONTACT_WRONG (-2.0e38f)    /* in contact, but the wrong way out */
 #define CONTACT_HALVINGS 16         /* by the golden section, at the end of an edge's search */
+#define CONTACT_BALL 16             /* features of a ball, and balls of a group, at most */
+#define CONTACT_ROUNDING 0.01f      /* cells: more than places and values are off by */
 
 typedef struct contact_point {
     float x, y, z;    /* about the middle of its body */
     float nx, ny, nz; /* outward; zero = never rejected */
 } contact_point;
+
+/* Features close together: samples, or edges. */
+typedef struct contact_ball {
+    float x, y, z, radius; /* about the middle of the body; rounded up */
+    word32 begin, end;     /* features in their order along a curve; of a group: balls */
+} contact_ball;
+
+/* Which balls and groups are those of samples, or of edges. */
+typedef struct contact_part {
+    word32 first_ball, balls, first_group, groups;
+} contact_part;
 
 /* From one body to the grid of a field. */
 typedef struct contact_frame {
@@ -45,6 +62,7 @@ typedef struct contact_frame {
     int any_normal; /* nothing is rejected */
     int one_way;    /* `away` is the normal of all */
     int edge_ends;  /* the deepest point of an edge may be its end, else this is left to vertices */
+    int culls;      /* one value tells of a whole ball */
 } contact_frame;
 
 typedef struct contact_found {
@@ -230,26 +248,76 @@ static inline float contact_deepest(const field_view *f, float band, const float
     return best;
 }
 
-/* The contact at the deepest point of an edge, whose ends have the same normal. */
-static inline contact_found contact_find_edge(const field_view *f, const contact_frame *frame,
-                                              contact_point a, contact_point b) {
-    float from[3], to[3], at[3], normal[3], least;
+/* Where an edge is deepest in the field, or -1 where it does not touch. */
+static inline float contact_search_edge(const field_view *f, const contact_frame *frame,
+                                        contact_point a, contact_point b) {
+    float from[3], to[3], least;
+    contact_place(frame, a.x, a.y, a.z, from);
+    contact_place(frame, b.x, b.y, b.z, to);
+    float t = contact_deepest(f, frame->band, from, to, frame->margin, &least);
+    return !frame->edge_ends && (t == 0.0f || t == 1.0f) ? -1.0f : t;
+}
+
+/* The contact of an edge, whose ends have the same normal, where it is deepest. */
+static inline contact_found contact_at_edge(const field_view *f, const contact_frame *frame,
+                                            contact_point a, contact_point b, float t) {
+    float from[3], to[3], at[3], normal[3];
+    contact_found found;
+    found.depth = CONTACT_NONE;
+    found.x = found.y = found.z = found.along = 0.0f;
+    if (t < 0.0f)
+        return found;
     contact_place(frame, a.x, a.y, a.z, from);
     contact_place(frame, b.x, b.y, b.z, to);
     contact_turn(frame, a.nx, a.ny, a.nz, normal);
-    float t = contact_deepest(f, frame->band, from, to, frame->margin, &least);
-    contact_found found;
-    if (t < 0.0f || (!frame->edge_ends && (t == 0.0f || t == 1.0f))) {
-        found.depth = CONTACT_NONE;
-        found.x = found.y = found.z = found.along = 0.0f;
-        return found;
-    }
     for (int axis = 0; axis < 3; axis++)
         at[axis] = from[axis] + t * (to[axis] - from[axis]);
     field_sample value = contact_value(f, at);
     found = contact_of(frame, &value, normal);
     found.along = t;
     return found;
+}
+
+static inline contact_found contact_find_edge(const field_view *f, const contact_frame *frame,
+                                              contact_point a, contact_point b) {
+    return contact_at_edge(f, frame, a, b, contact_search_edge(f, frame, a, b));
+}
+
+/* ---- balls ---- */
+
+/* How far the value at the middle of a ball must be above 0 so that nothing within touches. Within
+ * a dense field it falls by no more than sqrt(3) times the way (see above). Everywhere distances
+ * fall no faster than the way, and interpolated ones are off by at most half the diagonal of a
+ * cell, or of a brick where only its corners are known, both here and there. Values of 16 bits are
+ * off by half a step, here and there. Beyond the grid a value may be less than the distance, but
+ * not by more than a factor of sqrt(2). */
+static inline float contact_reach(const field_view *f, float radius, float margin) {
+    float off = FIELD_DIAGONAL * f->cell * (f->index ? (float)FIELD_BRICK : 1.0f);
+    float by_distance = radius + off, by_slope = CONTACT_STEEPEST * radius;
+    float reach = f->index || by_distance < by_slope ? by_distance : by_slope;
+    float rounding = CONTACT_ROUNDING * f->cell + (f->shorts ? f->scale : 0.0f);
+    return reach * 1.00001f + 1.5f * margin + rounding;
+}
+
+/* Whether one value shows that nothing within a ball touches. */
+static inline bool contact_is_far(const field_view *f, const contact_frame *frame,
+                                  contact_ball ball) {
+    float at[3];
+    contact_place(frame, ball.x, ball.y, ball.z, at);
+    return frame->culls &&
+           contact_value(f, at).distance > contact_reach(f, ball.radius, frame->margin);
+}
+
+/* The same of an edge, by its middle. */
+static inline bool contact_edge_is_far(const field_view *f, const contact_frame *frame,
+                                       contact_point a, contact_point b) {
+    float x = 0.5f * (b.x - a.x), y = 0.5f * (b.y - a.y), z = 0.5f * (b.z - a.z);
+    contact_ball ball;
+    ball.x = a.x + x;
+    ball.y = a.y + y;
+    ball.z = a.z + z;
+    ball.radius = contact_sqrt(x * x + y * y + z * z);
+    return contact_is_far(f, frame, ball);
 }
 
 #endif

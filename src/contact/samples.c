@@ -365,7 +365,7 @@ void abut_samples_destroy(abut_samples *samples) {
         return;
     abut_context *context = samples->context;
     ABUTI_RELEASE(context, samples->samples, samples->edges, samples->points, samples->order,
-                  samples->balls, samples);
+                  samples->balls, samples->groups, samples);
     abut_context_destroy(context);
 }
 

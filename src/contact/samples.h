@@ -7,12 +7,6 @@
 
 #include <abut/contact.h>
 
-/* Samples close together: order[begin] to order[end - 1] are within the ball. */
-typedef struct sample_ball {
-    float x, y, z, radius; /* about the centre of all, as points; rounded up */
-    uint32_t begin, end;
-} sample_ball;
-
 struct abut_samples {
     abut_context *context; /* held */
     abut_samples_arrays view;
@@ -22,16 +16,17 @@ struct abut_samples {
      * with the edge's normal. */
     contact_point *points;
     vec3 centre;
-    double radius;     /* of all about the centre */
-    bool has_vertices; /* all that are not flat, so that ends of edges are samples */
-    uint32_t *order;   /* of samples, along a curve in space */
-    sample_ball *balls;
-    uint32_t ball_count;
+    double radius;         /* of all about the centre */
+    bool has_vertices;     /* all that are not flat, so that ends of edges are samples */
+    uint32_t *order;       /* of features, samples first and then edges, along a curve in space */
+    contact_ball *balls;   /* of features in that order */
+    contact_ball *groups;  /* of balls */
+    contact_part parts[2]; /* samples, edges */
 };
 
 /* ---- samples_balls.c ---- */
 
-/* Sorts the points of all samples into balls. */
+/* Sorts all features into balls. */
 abut_status abuti_samples_balls(abut_samples *samples);
 
 /* ---- samples_even.c ---- */

@@ -11,7 +11,7 @@ _Static_assert(sizeof(world_field) == 136, "the layout that world.cl reads");
 _Static_assert(sizeof(world_samples) == 48, "the layout that world.cl reads");
 _Static_assert(sizeof(contact_motion) == 96, "the layout that world.cl reads");
 _Static_assert(sizeof(world_two) == sizeof(abut_world_pair), "the same thing");
-_Static_assert(sizeof(world_direction) == 100, "the layout that world.cl reads");
+_Static_assert(sizeof(world_direction) == 104, "the layout that world.cl reads");
 _Static_assert(sizeof(world_record) == 24, "the layout that world.cl writes");
 _Static_assert(sizeof(world_record) == sizeof(abut_world_record), "the same thing");
 

@@ -1,19 +1,12 @@
 /* Features in balls, so that those which cannot touch are told together.
  *
- * Samples are sorted along a Morton curve over their box, and so are edges by their middles. Each
- * run of CONTACT_BALL features makes a ball about the middle of its own box, and each run of
- * CONTACT_BALL balls a group with a ball of its own. Of an edge both ends are in the ball, and with
- * them all of it. */
+ * Samples, and edges by their middles, are halved across the longest side of their box again and
+ * again, so that runs of CONTACT_BALL features make balls, and runs of CONTACT_BALL balls groups
+ * with a ball of their own; ties go by number. Of an edge both ends are in the ball, and with them
+ * all of it. */
 #include "contact/samples.h"
 
 #include <math.h>
-
-enum { CURVE_BITS = 10 };
-
-static uint32_t cell_on(double x, double radius) {
-    double share = (x / radius + 1) / 2 * (1 << CURVE_BITS);
-    return (uint32_t)real_clamp(share, 0, (1 << CURVE_BITS) - 1);
-}
 
 /* The points of a feature: one of a sample, two of an edge. */
 static const contact_point *points_of(const abut_samples *s, uint32_t feature, int *count) {
@@ -22,15 +15,71 @@ static const contact_point *points_of(const abut_samples *s, uint32_t feature, i
     return s->points + (feature < samples ? feature : samples + 2 * (size_t)(feature - samples));
 }
 
-static uint64_t key_of(const abut_samples *s, uint32_t feature) {
-    double whole = s->radius > 0 ? s->radius : 1;
+/* Twice the middle. */
+static vec3 middle_of(const abut_samples *s, uint32_t feature) {
     int count;
     const contact_point *first = points_of(s, feature, &count), *last = first + count - 1;
-    return morton_code(cell_on(((double)first->x + last->x) / 2, whole),
-                       cell_on(((double)first->y + last->y) / 2, whole),
-                       cell_on(((double)first->z + last->z) / 2, whole))
-               << 32 |
-           feature;
+    return v3((double)first->x + last->x, (double)first->y + last->y, (double)first->z + last->z);
+}
+
+/* In the order of numbers, and of features where these are equal. */
+static uint64_t key_of(double number, uint32_t feature) {
+    float rounded = (float)number;
+    uint32_t bits;
+    memcpy(&bits, &rounded, sizeof bits);
+    return (uint64_t)(bits >> 31 ? ~bits : bits | 1u << 31) << 32 | feature;
+}
+
+/* Brings the lowest `before` of different keys to the front (Hoare 1961). */
+static void select_lowest(uint64_t *keys, size_t count, size_t before) {
+    while (count > 1) {
+        uint64_t pivot = keys[count / 2];
+        size_t i = 0, k = count - 1;
+        while (i <= k) {
+            while (keys[i] < pivot)
+                i++;
+            while (keys[k] > pivot)
+                k--;
+            if (i <= k) {
+                uint64_t other = keys[i];
+                keys[i++] = keys[k];
+                keys[k] = other;
+                if (!k)
+                    break;
+                k--;
+            }
+        }
+        if (before <= k) {
+            count = k + 1;
+        } else if (before >= i) {
+            keys += i;
+            count -= i;
+            before -= i;
+        } else {
+            return;
+        }
+    }
+}
+
+/* Sorts a part of the order into runs. */
+static void halve(abut_samples *s, size_t begin, size_t end, uint64_t *keys) {
+    const size_t whole = CONTACT_BALL * CONTACT_BALL;
+    while (end - begin > CONTACT_BALL) {
+        box3 box = box_empty();
+        for (size_t i = begin; i < end; i++)
+            box = box_grow(box, middle_of(s, s->order[i]));
+        vec3 size = v3_sub(box.hi, box.lo);
+        int axis = size.x >= size.y && size.x >= size.z ? 0 : size.y >= size.z ? 1 : 2;
+        for (size_t i = begin; i < end; i++)
+            keys[i - begin] = key_of(v3_get(middle_of(s, s->order[i]), axis), s->order[i]);
+        size_t unit = end - begin > whole ? whole : CONTACT_BALL;
+        size_t middle = ((end - begin) / 2 + unit - 1) / unit * unit;
+        select_lowest(keys, end - begin, middle);
+        for (size_t i = begin; i < end; i++)
+            s->order[i] = (uint32_t)keys[i - begin];
+        halve(s, begin, begin + middle, keys);
+        begin += middle;
+    }
 }
 
 /* The ball of a part of the order. */
@@ -65,11 +114,9 @@ static uint32_t least(uint32_t a, uint32_t b) {
 static void add_balls(abut_samples *s, uint32_t first, uint32_t count, contact_part *part,
                       uint64_t *keys) {
     const uint32_t end = first + count;
-    for (uint32_t i = 0; i < count; i++)
-        keys[i] = key_of(s, first + i);
-    abuti_sort_keys(keys, keys + count, count);
-    for (uint32_t i = 0; i < count; i++)
-        s->order[first + i] = (uint32_t)keys[i];
+    for (uint32_t i = first; i < end; i++)
+        s->order[i] = i;
+    halve(s, first, end, keys);
     part->balls = (uint32_t)abuti_chunk_count(count, CONTACT_BALL);
     part->groups = (uint32_t)abuti_chunk_count(part->balls, CONTACT_BALL);
     for (uint32_t i = 0; i < part->balls; i++) {
@@ -88,7 +135,7 @@ static void add_balls(abut_samples *s, uint32_t first, uint32_t count, contact_p
 abut_status abuti_samples_balls(abut_samples *s) {
     const uint32_t samples = s->view.count, edges = s->view.edge_count;
     const size_t all = (size_t)samples + edges, balls = all / CONTACT_BALL + 2;
-    uint64_t *keys = abuti_allocate(s->context, all, 2 * sizeof *keys);
+    uint64_t *keys = abuti_allocate(s->context, all, sizeof *keys);
     s->order = abuti_allocate(s->context, all, sizeof *s->order);
     s->balls = abuti_allocate(s->context, balls, sizeof *s->balls);
     s->groups = abuti_allocate(s->context, balls / CONTACT_BALL + 2, sizeof *s->groups);

@@ -213,26 +213,18 @@ ABUT_API abut_status abut_world_sweep(abut_world *world, const uint32_t *ids, co
 
 /* ---- contacts that stay on the device ---- */
 
-/* A contact of two bodies as a device has it. */
-typedef struct abut_world_record {
-    uint32_t feature; /* which sample of the body, or the number of samples plus which edge; with
-                       * the top bit set: of b, else of a */
-    float depth;
-    float normal[3]; /* unit, outward from the field that the feature is in, in that one's axes */
-    float along;     /* of an edge: where between its ends */
-} abut_world_record;
-
 typedef struct abut_world_records {
-    const abut_buffer *begin; /* uint32_t, pair_count + 1 of them: pair i has records begin[i] up to
-                               * but not including begin[i + 1] */
-    const abut_buffer *records; /* abut_world_record */
-    uint64_t pair_count;        /* as abut_world_pairs() lists them */
-    uint64_t record_count;
+    const abut_buffer *begin; /* uint32_t, pair_count + 1 of them: pair i has contacts begin[i] up
+                               * to but not including begin[i + 1] */
+    const abut_buffer *contacts; /* abut_contact */
+    uint64_t pair_count;         /* as abut_world_pairs() lists them */
+    uint64_t contact_count;
 } abut_world_records;
 
-/* Finds the contacts of all pairs of bodies, sensors too, and leaves them on the device of the
- * options, all of them in the order of abut_world_contacts(). Pairs with solids have none. Buffers
- * belong to the world, and their content stays until something changes. */
+/* Finds the contacts of all pairs of bodies by fields, sensors too, and leaves them on the device of
+ * the options: those of abut_world_contacts() in the same order, bit for bit, also with
+ * options.patch_contacts. Other pairs have none. Buffers belong to the world, and their content
+ * stays until something changes. */
 ABUT_API abut_status abut_world_records_get(abut_world *world, abut_world_records *records);
 
 #ifdef __cplusplus

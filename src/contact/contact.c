@@ -232,7 +232,8 @@ static bool is_far(const contact_direction *d, double margin) {
     if (contact_ball_is_far(&grid, contact_to_local(d->motion_at, middle), reach))
         return true;
     double value = abuti_contact_value(field, d->motion_at, middle).distance;
-    return value > reach + FIELD_DIAGONAL * cell * (field->index ? FIELD_BRICK : 1);
+    return field->closed &&
+           value > reach + FIELD_DIAGONAL * cell * (field->index ? FIELD_BRICK : 1);
 }
 
 static abut_contact feature_contact(const contact_direction *d, size_t i,

@@ -48,11 +48,6 @@ static inline vec3 contact_turn_back(const contact_motion *m, vec3 v) {
     return m3_apply(&back, v);
 }
 
-/* The other way, without zeros below 0. */
-static inline vec3 contact_back(vec3 v) {
-    return v3_sub(v3(0, 0, 0), v);
-}
-
 static inline float contact_band(const abut_field *field) {
     return field->band < (double)FLT_MAX ? (float)field->band : FLT_MAX;
 }
@@ -75,11 +70,13 @@ static inline uint64_t contact_id(uint32_t side, uint32_t kind, uint32_t element
     return (uint64_t)side << 63 | (uint64_t)kind << 58 | (uint64_t)part << 32 | element;
 }
 
-/* Points against a field, `count` of them and then `edges` pairs of ends; found[i] for each. On all
- * threads where there are many. */
+/* Points against a field, `count` of them and then `edges` pairs of ends; found[i] for each. */
 void abuti_contact_try(const abut_field *field, const contact_frame *frame,
                        const contact_point *points, size_t count, size_t edges,
                        contact_found *found);
+
+/* The cosine of an angle of abut_contact_reduce(), and how many it keeps of each patch. */
+double abuti_contact_reduction(double angle, uint32_t *keep);
 
 /* ---- two bodies ---- */
 

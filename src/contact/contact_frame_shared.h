@@ -26,6 +26,11 @@ static inline vec3 contact_to_local(const contact_motion *m, vec3 p) {
     return m3_apply(&back, v3_sub(p, m->shift));
 }
 
+/* The other way, without zeros below 0. */
+static inline vec3 contact_back(vec3 v) {
+    return v3_sub(v3(0, 0, 0), v);
+}
+
 /* Whether a ball about a place in the coordinates of a field is too far from its surface for any
  * interpolated value within to be as small as what `reach` has beyond the radius. Interpolation
  * takes off less than a cell. */

@@ -288,14 +288,14 @@ static inline contact_found contact_find_edge(const field_view *f, const contact
 /* How far the value at the middle c of a ball must be above 0 so that nothing within touches.
  *
  * A value is the mean of distances d at eight corners with weights that also make their mean place
- * the place itself; the mean square of the way to them is at most 3/4 of a squared cell. For a place
- * y within r of c, take a corner X by the weights of c and a corner Y by those of y. d falls from X
- * to Y by no more than the way, so the value falls from c to y by no more than the mean of |X - Y|,
- * which is at most the root of its mean square: r^2 + 3/4 + 3/4 squared cells. In a sparse field a
- * cell may be a brick. In a dense one the value also falls by no more than sqrt(3) r (see above).
- * Values of 16 bits are off by half a step, here and there. Beyond the grid the way from the box
- * goes into both squares alike; a place there may have a value that is less than the distance by a
- * factor of sqrt(2), so the margin counts one and a half times. */
+ * the place itself; the mean square of the way to them is at most 3/4 of a squared cell. For a
+ * place y within r of c, take a corner X by the weights of c and a corner Y by those of y. d falls
+ * from X to Y by no more than the way, so the value falls from c to y by no more than the mean of
+ * |X - Y|, which is at most the root of its mean square: r^2 + 3/4 + 3/4 squared cells. In a sparse
+ * field a cell may be a brick. In a dense one the value also falls by no more than sqrt(3) r (see
+ * above). Values of 16 bits are off by half a step, here and there. Beyond the grid the way from
+ * the box goes into both squares alike; a place there may have a value that is less than the
+ * distance by a factor of sqrt(2), so the margin counts one and a half times. */
 static inline float contact_reach(const field_view *f, float radius, float margin) {
     float width = f->cell * (f->index ? (float)FIELD_BRICK : 1.0f);
     float by_mean = contact_sqrt(radius * radius + 1.5f * width * width);

@@ -55,15 +55,20 @@ static void choose(abut_contact *patch, size_t count, size_t keep) {
     }
 }
 
+double abuti_contact_reduction(double angle, uint32_t *keep) {
+    *keep = *keep == 0 ? KEEP : *keep > KEEP_MAX ? KEEP_MAX : *keep;
+    return cos(angle > 0 ? real_min(angle, ANGLE_MOST) : ANGLE);
+}
+
 uint64_t abut_contact_reduce(abut_contact *list, uint64_t count, uint64_t keep, double angle) {
-    double cosine = cos(angle > 0 ? real_min(angle, ANGLE_MOST) : ANGLE);
+    uint32_t most = keep < KEEP_MAX ? (uint32_t)keep : KEEP_MAX;
+    double cosine = abuti_contact_reduction(angle, &most);
     size_t kept = 0;
-    keep = keep == 0 ? KEEP : keep > KEEP_MAX ? KEEP_MAX : keep;
     if (!list)
         return 0;
     for (size_t begin = 0, end; begin < count; begin = end) {
         end = gather(list, begin, count, cosine);
-        size_t here = end - begin < keep ? end - begin : keep;
+        size_t here = end - begin < most ? end - begin : most;
         choose(list + begin, end - begin, here);
         for (size_t i = 0; i < here; i++)
             swap(list, kept++, begin + i);

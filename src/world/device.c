@@ -1,4 +1,4 @@
-/* Pairs of bodies on a device: what is uploaded once, what each time, and three launches.
+/* Pairs of bodies on a device: what is uploaded once, what each time, and a few launches.
  *
  * Fields are there as they are here, with bricks and 16 bits, so that interpolation does the same.
  * One that was built on the device is copied there, and the host does not see it.
@@ -11,15 +11,24 @@
 
 #include <stdlib.h>
 
-enum { MOTIONS_A_TASK = 1024 };
+enum { MOTIONS_A_TASK = 1024, FRAMES_A_GROUP = 128 };
 
 static const abuti_kernel_source sources[WORLD_KERNELS] = {{"world", "world_frames", NULL},
-                                                           {"world", "world_count", NULL},
-                                                           {"world", "world_fill", NULL}};
+                                                           {"world", "world_find", NULL},
+                                                           {"world", "world_sort", NULL},
+                                                           {"world", "world_reduce", NULL},
+                                                           {"world", "world_gather", NULL}};
 static const abuti_kit_table table = {sources, WORLD_KERNELS, WORLD_MEMORIES, NULL};
-static const size_t shared_bytes[WORLD_SHARED] = {sizeof(world_field),   sizeof(float),
-                                                  sizeof(int16_t),       sizeof(uint32_t),
-                                                  sizeof(world_samples), sizeof(contact_point)};
+static const size_t shared_bytes[WORLD_SHARED] = {[WORLD_FIELDS] = sizeof(world_field),
+                                                  [WORLD_FLOATS] = sizeof(float),
+                                                  [WORLD_SHORTS] = sizeof(int16_t),
+                                                  [WORLD_INDICES] = sizeof(uint32_t),
+                                                  [WORLD_SAMPLES] = sizeof(world_samples),
+                                                  [WORLD_POINTS] = sizeof(contact_point),
+                                                  [WORLD_ENDS] = sizeof(vec3),
+                                                  [WORLD_FEATURES] = sizeof(world_feature),
+                                                  [WORLD_BALLS] = sizeof(contact_ball),
+                                                  [WORLD_GROUPS] = sizeof(contact_ball)};
 
 #define MEMORY(which) KIT_BUFFER(&d->kit, which)
 
@@ -37,9 +46,12 @@ static abut_status create(abut_world *world) {
     status = status ? status : abuti_tools_create(&d->queue, &d->tools);
     status = status ? status : abuti_kit_open(&d->queue, &table, "-DABUTI_REAL_BITS=64", &d->kit);
     status = status ? status : abut_buffer_create(device, 16, &d->begin);
-    status = status ? status : abut_buffer_create(device, 16, &d->records);
+    status = status ? status : abut_buffer_create(device, 16, &d->contacts);
     if (status)
         return status;
+    d->list = (abuti_kit_list){.buffer = WORLD_LIST,
+                               .element_bytes = sizeof(abut_contact),
+                               .what = "contacts"};
     abuti_kit_build(&d->kit);
     return abuti_queue_report(&d->queue);
 }
@@ -48,11 +60,11 @@ static void destroy(abut_world *world) {
     world_device *d = world->device;
     if (!d)
         return;
-    world_list *lists[] = {&d->host_parts, &d->host_motions, &d->host_begin, &d->host_records};
+    world_list *lists[] = {&d->host_parts, &d->host_motions, &d->host_begin, &d->host_contacts};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         abuti_release(world->context, lists[i]->data);
     abut_buffer_destroy(d->begin);
-    abut_buffer_destroy(d->records);
+    abut_buffer_destroy(d->contacts);
     abuti_kit_close(&d->kit);
     abuti_tools_destroy(d->tools);
     abuti_queue_close(&d->queue);
@@ -61,7 +73,7 @@ static void destroy(abut_world *world) {
 }
 
 static void changed(abut_world *world, bool items) {
-    world->device->has_records = false;
+    world->device->has_contacts = false;
     world->device->has_data = world->device->has_data && !items;
 }
 
@@ -122,7 +134,7 @@ static void put_field(world_device *d, const abut_field *field, size_t sizes[WOR
                               view->cell,
                               view->scale,
                               contact_band(field),
-                              0};
+                              field->closed};
     write(d, WORLD_FIELDS, number, &told, 1);
     const abuti_buffer *there = field_values_on(field, d->queue.device);
     if (there)
@@ -138,17 +150,75 @@ static void put_field(world_device *d, const abut_field *field, size_t sizes[WOR
     }
 }
 
-static void put_samples(world_device *d, const abut_samples *s, size_t sizes[WORLD_SHARED],
-                        bool copy) {
-    size_t count = s->view.count + 2 * (size_t)s->view.edge_count, first = sizes[WORLD_POINTS];
-    size_t number = sizes[WORLD_SAMPLES]++;
-    sizes[WORLD_POINTS] += count;
+/* What kernels read of features, in the order of balls. */
+typedef struct feature_arrays {
+    contact_point *points;
+    vec3 *ends;
+    world_feature *features;
+} feature_arrays;
+
+static void sort_features(const abut_samples *s, const feature_arrays *to) {
+    const uint32_t count = s->view.count, all = count + s->view.edge_count;
+    size_t at = 0;
+    for (uint32_t i = 0; i < all; i++) {
+        uint32_t number = s->order[i];
+        if (number < count) {
+            const abut_sample *sample = &s->samples[number];
+            to->features[i] = (world_feature){sample->kind, sample->element, sample->part, number};
+            to->points[at] = s->points[number];
+            to->ends[at++] = sample->point;
+            continue;
+        }
+        const abut_sample_edge *edge = &s->edges[number - count];
+        to->features[i] =
+            (world_feature){ABUT_CONTACT_EDGE, edge->edge, ABUT_SAMPLE_DEEPEST, number};
+        for (int k = 0; k < 2; k++) {
+            to->points[at] = s->points[count + 2 * (size_t)(number - count) + (size_t)k];
+            to->ends[at++] = edge->end[k];
+        }
+    }
+}
+
+static void put_samples(abut_context *context, world_device *d, const abut_samples *s,
+                        size_t sizes[WORLD_SHARED], bool copy) {
+    const uint32_t features = s->view.count + s->view.edge_count;
+    const uint32_t balls = s->parts[0].balls + s->parts[1].balls;
+    const uint32_t groups = s->parts[0].groups + s->parts[1].groups;
+    const size_t points = (size_t)features + s->view.edge_count;
+    const size_t counts[WORLD_SHARED] = {
+        [WORLD_SAMPLES] = 1,         [WORLD_POINTS] = points, [WORLD_ENDS] = points,
+        [WORLD_FEATURES] = features, [WORLD_BALLS] = balls,   [WORLD_GROUPS] = groups};
+    size_t first[WORLD_SHARED];
+    for (int i = 0; i < WORLD_SHARED; i++) {
+        first[i] = sizes[i];
+        sizes[i] += counts[i];
+    }
     if (!copy)
         return;
-    const world_samples told = {s->centre,     s->radius,          (uint32_t)first,
-                                s->view.count, s->view.edge_count, !s->has_vertices};
-    write(d, WORLD_SAMPLES, number, &told, 1);
-    write(d, WORLD_POINTS, first, s->points, count);
+    const world_samples told = {.centre = s->centre,
+                                .radius = s->radius,
+                                .parts = {s->parts[0], s->parts[1]},
+                                .first_point = (uint32_t)first[WORLD_POINTS],
+                                .first_feature = (uint32_t)first[WORLD_FEATURES],
+                                .first_ball = (uint32_t)first[WORLD_BALLS],
+                                .first_group = (uint32_t)first[WORLD_GROUPS],
+                                .count = s->view.count,
+                                .edges = s->view.edge_count,
+                                .edge_ends = !s->has_vertices};
+    const feature_arrays to = {abuti_allocate(context, points, sizeof *to.points),
+                               abuti_allocate(context, points, sizeof *to.ends),
+                               abuti_allocate(context, features, sizeof *to.features)};
+    if (to.points && to.ends && to.features) {
+        sort_features(s, &to);
+        const void *data[WORLD_SHARED] = {
+            [WORLD_SAMPLES] = &told,        [WORLD_POINTS] = to.points, [WORLD_ENDS] = to.ends,
+            [WORLD_FEATURES] = to.features, [WORLD_BALLS] = s->balls,   [WORLD_GROUPS] = s->groups};
+        for (world_memory i = WORLD_SAMPLES; i < WORLD_SHARED; i++)
+            write(d, i, first[i], data[i], counts[i]);
+    } else {
+        abuti_kit_fail(&d->kit, ABUT_ERROR_MEMORY);
+    }
+    ABUTI_RELEASE(context, to.points, to.ends, to.features);
 }
 
 /* Fields or samples of all items, each that items share once: those that are not there yet are
@@ -167,7 +237,7 @@ static size_t put_shared(abut_world *world, const shared_part *parts, size_t cou
         if (number == ABUT_NONE) {
             number = (uint32_t)sizes[samples ? WORLD_SAMPLES : WORLD_FIELDS];
             if (samples)
-                put_samples(world->device, parts[i].what, sizes, copy);
+                put_samples(world->context, world->device, parts[i].what, sizes, copy);
             else
                 put_field(world->device, parts[i].what, sizes, copy);
         }
@@ -263,79 +333,123 @@ static void copy_motions(void *data, size_t chunk, size_t begin, size_t end) {
         to[i] = items[i].at.motion;
 }
 
-/* Poses and pairs to the device, and the frames of all directions. */
-static void make_frames(abut_world *world) {
+/* Poses and pairs to the device. */
+static void upload_poses(abut_world *world) {
     world_device *d = world->device;
-    size_t items = world->items.count, pairs = world->pairs.count;
-    uint32_t count = 2 * (uint32_t)pairs;
-    double margin = world->contact.margin;
-    int32_t any_normal = world->contact.any_normal, only_samples = world->contact.samples;
-    if (!pairs)
-        return;
+    size_t items = world->items.count;
     abuti_kit_fail(&d->kit, abuti_world_reserve(world->context, &d->host_motions, items,
                                                 sizeof(contact_motion)));
     if (!abuti_kit_failed(&d->kit))
         abuti_parallel_for(world->context, items, MOTIONS_A_TASK, copy_motions, world);
     abuti_kit_put(&d->kit, WORLD_MOTIONS, d->host_motions.data, items, sizeof(contact_motion));
-    abuti_kit_put(&d->kit, WORLD_PAIRS, world->pairs.data, pairs, sizeof(world_two));
-    abuti_kit_reserve(&d->kit, WORLD_DIRECTIONS, count, sizeof(world_direction));
-    abuti_kit_reserve(&d->kit, WORLD_ONE_WAY, pairs, sizeof(uint32_t));
-    ABUTI_KIT_RUN(&d->kit, WORLD_FRAMES, count, GROUP_ITEMS, MEMORY(WORLD_FIELDS),
-                  MEMORY(WORLD_FLOATS), MEMORY(WORLD_SHORTS), MEMORY(WORLD_INDICES),
-                  MEMORY(WORLD_SAMPLES), MEMORY(WORLD_PARTS), MEMORY(WORLD_MOTIONS),
-                  MEMORY(WORLD_PAIRS), MEMORY(WORLD_DIRECTIONS), ABUTI_VALUE(count),
-                  ABUTI_VALUE(margin), ABUTI_VALUE(any_normal), ABUTI_VALUE(only_samples));
+    abuti_kit_put(&d->kit, WORLD_PAIRS, world->pairs.data, world->pairs.count, sizeof(world_two));
 }
 
-static void measure(void *user, abuti_buffer *begin) {
-    const abut_world *world = user;
+static void make_frames(const abut_world *world) {
     world_device *d = world->device;
-    ABUTI_KIT_GROUPS(&d->kit, WORLD_COUNT, world->pairs.count, GROUP_ITEMS, MEMORY(WORLD_FIELDS),
-                     MEMORY(WORLD_FLOATS), MEMORY(WORLD_SHORTS), MEMORY(WORLD_INDICES),
-                     MEMORY(WORLD_POINTS), MEMORY(WORLD_DIRECTIONS), ABUTI_BUFFER(begin),
-                     MEMORY(WORLD_ONE_WAY), ABUTI_LOCAL_MEMORY(4 * GROUP_ROOM));
+    uint32_t count = 2 * (uint32_t)world->pairs.count;
+    double margin = world->contact.margin;
+    int32_t any_normal = world->contact.any_normal;
+    ABUTI_KIT_RUN(&d->kit, WORLD_FRAMES, count < WORLD_TOTALS ? WORLD_TOTALS : count,
+                  FRAMES_A_GROUP, MEMORY(WORLD_FIELDS), MEMORY(WORLD_FLOATS), MEMORY(WORLD_SHORTS),
+                  MEMORY(WORLD_INDICES), MEMORY(WORLD_SAMPLES), MEMORY(WORLD_PARTS),
+                  MEMORY(WORLD_MOTIONS), MEMORY(WORLD_PAIRS), MEMORY(WORLD_DIRECTIONS),
+                  MEMORY(WORLD_TOTAL), ABUTI_VALUE(count), ABUTI_VALUE(margin),
+                  ABUTI_VALUE(any_normal));
 }
 
-static void fill(void *user, const abuti_buffer *begin, abuti_buffer *items, uint32_t total) {
-    const abut_world *world = user;
+/* Contacts of all pairs, to the list. */
+static void find_contacts(const abut_world *world) {
     world_device *d = world->device;
-    (void)total;
-    ABUTI_KIT_GROUPS(&d->kit, WORLD_FILL, world->pairs.count, GROUP_ITEMS, MEMORY(WORLD_FIELDS),
+    int32_t only_samples = world->contact.samples;
+    ABUTI_KIT_GROUPS(&d->kit, WORLD_FIND, world->pairs.count, WORLD_ITEMS, MEMORY(WORLD_FIELDS),
                      MEMORY(WORLD_FLOATS), MEMORY(WORLD_SHORTS), MEMORY(WORLD_INDICES),
-                     MEMORY(WORLD_POINTS), MEMORY(WORLD_DIRECTIONS), ABUTI_BUFFER(begin),
-                     MEMORY(WORLD_ONE_WAY), ABUTI_BUFFER(items),
-                     ABUTI_LOCAL_MEMORY(4 * GROUP_ROOM));
+                     MEMORY(WORLD_SAMPLES), MEMORY(WORLD_GROUPS), MEMORY(WORLD_BALLS),
+                     MEMORY(WORLD_POINTS), MEMORY(WORLD_ENDS), MEMORY(WORLD_FEATURES),
+                     MEMORY(WORLD_DIRECTIONS), MEMORY(WORLD_MOTIONS), MEMORY(WORLD_PAIRS),
+                     MEMORY(WORLD_FIRST), MEMORY(WORLD_COUNTS), MEMORY(WORLD_TOTAL),
+                     MEMORY(WORLD_LIST), MEMORY(WORLD_KEYS), ABUTI_VALUE(d->list.room),
+                     ABUTI_VALUE(only_samples), ABUTI_LOCAL_MEMORY(4 * WORLD_FIND_ROOM));
+}
+
+/* Those that stay, in order. */
+static void order_contacts(const abut_world *world) {
+    world_device *d = world->device;
+    const size_t pairs = world->pairs.count;
+    abuti_buffer *begin = &d->begin->memory;
+    uint32_t keep = world->options.patch_contacts;
+    if (keep) {
+        double cosine = abuti_contact_reduction(world->options.angle, &keep);
+        ABUTI_KIT_GROUPS(&d->kit, WORLD_REDUCE, pairs, WORLD_ITEMS, MEMORY(WORLD_LIST),
+                         MEMORY(WORLD_FIRST), MEMORY(WORLD_COUNTS), MEMORY(WORLD_TOTAL),
+                         MEMORY(WORLD_KEYS), MEMORY(WORLD_FAR), ABUTI_BUFFER(begin),
+                         ABUTI_VALUE(d->list.room), ABUTI_VALUE(keep), ABUTI_VALUE(cosine),
+                         ABUTI_LOCAL_MEMORY(8 * WORLD_REDUCE_ROOM));
+    } else {
+        ABUTI_KIT_GROUPS(&d->kit, WORLD_SORT, pairs, WORLD_ITEMS, MEMORY(WORLD_FIRST),
+                         MEMORY(WORLD_COUNTS), MEMORY(WORLD_TOTAL), MEMORY(WORLD_KEYS),
+                         ABUTI_VALUE(d->list.room));
+    }
+    abuti_tools_scan(d->tools, keep ? begin : &d->kit.buffers[WORLD_COUNTS], begin, pairs, begin,
+                     pairs);
+    ABUTI_KIT_GROUPS(&d->kit, WORLD_GATHER, pairs, WORLD_ITEMS, MEMORY(WORLD_LIST),
+                     MEMORY(WORLD_FIRST), MEMORY(WORLD_KEYS), ABUTI_BUFFER(begin),
+                     MEMORY(WORLD_TOTAL), ABUTI_BUFFER(&d->contacts->memory),
+                     ABUTI_VALUE(d->list.room));
+}
+
+/* Room for all that is found of pairs, as far as it is known. */
+static void reserve(const abut_world *world) {
+    world_device *d = world->device;
+    abut_device *device = d->queue.device;
+    const size_t pairs = world->pairs.count, room = d->list.room;
+    abuti_kit_reserve(&d->kit, WORLD_DIRECTIONS, 2 * pairs, sizeof(world_direction));
+    abuti_kit_reserve(&d->kit, WORLD_FIRST, pairs, sizeof(uint32_t));
+    abuti_kit_reserve(&d->kit, WORLD_COUNTS, pairs, sizeof(uint32_t));
+    abuti_kit_reserve(&d->kit, WORLD_TOTAL, WORLD_TOTALS, sizeof(uint32_t));
+    abuti_kit_reserve(&d->kit, WORLD_LIST, room, sizeof(abut_contact));
+    abuti_kit_reserve(&d->kit, WORLD_KEYS, room, sizeof(uint64_t));
+    abuti_kit_reserve(&d->kit, WORLD_FAR, world->options.patch_contacts ? room : 0, sizeof(double));
+    abuti_kit_fail(&d->kit,
+                   abuti_buffer_reserve(device, pairs + 1, sizeof(uint32_t), &d->begin->memory));
+    abuti_kit_fail(&d->kit,
+                   abuti_buffer_reserve(device, room, sizeof(abut_contact), &d->contacts->memory));
 }
 
 /* Tries all pairs of bodies unless that is done; what is found stays on the device. */
 static abut_status find(abut_world *world) {
     world_device *d = world->device;
+    uint32_t totals[WORLD_TOTALS];
     abut_status status = abuti_world_find_pairs(world);
-    if (status || d->has_records)
+    if (status || d->has_contacts)
         return status;
     if (world->pairs.count > ABUTI_TOOLS_MOST / 2)
         return abuti_fail(ABUT_ERROR_LIMIT, "abut_world: %zu pairs are too many for the device",
                           world->pairs.count);
     if ((status = upload_data(world)))
         return status;
-    make_frames(world);
-    const abuti_segments segments = {.count = world->pairs.count,
-                                     .item_bytes = sizeof(world_record),
-                                     .user = world,
-                                     .measure = measure,
-                                     .fill = fill};
-    status = abuti_tools_segments(d->tools, &segments, &d->begin->memory, &d->records->memory,
-                                  &d->record_count);
-    status = status ? status : abuti_kit_finish(&d->kit);
-    d->has_records = !status;
+    upload_poses(world);
+    do {
+        reserve(world);
+        make_frames(world);
+        find_contacts(world);
+        order_contacts(world);
+        status = abuti_kit_get(&d->kit, WORLD_TOTAL, totals, WORLD_TOTALS, sizeof *totals);
+        if (status)
+            return status;
+    } while (abuti_kit_grow(&d->kit, &d->list,
+                            (uint64_t)totals[WORLD_CARRY] << 32 | totals[WORLD_FOUND]));
+    status = abuti_queue_report(&d->queue);
+    d->contact_count = totals[WORLD_LEFT];
+    d->has_contacts = !status;
     return status;
 }
 
 static abut_status records(abut_world *world, abut_world_records *to) {
     abut_status status = find(world);
     if (!status)
-        *to = (abut_world_records){world->device->begin, world->device->records, world->pairs.count,
-                                   world->device->record_count};
+        *to = (abut_world_records){world->device->begin, world->device->contacts,
+                                   world->pairs.count, world->device->contact_count};
     return status;
 }
 
@@ -343,28 +457,29 @@ static abut_status records(abut_world *world, abut_world_records *to) {
 static abut_status prepare(abut_world *world) {
     world_device *d = world->device;
     abut_status status = find(world);
-    size_t pairs = world->pairs.count, count = (size_t)d->record_count;
+    size_t pairs = world->pairs.count, count = (size_t)d->contact_count;
     if (!status)
         status = abuti_world_reserve(world->context, &d->host_begin, pairs + 1, sizeof(uint32_t));
     if (!status)
-        status = abuti_world_reserve(world->context, &d->host_records, count, sizeof(world_record));
+        status =
+            abuti_world_reserve(world->context, &d->host_contacts, count, sizeof(abut_contact));
     if (!status)
         status = abuti_buffer_download(&d->queue, &d->begin->memory, 0, d->host_begin.data,
                                        (pairs + 1) * sizeof(uint32_t));
     if (!status && count)
-        status = abuti_buffer_download(&d->queue, &d->records->memory, 0, d->host_records.data,
-                                       count * sizeof(world_record));
+        status = abuti_buffer_download(&d->queue, &d->contacts->memory, 0, d->host_contacts.data,
+                                       count * sizeof(abut_contact));
     return status;
 }
 
 /* Tells what the device has found for a pair. */
-static abut_status tell_records(const abut_world *world, size_t pair, contact_call *call,
-                                const contact_direction both[2]) {
+static abut_status tell_contacts(const abut_world *world, size_t pair, contact_call *call,
+                                 const contact_direction both[2]) {
     const uint32_t *begin = world->device->host_begin.data;
-    const world_record *found = world->device->host_records.data;
+    const abut_contact *found = world->device->host_contacts.data;
+    (void)both;
     for (uint32_t i = begin[pair]; i < begin[pair + 1]; i++)
-        abuti_contact_tell(call, &both[found[i].feature >> WORLD_SIDE_SHIFT],
-                           found[i].feature & ~(1u << WORLD_SIDE_SHIFT), &found[i].found);
+        abuti_contact_put(call, &found[i]);
     return ABUT_OK;
 }
 
@@ -372,5 +487,5 @@ const world_backend abuti_world_on_device = {.create = create,
                                              .destroy = destroy,
                                              .changed = changed,
                                              .prepare = prepare,
-                                             .pair = tell_records,
+                                             .pair = tell_contacts,
                                              .records = records};

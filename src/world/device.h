@@ -7,15 +7,18 @@
 #include "world/world.h"
 #include "world/world_shared.h"
 
+#include <stddef.h>
+
 _Static_assert(sizeof(world_field) == 136, "the layout that world.cl reads");
-_Static_assert(sizeof(world_samples) == 48, "the layout that world.cl reads");
+_Static_assert(sizeof(world_samples) == 96, "the layout that world.cl reads");
 _Static_assert(sizeof(contact_motion) == 96, "the layout that world.cl reads");
 _Static_assert(sizeof(world_two) == sizeof(abut_world_pair), "the same thing");
-_Static_assert(sizeof(world_direction) == 104, "the layout that world.cl reads");
-_Static_assert(sizeof(world_record) == 24, "the layout that world.cl writes");
-_Static_assert(sizeof(world_record) == sizeof(abut_world_record), "the same thing");
+_Static_assert(sizeof(world_direction) == 96, "the layout that world.cl reads");
+_Static_assert(sizeof(abut_contact) == 4 * WORLD_CONTACT_WORDS &&
+                   offsetof(abut_contact, part) == 4 * (WORLD_CONTACT_WORDS - 2),
+               "the layout that world.cl writes");
 
-enum { WORLD_FRAMES, WORLD_COUNT, WORLD_FILL, WORLD_KERNELS };
+enum { WORLD_FRAMES, WORLD_FIND, WORLD_SORT, WORLD_REDUCE, WORLD_GATHER, WORLD_KERNELS };
 
 typedef enum world_memory {
     /* of all fields and samples that items have; and which of them an item has */
@@ -25,13 +28,22 @@ typedef enum world_memory {
     WORLD_INDICES,
     WORLD_SAMPLES,
     WORLD_POINTS,
+    WORLD_ENDS,
+    WORLD_FEATURES,
+    WORLD_BALLS,
+    WORLD_GROUPS,
     WORLD_SHARED, /* the number of those above */
     WORLD_PARTS = WORLD_SHARED,
-    /* each time */
+    /* each time: of items, of pairs, and of contacts in the order in which they are found */
     WORLD_MOTIONS,
     WORLD_PAIRS,
     WORLD_DIRECTIONS,
-    WORLD_ONE_WAY,
+    WORLD_FIRST,
+    WORLD_COUNTS,
+    WORLD_TOTAL,
+    WORLD_LIST,
+    WORLD_KEYS,
+    WORLD_FAR,
     WORLD_MEMORIES
 } world_memory;
 
@@ -41,12 +53,14 @@ struct world_device {
     abuti_kit kit;
     size_t sizes[WORLD_SHARED]; /* elements that are there */
     bool has_data;              /* fields and samples of all items are there */
-    bool has_records;
-    world_list host_parts;        /* world_parts */
-    world_list host_motions;      /* contact_motion: of each item */
-    abut_buffer *begin, *records; /* uint32_t, one more than pairs; world_record */
-    uint64_t record_count;
-    world_list host_begin, host_records; /* uint32_t; world_record */
+    bool has_contacts;
+    world_list host_parts;   /* world_parts */
+    world_list host_motions; /* contact_motion: of each item */
+    abuti_kit_list list;     /* the contacts that are found */
+    /* those that are left: uint32_t, one more than pairs; abut_contact */
+    abut_buffer *begin, *contacts;
+    uint64_t contact_count;
+    world_list host_begin, host_contacts; /* the same */
 };
 
 #endif

@@ -187,7 +187,30 @@ TEST(lost_fields) {
     free(list);
 }
 
-/* What stays on the device is what comes to the host. */
+/* What stays on the device against what comes to the host. */
+static void check_records(abut_world *world) {
+    abut_world_records records;
+    assert_ok(abut_world_records_get(world, &records));
+    size_t count = (size_t)records.contact_count, bytes = count * sizeof(abut_contact);
+    abut_contact *list = malloc(bytes + 1), *got = malloc(bytes + 1);
+    uint32_t *begin = malloc((records.pair_count + 1) * sizeof *begin);
+    assert_true(count > 100 && list && got && begin);
+    assert_ok(abut_buffer_read(records.contacts, 0, got, bytes));
+    assert_ok(abut_buffer_read(records.begin, 0, begin, (records.pair_count + 1) * sizeof *begin));
+    abut_contacts to = {.list = list, .capacity = count};
+    assert_ok(abut_world_contacts(world, &to));
+    assert_int_equal(to.count, count);
+    assert_int_equal(begin[records.pair_count], count);
+    for (size_t i = 0; i < count; i++) {
+        assert_same_contact(&list[i], &got[i]);
+        assert_int_equal(list[i].pair, got[i].pair);
+        assert_true(begin[list[i].pair] <= i && i < begin[list[i].pair + 1]);
+    }
+    free(list);
+    free(got);
+    free(begin);
+}
+
 TEST(records_are_the_contacts) {
     test_random random = {22};
     abut_world_options options = abut_world_options_default();
@@ -199,35 +222,80 @@ TEST(records_are_the_contacts) {
     assert_refused("world is null", abut_world_records_get(NULL, &records));
     abut_world_destroy(world);
     options.device = device;
-    assert_ok(abut_world_create(serial, &options, &world));
-    assert_refused("records is null", abut_world_records_get(world, NULL));
-    assert_ok(abut_world_records_get(world, &records)); /* of an empty world */
-    assert_true(records.pair_count == 0 && records.record_count == 0);
-    for (uint32_t i = 0; i < ITEMS; i++) {
-        abut_world_item item = body_item(&things[i % THINGS], random_pose(&random, 1.2));
-        assert_ok(abut_world_add(world, &item, &id));
+    for (options.patch_contacts = 0; options.patch_contacts < 3; options.patch_contacts += 2) {
+        assert_ok(abut_world_create(serial, &options, &world));
+        assert_refused("records is null", abut_world_records_get(world, NULL));
+        assert_ok(abut_world_records_get(world, &records)); /* of an empty world */
+        assert_true(records.pair_count == 0 && records.contact_count == 0);
+        for (uint32_t i = 0; i < ITEMS; i++) {
+            abut_world_item item = body_item(&things[i % THINGS], random_pose(&random, 1.2));
+            assert_ok(abut_world_add(world, &item, &id));
+        }
+        check_records(world);
+        abut_world_destroy(world);
     }
-    assert_ok(abut_world_records_get(world, &records));
-    size_t count = (size_t)records.record_count, bytes = count * sizeof(abut_world_record);
-    abut_contact *list = malloc(count * sizeof *list);
-    abut_world_record *got = malloc(bytes);
-    uint32_t *begin = malloc((records.pair_count + 1) * sizeof *begin);
-    assert_true(count > 100 && list && got && begin);
-    assert_ok(abut_buffer_read(records.records, 0, got, bytes));
-    assert_ok(abut_buffer_read(records.begin, 0, begin, (records.pair_count + 1) * sizeof *begin));
-    abut_contacts to = {.list = list, .capacity = count};
-    assert_ok(abut_world_contacts(world, &to));
-    assert_int_equal(to.count, count);
-    assert_int_equal(begin[records.pair_count], count);
-    for (size_t i = 0; i < count; i++) {
-        assert_true(list[i].depth == (double)got[i].depth);
-        assert_int_equal(list[i].side, got[i].feature >> 31);
-        assert_true(begin[list[i].pair] <= i && i < begin[list[i].pair + 1]);
+}
+
+/* Reduced by every number and several angles, with and without a margin. */
+TEST(reduced) {
+    test_random random = {26};
+    const uint32_t keep[] = {1, 2, 4, 7, 100};
+    const double angles[] = {0, 0.05, 1.2, 3};
+    size_t contacts = 0;
+    for (uint32_t round = 0; round < test_rounds(10); round++) {
+        abut_world_options options = abut_world_options_default();
+        abut_world_item items[ITEMS / 4];
+        bool used[ITEMS / 4];
+        abut_world *world;
+        uint32_t id;
+        options.device = device;
+        options.patch_contacts = keep[round % 5];
+        options.angle = angles[round % 4];
+        options.margin = round % 3 ? 0 : 0.05;
+        assert_ok(abut_world_create(serial, &options, &world));
+        for (uint32_t i = 0; i < ITEMS / 4; i++) {
+            items[i] = body_item(&things[i % THINGS], random_pose(&random, 0.6));
+            used[i] = true;
+            assert_ok(abut_world_add(world, &items[i], &id));
+        }
+        contacts += check_world(world, items, used, ITEMS / 4, &options);
+        abut_world_destroy(world);
     }
-    free(list);
-    free(got);
-    free(begin);
-    abut_world_destroy(world);
+    assert_true(contacts > 100);
+}
+
+/* One in the other: more contacts than local memory has room for, and than the list had. */
+TEST(many_contacts_of_a_pair) {
+    abut_shape shape = abut_shape_default(ABUT_SHAPE_ICOSPHERE);
+    abut_samples_options samples = abut_samples_options_default();
+    const bool used[2] = {true, true};
+    thing ball;
+    shape.segments = 6;
+    make_thing(&ball, &shape, NULL, 0);
+    abut_samples_destroy(ball.samples);
+    samples.kinds = ABUT_SAMPLES_EVEN;
+    samples.count = 4 * WORLD_FEW;
+    assert_ok(abut_samples_create(ball.mesh, &samples, &ball.samples));
+    for (uint32_t keep = 0; keep < 5; keep += 4) {
+        abut_world_options options = abut_world_options_default();
+        abut_world_item items[2];
+        abut_world *world;
+        uint32_t id;
+        options.device = device;
+        options.any_normal = true;
+        options.patch_contacts = keep;
+        assert_ok(abut_world_create(serial, &options, &world));
+        for (int i = 0; i < 2; i++) {
+            items[i] = body_item(&ball, (abut_pose){{0, 0, 0, 1}, {0.2 * i, 0.05 * i, 0}});
+            assert_ok(abut_world_add(world, &items[i], &id));
+        }
+        size_t count = check_world(world, items, used, 2, &options);
+        assert_true(keep ? count > 4 : count > 2 * WORLD_FEW);
+        abut_world_destroy(world);
+    }
+    abut_samples_destroy(ball.samples);
+    abut_field_destroy(ball.field);
+    abut_mesh_destroy(ball.mesh);
 }
 
 /* ---- failures ---- */

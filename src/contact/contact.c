@@ -259,8 +259,9 @@ static abut_contact feature_contact(const contact_direction *d, size_t i,
     return contact;
 }
 
-void abuti_contact_tell(contact_call *call, const contact_direction *d, size_t i,
-                        const contact_found *found) {
+/* Tells what was found for feature i, samples first and then edges, in the world. */
+static void tell_feature(contact_call *call, const contact_direction *d, size_t i,
+                         const contact_found *found) {
     abut_contact contact = feature_contact(d, i, found);
     abuti_contact_put(call, &contact);
 }
@@ -279,7 +280,7 @@ static void tell_some(contact_call *call, const contact_direction *d, size_t fir
                       const contact_found *found, size_t count) {
     for (size_t i = 0; i < count; i++)
         if (found[i].depth > CONTACT_WRONG)
-            abuti_contact_tell(call, d, first + i, &found[i]);
+            tell_feature(call, d, first + i, &found[i]);
 }
 
 /* More than a few: every feature again, one after the other; on all threads with memory. */
@@ -322,7 +323,7 @@ static abut_status try_direction(contact_call *call, const contact_direction *d,
                        few.found);
     abuti_sort_keys(few.keys, few.keys + FEW, few.count);
     for (size_t i = 0; i < few.count; i++)
-        abuti_contact_tell(call, d, few.keys[i] >> 32, &few.found[(uint32_t)few.keys[i]]);
+        tell_feature(call, d, few.keys[i] >> 32, &few.found[(uint32_t)few.keys[i]]);
     return ABUT_OK;
 }
 

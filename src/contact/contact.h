@@ -89,9 +89,6 @@ typedef struct contact_direction {
 
 contact_frame abuti_contact_frame_of(const contact_direction *d,
                                      const abut_contact_options *options);
-/* Tells what was found for feature i, samples first and then edges, in the world. */
-void abuti_contact_tell(contact_call *call, const contact_direction *d, size_t i,
-                        const contact_found *found);
 /* Both directions: the samples of a against b first. */
 abut_status abuti_contact_pair(contact_call *call, const contact_direction both[2]);
 

@@ -221,8 +221,8 @@ typedef struct abut_world_records {
     uint64_t contact_count;
 } abut_world_records;
 
-/* Finds the contacts of all pairs of bodies by fields, sensors too, and leaves them on the device of
- * the options: those of abut_world_contacts() in the same order, bit for bit, also with
+/* Finds the contacts of all pairs of bodies by fields, sensors too, and leaves them on the device
+ * of the options: those of abut_world_contacts() in the same order, bit for bit, also with
  * options.patch_contacts. Other pairs have none. Buffers belong to the world, and their content
  * stays until something changes. */
 ABUT_API abut_status abut_world_records_get(abut_world *world, abut_world_records *records);

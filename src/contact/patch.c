@@ -16,7 +16,7 @@
 #define ROUNDING 0x1p-50 /* of the largest coordinate: of a posed vertex */
 #define SLACK 1e-6       /* of the depth, by which bodies are moved apart to see whether they are */
 #define HAIR 1e-7        /* of the smaller body, beside it */
-#define ADDED 2.0        /* times as deep may a depth become by the check */
+#define ADDED 4.0        /* times as deep may a depth become by the check */
 #define GAP 1e-12 /* of the smaller body: bodies that touch may be this far apart by rounding */
 
 enum { KEEP = 4, ROUNDS = 3 };
@@ -32,6 +32,7 @@ typedef struct patch_call {
     vec3 hint;      /* in the frame */
     patch_answer *answers;
     size_t count, room;
+    bool parts; /* some of them are of parts wholly inside */
     bool separates;
 } patch_call;
 
@@ -254,9 +255,60 @@ static bool region_counts(const patch_work *work, const patch_call *call, size_t
     return true;
 }
 
+/* Which connected parts of a side meet something. */
+static abut_status find_met(const patch_work *work, const patch_call *call, uint32_t side,
+                            bool **met) {
+    const abut_topology_arrays *view = &work->body[side].skin->view;
+    size_t room = 0;
+    abut_status status =
+        abuti_patch_grow(call->memory, met, 0, view->component_count, sizeof **met, &room);
+    if (status)
+        return status;
+    memset(*met, 0, view->component_count * sizeof **met);
+    for (size_t i = 0; i < work->segment_count; i++)
+        (*met)[view->triangle_component[work->segments[i].face[side]]] = true;
+    return ABUT_OK;
+}
+
+/* Parts that meet nothing, but are inside the other body. */
+static abut_status answer_parts(patch_work *work, patch_call *call, uint32_t keep) {
+    pair_frame frame;
+    if (work->segment_count && work->body[0].skin->view.component_count == 1 &&
+        work->body[1].skin->view.component_count == 1)
+        return ABUT_OK;
+    abuti_pair_start(&call->posed[0], &call->posed[1], &frame);
+    for (uint32_t side = 0; side < 2; side++) {
+        const patch_skin *skin = work->body[side].skin;
+        uint32_t parts = skin->view.component_count;
+        if (parts == 1 && work->segment_count)
+            continue;
+        bool *met = NULL;
+        abut_status status = find_met(work, call, side, &met);
+        for (uint32_t i = 0; i < parts && !status; i++) {
+            bool inside;
+            unsigned doubt = 0;
+            patch_answer answer = {.count = 0};
+            if (met[i] || skin->part_face[i] == ABUT_NONE)
+                continue;
+            status = abuti_pair_vertex_inside(&frame, (int)side, &call->posed[!side].pose,
+                                              skin->corner[3 * (size_t)skin->part_face[i]], &inside,
+                                              &doubt);
+            if (status || !inside)
+                continue;
+            abuti_patch_inside(work, side, i, call->hint, keep, &answer);
+            if (answer.count)
+                status = add_answer(call, &answer);
+        }
+        if (status)
+            return status;
+    }
+    return ABUT_OK;
+}
+
 static abut_status answer_regions(patch_work *work, patch_call *call, uint32_t keep) {
-    abut_status status = ABUT_OK;
-    size_t regions = 0;
+    abut_status status = answer_parts(work, call, keep);
+    size_t regions = call->count;
+    call->parts = regions > 0;
     for (size_t i = 0; i < work->region_count; i++)
         regions += region_counts(work, call, i);
     for (size_t i = 0; i < work->region_count && !status; i++) {
@@ -275,10 +327,8 @@ static abut_status answer_regions(patch_work *work, patch_call *call, uint32_t k
 /* Where no contour is: one inside the other, or a touch, or nothing. */
 static abut_status answer_rest(patch_work *work, patch_call *call, uint32_t keep) {
     pair_frame frame;
-    abut_pair_relation relation;
-    uint32_t vertex, triangle[2];
-    unsigned doubt = 0;
-    patch_answer answer = {.count = 0};
+    uint32_t triangle[2];
+    patch_answer answer;
     abuti_pair_start(&call->posed[0], &call->posed[1], &frame);
     if (abuti_pair_meets(&frame, triangle)) {
         /* By a skin without thickness, as where normals cancel: from the triangles. */
@@ -304,41 +354,117 @@ static abut_status answer_rest(patch_work *work, patch_call *call, uint32_t keep
                                          .element = triangle[0]};
         return add_answer(call, &answer);
     }
-    abut_status status =
-        abuti_pair_contains(&frame, &call->posed[0], &call->posed[1], &relation, &vertex, &doubt);
-    if (status || relation == ABUT_PAIR_APART)
-        return status;
-    abuti_patch_inside(work, relation == ABUT_PAIR_B_INSIDE, call->hint, keep, &answer);
-    return answer.count ? add_answer(call, &answer) : ABUT_OK;
+    return answer_parts(work, call, keep);
 }
 
 /* ---- certain depths ---- */
 
-/* Checks what has not been: several patches together; and where one alone does not separate, adds
- * what is left along its normal, as long as that is less than it was. */
-static abut_status check(patch_call *call) {
-    patch_answer *deepest = &call->answers[0];
-    double before = deepest->depth;
-    abut_status status = separates(call, call->answers, call->count, &call->separates);
+/* How far a shift along a normal must go to separate, if not much more than `depth`, the depth of
+ * what is there now: what is left then is added. Otherwise *separates is false. */
+static abut_status shift_along(const patch_call *call, vec3 normal, double *depth,
+                               bool *separates) {
+    double before = *depth;
+    abut_status status = ABUT_OK;
     patch_call moved = *call;
-    for (int round = 0; round < ROUNDS && !status && !call->separates && call->count == 1;
-         round++) {
-        double out = wanted_shift(call, deepest), rest = 0;
-        moved.posed[0].pose.translation =
-            v3_along(call->posed[0].pose.translation, out, deepest->normal);
+    *separates = false;
+    for (int round = 0; round < ROUNDS && !status; round++) {
+        double out = *depth * (1 + SLACK) + HAIR * call->size, rest = 0;
+        status = apart_after(call, v3_scale(normal, out), separates);
+        if (status || *separates || round + 1 == ROUNDS)
+            return status;
+        moved.posed[0].pose.translation = v3_along(call->posed[0].pose.translation, out, normal);
         patch_work work;
         start_work(&work, call->memory);
         status = find(&work, &moved, 0);
-        status = status ? status : abuti_patch_depth(&work, deepest->normal, &rest);
+        status = status ? status : abuti_patch_depth(&work, normal, &rest);
         if (!(rest > 0) || out + rest > ADDED * before + 1e-6 * call->size)
-            break;
-        deepest->depth = out + rest;
-        status = status ? status : separates(call, deepest, 1, &call->separates);
+            return status;
+        *depth = out + rest;
     }
-    if (!call->separates)
-        deepest->depth = before;
-    deepest->points[0].depth = deepest->depth;
     return status;
+}
+
+static void set_depth(patch_answer *answer, double depth) {
+    answer->depth = answer->points[0].depth = depth;
+}
+
+/* Ways to go, the least depth first. */
+typedef struct patch_ways {
+    int count;
+    vec3 way[PATCH_WAYS];
+    double depth[PATCH_WAYS];
+} patch_ways;
+
+static abut_status add_way(patch_work *work, vec3 way, patch_ways *ways) {
+    double depth;
+    abut_status status = abuti_patch_depth(work, way, &depth);
+    int k = ways->count;
+    if (status || !(depth > 0) || (k == PATCH_WAYS && !(depth < ways->depth[k - 1])))
+        return status;
+    k = k == PATCH_WAYS ? k - 1 : ways->count++;
+    for (; k > 0 && depth < ways->depth[k - 1]; k--) {
+        ways->depth[k] = ways->depth[k - 1];
+        ways->way[k] = ways->way[k - 1];
+    }
+    ways->depth[k] = depth;
+    ways->way[k] = way;
+    return ABUT_OK;
+}
+
+/* Contacts of all regions along one normal, the first of the ways that separates. */
+static abut_status go_one_way(patch_work *work, patch_call *call, patch_ways *ways, uint32_t keep) {
+    abut_status status = ABUT_OK;
+    int i = 0;
+    for (; i < ways->count && !status && !call->separates; i++)
+        status = shift_along(call, ways->way[i], &ways->depth[i], &call->separates);
+    if (status || !call->separates)
+        return status;
+    i--;
+    call->count = 0;
+    for (size_t r = 0; r < work->region_count && !status; r++) {
+        patch_answer answer = {.count = 0};
+        if (region_counts(work, call, r))
+            status = abuti_patch_points_along(work, &work->regions[r], ways->way[i], keep,
+                                              call->gap, &answer);
+        if (!status && answer.count)
+            status = add_answer(call, &answer);
+    }
+    call->separates = call->count > 0;
+    if (!status && call->count)
+        set_depth(&call->answers[0], ways->depth[i]);
+    return status;
+}
+
+/* Where the normals of regions do not separate: one for all of them, of these; else one of many. */
+static abut_status check_together(patch_work *work, patch_call *call, uint32_t keep) {
+    patch_ways ways = {.count = 0};
+    abut_status status = ABUT_OK;
+    for (size_t i = 0; i < call->count && call->count > 1 && !status; i++)
+        status = add_way(work, call->answers[i].normal, &ways);
+    status = status ? status : go_one_way(work, call, &ways, keep);
+    ways.count = 0;
+    for (int i = 0; i < 27 && !status && !call->separates; i++)
+        if (i != 13)
+            status = add_way(work, v3_normalise(v3(i % 3 - 1, i / 3 % 3 - 1, i / 9 - 1)), &ways);
+    return status || call->separates ? status : go_one_way(work, call, &ways, keep);
+}
+
+/* Checks what has not been: several patches together; and where one alone does not separate, adds
+ * what is left along its normal. */
+static abut_status check(patch_work *work, patch_call *call, uint32_t keep) {
+    patch_answer *deepest = &call->answers[0];
+    abut_status status = ABUT_OK;
+    if (call->count == 1) {
+        double depth = real_max(deepest->depth, 0);
+        status = shift_along(call, deepest->normal, &depth, &call->separates);
+        if (call->separates && depth > deepest->depth)
+            set_depth(deepest, depth);
+    } else {
+        status = separates(call, call->answers, call->count, &call->separates);
+    }
+    return status || call->separates || call->parts || !work->region_count
+               ? status
+               : check_together(work, call, keep);
 }
 
 /* ---- out ---- */
@@ -450,7 +576,7 @@ abut_status abut_contact_patches(const abut_posed *a, const abut_posed *b,
             status = answer_rest(&work, &call, keep);
     }
     if (!status && call.count && !call.options.unchecked && !call.separates)
-        status = check(&call);
+        status = check(&work, &call, keep);
     status = status ? status : write(&call, &second->pose, advice, patches);
     abuti_patch_memory_end(&memory);
     return status;

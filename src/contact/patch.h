@@ -30,6 +30,7 @@ typedef struct patch_skin {
     double reach;           /* the longest of them */
     double size;            /* of the box, the longest side */
     bool inward;            /* triangles are turned round here */
+    uint32_t *part_face;    /* of each connected part: a triangle, or ABUT_NONE for a cavity */
     abut_advice advice;     /* what contacts with it are worth */
 } patch_skin;
 
@@ -286,9 +287,12 @@ typedef struct patch_answer {
 abut_status abuti_patch_points(patch_work *work, const patch_region *region, vec3 hint,
                                uint32_t keep, double gap, bool checked,
                                patch_answer answers[PATCH_WAYS], int *count);
-/* Where no surfaces meet, but all of one side is inside the other. */
-void abuti_patch_inside(patch_work *work, uint32_t inner, vec3 hint, uint32_t keep,
+/* Where a connected part of one side meets nothing, but is inside the other. */
+void abuti_patch_inside(patch_work *work, uint32_t inner, uint32_t part, vec3 hint, uint32_t keep,
                         patch_answer *answer);
+/* Measures a region along one normal. */
+abut_status abuti_patch_points_along(patch_work *work, const patch_region *region, vec3 normal,
+                                     uint32_t keep, double gap, patch_answer *answer);
 /* The largest depth of all regions along a normal. */
 abut_status abuti_patch_depth(patch_work *work, vec3 normal, double *depth);
 

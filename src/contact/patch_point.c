@@ -36,6 +36,7 @@ enum {
     CANDIDATES = 40, /* at least DIRECTIONS + 10 + SEEDS + 1 */
     FACES = 3,       /* directions of faces of each body that are tried */
     WHOLE = 8192,    /* triangles of two bodies that are looked at as a whole */
+    EXITS = 4096,    /* vertices of a part inside whose ways out are looked at */
     SEEDS = 16       /* places from which the far side is looked for */
 };
 
@@ -557,24 +558,32 @@ static bool better(const patch_answer *a, const patch_answer *b) {
     return a->depth < b->depth;
 }
 
+abut_status abuti_patch_points_along(patch_work *work, const patch_region *r, vec3 normal,
+                                     uint32_t keep, double gap, patch_answer *answer) {
+    measure m;
+    abut_status status = measure_along(&m, work, r, normal);
+    *answer = (patch_answer){.normal = normal,
+                             .depth = m.deepest,
+                             .area = v3_length(r->area),
+                             .volume = r->volume,
+                             .centre = r->centre};
+    if (!status)
+        choose(&m, keep, gap, answer);
+    return status;
+}
+
 abut_status abuti_patch_points(patch_work *work, const patch_region *r, vec3 hint, uint32_t keep,
                                double gap, bool checked, patch_answer answers[PATCH_WAYS],
                                int *count) {
     patch_way ways[PATCH_WAYS];
-    measure m;
     int tried = ways_of(work, r, hint, checked, ways);
     *count = 0;
     for (int i = 0; i < tried; i++) {
-        abut_status status = measure_along(&m, work, r, ways[i].normal);
+        patch_answer answer;
+        abut_status status = abuti_patch_points_along(work, r, ways[i].normal, keep, gap, &answer);
         if (status)
             return status;
-        patch_answer answer = {.of_faces = ways[i].held > 0,
-                               .normal = ways[i].normal,
-                               .depth = m.deepest,
-                               .area = v3_length(r->area),
-                               .volume = r->volume,
-                               .centre = r->centre};
-        choose(&m, keep, gap, &answer);
+        answer.of_faces = ways[i].held > 0;
         if (!answer.count)
             continue;
         int k = (*count)++;
@@ -585,21 +594,25 @@ abut_status abuti_patch_points(patch_work *work, const patch_region *r, vec3 hin
     return ABUT_OK;
 }
 
-/* ---- one body inside the other ---- */
+/* ---- a part inside the other body ---- */
 
-/* Adds the vertices of the inner body as they leave the outer one along the normal; false as soon
- * as one is deeper than `limit`. */
-static bool add_exits(measure *m, uint32_t inner, double limit) {
+/* Whether a vertex belongs to a connected part. */
+static bool is_of_part(const abut_topology_arrays *view, uint32_t vertex, uint32_t part) {
+    uint32_t first = view->vertex_face_begin[vertex];
+    return first != view->vertex_face_begin[vertex + 1] &&
+           view->triangle_component[view->vertex_faces[first]] == part;
+}
+
+/* Adds vertices of the inner part as they leave the outer body along the normal; false as soon as
+ * one is deeper than `limit`. */
+static bool add_exits(measure *m, uint32_t inner, const uint32_t *vertices, uint32_t count,
+                      double limit) {
     const patch_body *body = &m->work->body[inner];
-    const abut_topology_arrays *view = &body->skin->view;
     vec3 way = inner ? v3_scale(m->normal, -1) : m->normal;
-    uint32_t step = view->vertex_count / CANDIDATES + 1;
     m->count = 0;
-    for (uint32_t v = 0; v < view->vertex_count && m->count < CANDIDATES; v += step) {
-        if (view->vertex_face_begin[v] == view->vertex_face_begin[v + 1])
-            continue;
+    for (uint32_t i = 0; i < count; i++) {
         double far;
-        vec3 at = patch_true(body, v);
+        vec3 at = patch_true(body, vertices[i]);
         if (!reach(&m->work->body[!inner], at, way, &far))
             continue;
         if (far > limit)
@@ -611,17 +624,28 @@ static bool add_exits(measure *m, uint32_t inner, double limit) {
                                  .depth = far,
                                  .side = inner,
                                  .kind = ABUT_CONTACT_VERTEX,
-                                 .element = v};
+                                 .element = vertices[i]};
         m->deepest = real_max(m->deepest, far);
     }
     return m->count > 0;
 }
 
-void abuti_patch_inside(patch_work *work, uint32_t inner, vec3 hint, uint32_t keep,
+void abuti_patch_inside(patch_work *work, uint32_t inner, uint32_t part, vec3 hint, uint32_t keep,
                         patch_answer *answer) {
     const patch_body *body = &work->body[inner];
-    const abut_mesh *mesh = body->bvh->mesh;
-    vec3 centre = patch_turned(body, v3_sub(box_centre(mesh->bounds), mesh->origin));
+    const abut_topology_arrays *view = &body->skin->view;
+    uint32_t vertices[CANDIDATES], all = 0, count = 0, seen = 0;
+    box3 box = box_empty();
+    for (uint32_t v = 0; v < view->vertex_count; v++)
+        all += is_of_part(view, v, part);
+    uint32_t step = all / CANDIDATES + 1;
+    for (uint32_t v = 0; v < view->vertex_count; v++)
+        if (is_of_part(view, v, part)) {
+            box = box_grow(box, patch_true(body, v));
+            if (seen++ % step == 0)
+                vertices[count++] = v;
+        }
+    vec3 centre = box_centre(box);
     patch_region region = {.centre = centre, .origin = centre};
     double least = INFINITY;
     measure m;
@@ -634,7 +658,7 @@ void abuti_patch_inside(patch_work *work, uint32_t inner, vec3 hint, uint32_t ke
         if (v3_length_sq(way) == 0)
             continue;
         start(&m, work, &region, way);
-        if (!add_exits(&m, inner, least))
+        if (!add_exits(&m, inner, vertices, count, least))
             continue;
         if (m.deepest >= least)
             continue;
@@ -642,6 +666,17 @@ void abuti_patch_inside(patch_work *work, uint32_t inner, vec3 hint, uint32_t ke
         answer->normal = way;
         choose(&m, keep, 0, answer);
     }
+    step = all / EXITS + 1;
+    seen = 0;
+    for (uint32_t v = 0; v < view->vertex_count && answer->count;
+         v++) /* the deepest of nearly all */
+        if (is_of_part(view, v, part) && seen++ % step == 0) {
+            start(&m, work, &region, answer->normal);
+            if (add_exits(&m, inner, &v, 1, INFINITY) && m.deepest > answer->depth) {
+                answer->points[0] = m.found[0].point;
+                answer->depth = m.deepest;
+            }
+        }
     answer->centre = centre;
     answer->area = answer->volume = 0;
 }

@@ -76,7 +76,7 @@ static void fit(patch_skin *skin) {
 static void destroy(bvh_part *part) {
     patch_skin *skin = (patch_skin *)(void *)part;
     abut_topology_destroy(skin->topology);
-    abuti_release(part->context, skin->offset);
+    ABUTI_RELEASE(part->context, skin->offset, skin->part_face);
 }
 
 /* The mesh with vertices in one place as one, so that seams of a soup are edges; its triangles
@@ -124,15 +124,37 @@ static abut_advice advice_of(const patch_skin *skin) {
                 : abuti_guaranteed("Both surfaces are closed: bodies that touch have a contact.");
 }
 
-/* Six times the volume inside. */
-static double volume_of(const abut_mesh *mesh) {
-    double sum = 0;
-    for (uint32_t t = 0; t < mesh->triangle_count; t++) {
-        const uint32_t *corner = mesh->indices + 3 * (size_t)t;
-        sum += v3_dot(mesh->positions[corner[0]],
-                      v3_cross(mesh->positions[corner[1]], mesh->positions[corner[2]]));
+/* Six times the volume that a triangle makes with the origin. */
+static double volume_at(const patch_skin *skin, const uint32_t *corner) {
+    const vec3 *positions = skin->bvh->mesh->positions;
+    return v3_dot(positions[corner[0]], v3_cross(positions[corner[1]], positions[corner[2]]));
+}
+
+/* Finds a triangle of each connected part that holds something; gives whether all of them together
+ * hold less than nothing. */
+static abut_status find_parts(patch_skin *skin, bool *inward) {
+    const abut_topology_arrays *view = &skin->view;
+    abut_context *context = skin->part.context;
+    double sum = 0, *volume = abuti_allocate_zeroed(context, view->component_count, sizeof *volume);
+    uint32_t *faces = abuti_allocate(context, view->component_count, sizeof *faces);
+    if (!volume || !faces) {
+        ABUTI_RELEASE(context, volume, faces);
+        return ABUT_ERROR_MEMORY;
     }
-    return sum;
+    for (uint32_t t = view->triangle_count; t-- > 0;) {
+        uint32_t part = view->triangle_component[t];
+        volume[part] += volume_at(skin, skin->corner + 3 * (size_t)t);
+        faces[part] = t;
+    }
+    for (uint32_t i = 0; i < view->component_count; i++) {
+        sum += volume[i];
+        faces[i] = volume[i] > 0 ? faces[i] : ABUT_NONE;
+    }
+    abuti_release(context, volume);
+    abuti_release(context, skin->part_face);
+    skin->part_face = faces;
+    *inward = sum < 0;
+    return ABUT_OK;
 }
 
 static abut_status make_topology(patch_skin *skin) {
@@ -152,15 +174,18 @@ static abut_status create(bvh_part *part, void *owner) {
     patch_skin *skin = (patch_skin *)(void *)part;
     skin->bvh = owner;
     skin->inward = false;
+    skin->part_face = NULL;
+    bool inward = false;
     skin->offset =
         abuti_allocate(part->context, skin->bvh->mesh->vertex_count, sizeof *skin->offset);
     abut_status status = skin->offset ? make_topology(skin) : ABUT_ERROR_MEMORY;
-    if (!status && skin->advice.verdict == ABUT_VERDICT_GUARANTEED &&
-        volume_of(skin->bvh->mesh) < 0) {
+    status = status ? status : find_parts(skin, &inward);
+    if (!status && inward && skin->advice.verdict == ABUT_VERDICT_GUARANTEED) {
         abut_topology_destroy(skin->topology);
         skin->topology = NULL;
         skin->inward = true;
         status = make_topology(skin);
+        status = status ? status : find_parts(skin, &inward);
     }
     if (!status)
         fit(skin);
@@ -189,6 +214,7 @@ static abut_status refit(bvh_part *part) {
     destroy(part);
     skin->topology = NULL;
     skin->offset = NULL;
+    skin->part_face = NULL;
     return create(part, (void *)(uintptr_t)bvh);
 }
 

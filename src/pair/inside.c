@@ -36,24 +36,36 @@ static bool box_may_hold(const pair_frame *frame, const pair_side *side, vec3 po
     return true;
 }
 
+abut_status abuti_pair_vertex_inside(const pair_frame *frame, int inner,
+                                     const abut_pose *outer_pose, uint32_t vertex, bool *inside,
+                                     unsigned *doubt) {
+    const pair_side *in = &frame->side[inner], *out = &frame->side[!inner];
+    const bvh_solid *around;
+    vec3 p = abuti_motion_apply(&in->motion, abuti_mesh_position(in->bvh->mesh, vertex));
+    *inside = false;
+    if (frame->reach > PAIR_FAR || !box_may_hold(frame, out, p))
+        return ABUT_OK;
+    abut_status status = abuti_bvh_solid(out->bvh, &around);
+    if (status)
+        return status;
+    if (around->border_count)
+        *doubt |= (unsigned)(around->flipped ? PAIR_FLIPS : PAIR_HOLES) << !inner;
+    *inside = winds_around(out, around, outer_pose, p);
+    return ABUT_OK;
+}
+
 /* The first part of one side that is inside the other; ABUT_NONE where none is. */
 static abut_status part_inside(const pair_frame *frame, int inner, const abut_pose *outer_pose,
                                uint32_t *vertex, unsigned *doubt) {
-    const pair_side *in = &frame->side[inner], *out = &frame->side[!inner];
-    const bvh_solid *solid, *around;
-    abut_status status = abuti_bvh_solid(in->bvh, &solid);
-    status = status ? status : abuti_bvh_solid(out->bvh, &around);
+    const bvh_solid *solid;
+    abut_status status = abuti_bvh_solid(frame->side[inner].bvh, &solid);
     *vertex = ABUT_NONE;
     for (uint32_t i = 0; !status && i < solid->part_count && *vertex == ABUT_NONE; i++) {
-        uint32_t first = solid->parts[i];
-        vec3 p = abuti_motion_apply(&in->motion, abuti_mesh_position(in->bvh->mesh, first));
-        if (!box_may_hold(frame, out, p))
-            continue;
-        unsigned kind = around->flipped ? PAIR_FLIPS : PAIR_HOLES;
-        if (around->border_count)
-            *doubt |= kind << !inner;
-        if (winds_around(out, around, outer_pose, p))
-            *vertex = first;
+        bool inside;
+        status =
+            abuti_pair_vertex_inside(frame, inner, outer_pose, solid->parts[i], &inside, doubt);
+        if (!status && inside)
+            *vertex = solid->parts[i];
     }
     return status;
 }

@@ -192,6 +192,11 @@ float abuti_pair_bounds(const pair_frame *frame, double limit, float *upper);
 abut_status abuti_pair_contains(const pair_frame *frame, const abut_posed *a, const abut_posed *b,
                                 abut_pair_relation *relation, uint32_t *vertex, unsigned *doubt);
 
+/* The same for the part of side `inner` that a vertex belongs to. */
+abut_status abuti_pair_vertex_inside(const pair_frame *frame, int inner,
+                                     const abut_pose *outer_pose, uint32_t vertex, bool *inside,
+                                     unsigned *doubt);
+
 /* What an answer may rest on, as a sum: 0 where it is exact. Shifted by the side, 0 or 1, around
  * which windings were counted. */
 enum { PAIR_HOLES = 1, PAIR_FLIPS = 4 };

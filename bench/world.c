@@ -1,19 +1,22 @@
 /* Cases: a step of a world of 3,000 teapots, each with a field of 64^3 and 500 samples, packed so
  * that boxes of about 10,000 pairs overlap: all poses are set, candidates found and all pairs tried
  * both ways. On the CPU; on a device with contacts left there; and with contacts on the host. Also
- * the candidates alone, for 3,000 and 10,000 bodies. */
+ * the candidates alone, for 3,000 and 10,000 bodies. And exact contacts of 1,000 pairs of a teapot
+ * and a ring, pushed into each other by 0.005 to 0.05 from where they touch. */
 #include "bench.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-enum { CPU, DEVICE, DEVICE_HOST, PAIRS, PAIRS_10000 };
+enum { CPU, DEVICE, DEVICE_HOST, PATCHES, PAIRS, PAIRS_10000 };
 
 typedef struct world_data {
     abut_device *device;
     abut_mesh *mesh;
     abut_field *field;
     abut_samples *samples;
+    abut_mesh *ring;
+    abut_bvh *trees[2]; /* for patches */
     abut_world *world;
     abut_pose *poses;
     abut_contact *list;
@@ -42,6 +45,49 @@ static void make_poses(world_data *data) {
     }
 }
 
+/* Pairs on a lattice so wide that they do not meet each other. The second comes along a direction
+ * until they all but touch, and then a little more. */
+static abut_status make_touching(world_data *data) {
+    enum { SIDE = 10 };
+    uint64_t random = 10;
+    abut_status status = ABUT_OK;
+    for (uint32_t i = 0; i + 1 < data->bodies && !status; i += 2) {
+        abut_posed a = {data->trees[0], {bench_turn(i), {0, 0, 0}}},
+                   b = {data->trees[1], {bench_turn(i + 1), {0, 0, 0}}};
+        double way[3], length = 0, far = 8,
+                       cell[3] = {i / 2 % SIDE, i / 2 / SIDE % SIDE, i / 2 / SIDE / SIDE};
+        for (int k = 0; k < 3; k++) {
+            way[k] = bench_random_real(&random, -1, 1);
+            length += way[k] * way[k];
+        }
+        length = sqrt(length);
+        abut_separation apart = {.distance = 1};
+        for (int round = 0; round < 40 && !status && apart.distance > 1e-3 && far > 0; round++) {
+            abut_vec3 *at = &b.pose.translation;
+            *at = (abut_vec3){far * way[0] / length, far * way[1] / length, far * way[2] / length};
+            status = abut_pair_distance(&a, &b, NULL, NULL, &apart);
+            far = (double)(float)(far - apart.distance);
+        }
+        far -= bench_random_real(&random, 0.005, 0.05);
+        for (int k = 0; k < 3; k++) {
+            (&a.pose.translation.x)[k] = 20 * cell[k];
+            (&b.pose.translation.x)[k] = 20 * cell[k] + far * way[k] / length;
+        }
+        data->poses[i] = a.pose;
+        data->poses[i + 1] = b.pose;
+    }
+    return status;
+}
+
+static abut_status make_trees(bench_state *state, world_data *data) {
+    abut_shape ring = abut_shape_default(ABUT_SHAPE_TORUS);
+    ring.segments = 64;
+    ring.rings = 32;
+    abut_status status = abut_shape_create(state->context, &ring, &data->ring);
+    status = status ? status : abut_bvh_create(data->ring, NULL, &data->trees[1]);
+    return status ? status : abut_bvh_create(data->mesh, NULL, &data->trees[0]);
+}
+
 static abut_status make_world(bench_state *state, world_data *data) {
     abut_world_options options = abut_world_options_default();
     abut_world_item item;
@@ -53,6 +99,7 @@ static abut_status make_world(bench_state *state, world_data *data) {
     abut_status status = abut_world_create(state->context, &options, &data->world);
     for (uint32_t i = 0; i < data->bodies && !status; i++) {
         item.pose = data->poses[i];
+        item.shape.body.bvh = data->trees[i % 2];
         status = abut_world_add(data->world, &item, &id);
     }
     return status;
@@ -61,18 +108,30 @@ static abut_status make_world(bench_state *state, world_data *data) {
 static abut_status world_setup(bench_state *state) {
     int variant = state->which->variant;
     world_data *data = state->data;
-    data->bodies = (variant == PAIRS_10000 ? 10000u : 3000u) / (state->quick ? 30u : 1u);
+    data->bodies = (variant == PAIRS_10000 ? 10000u
+                    : variant == PATCHES   ? 2000u
+                                           : 3000u) /
+                   (state->quick ? 30u : 1u);
     abut_status status = ABUT_OK;
     if (variant == DEVICE || variant == DEVICE_HOST)
         status = bench_device_open(state, &data->device);
-    status = status ? status : bench_body(state, &data->mesh, &data->field, &data->samples);
+    if (variant == PATCHES) {
+        abut_shape teapot = abut_shape_default(ABUT_SHAPE_TEAPOT_SOLID);
+        status = abut_shape_create(state->context, &teapot, &data->mesh);
+        status = status ? status : make_trees(state, data);
+    } else {
+        status = status ? status : bench_body(state, &data->mesh, &data->field, &data->samples);
+    }
     if (status)
         return status;
     data->poses = malloc(data->bodies * sizeof *data->poses);
     if (!data->poses)
         return bench_fail(ABUT_ERROR_MEMORY, "no memory");
-    make_poses(data);
-    status = make_world(state, data);
+    if (variant == PATCHES)
+        status = make_touching(data);
+    else
+        make_poses(data);
+    status = status ? status : make_world(state, data);
     if (status || variant >= PAIRS) {
         state->elements = data->bodies;
         return status;
@@ -140,6 +199,9 @@ static void world_tell(const bench_case *which, const bench_result *result) {
 static void world_teardown(bench_state *state) {
     world_data *data = state->data;
     abut_world_destroy(data->world);
+    abut_bvh_destroy(data->trees[0]);
+    abut_bvh_destroy(data->trees[1]);
+    abut_mesh_destroy(data->ring);
     abut_samples_destroy(data->samples);
     abut_field_destroy(data->field);
     abut_mesh_destroy(data->mesh);
@@ -158,6 +220,7 @@ static void world_teardown(bench_state *state) {
 
 const bench_case bench_world_cases[] = {
     WORLD("world/contacts-teapots", CPU, "pair", 0),
+    WORLD("world/patches-1000", PATCHES, "pair", 0),
     WORLD("world/pairs-3000", PAIRS, "body", 1),
     WORLD("world/pairs-10000", PAIRS_10000, "body", 0),
     WORLD("world/device-teapots", DEVICE, "pair", 3),

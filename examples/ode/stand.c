@@ -13,33 +13,33 @@
 #define REST 1e-5
 #define PLATE 0.005
 
-enum { PATCHES = 64, CONTACTS = 256 };
-
 /* A body, or the floor, which has none. */
 typedef struct thing {
     dBodyID body;
     abut_mesh *mesh;
     abut_bvh *bvh;
     abut_pose fixed;
-    double radius;
     double height; /* where its middle belongs at the end */
     abut_vec3 start;
 } thing;
-
-/* What is remembered of two bodies that touched. */
-typedef struct memory {
-    bool touched;
-    abut_vec3 normal;
-} memory;
 
 typedef struct world {
     abut_context *context;
     const stand_options *options;
     dWorldID ode;
     dJointGroupID joints;
-    thing *things; /* the floor first */
+    abut_world *space; /* its ids are those of the things */
+    thing *things;     /* the floor first */
     uint32_t count, room;
-    memory *memories; /* room x room */
+    abut_pose *poses; /* of all things */
+    abut_pose *ends;  /* of those that are fast, and their ids */
+    uint32_t *ids;
+    abut_contact *list; /* and events and impacts: grown where they are too short */
+    uint64_t list_room;
+    abut_world_event *events;
+    uint64_t event_room;
+    abut_world_impact *impacts;
+    uint64_t impact_room;
     double deepest;
     uint64_t contacts;
 } world;
@@ -62,8 +62,13 @@ static abut_status add(world *w, abut_vec3 size, abut_vec3 at, double density, d
     t->fixed = (abut_pose){{0, 0, 0, 1}, at};
     t->start = at;
     t->height = height;
-    t->radius = 0.5 * sqrt(size.x * size.x + size.y * size.y + size.z * size.z);
     w->count++;
+    abut_world_item item = {.kind = ABUT_WORLD_BODY,
+                            .motion = density > 0 ? ABUT_WORLD_DYNAMIC : ABUT_WORLD_STATIC,
+                            .pose = t->fixed};
+    uint32_t id;
+    item.shape.body.bvh = t->bvh;
+    status = status ? status : abut_world_add(w->space, &item, &id);
     if (status || !(density > 0))
         return status;
     dMass mass;
@@ -182,52 +187,92 @@ static double closing(const thing *a, const thing *b, abut_vec3 point, abut_vec3
     return sum;
 }
 
-static abut_vec3 motion_of(const thing *a, const thing *b) {
-    const dReal *v = dBodyGetLinearVel(a->body), none[3] = {0, 0, 0};
-    const dReal *u = b->body ? dBodyGetLinearVel(b->body) : none;
-    return (abut_vec3){v[0] - u[0], v[1] - u[1], v[2] - u[2]};
+/* Makes room for as many elements as there are. */
+static abut_status grow(void *array, uint64_t count, uint64_t *room, size_t bytes) {
+    void *more = realloc(*(void **)array, count * bytes);
+    if (!more)
+        return ABUT_ERROR_MEMORY;
+    *(void **)array = more;
+    *room = count;
+    return ABUT_OK;
 }
 
-static abut_status collide(world *w, uint32_t i, uint32_t k) {
-    thing *a = &w->things[i], *b = &w->things[k];
-    memory *last = &w->memories[(size_t)i * w->room + k];
-    abut_posed posed[2] = {{a->bvh, pose_of(a)}, {b->bvh, pose_of(b)}};
-    abut_vec3 p = posed[0].pose.translation, q = posed[1].pose.translation, v = motion_of(a, b);
-    double apart =
-        sqrt((p.x - q.x) * (p.x - q.x) + (p.y - q.y) * (p.y - q.y) + (p.z - q.z) * (p.z - q.z));
-    double moves = STEP * sqrt(v.x * v.x + v.y * v.y + v.z * v.z);
-    if (apart > a->radius + b->radius + MARGIN + moves)
-        return ABUT_OK;
-    abut_patch list[PATCHES];
-    abut_contact contacts[CONTACTS];
-    abut_patches found = {.list = list,
-                          .capacity = PATCHES,
-                          .contacts = contacts,
-                          .contact_capacity = CONTACTS};
-    abut_patch_options options = abut_patch_options_default();
-    options.margin = MARGIN;
-    options.hint = last->touched ? last->normal : (abut_vec3){-v.x, -v.y, -v.z};
-    abut_status status = abut_contact_patches(&posed[0], &posed[1], &options, &found);
+/* Contacts of all pairs, and which pair has which. */
+static abut_status find(world *w, uint64_t *event_count) {
+    abut_contacts found = {.list = w->list, .capacity = w->list_room};
+    abut_status status = abut_world_contacts(w->space, &found);
+    if (status == ABUT_ERROR_BUFFER) {
+        status = grow(&w->list, found.count, &w->list_room, sizeof *w->list);
+        found.list = w->list;
+        found.capacity = w->list_room;
+        status = status ? status : abut_world_contacts(w->space, &found);
+    }
     if (status)
         return status;
-    last->touched = found.count > 0;
-    if (found.count)
-        last->normal = list[0].normal;
-    for (uint64_t c = 0; c < found.contact_count; c++) {
-        give(w, a, b, contacts[c].point, contacts[c].normal, contacts[c].depth);
-        w->deepest = fmax(w->deepest, contacts[c].depth);
+    status = abut_world_events(w->space, w->event_room, w->events, event_count);
+    if (status == ABUT_ERROR_BUFFER) {
+        status = grow(&w->events, *event_count, &w->event_room, sizeof *w->events);
+        status =
+            status ? status : abut_world_events(w->space, w->event_room, w->events, event_count);
     }
-    if (found.count || moves < MARGIN)
+    return status;
+}
+
+/* The world says from the second to the first, ODE's joints have a body first. */
+static void give_pair(world *w, uint32_t first, uint32_t second, abut_vec3 point, abut_vec3 normal,
+                      double depth) {
+    give(w, &w->things[second], &w->things[first], point,
+         (abut_vec3){-normal.x, -normal.y, -normal.z}, depth);
+}
+
+static abut_status collide(world *w, uint64_t *event_count) {
+    for (uint32_t i = 0; i < w->count; i++)
+        w->poses[i] = pose_of(&w->things[i]);
+    abut_status status = abut_world_move(w->space, NULL, w->poses, w->count);
+    status = status ? status : find(w, event_count);
+    for (uint64_t i = 0; !status && i < *event_count; i++) {
+        const abut_world_event *e = &w->events[i];
+        for (uint64_t c = e->first; c < e->first + e->count; c++) {
+            const abut_contact *contact = &w->list[c];
+            give_pair(w, e->a, e->b, contact->point, contact->normal, contact->depth);
+            w->deepest = fmax(w->deepest, contact->depth);
+        }
+    }
+    return status;
+}
+
+/* Those that go further than half the margin in a step: what would they meet within it? */
+static abut_status look_ahead(world *w, uint64_t event_count) {
+    uint32_t count = 0;
+    for (uint32_t i = 1; i < w->count; i++) {
+        const dReal *v = dBodyGetLinearVel(w->things[i].body);
+        if (STEP * sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]) < 0.5 * MARGIN)
+            continue;
+        w->ids[count] = i;
+        w->ends[count++] = pose_after(&w->things[i], &w->poses[i]);
+    }
+    if (!count)
         return ABUT_OK;
-    /* Fast and still apart: what would they meet within the step? */
-    abut_path path_a = {posed[0].pose, pose_after(a, &posed[0].pose)};
-    abut_path path_b = {posed[1].pose, pose_after(b, &posed[1].pose)};
-    abut_sweep_touch touch;
-    status = abut_sweep_rigid(a->bvh, &path_a, b->bvh, &path_b, NULL, &touch);
-    if (!status && touch.hit) {
-        double speed = closing(a, b, touch.point, touch.normal);
+    abut_world_impacts found = {.list = w->impacts, .capacity = w->impact_room};
+    abut_status status = abut_world_sweep(w->space, w->ids, w->ends, count, NULL, &found);
+    if (status == ABUT_ERROR_BUFFER) {
+        status = grow(&w->impacts, found.count, &w->impact_room, sizeof *w->impacts);
+        found.list = w->impacts;
+        found.capacity = w->impact_room;
+        status = status ? status : abut_world_sweep(w->space, w->ids, w->ends, count, NULL, &found);
+    }
+    for (uint64_t i = 0, e = 0; !status && i < found.count; i++) {
+        const abut_world_impact *m = &w->impacts[i];
+        const abut_world_event *events = w->events;
+        while (e < event_count && (events[e].change == ABUT_WORLD_END || events[e].a < m->a ||
+                                   (events[e].a == m->a && events[e].b < m->b)))
+            e++;
+        if (e < event_count && events[e].a == m->a && events[e].b == m->b)
+            continue; /* has contacts already */
+        const abut_sweep_touch *touch = &m->touch;
+        double speed = -closing(&w->things[m->b], &w->things[m->a], touch->point, touch->normal);
         if (speed > 0)
-            give(w, a, b, touch.point, touch.normal, -touch.time * speed * STEP);
+            give_pair(w, m->a, m->b, touch->point, touch->normal, -touch->time * speed * STEP);
     }
     return status;
 }
@@ -272,13 +317,12 @@ static abut_status frame_of(const world *w, double time) {
 /* One step; what it shows goes into the result. */
 static abut_status step(world *w, double time, stand_result *r) {
     double before = now();
+    uint64_t event_count = 0;
     w->deepest = 0;
-    for (uint32_t i = 1; i < w->count; i++)
-        for (uint32_t k = 0; k < i; k++) {
-            abut_status status = collide(w, i, k);
-            if (status)
-                return status;
-        }
+    abut_status status = collide(w, &event_count);
+    status = status ? status : look_ahead(w, event_count);
+    if (status)
+        return status;
     r->collide += now() - before;
     if (time > 1)
         r->sunk = fmax(r->sunk, w->deepest);
@@ -337,15 +381,28 @@ abut_status stand_run(abut_context *context, const stand_options *options, stand
     dWorldSetCFM(w.ode, 1e-9);
     dWorldSetQuickStepNumIterations(w.ode, 40);
     w.things = calloc(w.room, sizeof *w.things);
-    w.memories = calloc((size_t)w.room * w.room, sizeof *w.memories);
-    abut_status status = w.things && w.memories ? build(&w, bodies) : ABUT_ERROR_MEMORY;
+    w.poses = calloc(w.room, sizeof *w.poses);
+    w.ends = calloc(w.room, sizeof *w.ends);
+    w.ids = calloc(w.room, sizeof *w.ids);
+    abut_world_options space = abut_world_options_default();
+    space.margin = MARGIN;
+    abut_status status = w.things && w.poses && w.ends && w.ids
+                             ? abut_world_create(context, &space, &w.space)
+                             : ABUT_ERROR_MEMORY;
+    status = status ? status : build(&w, bodies);
     status = status ? status : run(&w, result);
+    abut_world_destroy(w.space);
     for (uint32_t i = 0; i < w.count; i++) {
         abut_bvh_destroy(w.things[i].bvh);
         abut_mesh_destroy(w.things[i].mesh);
     }
     free(w.things);
-    free(w.memories);
+    free(w.poses);
+    free(w.ends);
+    free(w.ids);
+    free(w.list);
+    free(w.events);
+    free(w.impacts);
     dJointGroupDestroy(w.joints);
     dWorldDestroy(w.ode);
     dCloseODE();

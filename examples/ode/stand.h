@@ -1,5 +1,5 @@
 /* Bodies that stand: stacks, walls, thin plates and a fast ball in the Open Dynamics Engine, with
- * contacts from exact geometry (abut_contact_patches) and sweeps (abut_sweep_rigid).
+ * contacts from exact geometry: a world (abut_world_contacts, abut_world_sweep) finds them.
  *
  * Everything is a mesh of triangles, the floor too. This is the whole of what an engine needs: see
  * stand.c, "contacts".

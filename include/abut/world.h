@@ -198,7 +198,7 @@ typedef struct abut_world_impacts {
     uint64_t unknown; /* pairs whose boxes overlap on the way that cannot be swept */
 } abut_world_impacts;
 
-/* Finds which pairs touch if `count` items go on to these poses in a step while all others stay
+/* Finds what `count` items touch if they go on to these poses in a step while all others stay
  * where they are: however fast and thin they are, **"no" means no**. Null ids mean 0 to count - 1;
  * of an id that comes twice the last pose counts. The world stays as it is. Items move along paths
  * as abut_path has them. Pairs are those that are tried, also of sensors: bodies with hierarchies

@@ -6,7 +6,16 @@
  */
 #include "world/world.h"
 
-enum { PAIRS_A_TASK = 2, FIELD_ROOM = 256, EXACT_ROOM = 32, PATCH_ROOM = 8, EXACT_KEEP = 8 };
+enum {
+    PAIRS_A_TASK = 2,
+    FEW_PAIRS = 64,
+    SMALL_SIZE = 16384, /* triangles or samples of few pairs */
+    MANY_CONTACTS = 16384,
+    FIELD_ROOM = 256,
+    EXACT_ROOM = 32,
+    PATCH_ROOM = 8,
+    EXACT_KEEP = 8
+};
 
 /* Tries a, a body, against b. What does not fit is counted. */
 typedef abut_status collider(const abut_world *world, size_t pair, const world_item *a,
@@ -278,9 +287,27 @@ static void try_some(void *data, size_t chunk, size_t begin, size_t end) {
         to->status = try_pair(world, i, to);
 }
 
+/* How much there is to try of an item, about. */
+static size_t size_of(const world_item *item) {
+    return item->bvh            ? item->bvh->triangle_count
+           : item->body.samples ? abut_samples_arrays_get(item->body.samples).count
+                                : 1;
+}
+
+/* How many pairs make a task. Of a step that takes some 100 us all of them do: waking other threads
+ * takes longer, above all where these have something else to do. */
+static size_t choose_grain(const abut_world *world) {
+    const size_t count = world->pairs.count;
+    const abut_world_pair *pairs = world->pairs.data;
+    size_t size = 0;
+    for (size_t i = 0; i < count && i < FEW_PAIRS; i++)
+        size += size_of(&world_items(world)[pairs[i].a]) + size_of(&world_items(world)[pairs[i].b]);
+    return count < FEW_PAIRS && size < SMALL_SIZE ? (count ? count : 1)
+                                                  : world_grain(count, PAIRS_A_TASK);
+}
+
 static size_t chunks_of(const abut_world *world) {
-    size_t count = world->pairs.count;
-    return abuti_chunk_count(count, world_grain(count, PAIRS_A_TASK));
+    return abuti_chunk_count(world->pairs.count, world->grain);
 }
 
 /* What all chunks found, as if it were one. */
@@ -327,7 +354,7 @@ abut_status abuti_world_find_contacts(abut_world *world) {
     abut_status status = abuti_world_find_pairs(world);
     if (status || world->has_contacts)
         return status;
-    size_t count = world->pairs.count, grain = world_grain(count, PAIRS_A_TASK);
+    size_t count = world->pairs.count, grain = world->grain = choose_grain(world);
     status = world->backend->prepare(world);
     if (status)
         return status;
@@ -384,6 +411,7 @@ abut_status abut_world_contacts(abut_world *world, abut_contacts *contacts) {
         at += world->answers[i].contacts.count;
     }
     if (chunks)
-        abuti_parallel_for(world->context, chunks, 1, copy_some, &c);
+        abuti_parallel_for(world->context, chunks,
+                           world->contact_count < MANY_CONTACTS ? chunks : 1, copy_some, &c);
     return ABUT_OK;
 }

@@ -19,7 +19,7 @@
 #define TOLERANCE 1e-6   /* of the size of the item */
 #define ROUNDING 0x1p-48 /* of the largest coordinate */
 
-enum { ITEMS_A_TASK = 256, PIECES = 48 };
+enum { ITEMS_A_TASK = 256, FEW_PAIRS = 8, PIECES = 48 };
 
 typedef struct world_swept {
     abut_sweep_touch touch;
@@ -234,12 +234,15 @@ static bool sweep_plane(const step *s, const abut_world_pair *pair, bool plane_i
 static void sweep_some(void *data, size_t chunk, size_t begin, size_t end) {
     const step *s = data;
     const world_item *items = world_items(s->world);
+    const world_sweep *sweeps = s->world->sweeps.data;
     (void)chunk;
     for (size_t i = begin; i < end; i++) {
         const abut_world_pair *pair = (const abut_world_pair *)s->world->sweep_pairs.data + i;
         const world_item *a = &items[pair->a], *b = &items[pair->b];
         world_swept *to = (world_swept *)s->world->swept.data + i;
         *to = (world_swept){.touch = {.time = 1, .triangle = {ABUT_NONE, ABUT_NONE}}};
+        if (!sweeps[pair->a].moves && !sweeps[pair->b].moves)
+            continue;
         if (a->kind == ABUT_WORLD_PLANE || b->kind == ABUT_WORLD_PLANE) {
             to->unknown = !sweep_plane(s, pair, a->kind == ABUT_WORLD_PLANE, &to->touch);
         } else if (a->bvh && b->bvh) {
@@ -341,7 +344,7 @@ abut_status abut_world_sweep(abut_world *world, const uint32_t *ids, const abut_
     if (status)
         return status;
     if (pairs)
-        abuti_parallel_for(world->context, pairs, 1, sweep_some, &s);
+        abuti_parallel_for(world->context, pairs, pairs < FEW_PAIRS ? pairs : 1, sweep_some, &s);
     for (size_t i = 0; i < pairs; i++)
         if (((const world_swept *)world->swept.data)[i].status) { /* again, for the sentence */
             sweep_some(&s, 0, i, i + 1);

@@ -123,6 +123,7 @@ struct abut_world {
 
     /* Of contacts. */
     world_answers answers[WORLD_CHUNKS]; /* chunk by chunk of pairs */
+    size_t grain;                        /* pairs a chunk */
     size_t contact_count;
     world_list touches;     /* world_touch, by a and b: when contacts were last found */
     world_list new_touches; /* until all is known */

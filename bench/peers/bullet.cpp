@@ -1,7 +1,7 @@
 // Bodies of triangles: abut against Bullet's GImpact meshes and its static ones; and values of
 // distance fields against its btMiniSDF.
 //
-// Usage: peer-bullet [--out FILE] [--quick] [--part mesh|field] [MODEL...]   (see peer.h)
+// Usage: peer-bullet [--out FILE] [--quick] [--part mesh|sweep|field] [MODEL...]   (see peer.h)
 //
 // Bullet is built with floats (Debian's default) and has one thread here. `build` and `refit` are
 // those of btGImpactMeshShape, its only mesh that collides with other meshes; `build-static` is
@@ -13,6 +13,11 @@
 // version, since they are not in its table. Bullet has no question that stops at the first contact,
 // so that `overlap` pays for all. A body inside another has no contact.
 //
+// Rigid paths: Bullet sweeps convex bodies only, by conservative advancement on GJK. `convex` has
+// two balls of 320 triangles, as hulls for Bullet (btContinuousConvexCollision); `static` such a
+// ball, a quarter as large as the model, against the model as a btBvhTriangleMeshShape
+// (objectQuerySingle, as convexSweepTest calls it). Margins are 0, as our bodies have none.
+//
 // Bullet has no builder of distance fields. Here its btMiniSDF gets the exact signed distances of
 // abut_sign_nearest() at its nodes, which neighbouring cells share, as in the files that it
 // reads: 32 a cell, the corners and two points on each edge. A value with its gradient is asked at
@@ -23,6 +28,9 @@
 #include <BulletCollision/CollisionShapes/btMiniSDF.h>
 #include <BulletCollision/Gimpact/btGImpactCollisionAlgorithm.h>
 #include <BulletCollision/Gimpact/btGImpactShape.h>
+#include <BulletCollision/NarrowPhaseCollision/btContinuousConvexCollision.h>
+#include <BulletCollision/NarrowPhaseCollision/btGjkEpaPenetrationDepthSolver.h>
+#include <BulletCollision/NarrowPhaseCollision/btVoronoiSimplexSolver.h>
 #include <btBulletCollisionCommon.h>
 
 #include <memory>
@@ -65,6 +73,13 @@ void compare_static(peer::report &report, const model &m, peer::side &ours, body
     report.add({"build-static", m.name, 1, build, (double)m.triangle_count(), "triangle"});
 }
 
+btTransform to_transform(const abut_pose &pose) {
+    const abut_quat &q = pose.rotation;
+    const abut_vec3 &t = pose.translation;
+    return btTransform(btQuaternion((float)q.x, (float)q.y, (float)q.z, (float)q.w),
+                       btVector3((float)t.x, (float)t.y, (float)t.z));
+}
+
 // Keeps all contacts, where Bullet's own keeps four.
 struct contacts : btManifoldResult {
     std::vector<btVector3> points;
@@ -89,11 +104,7 @@ class meeting {
     }
     // How many contacts there are.
     size_t collide(const abut_pose &pose) {
-        const abut_quat &q = pose.rotation;
-        const abut_vec3 &t = pose.translation;
-        b.setWorldTransform(
-            btTransform(btQuaternion((float)q.x, (float)q.y, (float)q.z, (float)q.w),
-                        btVector3((float)t.x, (float)t.y, (float)t.z)));
+        b.setWorldTransform(to_transform(pose));
         btCollisionObjectWrapper first(nullptr, a.getCollisionShape(), &a, a.getWorldTransform(),
                                        -1, -1);
         btCollisionObjectWrapper second(nullptr, b.getCollisionShape(), &b, b.getWorldTransform(),
@@ -125,6 +136,55 @@ void compare_pairs(peer::report &report, const model &m, const model &other, boo
     if (!small)
         peer::compare_contacts(report, m.name, queries, "",
                                [&](const abut_pose &pose) { return both.collide(pose); });
+}
+
+btConvexHullShape hull_of(const model &m) {
+    btConvexHullShape hull(&m.vertices.data()->x, (int)m.vertices.size(), sizeof(vec));
+    hull.setMargin(0);
+    return hull;
+}
+
+double sweep_convex(const btConvexShape &a, const btConvexShape &b, const abut_path &path) {
+    btVoronoiSimplexSolver simplex;
+    btGjkEpaPenetrationDepthSolver depth;
+    btContinuousConvexCollision cast(&a, &b, &simplex, &depth);
+    btConvexCast::CastResult result;
+    result.m_fraction = 1;
+    const btTransform still = btTransform::getIdentity();
+    bool hit =
+        cast.calcTimeOfImpact(still, still, to_transform(path.from), to_transform(path.to), result);
+    return hit ? result.m_fraction : 2;
+}
+
+double sweep_static(btCollisionObject &mesh, const btConvexShape &b, const abut_path &path) {
+    btTransform from = to_transform(path.from), to = to_transform(path.to);
+    btCollisionWorld::ClosestConvexResultCallback result(from.getOrigin(), to.getOrigin());
+    btCollisionWorld::objectQuerySingle(&b, from, to, &mesh, mesh.getCollisionShape(),
+                                        mesh.getWorldTransform(), result, 0);
+    return result.hasHit() ? result.m_closestHitFraction : 2;
+}
+
+void compare_sweeps(peer::report &report, const model &m) {
+    model ball = peer::generate_model(ABUT_SHAPE_ICOSPHERE, 4);
+    model small = peer::scaled(ball, (float)(0.25 * m.diagonal() / ball.diagonal()));
+    btConvexHullShape hull = hull_of(ball), small_hull = hull_of(small);
+    body theirs(m);
+    btBvhTriangleMeshShape shape(&theirs.array, true);
+    btCollisionObject fixed;
+    shape.setMargin(0);
+    fixed.setCollisionShape(&shape);
+    fixed.setWorldTransform(btTransform::getIdentity());
+    for (bool across : {true, false}) {
+        std::string kind = across ? "sweep-across" : "sweep-step";
+        peer::path_queries balls(ball, ball, report.amount(200), across);
+        peer::compare_paths(report, (kind + "-convex").c_str(), ball.name, balls, "",
+                            [&](const abut_path &path) { return sweep_convex(hull, hull, path); });
+        peer::path_queries queries(m, small, report.amount(200), across);
+        peer::compare_paths(report, (kind + "-static").c_str(), m.name, queries, "",
+                            [&](const abut_path &path) {
+                                return sweep_static(fixed, small_hull, path);
+                            });
+    }
 }
 
 // A place among the nodes of a grid of cells: counted in thirds of a cell.
@@ -274,6 +334,8 @@ void compare(peer::report &report, const model &m) {
         peer::side ours(m, 1);
         compare_mesh(report, m, ours);
     }
+    if (report.wants("sweep"))
+        compare_sweeps(report, m);
     if (report.wants("field")) { // from a hierarchy of its own: refits have moved the other
         peer::side ours(m, 1);
         compare_field(report, m, ours);
@@ -286,7 +348,7 @@ int main(int count, char **words) {
     char label[32];
     std::snprintf(label, sizeof label, "Bullet %d.%02d", btGetVersion() / 100,
                   btGetVersion() % 100);
-    peer::report report("bullet", label, count, words, {"mesh", "field"});
+    peer::report report("bullet", label, count, words, {"mesh", "sweep", "field"});
     for (const model &m : report.models)
         compare(report, m);
     return report.finish();

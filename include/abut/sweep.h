@@ -171,8 +171,10 @@ typedef struct abut_sweep_touch {
 /* Finds when two rigid bodies first touch, each along its own path, however fast and thin they are.
  * **"No" means no**, and a time is never late; it is early by no more than the tolerance allows.
  * Bodies that touch or contain each other at the start do so at time 0. Paths turn about the origin
- * of the mesh's coordinates: far from it, or turning by much, they take more pieces. `options` may
- * be null. Takes no memory but what abut_pair_overlap does. Thread-safe. */
+ * of the mesh's coordinates: far from it, or turning by much, they take more pieces. Where
+ * separation or tolerance are larger than the bodies, it may be early by 4e-4 of the larger body's
+ * size. `options` may be null. Takes no memory but what abut_pair_overlap does, and can be
+ * cancelled as that. Thread-safe. */
 ABUT_API abut_status abut_sweep_rigid(const abut_bvh *a, const abut_path *path_a, const abut_bvh *b,
                                       const abut_path *path_b,
                                       const abut_sweep_rigid_options *options,

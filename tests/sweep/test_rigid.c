@@ -1,5 +1,6 @@
 /* Rigid bodies along paths: known times, thin plates at any speed, and dense samples of time with
  * the exact test of overlap as the referee. */
+#include "base/base.h"
 #include "support/pose.h"
 
 #include <math.h>
@@ -169,7 +170,88 @@ TEST(dense_samples_agree) {
         abut_bvh_destroy(bodies[i]);
 }
 
+/* Faces that slide along each other at a small gap, turning: nothing touches, though thousands of
+ * triangles stay near. */
+TEST(faces_slide_along_each_other) {
+    abut_shape shape = abut_shape_default(ABUT_SHAPE_BOX);
+    shape.extent = v3(1, 1, 1);
+    shape.segments = 10;
+    abut_bvh *cube = tree_of(&shape);
+    abut_sweep_touch touch;
+    abut_path slides = {shifted(0.01, 0, 1.001), turned(v3(0, 0, 1), 1, v3(0, 0, 0))};
+    slides.to.translation = v3(-0.5, 0.3, 1.001);
+    assert_ok(abut_sweep_rigid(cube, &slides, cube, &still, NULL, &touch));
+    assert_false(touch.hit);
+    slides.to.translation.z = 0.999; /* sinks in halfway */
+    assert_ok(abut_sweep_rigid(cube, &slides, cube, &still, NULL, &touch));
+    assert_true(touch.hit && touch.time <= 0.5 && touch.time > 0.5 - 1e-3);
+    assert_true(fabs(touch.normal.z - 1) < 1e-6);
+    abut_bvh_destroy(cube);
+}
+
+/* A separation beyond the size of the bodies; tolerances as well. */
+TEST(bodies_touch_from_afar) {
+    abut_bvh *ball = ball_of(0.5, 4);
+    abut_sweep_rigid_options options = abut_sweep_rigid_options_default();
+    abut_path flies = {shifted(200, 0, 0), turned(v3(0, 1, 0), 1, v3(0, 0, 0))};
+    flies.to.translation = v3(-200, 0, 0);
+    abut_sweep_touch touch;
+    const double separations[] = {2, 10, 50, 300};
+    for (int i = 0; i < 4; i++) {
+        options.separation = separations[i];
+        assert_ok(abut_sweep_rigid(ball, &flies, ball, &still, &options, &touch));
+        double time = fmax(0, 0.5 - (separations[i] + 1) / 400); /* of balls that are round */
+        assert_true(touch.hit && touch.time >= time - 1e-5 && touch.time < time + 3e-4);
+        assert_true(fabs(touch.normal.x - 1) < 0.1);
+        assert_true(touch.triangle[0] != ABUT_NONE && touch.triangle[1] != ABUT_NONE);
+    }
+    flies.from.translation.y = flies.to.translation.y = 60;
+    options.separation = 50;
+    assert_ok(abut_sweep_rigid(ball, &flies, ball, &still, &options, &touch));
+    assert_false(touch.hit);
+    options.separation = 0; /* anything within it may be told */
+    options.tolerance = 100;
+    assert_ok(abut_sweep_rigid(ball, &flies, ball, &still, &options, &touch));
+    assert_true(!touch.hit || (touch.time >= 0 && touch.time <= 1));
+    abut_bvh_destroy(ball);
+}
+
 /* ---- doors ---- */
+
+static bool stop_pairs(void *user, const char *stage, double fraction) {
+    (void)fraction;
+    return strcmp(stage, "pairs") != 0 || --*(int *)user > 0;
+}
+
+/* A search that was cut short gives no answer, and leaves the result alone. */
+TEST(cancelled) {
+    int left = 1000;
+    abuti_ask_seconds = 0;
+    abut_context *context = test_watched(stop_pairs, &left);
+    abut_shape shape = abut_shape_default(ABUT_SHAPE_BOX);
+    abut_mesh *mesh;
+    abut_bvh *cube;
+    shape.extent = v3(1, 1, 1);
+    shape.segments = 10;
+    assert_ok(abut_shape_create(context, &shape, &mesh));
+    assert_ok(abut_bvh_create(mesh, NULL, &cube));
+    abut_mesh_destroy(mesh);
+    abut_path slides = {shifted(0.01, 0, 1.001), shifted(-0.5, 0.3, 0.999)};
+    abut_sweep_touch touch = {.time = 77};
+    assert_ok(abut_sweep_rigid(cube, &slides, cube, &still, NULL, &touch));
+    int used = 1000 - left;
+    assert_true(touch.hit && used > 1);
+    touch.time = 77;
+    for (int k = 1; k <= used; k += 1 + used / 10) {
+        left = k;
+        assert_fails(ABUT_ERROR_CANCELLED, "cancelled",
+                     abut_sweep_rigid(cube, &slides, cube, &still, NULL, &touch));
+        assert_true(touch.time == 77);
+    }
+    abuti_ask_seconds = HUGE_VAL;
+    abut_bvh_destroy(cube);
+    abut_context_destroy(context);
+}
 
 TEST(bad_calls_are_refused) {
     abut_bvh *cube = box_of(1, 1, 1);

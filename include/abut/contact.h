@@ -135,7 +135,7 @@ typedef enum abut_contact_kind {
     ABUT_CONTACT_EDGE,
     ABUT_CONTACT_FACE,
     ABUT_CONTACT_EVEN,
-    ABUT_CONTACT_SOLID,   /* a place of a sphere, capsule or box; element: which */
+    ABUT_CONTACT_SOLID,   /* a place of a solid, as its corner; element: which */
     ABUT_CONTACT_POINT,   /* of a cloud; element: its number */
     ABUT_CONTACT_CROSSING /* where an edge goes through a triangle of the other body; element: the
                            * edge; part: the lowest 26 bits of the triangle */
@@ -221,6 +221,44 @@ typedef struct abut_patches {
  * no memory beside some 100 KiB of stack. Thread-safe. */
 ABUT_API abut_status abut_contact_patches(const abut_posed *a, const abut_posed *b,
                                           const abut_patch_options *options, abut_patches *patches);
+
+/* ---- simple solids, by exact geometry ---- */
+
+/* What a solid is. */
+typedef enum abut_solid_kind {
+    ABUT_SOLID_PLANE = 0, /* all below it */
+    ABUT_SOLID_SPHERE,
+    ABUT_SOLID_CAPSULE,
+    ABUT_SOLID_BOX, /* about the origin of its pose */
+    ABUT_SOLID_CYLINDER,
+    ABUT_SOLID_HULL /* a closed convex mesh */
+} abut_solid_kind;
+
+ABUT_API const char *abut_solid_kind_name(abut_solid_kind kind);
+
+typedef struct abut_solid {
+    abut_solid_kind kind;
+    abut_pose pose; /* of zeros: where it is */
+    union {         /* by kind, in coordinates that the pose moves */
+        abut_plane plane;
+        abut_sphere sphere;
+        abut_capsule capsule;
+        abut_vec3 half; /* sizes of a box */
+        abut_cylinder cylinder;
+        const abut_bvh *hull; /* lives as long as the solid */
+    } shape;
+} abut_solid;
+
+/* Finds the contacts of two solids: one patch, or none. Its depth is the least by which a shift of
+ * a, along the normal, separates them: exact but for rounding, and for a cylinder against a
+ * capsule, box, cylinder or hull no more than a millionth of their size above the least. With a
+ * hint, shifts against it are not looked at where there are others. With a margin the contacts of
+ * solids that are apart are where they are nearest. Contacts are halfway between both surfaces; the
+ * area of a patch is that of the polygon around them before all but options.keep are dropped, its
+ * volume 0. Two planes have none. The first question about a hull checks that it is closed and
+ * convex, which its hierarchy keeps. Nothing else takes memory. Thread-safe. */
+ABUT_API abut_status abut_contact_solids(const abut_solid *a, const abut_solid *b,
+                                         const abut_patch_options *options, abut_patches *patches);
 
 /* ---- two bodies ---- */
 

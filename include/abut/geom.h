@@ -144,6 +144,12 @@ typedef struct abut_capsule {
     double radius;
 } abut_capsule;
 
+/* All within `radius` (>= 0) of the axis between two different ends, which are flat. */
+typedef struct abut_cylinder {
+    abut_vec3 end[2];
+    double radius;
+} abut_cylinder;
+
 /* A box about the origin of its pose. */
 typedef struct abut_oriented_box {
     abut_vec3 half; /* sizes, none of them negative */

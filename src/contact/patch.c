@@ -469,45 +469,44 @@ static abut_status check(patch_work *work, patch_call *call, uint32_t keep) {
 
 /* ---- out ---- */
 
-static vec3 to_world(const patch_call *call, const abuti_motion *motion, vec3 p) {
-    return abuti_motion_apply(motion, v3_add(p, call->posed[1].bvh->mesh->origin));
+static vec3 to_world(const patch_frame *frame, vec3 p) {
+    return abuti_motion_apply(&frame->motion, v3_add(p, frame->origin));
 }
 
-static abut_status write(const patch_call *call, const abut_pose *at, abut_advice advice,
-                         abut_patches *out) {
-    abuti_motion motion = abuti_motion_of(at);
+abut_status abuti_patch_write(const patch_frame *frame, const patch_answer *answers, size_t count,
+                              bool separates, abut_advice advice, abut_patches *out) {
     uint64_t contacts = 0;
-    for (size_t i = 0; i < call->count; i++)
-        contacts += call->answers[i].count;
-    out->count = call->count;
+    for (size_t i = 0; i < count; i++)
+        contacts += answers[i].count;
+    out->count = count;
     out->contact_count = contacts;
-    if (call->count > out->capacity || contacts > out->contact_capacity)
+    if (count > out->capacity || contacts > out->contact_capacity)
         return abuti_fail(ABUT_ERROR_BUFFER,
-                          "abut_contact_patches: there are %llu patches with %llu contacts, but "
-                          "room for %llu and %llu",
-                          (unsigned long long)call->count, (unsigned long long)contacts,
+                          "%s: there are %llu patches with %llu contacts, but room for %llu and "
+                          "%llu",
+                          frame->function, (unsigned long long)count, (unsigned long long)contacts,
                           (unsigned long long)out->capacity,
                           (unsigned long long)out->contact_capacity);
-    out->separates = call->separates;
+    out->separates = separates;
     out->advice = advice;
     contacts = 0;
-    for (size_t i = 0; i < call->count; i++) {
-        const patch_answer *a = &call->answers[i];
-        vec3 normal = m3_apply(&motion.rotation, a->normal);
-        normal = v3_add(v3_scale(normal, call->swapped ? -1 : 1), v3(0, 0, 0)); /* no -0 */
-        out->list[i] = (abut_patch){normal,    to_world(call, &motion, a->centre),
+    for (size_t i = 0; i < count; i++) {
+        const patch_answer *a = &answers[i];
+        vec3 normal = m3_apply(&frame->motion.rotation, a->normal);
+        normal = v3_add(v3_scale(normal, frame->swapped ? -1 : 1), v3(0, 0, 0)); /* no -0 */
+        out->list[i] = (abut_patch){normal,    to_world(frame, a->centre),
                                     a->depth,  a->area,
                                     a->volume, contacts,
                                     a->count};
         for (uint32_t k = 0; k < a->count; k++) {
             const patch_point *p = &a->points[k];
-            uint32_t side = p->side ^ (uint32_t)call->swapped;
+            uint32_t side = p->side ^ (uint32_t)frame->swapped;
             out->contacts[contacts++] =
-                (abut_contact){.point = to_world(call, &motion, p->at),
+                (abut_contact){.point = to_world(frame, p->at),
                                .normal = normal,
                                .depth = p->depth,
                                .id = contact_id(side, p->kind, p->element, p->part),
-                               .pair = call->options.pair,
+                               .pair = frame->pair,
                                .side = side,
                                .kind = (abut_contact_kind)p->kind,
                                .element = p->element,
@@ -517,35 +516,42 @@ static abut_status write(const patch_call *call, const abut_pose *at, abut_advic
     return ABUT_OK;
 }
 
+abut_status abuti_patch_options(const char *function, const abut_patch_options *options,
+                                const abut_patches *patches, abut_patch_options *ours) {
+    if (!patches)
+        return abuti_null(function, "patches");
+    if ((!patches->list && patches->capacity) || (!patches->contacts && patches->contact_capacity))
+        return abuti_null(function, "a list with room");
+    *ours = abut_patch_options_default();
+    abut_status status = abuti_options_read(ours, sizeof *ours, options, function);
+    if (status)
+        return status;
+    if (!(ours->margin >= 0 && ours->margin <= ABUT_COORDINATE_MAX))
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: options->margin is %g; it must be a length",
+                          function, ours->margin);
+    if (ours->keep > PATCH_POINTS)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: options->keep is %u; it may be at most %d",
+                          function, ours->keep, PATCH_POINTS);
+    ours->keep = ours->keep ? ours->keep : KEEP;
+    return abuti_contact_check(function, "options->hint", &ours->hint.x, 3);
+}
+
 static abut_status check_call(const abut_posed *a, const abut_posed *b,
                               const abut_patch_options *options, patch_call *call,
                               const abut_patches *patches) {
     const char *name = "abut_contact_patches";
     if (!a || !b || !patches)
         return abuti_null(name, !a ? "a" : !b ? "b" : "patches");
-    if ((!patches->list && patches->capacity) || (!patches->contacts && patches->contact_capacity))
-        return abuti_null(name, "a list with room");
     abut_status status = abuti_bvh_check(name, a->bvh, patches, "patches");
     status = status ? status : abuti_bvh_check(name, b->bvh, patches, "patches");
     status = status ? status : abuti_pair_check_pose(name, "the pose of a", a->bvh, &a->pose);
     status = status ? status : abuti_pair_check_pose(name, "the pose of b", b->bvh, &b->pose);
-    status =
-        status ? status : abuti_options_read(&call->options, sizeof call->options, options, name);
-    if (status)
-        return status;
-    const abut_patch_options *o = &call->options;
-    if (!(o->margin >= 0 && o->margin <= ABUT_COORDINATE_MAX))
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: options->margin is %g; it must be a length",
-                          name, o->margin);
-    if (o->keep > PATCH_POINTS)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: options->keep is %u; it may be at most %d",
-                          name, o->keep, PATCH_POINTS);
-    return abuti_contact_check(name, "options->hint", &o->hint.x, 3);
+    return status ? status : abuti_patch_options(name, options, patches, &call->options);
 }
 
 abut_status abut_contact_patches(const abut_posed *a, const abut_posed *b,
                                  const abut_patch_options *options, abut_patches *patches) {
-    patch_call call = {.options = abut_patch_options_default()};
+    patch_call call = {.count = 0};
     abut_status status = check_call(a, b, options, &call, patches);
     if (status)
         return status;
@@ -555,10 +561,14 @@ abut_status abut_contact_patches(const abut_posed *a, const abut_posed *b,
     call.posed[0] = (abut_posed){first->bvh, pose_multiply(&back, &first->pose)};
     call.posed[1] = (abut_posed){second->bvh, {{0, 0, 0, 1}, {0, 0, 0}}};
     call.largest = real_max(v3_max_abs(a->pose.translation), v3_max_abs(b->pose.translation));
-    abuti_motion motion = abuti_motion_of(&second->pose);
-    mat3 turn_back = m3_transpose(&motion.rotation);
+    patch_frame frame = {.function = "abut_contact_patches",
+                         .motion = abuti_motion_of(&second->pose),
+                         .origin = second->bvh->mesh->origin,
+                         .swapped = call.swapped,
+                         .pair = call.options.pair};
+    mat3 turn_back = m3_transpose(&frame.motion.rotation);
     call.hint = m3_apply(&turn_back, v3_scale(call.options.hint, call.swapped ? -1 : 1));
-    uint32_t keep = call.options.keep ? call.options.keep : KEEP;
+    uint32_t keep = call.options.keep;
     patch_memory memory;
     patch_work work;
     abuti_patch_memory_start(&memory, a->bvh->context);
@@ -577,7 +587,9 @@ abut_status abut_contact_patches(const abut_posed *a, const abut_posed *b,
     }
     if (!status && call.count && !call.options.unchecked && !call.separates)
         status = check(&work, &call, keep);
-    status = status ? status : write(&call, &second->pose, advice, patches);
+    status = status ? status
+                    : abuti_patch_write(&frame, call.answers, call.count, call.separates, advice,
+                                        patches);
     abuti_patch_memory_end(&memory);
     return status;
 }

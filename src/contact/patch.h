@@ -281,6 +281,26 @@ typedef struct patch_answer {
     patch_point points[PATCH_POINTS];
 } patch_answer;
 
+/* A place that may become a contact, and where it is across the normal. */
+typedef struct patch_candidate {
+    patch_point point;
+    double u, v;
+} patch_candidate;
+
+enum { PATCH_CANDIDATES = 40 };
+
+/* At most PATCH_CANDIDATES of them. */
+typedef struct patch_choice {
+    const patch_candidate *found;
+    uint32_t count;
+    double deepest; /* of them */
+    double u, v;    /* the middle */
+} patch_choice;
+
+/* Chooses at most `keep`, none of them further apart than `gap`: the deepest, of equals that which
+ * is outermost; the one furthest from it, and the furthest to both sides. */
+void abuti_patch_choose(const patch_choice *m, uint32_t keep, double gap, patch_answer *answer);
+
 /* Measures a region along several normals; the answers stand by depth, the least first, normals of
  * faces before others that are hardly better. None has a contact further apart than `gap`. More
  * normals are tried where they will be `checked`. */
@@ -295,5 +315,22 @@ abut_status abuti_patch_points_along(patch_work *work, const patch_region *regio
                                      uint32_t keep, double gap, patch_answer *answer);
 /* The largest depth of all regions along a normal. */
 abut_status abuti_patch_depth(patch_work *work, vec3 normal, double *depth);
+
+/* ---- patch.c: options and answers, of solids too ---- */
+
+/* From the frame of answers to the world. */
+typedef struct patch_frame {
+    const char *function;
+    abuti_motion motion; /* of what is relative to `origin` */
+    vec3 origin;
+    bool swapped;
+    uint32_t pair;
+} patch_frame;
+
+/* Reads and checks options, with the default of `keep` in its place, and the lists. */
+abut_status abuti_patch_options(const char *function, const abut_patch_options *options,
+                                const abut_patches *patches, abut_patch_options *ours);
+abut_status abuti_patch_write(const patch_frame *frame, const patch_answer *answers, size_t count,
+                              bool separates, abut_advice advice, abut_patches *out);
 
 #endif

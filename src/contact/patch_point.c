@@ -32,18 +32,15 @@
 #define WORTH 0.01     /* of a point, at least, that is no gap beyond the margin */
 
 enum {
-    DIRECTIONS = 8,  /* across the normal */
-    CANDIDATES = 40, /* at least DIRECTIONS + 10 + SEEDS + 1 */
-    FACES = 3,       /* directions of faces of each body that are tried */
-    WHOLE = 8192,    /* triangles of two bodies that are looked at as a whole */
-    EXITS = 4096,    /* vertices of a part inside whose ways out are looked at */
-    SEEDS = 16       /* places from which the far side is looked for */
+    DIRECTIONS = 8,                /* across the normal */
+    CANDIDATES = PATCH_CANDIDATES, /* at least DIRECTIONS + 10 + SEEDS + 1 */
+    FACES = 3,                     /* directions of faces of each body that are tried */
+    WHOLE = 8192,                  /* triangles of two bodies that are looked at as a whole */
+    EXITS = 4096,                  /* vertices of a part inside whose ways out are looked at */
+    SEEDS = 16                     /* places from which the far side is looked for */
 };
 
-typedef struct candidate {
-    patch_point point;
-    double u, v;
-} candidate;
+typedef patch_candidate candidate;
 
 typedef struct measure {
     patch_work *work;
@@ -354,7 +351,7 @@ static void add_far_side(measure *m) {
 /* ---- a few of them ---- */
 
 /* The candidate with the most of `value`, among those not taken; the lowest of equals. */
-static uint32_t best_of(const measure *m, const double *value, const bool *taken) {
+static uint32_t best_of(const patch_choice *m, const double *value, const bool *taken) {
     uint32_t best = ABUT_NONE;
     for (uint32_t i = 0; i < m->count; i++)
         if (!taken[i] && (best == ABUT_NONE || value[i] > value[best]))
@@ -368,14 +365,14 @@ static bool same_feature(const patch_point *a, const patch_point *b) {
 }
 
 /* Takes a candidate, and with it all others of its feature. */
-static void take(const measure *m, uint32_t i, bool *taken, patch_answer *answer) {
+static void take(const patch_choice *m, uint32_t i, bool *taken, patch_answer *answer) {
     for (uint32_t k = 0; k < m->count; k++)
         taken[k] |= same_feature(&m->found[k].point, &m->found[i].point);
     answer->points[answer->count++] = m->found[i].point;
 }
 
 /* What each candidate is worth: by its depth; more if it lasts; and whether it is none at all. */
-static void rate(const measure *m, double gap, double *worth, bool *taken) {
+static void rate(const patch_choice *m, double gap, double *worth, bool *taken) {
     double scale = m->deepest + gap;
     for (uint32_t i = 0; i < m->count; i++) {
         const patch_point *p = &m->found[i].point;
@@ -412,8 +409,7 @@ static double gain(const candidate *c, const uint32_t *chosen, uint32_t count, u
     return least;
 }
 
-/* Chooses at most `keep`, none of them further apart than `gap`. */
-static void choose(const measure *m, uint32_t keep, double gap, patch_answer *answer) {
+void abuti_patch_choose(const patch_choice *m, uint32_t keep, double gap, patch_answer *answer) {
     bool taken[CANDIDATES];
     double value[CANDIDATES], worth[CANDIDATES];
     uint32_t chosen[PATCH_POINTS];
@@ -422,8 +418,7 @@ static void choose(const measure *m, uint32_t keep, double gap, patch_answer *an
     if (!m->count || m->deepest < -gap)
         return;
     rate(m, gap, worth, taken);
-    candidate centre = {.u = v3_dot(m->region->centre, m->along[0]),
-                        .v = v3_dot(m->region->centre, m->along[1])};
+    candidate centre = {.u = m->u, .v = m->v};
     for (uint32_t i = 0; i < m->count; i++) /* the outermost of those that are as deep */
         value[i] = c[i].point.depth + gap >= (1 - 1e-6) * (m->deepest + gap)
                        ? worth[i] * (1 + apart(&c[i], &centre))
@@ -441,6 +436,12 @@ static void choose(const measure *m, uint32_t keep, double gap, patch_answer *an
         chosen[n] = next;
         take(m, next, taken, answer);
     }
+}
+
+static void choose(const measure *m, uint32_t keep, double gap, patch_answer *answer) {
+    patch_choice choice = {m->found, m->count, m->deepest, v3_dot(m->region->centre, m->along[0]),
+                           v3_dot(m->region->centre, m->along[1])};
+    abuti_patch_choose(&choice, keep, gap, answer);
 }
 
 /* ---- a region ---- */

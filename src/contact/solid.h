@@ -1,0 +1,118 @@
+/* What the files of solids share: convex bodies in one frame, which way they are separated, and
+ * where they touch.
+ *
+ * Frame: the axes of b's pose, about a place in b, so that only a is turned.
+ *
+ * Core: a sphere is a point, a capsule a segment, a box and a hull are polytopes, and a cylinder is
+ * itself; `radius` goes around it. The distance of two solids is that of their cores less both
+ * radii, and overlapping cores need a shift that is longer by both radii.
+ */
+#ifndef ABUTI_CONTACT_SOLID_H
+#define ABUTI_CONTACT_SOLID_H
+
+#include "contact/patch.h"
+
+/* ---- solid_core.c: bodies ---- */
+
+typedef struct solid_face {
+    vec3 normal;           /* unit, outward */
+    uint32_t begin, count; /* of its corners in `loops` */
+} solid_face;
+
+typedef struct solid_edge {
+    uint32_t vertex[2];
+    uint32_t face[2]; /* ABUT_NONE where there are none: of a segment */
+} solid_edge;
+
+typedef struct solid_loop {
+    uint32_t vertex;
+    uint32_t edge; /* from it to the next */
+} solid_loop;
+
+/* In coordinates of its own. */
+typedef struct solid_polytope {
+    const vec3 *vertices;
+    const solid_face *faces;
+    const solid_edge *edges;
+    const solid_loop *loops;
+    uint32_t vertex_count, face_count, edge_count;
+} solid_polytope;
+
+typedef struct solid_body {
+    abut_solid_kind kind;
+    bool turns; /* a: from its own coordinates into the frame */
+    mat3 turn;
+    vec3 shift;
+    solid_polytope core; /* empty for planes and cylinders */
+    vec3 own[8];         /* the vertices of what is no hull */
+    double radius;       /* around the core */
+    double size;         /* no place of the core is further from the frame's origin */
+    /* Planes: all below `offset` along the unit `axis`. Cylinders: about `shift`, along the unit
+     * `axis`, `half` to both sides, `wide` around it. In the frame. */
+    vec3 axis;
+    double offset, half, wide;
+} solid_body;
+
+/* A polytope that a hierarchy keeps. */
+typedef struct solid_hull {
+    bvh_part part;
+    const abut_bvh *bvh;
+    const char *fault; /* why it is none; null where it is one */
+    solid_polytope core;
+    vec3 *vertices;
+    solid_face *faces;
+    solid_edge *edges;
+    solid_loop *loops;
+} solid_hull;
+
+/* Gives the polytope of a closed convex mesh, relative to its origin; made by the first call and
+ * kept by the hierarchy. Thread-safe. */
+abut_status abuti_solid_hull(const char *function, const abut_bvh *bvh, const solid_hull **hull);
+
+/* Refuses a solid that is none; `what` names it. */
+abut_status abuti_solid_check(const char *function, const char *what, const abut_solid *solid);
+/* Puts two checked solids into the frame, from which `motion` leads into the world once `origin` is
+ * added. Planes may only be b. */
+void abuti_solid_place(const abut_solid *a, const abut_solid *b, solid_body *body_a,
+                       solid_body *body_b, abuti_motion *motion, vec3 *origin);
+
+static inline vec3 solid_out(const solid_body *s, vec3 own) {
+    return s->turns ? m3_apply(&s->turn, own) : own;
+}
+static inline vec3 solid_vertex(const solid_body *s, uint32_t i) {
+    return v3_add(solid_out(s, s->core.vertices[i]), s->shift);
+}
+static inline vec3 solid_in(const solid_body *s, vec3 v) {
+    if (!s->turns)
+        return v;
+    mat3 back = m3_transpose(&s->turn);
+    return m3_apply(&back, v);
+}
+
+/* The place of a core that is furthest along a direction. */
+vec3 abuti_solid_support(const solid_body *s, vec3 direction);
+/* The vertex of a polytope that is. */
+uint32_t abuti_solid_furthest(const solid_body *s, vec3 direction);
+
+/* ---- solid_way.c: which way, and how far ---- */
+
+typedef struct solid_way {
+    vec3 normal;       /* unit, from b to a */
+    double separation; /* of the cores along it; negative where they overlap */
+    bool of_face;      /* it is the normal of a face of one of them */
+    bool has_places;   /* cores are apart, and `at` are the places of both that are nearest */
+    vec3 at[2];
+} solid_way;
+
+/* The normal along which two cores, no planes, are separated most. False where that is more than
+ * `reach`. `hint` may be zero. */
+bool abuti_solid_way(const solid_body *a, const solid_body *b, double reach, vec3 hint,
+                     solid_way *way);
+
+/* ---- solid_point.c: contacts of two solids ---- */
+
+/* The patch of two solids, in the frame; no points where they are further apart than the margin. */
+void abuti_solid_answer(const solid_body *a, const solid_body *b, double margin, vec3 hint,
+                        uint32_t keep, patch_answer *answer);
+
+#endif

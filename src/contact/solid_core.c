@@ -1,0 +1,495 @@
+/* Solids as convex bodies in one frame: tables of boxes, polytopes of hulls, and what is furthest
+ * along a direction.
+ *
+ * A hull is made of the triangles of a closed mesh: those in one plane, within FLAT, become one
+ * face, which is a polygon. It is convex if no vertex stands out of a face by more than FLAT; then
+ * the solid is the convex hull of its vertices, and its faces are right within as much.
+ */
+#include "contact/solid.h"
+
+#include <math.h>
+#include <string.h>
+
+#define FLAT 1e-7  /* of the size */
+#define EMPTY 1e-9 /* of the squared size: smaller triangles do not tell a plane */
+
+enum { HULL_TRIANGLES = 1 << 16 };
+
+#define UNNUMBERED (ABUT_NONE - 1)
+
+const char *abut_solid_kind_name(abut_solid_kind kind) {
+    static const char *const names[] = {"plane", "sphere", "capsule", "box", "cylinder", "hull"};
+    return (unsigned)kind < sizeof names / sizeof *names ? names[kind] : "unknown";
+}
+
+/* ---- tables ---- */
+
+/* Vertex i of a box is high in x, y, z where bits 0, 1, 2 of i are set. */
+static const solid_face box_faces[6] = {{{-1, 0, 0}, 0, 4},  {{1, 0, 0}, 4, 4},
+                                        {{0, -1, 0}, 8, 4},  {{0, 1, 0}, 12, 4},
+                                        {{0, 0, -1}, 16, 4}, {{0, 0, 1}, 20, 4}};
+static const solid_loop box_loops[24] = {{0, 8},  {4, 6}, {6, 10}, {2, 4}, {1, 5}, {3, 11},
+                                         {7, 7},  {5, 9}, {0, 0},  {1, 9}, {5, 2}, {4, 8},
+                                         {2, 10}, {6, 3}, {7, 11}, {3, 1}, {0, 4}, {2, 1},
+                                         {3, 5},  {1, 0}, {4, 2},  {5, 7}, {7, 3}, {6, 6}};
+static const solid_edge box_edges[12] = {{{0, 1}, {2, 4}}, {{2, 3}, {3, 4}}, {{4, 5}, {2, 5}},
+                                         {{6, 7}, {3, 5}}, {{0, 2}, {0, 4}}, {{1, 3}, {1, 4}},
+                                         {{4, 6}, {0, 5}}, {{5, 7}, {1, 5}}, {{0, 4}, {0, 2}},
+                                         {{1, 5}, {1, 2}}, {{2, 6}, {0, 3}}, {{3, 7}, {1, 3}}};
+static const solid_edge segment_edge[1] = {{{0, 1}, {ABUT_NONE, ABUT_NONE}}};
+
+/* ---- hulls ---- */
+
+typedef struct hull_work {
+    solid_hull *hull;
+    const patch_skin *skin;
+    const vec3 *positions;
+    uint32_t *face_of; /* of a triangle */
+    uint32_t *edge_of; /* of an edge of the mesh, or ABUT_NONE where both sides are one face */
+    uint32_t *number;  /* of a vertex of the mesh */
+    uint32_t *queue;   /* triangles */
+    uint32_t *next;    /* of a vertex: the edge of the mesh on which the current face goes on */
+    double size;
+} hull_work;
+
+static vec3 corner_at(const hull_work *w, uint32_t triangle, int k) {
+    return w->positions[w->skin->corner[3 * (size_t)triangle + (size_t)k]];
+}
+
+static vec3 triangle_area(const hull_work *w, uint32_t t) {
+    vec3 p = corner_at(w, t, 0);
+    return v3_cross(v3_sub(corner_at(w, t, 1), p), v3_sub(corner_at(w, t, 2), p));
+}
+
+/* The triangle on the other side of an edge. */
+static uint32_t neighbour(const hull_work *w, uint32_t triangle, int k) {
+    const uint32_t *faces;
+    abuti_edge_faces(&w->skin->view, w->skin->view.triangle_edges[3 * (size_t)triangle + (size_t)k],
+                     &faces);
+    return faces[0] == triangle ? faces[1] : faces[0];
+}
+
+/* Gives a triangle and all around it that lie in its plane to a face. */
+static void flood(hull_work *w, uint32_t seed, uint32_t face) {
+    vec3 normal = v3_normalise(triangle_area(w, seed)), at = corner_at(w, seed, 0);
+    uint32_t count = 0;
+    w->face_of[seed] = face;
+    w->queue[count++] = seed;
+    while (count) {
+        uint32_t t = w->queue[--count];
+        for (int k = 0; k < 3; k++) {
+            uint32_t other = neighbour(w, t, k);
+            bool flat =
+                w->face_of[other] == ABUT_NONE && v3_dot(triangle_area(w, other), normal) >= 0;
+            for (int i = 0; i < 3 && flat; i++)
+                flat = fabs(v3_dot(normal, v3_sub(corner_at(w, other, i), at))) <= FLAT * w->size;
+            if (flat) {
+                w->face_of[other] = face;
+                w->queue[count++] = other;
+            }
+        }
+    }
+}
+
+/* Faces of triangles, those with a plane of their own first. */
+static uint32_t find_faces(hull_work *w) {
+    uint32_t triangles = w->skin->bvh->triangle_count, count = 0;
+    for (uint32_t t = 0; t < triangles; t++)
+        w->face_of[t] = ABUT_NONE;
+    for (uint32_t t = 0; t < triangles; t++)
+        if (w->face_of[t] == ABUT_NONE &&
+            v3_length(triangle_area(w, t)) > EMPTY * w->size * w->size)
+            flood(w, t, count++);
+    for (uint32_t t = 0; t < triangles; t++)
+        if (w->face_of[t] == ABUT_NONE)
+            return 0;
+    return count;
+}
+
+/* Marks the edges of the mesh between faces, and numbers the vertices where three or more of them
+ * end; along the others an edge of the polytope goes on. */
+static void find_vertices(hull_work *w) {
+    const abut_topology_arrays *view = &w->skin->view;
+    solid_hull *hull = w->hull;
+    for (uint32_t v = 0; v < view->vertex_count; v++)
+        w->number[v] = w->next[v] = 0;
+    for (uint32_t e = 0; e < view->edge_count; e++) {
+        const uint32_t *faces, *ends = view->edges + 2 * (size_t)e;
+        abuti_edge_faces(view, e, &faces);
+        bool inner = w->face_of[faces[0]] == w->face_of[faces[1]];
+        w->edge_of[e] = inner ? ABUT_NONE : UNNUMBERED;
+        for (int k = 0; k < 2; k++)
+            w->number[ends[k]] += !inner;
+    }
+    for (uint32_t v = 0; v < view->vertex_count; v++) {
+        bool ends = w->number[v] > 2;
+        w->number[v] = ends ? hull->core.vertex_count : ABUT_NONE;
+        if (ends)
+            hull->vertices[hull->core.vertex_count++] = w->positions[v];
+    }
+}
+
+/* The end of the edge of the mesh on which the border of a face goes on from a vertex. */
+static uint32_t border_edge(const hull_work *w, uint32_t from, uint32_t *to) {
+    uint32_t half = w->next[from];
+    *to = w->skin->corner[half - half % 3 + (half + 1) % 3];
+    return w->skin->view.triangle_edges[half];
+}
+
+/* Adds a corner of a face, and the edge from there to the next corner; `sides` counts the edges of
+ * the mesh that are left. The vertex at which it ends, or ABUT_NONE. */
+static uint32_t add_corner(hull_work *w, uint32_t face, uint32_t from, uint32_t *sides) {
+    solid_hull *hull = w->hull;
+    uint32_t at = from, to, first = border_edge(w, from, &to), edge = w->edge_of[first];
+    const uint32_t *faces;
+    abuti_edge_faces(&w->skin->view, first, &faces);
+    uint32_t f[2] = {w->face_of[faces[0]], w->face_of[faces[1]]};
+    bool added = edge == UNNUMBERED;
+    if (added)
+        edge = hull->core.edge_count++;
+    do {
+        if (!*sides || w->face_of[w->next[at] / 3] != face)
+            return ABUT_NONE;
+        w->edge_of[border_edge(w, at, &to)] = edge;
+        at = to;
+        --*sides;
+    } while (w->number[at] == ABUT_NONE);
+    if (added)
+        hull->edges[edge] = (solid_edge){{w->number[from], w->number[at]}, {f[0], f[1]}};
+    hull->loops[hull->faces[face].begin + hull->faces[face].count++] =
+        (solid_loop){w->number[from], edge};
+    return at;
+}
+
+/* The border of a face, once around, and its normal. False where it is not one loop. */
+static bool find_loop(hull_work *w, uint32_t face, const uint32_t *members, uint32_t member_count,
+                      uint32_t *loop_count) {
+    solid_hull *hull = w->hull;
+    solid_face *f = &hull->faces[face];
+    uint32_t sides = 0, start = ABUT_NONE;
+    for (uint32_t i = 0; i < member_count; i++)
+        for (uint32_t k = 0; k < 3; k++) {
+            uint32_t half = 3 * members[i] + k, from = w->skin->corner[half];
+            if (w->edge_of[w->skin->view.triangle_edges[half]] == ABUT_NONE)
+                continue;
+            start = w->number[from] == ABUT_NONE ? start : from;
+            w->next[from] = half;
+            sides++;
+        }
+    *f = (solid_face){{0, 0, 0}, *loop_count, 0};
+    if (start == ABUT_NONE)
+        return false;
+    for (uint32_t at = start; at != start || !f->count;) {
+        at = add_corner(w, face, at, &sides);
+        if (at == ABUT_NONE)
+            return false;
+    }
+    vec3 first = hull->vertices[hull->loops[f->begin].vertex];
+    for (uint32_t i = 1; i + 1 < f->count; i++) /* Newell */
+        f->normal =
+            v3_add(f->normal,
+                   v3_cross(v3_sub(hull->vertices[hull->loops[f->begin + i].vertex], first),
+                            v3_sub(hull->vertices[hull->loops[f->begin + i + 1].vertex], first)));
+    f->normal = v3_normalise(f->normal);
+    *loop_count += f->count;
+    return !sides && v3_length_sq(f->normal) > 0;
+}
+
+static bool is_convex(const hull_work *w) {
+    const solid_hull *hull = w->hull;
+    for (uint32_t f = 0; f < hull->core.face_count; f++) {
+        const solid_face *face = &hull->faces[f];
+        double top = v3_dot(face->normal, hull->vertices[hull->loops[face->begin].vertex]);
+        for (uint32_t v = 0; v < hull->core.vertex_count; v++)
+            if (v3_dot(face->normal, hull->vertices[v]) > top + 10 * FLAT * w->size)
+                return false;
+    }
+    return true;
+}
+
+/* Triangles by face: `queue` gets them, faces[f].begin where those of a face begin for now. */
+static void sort_members(hull_work *w) {
+    solid_hull *hull = w->hull;
+    uint32_t triangles = w->skin->bvh->triangle_count;
+    for (uint32_t t = 0; t < triangles; t++)
+        hull->faces[w->face_of[t]].count++;
+    for (uint32_t f = 0, sum = 0; f < hull->core.face_count; f++) {
+        hull->faces[f].begin = sum;
+        sum += hull->faces[f].count;
+    }
+    for (uint32_t t = 0; t < triangles; t++)
+        w->queue[hull->faces[w->face_of[t]].begin++] = t;
+}
+
+static const char *find_polytope(hull_work *w) {
+    solid_hull *hull = w->hull;
+    const char *bent = "it is not convex";
+    hull->core = (solid_polytope){.face_count = find_faces(w)};
+    if (!hull->core.face_count)
+        return "it has triangles without area that lie in no face";
+    find_vertices(w);
+    memset(hull->faces, 0, hull->core.face_count * sizeof *hull->faces);
+    sort_members(w);
+    uint32_t loops = 0;
+    for (uint32_t f = 0, begin = 0; f < hull->core.face_count; f++) {
+        uint32_t end = hull->faces[f].begin; /* past its members by now */
+        if (!find_loop(w, f, w->queue + begin, end - begin, &loops))
+            return bent;
+        begin = end;
+    }
+    if (!is_convex(w))
+        return bent;
+    hull->core.vertices = hull->vertices;
+    hull->core.faces = hull->faces;
+    hull->core.edges = hull->edges;
+    hull->core.loops = hull->loops;
+    return NULL;
+}
+
+/* Why the triangles of a mesh can be none of a hull, before their places are looked at. */
+static const char *find_fault(const patch_skin *skin) {
+    const abut_mesh *mesh = skin->bvh->mesh;
+    if (skin->advice.verdict != ABUT_VERDICT_GUARANTEED)
+        return "it is not closed, or its triangles face opposite ways";
+    for (uint32_t e = 0; e < skin->view.edge_count; e++) {
+        const uint32_t *faces;
+        if (abuti_edge_faces(&skin->view, e, &faces) != 2)
+            return "more than two triangles meet in an edge";
+    }
+    for (size_t i = 0; i < 3 * (size_t)mesh->triangle_count; i++) {
+        size_t own = skin->inward ? i - i % 3 + 2 - i % 3 : i;
+        vec3 p = mesh->positions[mesh->indices[own]], q = mesh->positions[skin->corner[i]];
+        if (p.x != q.x || p.y != q.y || p.z != q.z)
+            return "vertices that were in one place have moved apart";
+    }
+    return NULL;
+}
+
+static abut_status fill(solid_hull *hull) {
+    const abut_mesh *mesh = hull->bvh->mesh;
+    hull_work w = {.hull = hull, .positions = mesh->positions};
+    abut_context *context = hull->part.context;
+    abut_status status = abuti_patch_skin(hull->bvh, &w.skin);
+    if (status)
+        return status;
+    hull->fault = find_fault(w.skin);
+    if (hull->fault)
+        return ABUT_OK;
+    uint32_t triangles = mesh->triangle_count, edges = w.skin->view.edge_count;
+    w.size = w.skin->size;
+    w.face_of = abuti_allocate(context, triangles, sizeof *w.face_of);
+    w.queue = abuti_allocate(context, triangles, sizeof *w.queue);
+    w.edge_of = abuti_allocate(context, edges, sizeof *w.edge_of);
+    w.number = abuti_allocate(context, mesh->vertex_count, sizeof *w.number);
+    w.next = abuti_allocate(context, mesh->vertex_count, sizeof *w.next);
+    hull->vertices = abuti_allocate(context, mesh->vertex_count, sizeof *hull->vertices);
+    hull->faces = abuti_allocate(context, triangles, sizeof *hull->faces);
+    hull->edges = abuti_allocate(context, edges, sizeof *hull->edges);
+    hull->loops = abuti_allocate(context, 2 * (size_t)edges, sizeof *hull->loops);
+    if (w.face_of && w.queue && w.edge_of && w.number && w.next && hull->vertices && hull->faces &&
+        hull->edges && hull->loops)
+        hull->fault = find_polytope(&w);
+    else
+        status = ABUT_ERROR_MEMORY;
+    ABUTI_RELEASE(context, w.face_of, w.queue, w.edge_of, w.number, w.next);
+    return status;
+}
+
+static void destroy(bvh_part *part) {
+    solid_hull *hull = (solid_hull *)(void *)part;
+    ABUTI_RELEASE(part->context, hull->vertices, hull->faces, hull->edges, hull->loops);
+}
+
+static abut_status create(bvh_part *part, void *owner) {
+    solid_hull *hull = (solid_hull *)(void *)part;
+    hull->bvh = owner;
+    return fill(hull);
+}
+
+static abut_status refit(bvh_part *part) {
+    solid_hull *hull = (solid_hull *)(void *)part;
+    destroy(part);
+    hull->vertices = NULL;
+    hull->faces = NULL;
+    hull->edges = NULL;
+    hull->loops = NULL;
+    return fill(hull);
+}
+
+static const bvh_part_kind hull_kind = {sizeof(solid_hull), create, refit, destroy};
+
+abut_status abuti_solid_hull(const char *function, const abut_bvh *bvh, const solid_hull **hull) {
+    bvh_part *part;
+    if (bvh->triangle_count > HULL_TRIANGLES)
+        return abuti_fail(ABUT_ERROR_LIMIT, "%s: a hull has %u triangles; it may have %d", function,
+                          bvh->triangle_count, HULL_TRIANGLES);
+    abut_status status = abuti_bvh_part_share(bvh, &hull_kind, &part);
+    if (status)
+        return status;
+    *hull = (const solid_hull *)(const void *)part;
+    return (*hull)->fault ? abuti_fail(ABUT_ERROR_ARGUMENT, "%s: a mesh is no hull: %s", function,
+                                       (*hull)->fault)
+                          : ABUT_OK;
+}
+
+/* ---- checks ---- */
+
+static abut_status check_numbers(const char *function, const char *what, const abut_solid *solid) {
+    const double *numbers = (const double *)&solid->shape;
+    static const size_t counts[] = {4, 4, 7, 3, 7};
+    abut_status status = abuti_contact_check(function, what, numbers, counts[solid->kind]);
+    if (status)
+        return status;
+    if (solid->kind == ABUT_SOLID_PLANE && !(v3_length(solid->shape.plane.normal) > 0))
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is a plane with a normal of 0", function,
+                          what);
+    if (solid->kind == ABUT_SOLID_BOX)
+        return numbers[0] >= 0 && numbers[1] >= 0 && numbers[2] >= 0
+                   ? ABUT_OK
+                   : abuti_fail(ABUT_ERROR_ARGUMENT,
+                                "%s: %s is a box with half sizes of %g, %g, %g", function, what,
+                                numbers[0], numbers[1], numbers[2]);
+    double radius = solid->kind == ABUT_SOLID_PLANE ? 0 : numbers[counts[solid->kind] - 1];
+    if (!(radius >= 0))
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is a %s with a radius of %g", function, what,
+                          abut_solid_kind_name(solid->kind), radius);
+    const abut_vec3 *end = solid->shape.cylinder.end;
+    if (solid->kind == ABUT_SOLID_CYLINDER && v3_max_abs(v3_sub(end[1], end[0])) == 0)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is a cylinder with both ends in one place",
+                          function, what);
+    return ABUT_OK;
+}
+
+abut_status abuti_solid_check(const char *function, const char *what, const abut_solid *solid) {
+    if (!solid)
+        return abuti_null(function, what);
+    if ((unsigned)solid->kind > ABUT_SOLID_HULL)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is of kind %d, which there is not", function,
+                          what, (int)solid->kind);
+    abut_status status = abuti_pose_check(function, what, &solid->pose);
+    if (status || solid->kind != ABUT_SOLID_HULL)
+        return status ? status : check_numbers(function, what, solid);
+    const solid_hull *hull;
+    status = abuti_bvh_check(function, solid->shape.hull, solid, what);
+    return status ? status : abuti_solid_hull(function, solid->shape.hull, &hull);
+}
+
+/* ---- places ---- */
+
+/* A place in the middle of a solid, or on a plane. */
+static vec3 base_of(const abut_solid *s) {
+    const abut_vec3 *end = s->shape.capsule.end;
+    switch (s->kind) {
+    case ABUT_SOLID_PLANE: {
+        vec3 n = v3_normalise(s->shape.plane.normal);
+        return v3_scale(n, s->shape.plane.offset / v3_length(s->shape.plane.normal));
+    }
+    case ABUT_SOLID_SPHERE:
+        return s->shape.sphere.centre;
+    case ABUT_SOLID_CAPSULE:
+    case ABUT_SOLID_CYLINDER:
+        return v3_lerp(end[0], end[1], 0.5);
+    case ABUT_SOLID_HULL:
+        return s->shape.hull->mesh->origin;
+    default:
+        return v3(0, 0, 0);
+    }
+}
+
+/* All but the motion. */
+static void set_shape(solid_body *body, const abut_solid *s) {
+    body->kind = s->kind;
+    body->radius = 0;
+    body->axis = v3(0, 0, 0);
+    body->core = (solid_polytope){.vertices = body->own};
+    double size = 0;
+    const abut_vec3 *end = s->shape.capsule.end;
+    vec3 half = s->kind == ABUT_SOLID_BOX ? s->shape.half : v3_scale(v3_sub(end[1], end[0]), 0.5);
+    switch (s->kind) {
+    case ABUT_SOLID_PLANE:
+        body->axis = v3_normalise(s->shape.plane.normal);
+        body->offset = 0;
+        break;
+    case ABUT_SOLID_SPHERE:
+        body->radius = s->shape.sphere.radius;
+        body->core.vertex_count = 1;
+        body->own[0] = v3(0, 0, 0);
+        break;
+    case ABUT_SOLID_CAPSULE:
+        body->radius = s->shape.capsule.radius;
+        body->core.vertex_count = v3_max_abs(half) > 0 ? 2 : 1;
+        body->core.edge_count = body->core.vertex_count - 1;
+        body->core.edges = segment_edge;
+        body->own[0] = v3_scale(half, -1);
+        body->own[1] = half;
+        size = v3_length(half);
+        break;
+    case ABUT_SOLID_BOX:
+        body->core = (solid_polytope){body->own, box_faces, box_edges, box_loops, 8, 6, 12};
+        for (int i = 0; i < 8; i++)
+            body->own[i] =
+                v3(i & 1 ? half.x : -half.x, i & 2 ? half.y : -half.y, i & 4 ? half.z : -half.z);
+        size = v3_length(half);
+        break;
+    case ABUT_SOLID_CYLINDER:
+        body->axis = v3_normalise(half);
+        body->half = v3_length(half);
+        body->wide = s->shape.cylinder.radius;
+        size = body->half + body->wide;
+        break;
+    case ABUT_SOLID_HULL: {
+        const solid_hull *hull = NULL;
+        abuti_solid_hull("", s->shape.hull, &hull); /* is there since the check */
+        body->core = hull->core;
+        size = v3_length(v3_sub(s->shape.hull->mesh->bounds.hi, s->shape.hull->mesh->bounds.lo));
+        break;
+    }
+    }
+    body->size = size;
+}
+
+void abuti_solid_place(const abut_solid *a, const abut_solid *b, solid_body *body_a,
+                       solid_body *body_b, abuti_motion *motion, vec3 *origin) {
+    *motion = abuti_motion_of(&b->pose);
+    *origin = base_of(b);
+    mat3 back = m3_transpose(&motion->rotation), turn = quat_matrix(a->pose.rotation);
+    set_shape(body_a, a);
+    set_shape(body_b, b);
+    body_a->turns = true;
+    body_a->turn = m3_multiply(&back, &turn);
+    body_a->shift = m3_apply(&back, v3_sub(a->pose.translation, b->pose.translation));
+    body_a->shift = v3_add(body_a->shift, v3_sub(m3_apply(&body_a->turn, base_of(a)), *origin));
+    body_a->axis = m3_apply(&body_a->turn, body_a->axis);
+    body_a->size += v3_length(body_a->shift);
+    body_b->turns = false;
+    body_b->shift = v3(0, 0, 0);
+}
+
+/* ---- supports ---- */
+
+uint32_t abuti_solid_furthest(const solid_body *s, vec3 direction) {
+    vec3 d = solid_in(s, direction);
+    if (s->kind == ABUT_SOLID_BOX)
+        return (uint32_t)(d.x > 0) | (uint32_t)(d.y > 0) << 1 | (uint32_t)(d.z > 0) << 2;
+    uint32_t best = 0;
+    double most = v3_dot(s->core.vertices[0], d);
+    for (uint32_t i = 1; i < s->core.vertex_count; i++) {
+        double here = v3_dot(s->core.vertices[i], d);
+        if (here > most) {
+            most = here;
+            best = i;
+        }
+    }
+    return best;
+}
+
+vec3 abuti_solid_support(const solid_body *s, vec3 direction) {
+    if (s->kind != ABUT_SOLID_CYLINDER)
+        return solid_vertex(s, abuti_solid_furthest(s, direction));
+    double along = v3_dot(direction, s->axis);
+    vec3 across = v3_along(direction, -along, s->axis);
+    across = v3_along(across, -v3_dot(across, s->axis), s->axis); /* once is rough */
+    across = v3_length(across) > 1e-15 * fabs(along) ? v3_normalise(across) : v3(0, 0, 0);
+    vec3 end = v3_along(s->shift, along > 0 ? s->half : -s->half, s->axis);
+    return v3_along(end, s->wide, across);
+}

@@ -1,0 +1,559 @@
+/* Contacts of two solids: a few places for the normal and the depth of solid_way.c.
+ *
+ * What touches is a face, an edge or a vertex of each core, the one that looks most along the
+ * normal. As seen along it, the one is cut by the sides of the other (Sutherland and Hodgman 1974);
+ * the corners of what is left are the places, with the depths there. The place that told the depth
+ * is added where cutting has not given it. A cylinder's end is an octagon whose corners stay with
+ * the cylinder, and the deepest place of its rim.
+ */
+#include "contact/solid.h"
+
+#include "geom/closest_shared.h"
+
+#include <math.h>
+#include <string.h>
+
+#define LOOKS 0.5      /* the cosine with the normal from which on a face or a side counts */
+#define LOOKS_ONE 0.99 /* the same where the normal is not that of a face */
+#define LIES 0.5       /* the sine of an edge's rise up to which it counts */
+#define PARALLEL 0.01  /* the sine up to which two edges touch along their length */
+#define HAIR 1e-9      /* of the size */
+
+enum { SIDES = 16, RIM = 8, CYLINDER_SIDE = 4 * RIM };
+
+/* ---- features ---- */
+
+typedef struct feature_corner {
+    vec3 at;
+    uint32_t vertex;
+    uint32_t edge; /* from it to the next */
+} feature_corner;
+
+/* A face, an edge or a vertex of a core in the frame. */
+typedef struct feature {
+    uint32_t count; /* 3 or more: a face */
+    feature_corner corner[SIDES];
+    vec3 normal; /* of a face, outward */
+} feature;
+
+/* The face of a polytope; of one with many corners some. */
+static void set_face(const solid_body *s, uint32_t face, feature *f) {
+    const solid_face *from = &s->core.faces[face];
+    f->count = from->count < SIDES ? from->count : SIDES;
+    f->normal = solid_out(s, from->normal);
+    for (uint32_t i = 0; i < f->count; i++) {
+        const solid_loop *loop =
+            &s->core.loops[from->begin + (uint32_t)((uint64_t)i * from->count / f->count)];
+        f->corner[i] = (feature_corner){solid_vertex(s, loop->vertex), loop->vertex, loop->edge};
+    }
+}
+
+static void find_polytope_feature(const solid_body *s, vec3 direction, double looks, feature *f) {
+    const solid_polytope *core = &s->core;
+    vec3 d = solid_in(s, direction);
+    uint32_t vertex = abuti_solid_furthest(s, direction), face = ABUT_NONE, edge = ABUT_NONE;
+    double best = looks, flattest = LIES * LIES;
+    for (uint32_t i = 0; i < core->edge_count; i++) {
+        const solid_edge *e = &core->edges[i];
+        if (e->vertex[0] != vertex && e->vertex[1] != vertex)
+            continue;
+        for (int k = 0; k < 2 && e->face[k] != ABUT_NONE; k++) {
+            double here = v3_dot(core->faces[e->face[k]].normal, d);
+            if (here > best) {
+                best = here;
+                face = e->face[k];
+            }
+        }
+        vec3 along = v3_sub(core->vertices[e->vertex[1]], core->vertices[e->vertex[0]]);
+        double rise = v3_dot(along, d), length_sq = v3_length_sq(along);
+        if (length_sq > 0 && rise * rise < flattest * length_sq) {
+            flattest = rise * rise / length_sq;
+            edge = i;
+        }
+    }
+    f->count = 0;
+    if (face != ABUT_NONE) {
+        set_face(s, face, f);
+        return;
+    }
+    if (edge == ABUT_NONE) {
+        f->corner[f->count++] = (feature_corner){solid_vertex(s, vertex), vertex, 0};
+        return;
+    }
+    for (int k = 0; k < 2; k++) {
+        uint32_t at = core->edges[edge].vertex[k];
+        f->corner[f->count++] = (feature_corner){solid_vertex(s, at), at, edge};
+    }
+}
+
+/* The end of a cylinder: fixed corners, the one that is furthest, and that towards a place. */
+static void find_end(const solid_body *s, vec3 direction, vec3 towards, bool high, feature *f) {
+    vec3 across[2], own = solid_in(s, s->axis);
+    abuti_patch_across(own, across);
+    vec3 x = solid_out(s, across[0]), y = solid_out(s, across[1]), way = v3_sub(towards, s->shift);
+    vec3 middle = v3_along(s->shift, high ? s->half : -s->half, s->axis);
+    double angle[RIM + 2];
+    uint32_t name[RIM + 2], count = RIM;
+    const double eighth = 3.141592653589793 / 4;
+    for (uint32_t k = 0; k < RIM; k++) {
+        angle[k] = k;
+        name[k] = k;
+    }
+    for (uint32_t extra = 0; extra < 2; extra++) {
+        vec3 d = extra ? way : direction;
+        double u = v3_dot(d, x), v = v3_dot(d, y), turn = atan2(v, u) / eighth;
+        turn = turn < 0 ? turn + RIM : turn;
+        if (!(hypot(u, v) * s->wide > HAIR * s->size * v3_length(d)) ||
+            fabs(turn - round(turn)) < 1e-6)
+            continue;
+        uint32_t k = count++;
+        for (; angle[k - 1] > turn; k--) {
+            angle[k] = angle[k - 1];
+            name[k] = name[k - 1];
+        }
+        angle[k] = turn;
+        name[k] = RIM + extra;
+    }
+    f->normal = high ? s->axis : v3_scale(s->axis, -1);
+    for (uint32_t k = 0; k < count; k++) {
+        double u = s->wide * cos(angle[k] * eighth), v = s->wide * sin(angle[k] * eighth);
+        uint32_t number = (high ? 2 * RIM : 0) + name[k];
+        f->corner[f->count++] =
+            (feature_corner){v3_along(v3_along(middle, u, x), v, y), number, number};
+    }
+}
+
+static void find_cylinder_feature(const solid_body *s, vec3 direction, vec3 towards, double looks,
+                                  feature *f) {
+    double along = v3_dot(direction, s->axis);
+    vec3 across = v3_along(direction, -along, s->axis);
+    double beside = v3_length(across);
+    f->count = 0;
+    if (fabs(along) >= looks && fabs(along) >= beside) {
+        find_end(s, direction, towards, along > 0, f);
+    } else if (beside >= looks || fabs(along) <= 1e-7) {
+        vec3 side = v3_along(s->shift, s->wide / beside, across);
+        for (uint32_t k = 0; k < 2; k++)
+            f->corner[f->count++] =
+                (feature_corner){v3_along(side, k ? s->half : -s->half, s->axis), CYLINDER_SIDE + k,
+                                 CYLINDER_SIDE};
+    } else {
+        f->corner[f->count++] =
+            (feature_corner){abuti_solid_support(s, direction), along > 0 ? 3 * RIM : RIM, 0};
+    }
+}
+
+/* The other body is `towards` a place. */
+static void find_feature(const solid_body *s, vec3 direction, vec3 towards, double looks,
+                         feature *f) {
+    if (s->kind == ABUT_SOLID_CYLINDER)
+        find_cylinder_feature(s, direction, towards, looks, f);
+    else
+        find_polytope_feature(s, direction, looks, f);
+}
+
+/* ---- places ---- */
+
+typedef struct places {
+    const solid_body *a, *b;
+    vec3 normal, along[2];
+    double depth; /* the largest */
+    double gap, size;
+    uint32_t count;
+    patch_candidate found[PATCH_CANDIDATES];
+} places;
+
+/* Adds a place halfway between places of both cores. */
+static void add_place(places *p, vec3 at_a, vec3 at_b, uint32_t side, uint32_t kind,
+                      uint32_t element, uint32_t part) {
+    double height = v3_dot(p->normal, v3_sub(at_b, at_a));
+    double depth = real_min(height + p->a->radius + p->b->radius, p->depth);
+    if (p->count == PATCH_CANDIDATES || !(depth >= -p->gap))
+        return;
+    vec3 middle = v3_lerp(v3_along(at_a, -p->a->radius, p->normal),
+                          v3_along(at_b, p->b->radius, p->normal), 0.5);
+    p->found[p->count++] = (patch_candidate){{middle, depth, side, kind, element, part & 0x3ffffff},
+                                             v3_dot(middle, p->along[0]),
+                                             v3_dot(middle, p->along[1])};
+}
+
+/* ---- cutting ---- */
+
+/* A corner of what is left: on side `side` of the pair, with the edge to the next. */
+typedef struct cut_corner {
+    vec3 at;
+    double u, v;
+    uint32_t side, kind, element, part;
+    bool own;      /* the edge to the next is one of the feature that is cut */
+    uint32_t edge; /* its number; of an edge of the other its place there */
+} cut_corner;
+
+typedef struct cut {
+    places *p;
+    const feature *inner, *outer; /* that is cut, and by which */
+    uint32_t inner_side;
+    uint32_t count;
+    cut_corner corner[2 * SIDES + 2];
+} cut;
+
+static cut_corner crossing_of(const cut *c, const cut_corner *from, const cut_corner *to, double t,
+                              uint32_t line, bool leaves) {
+    const feature *outer = c->outer;
+    cut_corner next = {.at = v3_lerp(from->at, to->at, t),
+                       .u = from->u + t * (to->u - from->u),
+                       .v = from->v + t * (to->v - from->v),
+                       .own = leaves ? false : from->own,
+                       .edge = leaves ? line : from->edge};
+    if (from->own) {
+        next.side = c->inner_side;
+        next.kind = ABUT_CONTACT_CROSSING;
+        next.element = from->edge;
+        next.part = outer->corner[line].edge;
+    } else { /* two lines of the other: their corner */
+        bool wraps = (line + 1) % outer->count == from->edge;
+        next.side = !c->inner_side;
+        next.kind = ABUT_CONTACT_SOLID;
+        next.element = outer->corner[wraps ? from->edge : line].vertex;
+    }
+    return next;
+}
+
+/* Cuts by one side of the other. `turn` is 1 where that runs counterclockwise. */
+static void cut_by(cut *c, uint32_t line, double turn) {
+    const places *p = c->p;
+    const feature *outer = c->outer;
+    vec3 from = outer->corner[line].at, to = outer->corner[(line + 1) % outer->count].at;
+    double u = v3_dot(from, p->along[0]), v = v3_dot(from, p->along[1]);
+    double du = turn * (v3_dot(to, p->along[0]) - u), dv = turn * (v3_dot(to, p->along[1]) - v);
+    double length = hypot(du, dv), inside[2 * SIDES + 2];
+    cut_corner old[2 * SIDES + 2];
+    uint32_t count = c->count;
+    if (!(length > 0))
+        return;
+    memcpy(old, c->corner, count * sizeof *old);
+    for (uint32_t i = 0; i < count; i++) {
+        inside[i] = (du * (old[i].v - v) - dv * (old[i].u - u)) / length;
+        if (fabs(inside[i]) <= HAIR * p->size)
+            inside[i] = 0;
+    }
+    c->count = 0;
+    for (uint32_t i = 0; i < count && c->count < 2 * SIDES; i++) {
+        uint32_t next = i + 1 == count ? 0 : i + 1;
+        if (inside[i] >= 0)
+            c->corner[c->count++] = old[i];
+        if ((inside[i] > 0 && inside[next] < 0) || (inside[i] < 0 && inside[next] > 0))
+            c->corner[c->count++] =
+                crossing_of(c, &old[i], &old[next], inside[i] / (inside[i] - inside[next]), line,
+                            inside[i] > 0);
+        else if (inside[i] == 0 && inside[next] < 0) {
+            c->corner[c->count - 1].own = false;
+            c->corner[c->count - 1].edge = line;
+        }
+    }
+}
+
+/* Cuts the inner feature by the outer one, which is a face, and adds what is left. */
+static void cut_features(places *p, const feature *inner, const feature *outer,
+                         uint32_t inner_side) {
+    cut c = {.p = p, .inner = inner, .outer = outer, .inner_side = inner_side};
+    for (uint32_t i = 0; i < inner->count; i++) {
+        const feature_corner *from = &inner->corner[i];
+        c.corner[c.count++] = (cut_corner){.at = from->at,
+                                           .u = v3_dot(from->at, p->along[0]),
+                                           .v = v3_dot(from->at, p->along[1]),
+                                           .side = inner_side,
+                                           .kind = ABUT_CONTACT_SOLID,
+                                           .element = from->vertex,
+                                           .own = true,
+                                           .edge = from->edge};
+    }
+    double rise = v3_dot(outer->normal, p->normal);
+    for (uint32_t i = 0; i < outer->count; i++)
+        cut_by(&c, i, rise > 0 ? 1 : -1);
+    for (uint32_t i = 0; i < c.count; i++) {
+        const cut_corner *k = &c.corner[i];
+        double up = v3_dot(outer->normal, v3_sub(outer->corner[0].at, k->at)) / rise;
+        vec3 other = v3_along(k->at, up, p->normal);
+        add_place(p, inner_side ? other : k->at, inner_side ? k->at : other, k->side, k->kind,
+                  k->element, k->part);
+    }
+}
+
+/* Two edges that are nearly parallel as seen along the normal: both ends of what they share. */
+static void share_edges(places *p, const feature *a, const feature *b) {
+    vec3 d = v3_sub(a->corner[1].at, a->corner[0].at), e = v3_sub(b->corner[1].at, b->corner[0].at);
+    double du = v3_dot(d, p->along[0]), dv = v3_dot(d, p->along[1]);
+    double eu = v3_dot(e, p->along[0]), ev = v3_dot(e, p->along[1]);
+    double d_sq = du * du + dv * dv, e_sq = eu * eu + ev * ev;
+    if (!(fabs(du * ev - dv * eu) < PARALLEL * sqrt(d_sq * e_sq)))
+        return;
+    for (int side = 0; side < 2; side++)
+        for (uint32_t k = 0; k < 2; k++) {
+            const feature *own = side ? b : a, *other = side ? a : b;
+            vec3 at = own->corner[k].at, to = v3_sub(at, other->corner[0].at);
+            double tu = v3_dot(to, p->along[0]), tv = v3_dot(to, p->along[1]);
+            double t = side ? (tu * du + tv * dv) / d_sq : (tu * eu + tv * ev) / e_sq;
+            if (!(t >= -HAIR && t <= 1 + HAIR))
+                continue;
+            vec3 there = v3_lerp(other->corner[0].at, other->corner[1].at, real_clamp(t, 0, 1));
+            add_place(p, side ? there : at, side ? at : there, (uint32_t)side, ABUT_CONTACT_SOLID,
+                      own->corner[k].vertex, 0);
+        }
+}
+
+/* ---- the answer ---- */
+
+static double deepest_of(const places *p) {
+    double deepest = -INFINITY;
+    for (uint32_t i = 0; i < p->count; i++)
+        deepest = real_max(deepest, p->found[i].point.depth);
+    return deepest;
+}
+
+/* Sorts by u, then v. */
+static void sort_places(patch_candidate *list, uint32_t count) {
+    for (uint32_t i = 1; i < count; i++) {
+        patch_candidate next = list[i];
+        uint32_t k = i;
+        for (; k > 0 &&
+               (list[k - 1].u > next.u || (list[k - 1].u == next.u && list[k - 1].v > next.v));
+             k--)
+            list[k] = list[k - 1];
+        list[k] = next;
+    }
+}
+
+/* The area of the convex hull of all, by its lower and upper chain (Andrew 1979). */
+static double area_of(const places *p) {
+    patch_candidate sorted[PATCH_CANDIDATES], hull[2 * PATCH_CANDIDATES];
+    if (p->count < 3)
+        return 0;
+    memcpy(sorted, p->found, p->count * sizeof *sorted);
+    sort_places(sorted, p->count);
+    uint32_t n = 0, least = 2;
+    for (uint32_t pass = 0; pass < 2; pass++, least = n + 1)
+        for (uint32_t i = pass; i < p->count; i++) {
+            const patch_candidate *c = &sorted[pass ? p->count - 1 - i : i];
+            while (n >= least && (hull[n - 1].u - hull[n - 2].u) * (c->v - hull[n - 2].v) -
+                                         (hull[n - 1].v - hull[n - 2].v) * (c->u - hull[n - 2].u) <=
+                                     0)
+                n--;
+            hull[n++] = *c;
+        }
+    double area = 0;
+    for (uint32_t i = 0; i + 1 < n; i++)
+        area += (hull[i].u - hull[0].u) * (hull[i + 1].v - hull[0].v) -
+                (hull[i].v - hull[0].v) * (hull[i + 1].u - hull[0].u);
+    return 0.5 * area;
+}
+
+static void finish(places *p, uint32_t keep, patch_answer *answer) {
+    double u = 0, v = 0;
+    vec3 sum = v3(0, 0, 0);
+    for (uint32_t i = 0; i < p->count; i++) {
+        u += p->found[i].u;
+        v += p->found[i].v;
+        sum = v3_add(sum, p->found[i].point.at);
+    }
+    patch_choice choice = {p->found, p->count, p->depth, u / p->count, v / p->count};
+    abuti_patch_choose(&choice, keep, p->gap, answer);
+    answer->of_faces = false;
+    answer->normal = p->normal;
+    answer->depth = p->depth;
+    answer->centre = v3_scale(sum, 1.0 / p->count);
+    answer->area = area_of(p);
+    answer->volume = 0;
+}
+
+/* The vertices of a large polytope that may matter on a plane: the deepest, and the outermost of
+ * those that are deep enough. */
+static void add_outermost(places *p) {
+    const solid_body *a = p->a;
+    uint32_t best[RIM + 1];
+    double most[RIM + 1];
+    for (int k = 0; k <= RIM; k++)
+        most[k] = -INFINITY;
+    for (uint32_t i = 0; i < a->core.vertex_count; i++) {
+        vec3 at = solid_vertex(a, i);
+        double height = v3_dot(at, p->normal);
+        if (height - a->radius > p->gap)
+            continue;
+        double u = v3_dot(at, p->along[0]), v = v3_dot(at, p->along[1]);
+        for (int k = 0; k <= RIM; k++) {
+            static const double way[RIM][2] = {{1, 0},  {.75, .75},   {0, 1},  {-.75, .75},
+                                               {-1, 0}, {-.75, -.75}, {0, -1}, {.75, -.75}};
+            double here = k == RIM ? -height : u * way[k][0] + v * way[k][1];
+            if (here > most[k]) {
+                most[k] = here;
+                best[k] = i;
+            }
+        }
+    }
+    for (int k = RIM; k >= 0; k--) {
+        bool again = !(most[k] > -INFINITY);
+        for (int i = RIM; i > k && !again; i--)
+            again = best[i] == best[k];
+        if (again)
+            continue;
+        vec3 at = solid_vertex(a, best[k]);
+        add_place(p, at, v3_along(at, -v3_dot(at, p->normal), p->normal), 0, ABUT_CONTACT_SOLID,
+                  best[k], 0);
+    }
+}
+
+/* b is a plane, through the origin of the frame. */
+static void answer_plane(places *p, uint32_t keep, patch_answer *answer) {
+    p->normal = p->b->axis;
+    abuti_patch_across(p->normal, p->along);
+    vec3 down = v3_scale(p->normal, -1);
+    p->depth = p->a->radius - v3_dot(p->normal, abuti_solid_support(p->a, down));
+    if (!(p->depth >= -p->gap))
+        return;
+    if (p->a->kind == ABUT_SOLID_CYLINDER) {
+        feature f;
+        find_feature(p->a, down, p->a->shift, LOOKS, &f);
+        for (uint32_t i = 0; i < f.count; i++)
+            add_place(p, f.corner[i].at,
+                      v3_along(f.corner[i].at, -v3_dot(f.corner[i].at, p->normal), p->normal), 0,
+                      ABUT_CONTACT_SOLID, f.corner[i].vertex, 0);
+    } else {
+        add_outermost(p);
+    }
+    finish(p, keep, answer);
+}
+
+static vec3 flattened(const places *p, vec3 at) {
+    return v3_along(at, -v3_dot(at, p->normal), p->normal);
+}
+
+/* The place of a feature of side `inner` that is furthest; where it lies flat, the one that is
+ * nearest to the middle of the other as seen along the normal. */
+static vec3 furthest_of(const places *p, const feature *f, int inner) {
+    vec3 best = f->corner[0].at, middle = flattened(p, inner ? p->a->shift : p->b->shift);
+    double sign = inner ? 1 : -1, least = INFINITY;
+    for (uint32_t i = 1; i < f->count; i++)
+        if (sign * v3_dot(p->normal, v3_sub(f->corner[i].at, best)) > 0)
+            best = f->corner[i].at;
+    vec3 nearest = best;
+    for (uint32_t i = 0; i < f->count && f->count > 1; i++) {
+        vec3 from = f->corner[i].at, to = f->corner[i + 1 == f->count ? 0 : i + 1].at;
+        segment3 flat = {{flattened(p, from), flattened(p, to)}};
+        closest_on_segment near = segment_closest_point(flat, middle);
+        vec3 at = v3_lerp(from, to, near.parameter);
+        if (near.distance < least &&
+            sign * v3_dot(p->normal, v3_sub(at, best)) >= -HAIR * p->size) {
+            least = near.distance;
+            nearest = at;
+        }
+    }
+    return nearest;
+}
+
+/* The place that the depth is of. Along the normal of a face it is what is furthest of the other,
+ * on side `inner`; else a corner, or where two edges cross as seen along the normal. */
+static void add_told(places *p, const solid_way *way, const feature faces[2], int inner) {
+    feature f[2];
+    vec3 at[2] = {way->at[0], way->at[1]}, down = v3_scale(p->normal, -1);
+    int side = inner;
+    bool edges = false;
+    if (!way->of_face) {
+        find_feature(p->a, down, p->b->shift, 2, &f[0]);
+        find_feature(p->b, p->normal, p->a->shift, 2, &f[1]);
+        edges = f[0].count == 2 && f[1].count == 2;
+        side = f[1].count == 1 && (f[0].count > 1 || p->a->kind == ABUT_SOLID_CYLINDER);
+    }
+    const feature *told = way->of_face ? &faces[side] : &f[side];
+    if (!way->has_places) {
+        at[side] = way->of_face ? furthest_of(p, told, side) : told->corner[0].at;
+        if (edges) {
+            segment3 flat[2];
+            for (int k = 0; k < 4; k++)
+                flat[k / 2].end[k % 2] = flattened(p, f[k / 2].corner[k % 2].at);
+            vec3 near = segment_segment_near(flat[0], flat[1]).point_a;
+            at[0] = v3_lerp(f[0].corner[0].at, f[0].corner[1].at,
+                            segment_closest_point(flat[0], near).parameter);
+        }
+        at[!side] = v3_along(at[side], side ? way->separation : -way->separation, p->normal);
+    }
+    add_place(p, at[0], at[1], (uint32_t)side, edges ? ABUT_CONTACT_CROSSING : ABUT_CONTACT_SOLID,
+              edges ? f[0].corner[0].edge : told->corner[0].vertex,
+              edges ? f[1].corner[0].edge : 0);
+}
+
+void abuti_solid_answer(const solid_body *a, const solid_body *b, double margin, vec3 hint,
+                        uint32_t keep, patch_answer *answer) {
+    places p = {.a = a, .b = b, .size = a->size + b->size + a->radius + b->radius, .count = 0};
+    p.gap = margin + 1e-15 * p.size;
+    answer->count = 0;
+    if (b->kind == ABUT_SOLID_PLANE) {
+        answer_plane(&p, keep, answer);
+        return;
+    }
+    solid_way way;
+    if (!abuti_solid_way(a, b, p.gap + a->radius + b->radius, hint, &way))
+        return;
+    p.normal = way.normal;
+    abuti_patch_across(p.normal, p.along);
+    p.depth = a->radius + b->radius - way.separation;
+    feature f[2];
+    double looks = way.of_face ? LOOKS : LOOKS_ONE;
+    find_feature(a, v3_scale(p.normal, -1), b->shift, looks, &f[0]);
+    find_feature(b, p.normal, a->shift, looks, &f[1]);
+    bool faces[2] = {f[0].count > 2, f[1].count > 2};
+    if (faces[0] && faces[1]) /* by the one that lies flatter */
+        faces[0] = -v3_dot(f[0].normal, p.normal) > v3_dot(f[1].normal, p.normal) + 1e-12;
+    if (faces[0] || faces[1])
+        cut_features(&p, &f[faces[0]], &f[!faces[0]], faces[0]);
+    else if (f[0].count == 2 && f[1].count == 2)
+        share_edges(&p, &f[0], &f[1]);
+    if (!(deepest_of(&p) >= p.depth - HAIR * p.size))
+        add_told(&p, &way, f, faces[0]);
+    finish(&p, keep, answer);
+}
+
+/* ---- the question ---- */
+
+/* Whether a comes first: planes last, else by kind and numbers. */
+static bool in_order(const abut_solid *a, const abut_solid *b) {
+    if (a->kind != b->kind)
+        return a->kind > b->kind;
+    static const size_t bytes[] = {sizeof(abut_plane), sizeof(abut_sphere), sizeof(abut_capsule),
+                                   sizeof(abut_vec3), sizeof(abut_cylinder)};
+    int order = 0;
+    if (a->kind != ABUT_SOLID_HULL) {
+        order = memcmp(&a->shape, &b->shape, bytes[a->kind]);
+    } else if (a->shape.hull != b->shape.hull) {
+        const abut_mesh *p = a->shape.hull->mesh, *q = b->shape.hull->mesh;
+        if (p->vertex_count != q->vertex_count)
+            return p->vertex_count < q->vertex_count;
+        order = memcmp(p->positions, q->positions, p->vertex_count * sizeof *p->positions);
+    }
+    order = order ? order : memcmp(&a->pose, &b->pose, sizeof a->pose);
+    return order <= 0;
+}
+
+abut_status abut_contact_solids(const abut_solid *a, const abut_solid *b,
+                                const abut_patch_options *options, abut_patches *patches) {
+    patch_frame frame = {.function = "abut_contact_solids"};
+    abut_patch_options o;
+    abut_status status = abuti_patch_options(frame.function, options, patches, &o);
+    status = status ? status : abuti_solid_check(frame.function, "a", a);
+    status = status ? status : abuti_solid_check(frame.function, "b", b);
+    if (status)
+        return status;
+    frame.swapped = !in_order(a, b);
+    frame.pair = o.pair;
+    solid_body body[2];
+    patch_answer answer = {.count = 0};
+    if (a->kind != ABUT_SOLID_PLANE || b->kind != ABUT_SOLID_PLANE) {
+        abuti_solid_place(frame.swapped ? b : a, frame.swapped ? a : b, &body[0], &body[1],
+                          &frame.motion, &frame.origin);
+        mat3 back = m3_transpose(&frame.motion.rotation);
+        vec3 hint = m3_apply(&back, v3_scale(o.hint, frame.swapped ? -1 : 1));
+        abuti_solid_answer(&body[0], &body[1], o.margin, hint, o.keep, &answer);
+    }
+    return abuti_patch_write(&frame, &answer, answer.count > 0, true,
+                             abuti_guaranteed("Both solids are convex: a shift by the depth along "
+                                              "the normal separates them."),
+                             patches);
+}

@@ -1,0 +1,571 @@
+/* Contacts of solids: known positions, promises on random pairs against supports that are written
+ * anew here, and bad input. */
+#include "support/pose.h"
+
+#include <math.h>
+
+enum { ROOM = 256 };
+static abut_patch list[ROOM];
+static abut_contact contacts[ROOM];
+
+static abut_patches room(void) {
+    return (abut_patches){.list = list,
+                          .capacity = ROOM,
+                          .contacts = contacts,
+                          .contact_capacity = ROOM};
+}
+
+static void assert_close(double value, double wanted, double tolerance) {
+    if (!(fabs(value - wanted) <= tolerance))
+        fail_msg("%.17g is not %.17g within %g", value, wanted, tolerance);
+}
+
+static void assert_way(abut_vec3 way, abut_vec3 wanted, double tolerance) {
+    if (!(v3_length(v3_sub(way, wanted)) <= tolerance))
+        fail_msg("(%g, %g, %g) is not (%g, %g, %g)", way.x, way.y, way.z, wanted.x, wanted.y,
+                 wanted.z);
+}
+
+static abut_pose shifted(double x, double y, double z) {
+    return (abut_pose){{0, 0, 0, 1}, {x, y, z}};
+}
+
+/* ---- solids ---- */
+
+static abut_bvh
+    *hulls[4]; /* octahedron, a ball, a prism of 12 sides, a cube of 3 x 3 quads a side */
+
+static abut_bvh *tree_of(const abut_shape *shape) {
+    abut_mesh *mesh;
+    abut_bvh *bvh;
+    assert_ok(abut_shape_create(NULL, shape, &mesh));
+    assert_ok(abut_bvh_create(mesh, NULL, &bvh));
+    abut_mesh_destroy(mesh);
+    return bvh;
+}
+
+static abut_bvh *tree_of_mesh(abut_mesh *mesh) {
+    abut_bvh *bvh;
+    assert_ok(abut_bvh_create(mesh, NULL, &bvh));
+    abut_mesh_destroy(mesh);
+    return bvh;
+}
+
+static void make_hulls(void) {
+    if (hulls[0])
+        return;
+    double octahedron[] = {1, 0, 0, -1, 0, 0, 0, .8, 0, 0, -.8, 0, 0, 0, .6, 0, 0, -.6};
+    uint32_t faces[] = {0, 2, 4, 2, 1, 4, 1, 3, 4, 3, 0, 4, 2, 0, 5, 1, 2, 5, 3, 1, 5, 0, 3, 5};
+    hulls[0] = tree_of_mesh(test_mesh(NULL, octahedron, 6, faces, 8));
+    abut_shape shape = abut_shape_default(ABUT_SHAPE_ICOSPHERE);
+    shape.radius = .7;
+    shape.segments = 2;
+    hulls[1] = tree_of(&shape);
+    shape = abut_shape_default(ABUT_SHAPE_CYLINDER);
+    shape.radius = .5;
+    shape.height = 1.2;
+    shape.segments = 12;
+    hulls[2] = tree_of(&shape);
+    shape = abut_shape_default(ABUT_SHAPE_BOX);
+    shape.extent = v3(.9, .7, 1.1);
+    shape.segments = 3;
+    hulls[3] = tree_of(&shape);
+}
+
+static abut_solid box_solid(double x, double y, double z, abut_pose at) {
+    return (abut_solid){.kind = ABUT_SOLID_BOX, .pose = at, .shape.half = {x, y, z}};
+}
+
+static abut_solid ball_solid(double radius, abut_pose at) {
+    return (abut_solid){.kind = ABUT_SOLID_SPHERE, .pose = at, .shape.sphere = {{0, 0, 0}, radius}};
+}
+
+static abut_solid floor_solid(void) {
+    return (abut_solid){.kind = ABUT_SOLID_PLANE, .shape.plane = {{0, 0, 2}, 0}};
+}
+
+/* Of length 2 in x. */
+static abut_solid capsule_solid(double radius, abut_pose at) {
+    return (abut_solid){.kind = ABUT_SOLID_CAPSULE,
+                        .pose = at,
+                        .shape.capsule = {{{-1, 0, 0}, {1, 0, 0}}, radius}};
+}
+
+/* Of height 2 in z. */
+static abut_solid cylinder_solid(double radius, abut_pose at) {
+    return (abut_solid){.kind = ABUT_SOLID_CYLINDER,
+                        .pose = at,
+                        .shape.cylinder = {{{0, 0, -1}, {0, 0, 1}}, radius}};
+}
+
+static abut_patches ask(const abut_solid *a, const abut_solid *b, double margin) {
+    abut_patch_options options = abut_patch_options_default();
+    abut_patches found = room();
+    options.margin = margin;
+    assert_ok(abut_contact_solids(a, b, &options, &found));
+    assert_true(found.count <= 1 && found.separates);
+    assert_int_equal(found.advice.verdict, ABUT_VERDICT_GUARANTEED);
+    return found;
+}
+
+/* How far apart contacts are along an axis. */
+static double spread(const abut_patches *found, int axis) {
+    double lo = INFINITY, hi = -INFINITY;
+    for (uint64_t i = 0; i < found->contact_count; i++) {
+        double x = v3_get(contacts[i].point, axis);
+        lo = real_min(lo, x);
+        hi = real_max(hi, x);
+    }
+    return hi - lo;
+}
+
+/* ---- known positions ---- */
+
+TEST(names) {
+    assert_string_equal(abut_solid_kind_name(ABUT_SOLID_PLANE), "plane");
+    assert_string_equal(abut_solid_kind_name(ABUT_SOLID_HULL), "hull");
+    assert_string_equal(abut_solid_kind_name((abut_solid_kind)17), "unknown");
+}
+
+TEST(on_a_plane) {
+    abut_solid ground = floor_solid(), box = box_solid(.5, 1, 2, shifted(3, 4, 1.99));
+    abut_patches found = ask(&box, &ground, 0);
+    assert_int_equal(found.contact_count, 4);
+    assert_way(list[0].normal, v3(0, 0, 1), 0);
+    assert_close(list[0].depth, .01, 1e-15);
+    assert_close(list[0].area, 2, 1e-12);
+    assert_close(spread(&found, 0), 1, 1e-15);
+    assert_close(spread(&found, 1), 2, 1e-15);
+    for (int i = 0; i < 4; i++) {
+        assert_close(contacts[i].depth, .01, 1e-15);
+        assert_close(contacts[i].point.z, -.005, 1e-15);
+        assert_int_equal(contacts[i].kind, ABUT_CONTACT_SOLID);
+        assert_int_equal(contacts[i].side, 0);
+    }
+    found = ask(&ground, &box, 0);
+    assert_way(list[0].normal, v3(0, 0, -1), 0);
+    assert_int_equal(contacts[0].side, 1);
+    /* Apart, and within the margin. */
+    box.pose.translation.z = 2.5;
+    assert_int_equal(ask(&box, &ground, 0).count, 0);
+    assert_int_equal(ask(&box, &ground, .4).count, 0);
+    found = ask(&box, &ground, .6);
+    assert_close(list[0].depth, -.5, 1e-15);
+    assert_close(contacts[0].point.z, .25, 1e-15);
+    abut_solid ball = ball_solid(1, shifted(0, 0, .75));
+    found = ask(&ball, &ground, 0);
+    assert_int_equal(found.contact_count, 1);
+    assert_close(list[0].depth, .25, 1e-15);
+    abut_solid capsule = capsule_solid(.5, shifted(0, 0, .4));
+    found = ask(&capsule, &ground, 0);
+    assert_int_equal(found.contact_count, 2);
+    assert_close(spread(&found, 0), 2, 1e-15);
+    abut_solid cylinder = cylinder_solid(.5, shifted(0, 0, .9));
+    found = ask(&cylinder, &ground, 0);
+    assert_int_equal(found.contact_count, 4);
+    assert_close(list[0].depth, .1, 1e-15);
+    assert_close(spread(&found, 0), 1, 1e-15);
+    assert_close(spread(&found, 1), 1, 1e-15);
+    /* Lying, and tilted a little: the deepest place of the rim comes first. */
+    assert_ok(abut_pose_from_axis_angle(v3(1, 0, 0), acos(0), v3(0, 0, .4), &cylinder.pose));
+    found = ask(&cylinder, &ground, 0);
+    assert_int_equal(found.contact_count, 2);
+    assert_close(spread(&found, 1), 2, 1e-15);
+    assert_ok(abut_pose_from_axis_angle(v3(1, .3, 0), 1e-3, v3(0, 0, .9), &cylinder.pose));
+    found = ask(&cylinder, &ground, 0);
+    assert_int_equal(found.contact_count, 4);
+    double tilt = 1e-3, wanted = cos(tilt) + .5 * sin(tilt) - .9;
+    assert_close(list[0].depth, wanted, 1e-14);
+    assert_close(contacts[0].depth, wanted, 1e-14);
+    assert_close(contacts[0].point.z, -wanted / 2, 1e-14);
+    assert_int_equal(ask(&ground, &ground, 5).count, 0);
+}
+
+TEST(on_each_other) {
+    abut_solid below = box_solid(1, 1, 1, shifted(0, 0, 0)), box = below;
+    /* Flush, deeper, with a gap, aside. */
+    box.pose.translation = v3(0, 0, 2);
+    abut_patches found = ask(&box, &below, 0);
+    assert_int_equal(found.contact_count, 4);
+    assert_close(list[0].depth, 0, 1e-15);
+    assert_close(list[0].area, 4, 1e-12);
+    assert_way(list[0].normal, v3(0, 0, 1), 0);
+    box.pose.translation = v3(.5, .25, 1.9);
+    found = ask(&box, &below, 0);
+    assert_int_equal(found.contact_count, 4);
+    assert_close(list[0].depth, .1, 1e-15);
+    assert_close(list[0].area, 1.5 * 1.75, 1e-12);
+    assert_close(spread(&found, 0), 1.5, 1e-14);
+    assert_close(spread(&found, 1), 1.75, 1e-14);
+    box.pose.translation.z = 2.25;
+    found = ask(&box, &below, .5);
+    assert_int_equal(found.contact_count, 4);
+    assert_close(list[0].depth, -.25, 1e-15);
+    assert_close(contacts[0].point.z, 1.125, 1e-15);
+    /* Corner to corner. */
+    box.pose.translation = v3(2.1, 2.1, 2.1);
+    found = ask(&box, &below, .5);
+    assert_close(list[0].depth, -.1 * sqrt(3), 1e-14);
+    assert_way(list[0].normal, v3(sqrt(1. / 3), sqrt(1. / 3), sqrt(1. / 3)), 1e-13);
+    assert_way(contacts[0].point, v3(1.05, 1.05, 1.05), 1e-14);
+    /* Edge on edge: turned by 45 degrees about x above, about y below. */
+    assert_ok(
+        abut_pose_from_axis_angle(v3(1, 0, 0), atan(1), v3(.1, .2, 2 * sqrt(2) - .1), &box.pose));
+    assert_ok(abut_pose_from_axis_angle(v3(0, 1, 0), atan(1), v3(0, 0, 0), &below.pose));
+    found = ask(&box, &below, 0);
+    assert_int_equal(found.contact_count, 1);
+    assert_close(list[0].depth, .1, 1e-14);
+    assert_way(list[0].normal, v3(0, 0, 1), 1e-15);
+    assert_way(contacts[0].point, v3(0, .2, sqrt(2) - .05), 1e-14);
+    assert_int_equal(contacts[0].kind, ABUT_CONTACT_CROSSING);
+    /* A capsule and a cylinder that lie on a box; a cylinder that stands there, half aside. */
+    below = box_solid(2, 2, 1, shifted(0, 0, 0));
+    abut_solid capsule = capsule_solid(.5, shifted(.5, 0, 1.45));
+    found = ask(&capsule, &below, 0);
+    assert_int_equal(found.contact_count, 2);
+    assert_close(list[0].depth, .05, 1e-15);
+    assert_close(spread(&found, 0), 2, 1e-14);
+    capsule.pose.translation.x = 1.5;
+    found = ask(&capsule, &below, 0);
+    assert_int_equal(found.contact_count, 2);
+    assert_close(spread(&found, 0), 1.5, 1e-14);
+    abut_solid cylinder = cylinder_solid(.5, shifted(0, 0, 1.95));
+    found = ask(&cylinder, &below, 0);
+    assert_int_equal(found.contact_count, 4);
+    assert_close(list[0].depth, .05, 1e-14);
+    cylinder.pose.translation.x = 2;
+    found = ask(&cylinder, &below, 0);
+    assert_int_equal(found.contact_count, 3);
+    assert_close(spread(&found, 0), .5, 1e-14);
+    assert_ok(abut_pose_from_axis_angle(v3(1, 0, 0), acos(0), v3(0, 0, 1.45), &cylinder.pose));
+    found = ask(&cylinder, &below, 0);
+    assert_int_equal(found.contact_count, 2);
+    assert_close(list[0].depth, .05, 1e-14);
+    assert_close(spread(&found, 1), 2, 1e-14);
+    /* Capsules side by side, and crossed. */
+    abut_solid other = capsule_solid(.5, shifted(.5, .9, 1.45));
+    capsule.pose.translation.x = 0;
+    found = ask(&capsule, &other, 0);
+    assert_int_equal(found.contact_count, 2);
+    assert_close(list[0].depth, .1, 1e-15);
+    assert_close(spread(&found, 0), 1.5, 1e-14);
+    assert_ok(abut_pose_from_axis_angle(v3(0, 0, 1), acos(0), v3(.2, .1, 2.25), &other.pose));
+    found = ask(&other, &capsule, 0);
+    assert_int_equal(found.contact_count, 1);
+    assert_close(list[0].depth, .2, 1e-15);
+    assert_way(list[0].normal, v3(0, 0, 1), 1e-15);
+    assert_way(contacts[0].point, v3(.2, 0, 1.85), 1e-15);
+}
+
+/* Everything in one place: something separates them, always the same. */
+TEST(concentric) {
+    make_hulls();
+    abut_solid all[] = {ball_solid(1, shifted(1, 2, 3)),
+                        capsule_solid(.5, shifted(1, 2, 3)),
+                        box_solid(1, 2, 3, shifted(1, 2, 3)),
+                        cylinder_solid(.7, shifted(1, 2, 3)),
+                        {.kind = ABUT_SOLID_HULL,
+                         .pose = shifted(1, 2, 3),
+                         .shape.hull = hulls[0]}};
+    const double wanted[] = {2, 1.5, 2, 1.7, 1.5};
+    for (int i = 0; i < 5; i++) {
+        abut_patches found = ask(&all[i], &all[0], 0);
+        assert_int_equal(found.count, 1);
+        if (i < 4)
+            assert_close(list[0].depth, wanted[i], 1e-9);
+        found = ask(&all[i], &all[i], 0);
+        assert_int_equal(found.count, 1);
+        assert_true(found.contact_count >= 1 && list[0].depth > 0);
+    }
+}
+
+/* A hint chooses the side. */
+TEST(hints) {
+    abut_solid plate = box_solid(1, 1, .01, shifted(0, 0, 0));
+    abut_solid ball = ball_solid(.1, shifted(.1, .1, .005));
+    abut_patch_options options = abut_patch_options_default();
+    for (int below = 0; below < 2; below++) {
+        ball.pose.translation.z = below ? -.05 : .005;
+        options.hint = v3(0, 0, 0);
+        abut_patches found = room();
+        assert_ok(abut_contact_solids(&ball, &plate, &options, &found));
+        assert_way(list[0].normal, v3(0, 0, below ? -1 : 1), 0);
+        options.hint = v3(0, 0, below ? 3 : -3);
+        assert_ok(abut_contact_solids(&ball, &plate, &options, &found));
+        assert_way(list[0].normal, v3(0, 0, below ? 1 : -1), 0);
+        assert_close(list[0].depth, below ? .16 : .115, 1e-15);
+        options.hint = v3_scale(options.hint, -1);
+        assert_ok(abut_contact_solids(&plate, &ball, &options, &found));
+        assert_way(list[0].normal, v3(0, 0, below ? -1 : 1), 0);
+    }
+}
+
+/* ---- random pairs ---- */
+
+static abut_solid random_solid(test_random *random, abut_solid_kind kind) {
+    abut_solid s = {.kind = kind};
+    if (test_random_below(random, 4)) {
+        s.pose = random_pose(random, 1.2);
+    } else { /* a multiple of a right angle, on a grid */
+        const double half = sqrt(.5);
+        s.pose = shifted(.25 * test_random_below(random, 8), .25 * test_random_below(random, 8),
+                         .25 * test_random_below(random, 8));
+        double *q = &s.pose.rotation.x;
+        q[test_random_below(random, 4)] += test_random_below(random, 2) ? half : 1;
+    }
+    double sizes[3];
+    for (int k = 0; k < 3; k++)
+        sizes[k] = test_random_below(random, 3) ? test_random_real(random, .05, 1) : .5;
+    switch (kind) {
+    case ABUT_SOLID_PLANE:
+        s.shape.plane.normal = v3(test_random_real(random, -1, 1), test_random_real(random, -1, 1),
+                                  test_random_real(random, .1, 1));
+        s.shape.plane.offset = test_random_real(random, -1, 1);
+        break;
+    case ABUT_SOLID_SPHERE:
+        s.shape.sphere = (abut_sphere){v3(.1, .2, -.3), sizes[0]};
+        break;
+    case ABUT_SOLID_CAPSULE:
+        s.shape.capsule =
+            (abut_capsule){{v3(-sizes[0], 0, .1), v3(sizes[1], 0, .1)}, .5 * sizes[2]};
+        break;
+    case ABUT_SOLID_BOX:
+        s.shape.half = v3(sizes[0], sizes[1], sizes[2]);
+        break;
+    case ABUT_SOLID_CYLINDER:
+        s.shape.cylinder = (abut_cylinder){{v3(0, -sizes[0], .1), v3(0, sizes[1], .1)}, sizes[2]};
+        break;
+    default:
+        s.shape.hull = hulls[test_random_below(random, 4)];
+    }
+    return s;
+}
+
+/* The furthest of a solid along a unit direction of the world. */
+static double reach_of(const abut_solid *s, vec3 d) {
+    mat3 turn = quat_matrix(s->pose.rotation), back = m3_transpose(&turn);
+    vec3 own = m3_apply(&back, d);
+    double at = v3_dot(s->pose.translation, d);
+    const abut_vec3 *end = s->shape.capsule.end;
+    switch (s->kind) {
+    case ABUT_SOLID_PLANE: {
+        double length = v3_length(s->shape.plane.normal);
+        return v3_dot(own, s->shape.plane.normal) > (1 - 1e-14) * length
+                   ? at + s->shape.plane.offset / length
+                   : INFINITY;
+    }
+    case ABUT_SOLID_SPHERE:
+        return at + v3_dot(own, s->shape.sphere.centre) + s->shape.sphere.radius;
+    case ABUT_SOLID_CAPSULE:
+        return at + real_max(v3_dot(own, end[0]), v3_dot(own, end[1])) + s->shape.capsule.radius;
+    case ABUT_SOLID_BOX:
+        return at + fabs(own.x) * s->shape.half.x + fabs(own.y) * s->shape.half.y +
+               fabs(own.z) * s->shape.half.z;
+    case ABUT_SOLID_CYLINDER: {
+        vec3 axis = v3_normalise(v3_sub(end[1], end[0]));
+        return at + real_max(v3_dot(own, end[0]), v3_dot(own, end[1])) +
+               s->shape.cylinder.radius * v3_length(v3_cross(axis, own));
+    }
+    default: {
+        const abut_mesh *mesh = abut_bvh_mesh(s->shape.hull);
+        const abut_vec3 *positions = abut_mesh_positions(mesh);
+        double most = -INFINITY;
+        for (uint32_t i = 0; i < abut_mesh_vertex_count(mesh); i++)
+            most = real_max(most, v3_dot(own, v3_add(positions[i], abut_mesh_origin(mesh))));
+        return at + most;
+    }
+    }
+}
+
+/* By how much a must go along n. */
+static double shift_along(const abut_solid *a, const abut_solid *b, vec3 n) {
+    return reach_of(b, n) + reach_of(a, v3_scale(n, -1));
+}
+
+/* The least of many directions, and around the best of them. */
+static double least_shift(test_random *random, const abut_solid *a, const abut_solid *b,
+                          vec3 near) {
+    double least = shift_along(a, b, near);
+    vec3 best = near;
+    for (int i = 0; i < 60; i++) {
+        vec3 n = v3_normalise(v3(test_random_real(random, -1, 1), test_random_real(random, -1, 1),
+                                 test_random_real(random, -1, 1)));
+        if (v3_length_sq(n) > 0 && shift_along(a, b, n) < least) {
+            best = n;
+            least = shift_along(a, b, n);
+        }
+    }
+    for (double step = .2; step > 1e-8; step *= .8)
+        for (int i = 0; i < 4; i++) {
+            vec3 n = v3_normalise(
+                v3_along(best, step,
+                         v3(test_random_real(random, -1, 1), test_random_real(random, -1, 1),
+                            test_random_real(random, -1, 1))));
+            double here = shift_along(a, b, n);
+            if (here < least) {
+                least = here;
+                best = n;
+            }
+        }
+    return least;
+}
+
+static void check_pair(test_random *random, const abut_solid *a, const abut_solid *b,
+                       double margin) {
+    abut_patches found = ask(a, b, margin);
+    bool round = a->kind == ABUT_SOLID_CYLINDER || b->kind == ABUT_SOLID_CYLINDER;
+    double tolerance = round ? 3e-6 : 1e-10;
+    abut_contact kept[8];
+    abut_patch patch = list[0];
+    if (!found.count) {
+        vec3 n = v3_normalise(v3_sub(a->pose.translation, b->pose.translation));
+        if (b->kind == ABUT_SOLID_PLANE || a->kind == ABUT_SOLID_PLANE)
+            return;
+        if (v3_length_sq(n) == 0)
+            n.z = 1;
+        /* Something separates them by more than the margin. */
+        for (int i = 0; i < 20 && least_shift(random, a, b, n) > -margin + 1e-3; i++)
+            assert_true(i < 19);
+        return;
+    }
+    double told, least;
+    if (a->kind == ABUT_SOLID_PLANE || b->kind == ABUT_SOLID_PLANE) { /* one normal for all */
+        const abut_solid *plane = a->kind == ABUT_SOLID_PLANE ? a : b, *other = plane == a ? b : a;
+        mat3 turn = quat_matrix(plane->pose.rotation);
+        vec3 up = m3_apply(&turn, v3_normalise(plane->shape.plane.normal));
+        assert_way(v3_scale(patch.normal, plane == a ? -1 : 1), up, 1e-14);
+        least = told = shift_along(other, plane, up);
+    } else {
+        told = shift_along(a, b, patch.normal);
+        least = least_shift(random, a, b, patch.normal);
+    }
+    assert_close(v3_length(patch.normal), 1, 1e-14);
+    if (!(fabs(told - patch.depth) <= 1e-10))
+        fail_msg("%s %s: depth %.17g, but along its normal %.17g", abut_solid_kind_name(a->kind),
+                 abut_solid_kind_name(b->kind), patch.depth, told);
+    if (!(patch.depth <= least + tolerance))
+        fail_msg("%s %s: depth %.17g, but %.17g is enough", abut_solid_kind_name(a->kind),
+                 abut_solid_kind_name(b->kind), patch.depth, least);
+    assert_true(patch.depth >= -margin - 1e-12);
+    assert_true(found.contact_count >= 1 && found.contact_count <= 4);
+    assert_true(contacts[0].depth == patch.depth);
+    for (uint64_t i = 0; i < found.contact_count; i++) {
+        kept[i] = contacts[i];
+        assert_true(contacts[i].depth <= patch.depth && contacts[i].depth >= -margin - 1e-12);
+        for (uint64_t k = 0; k < i; k++)
+            assert_true(contacts[k].id != contacts[i].id);
+        /* Half the depth to both sides are places of both. */
+        for (int side = 0; side < 2; side++)
+            for (int d = 0; d < 6; d++) {
+                vec3 n = v3(d / 2 == 0 ? 1 : 0, d / 2 == 1 ? 1 : 0, d / 2 == 2 ? 1 : 0);
+                n = v3_scale(n, d % 2 ? -1 : 1);
+                vec3 at = v3_along(contacts[i].point, (side ? .5 : -.5) * contacts[i].depth,
+                                   patch.normal);
+                double out = v3_dot(at, n) - reach_of(side ? b : a, n);
+                if (!(out <= (i ? .02 : round ? 1e-5 : 1e-9)))
+                    fail_msg("%s %s: contact %d of %d, depth %g of %g, is %g out of side %d",
+                             abut_solid_kind_name(a->kind), abut_solid_kind_name(b->kind), (int)i,
+                             (int)found.contact_count, contacts[i].depth, patch.depth, out, side);
+            }
+    }
+    /* The same the other way round. */
+    abut_patches back = ask(b, a, margin);
+    assert_true(back.count == 1 && back.contact_count == found.contact_count);
+    assert_true(list[0].depth == patch.depth && list[0].area == patch.area);
+    assert_way(list[0].normal, v3_scale(patch.normal, -1), 0);
+    for (uint64_t i = 0; i < found.contact_count; i++) {
+        assert_way(contacts[i].point, kept[i].point, 0);
+        assert_true(contacts[i].depth == kept[i].depth && contacts[i].side != kept[i].side);
+    }
+}
+
+TEST(random_pairs) {
+    make_hulls();
+    test_random random = {7};
+    for (int first = 0; first <= ABUT_SOLID_HULL; first++)
+        for (int second = 0; second <= first; second++)
+            for (uint32_t i = 0; i < test_rounds(1600) && first; i++) {
+                abut_solid a = random_solid(&random, (abut_solid_kind)first);
+                abut_solid b = random_solid(&random, (abut_solid_kind)second);
+                check_pair(&random, &a, &b, i % 3 == 0 ? .3 : 0);
+            }
+}
+
+/* ---- bad input ---- */
+
+TEST(bad_input) {
+    make_hulls();
+    abut_solid ball = ball_solid(1, shifted(0, 0, .5)), ground = floor_solid(), bad = ball;
+    abut_patches found = room();
+    assert_refused("a", abut_contact_solids(NULL, &ball, NULL, &found));
+    assert_refused("b", abut_contact_solids(&ball, NULL, NULL, &found));
+    assert_refused("patches", abut_contact_solids(&ball, &ball, NULL, NULL));
+    bad.shape.sphere.radius = -1;
+    assert_refused("a is a sphere with a radius of -1",
+                   abut_contact_solids(&bad, &ball, NULL, &found));
+    bad.shape.sphere.radius = NAN;
+    assert_refused("nan", abut_contact_solids(&bad, &ball, NULL, &found));
+    bad = ball;
+    bad.pose.translation.x = INFINITY;
+    assert_refused("b", abut_contact_solids(&ball, &bad, NULL, &found));
+    bad = box_solid(1, -2, 3, shifted(0, 0, 0));
+    assert_refused("half sizes of 1, -2, 3", abut_contact_solids(&bad, &ball, NULL, &found));
+    bad = ground;
+    bad.shape.plane.normal.z = 0;
+    assert_refused("normal of 0", abut_contact_solids(&bad, &ball, NULL, &found));
+    bad = cylinder_solid(1, shifted(0, 0, 0));
+    bad.shape.cylinder.end[0] = bad.shape.cylinder.end[1];
+    assert_refused("both ends in one place", abut_contact_solids(&bad, &ball, NULL, &found));
+    bad.kind = (abut_solid_kind)9;
+    assert_refused("kind 9", abut_contact_solids(&bad, &ball, NULL, &found));
+    abut_patch_options options = abut_patch_options_default();
+    options.margin = -1;
+    assert_refused("margin", abut_contact_solids(&ball, &ball, &options, &found));
+    options.margin = 0;
+    options.keep = 9;
+    assert_refused("keep", abut_contact_solids(&ball, &ball, &options, &found));
+    /* No room. */
+    found = (abut_patches){0};
+    assert_fails(ABUT_ERROR_BUFFER, "1 patches with 1 contacts",
+                 abut_contact_solids(&ball, &ground, NULL, &found));
+    assert_int_equal(found.count, 1);
+    assert_int_equal(found.contact_count, 1);
+    /* Hulls that are none. */
+    bad = (abut_solid){.kind = ABUT_SOLID_HULL};
+    found = room();
+    assert_refused("bvh", abut_contact_solids(&bad, &ball, NULL, &found));
+    abut_shape torus = abut_shape_default(ABUT_SHAPE_TORUS),
+               open = abut_shape_default(ABUT_SHAPE_SHEET);
+    abut_bvh *bent = tree_of(&torus), *flat = tree_of(&open);
+    bad.shape.hull = bent;
+    assert_refused("not convex", abut_contact_solids(&bad, &ball, NULL, &found));
+    bad.shape.hull = flat;
+    assert_refused("not closed", abut_contact_solids(&ball, &bad, NULL, &found));
+    abut_bvh_destroy(bent);
+    abut_bvh_destroy(flat);
+}
+
+/* Sizes and places far from 1. */
+TEST(sizes) {
+    for (int e = -60; e <= 60; e += 30) {
+        double size = pow(10, e);
+        abut_solid below = box_solid(size, size, size, shifted(0, 0, 0));
+        abut_solid box = below;
+        box.pose.translation = v3(.5 * size, 0, 1.5 * size);
+        abut_patches found = ask(&box, &below, 0);
+        assert_int_equal(found.contact_count, 4);
+        assert_close(list[0].depth / size, .5, 1e-12);
+    }
+    abut_solid ball = ball_solid(1, shifted(1e8, 1e8, 1e8 + 1.5)),
+               other = ball_solid(1, shifted(1e8, 1e8, 1e8));
+    ask(&ball, &other, 0);
+    assert_close(list[0].depth, .5, 1e-8);
+    /* Without thickness. */
+    abut_solid plate = box_solid(1, 1, 0, shifted(0, 0, 0)),
+               point = ball_solid(0, shifted(.1, .2, 0));
+    abut_patches found = ask(&point, &plate, 0);
+    assert_int_equal(found.count, 1);
+    assert_close(list[0].depth, 0, 1e-15);
+    plate.pose.translation.z = 1;
+    assert_int_equal(ask(&plate, &point, 0).count, 0);
+}

@@ -245,7 +245,7 @@ typedef struct abut_solid {
         abut_capsule capsule;
         abut_vec3 half; /* sizes of a box */
         abut_cylinder cylinder;
-        const abut_bvh *hull; /* lives as long as the solid */
+        const abut_bvh *hull; /* lives as long as the solid; see abut_mesh_hull() */
     } shape;
 } abut_solid;
 

@@ -73,6 +73,13 @@ static inline abut_mesh_input abut_mesh_input_floats(const void *positions, uint
 ABUT_API abut_status abut_mesh_create(abut_context *context, const abut_mesh_input *input,
                                       abut_mesh **mesh);
 
+/* Makes the convex hull of points: closed, outward, with some of the points as its vertices, in
+ * their order. Exact signs decide, so that points in one plane, on one line or in one place do no
+ * harm; points of a plane that several triangles share may be vertices within it. Refused: points
+ * that are all in one plane, and those that abut_mesh_create() refuses. Thread-safe. */
+ABUT_API abut_status abut_mesh_hull(abut_context *context, const abut_vec3 *points, size_t count,
+                                    abut_mesh **hull);
+
 /* Adds a hold on a mesh and returns it. Thread-safe. */
 ABUT_API abut_mesh *abut_mesh_retain(abut_mesh *mesh);
 

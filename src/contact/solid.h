@@ -53,22 +53,6 @@ typedef struct solid_body {
     double offset, half, wide;
 } solid_body;
 
-/* A polytope that a hierarchy keeps. */
-typedef struct solid_hull {
-    bvh_part part;
-    const abut_bvh *bvh;
-    const char *fault; /* why it is none; null where it is one */
-    solid_polytope core;
-    vec3 *vertices;
-    solid_face *faces;
-    solid_edge *edges;
-    solid_loop *loops;
-} solid_hull;
-
-/* Gives the polytope of a closed convex mesh, relative to its origin; made by the first call and
- * kept by the hierarchy. Thread-safe. */
-abut_status abuti_solid_hull(const char *function, const abut_bvh *bvh, const solid_hull **hull);
-
 /* Refuses a solid that is none; `what` names it. */
 abut_status abuti_solid_check(const char *function, const char *what, const abut_solid *solid);
 /* Puts two checked solids into the frame, from which `motion` leads into the world once `origin` is
@@ -108,11 +92,5 @@ typedef struct solid_way {
  * `reach`. `hint` may be zero. */
 bool abuti_solid_way(const solid_body *a, const solid_body *b, double reach, vec3 hint,
                      solid_way *way);
-
-/* ---- solid_point.c: contacts of two solids ---- */
-
-/* The patch of two solids, in the frame; no points where they are further apart than the margin. */
-void abuti_solid_answer(const solid_body *a, const solid_body *b, double margin, vec3 hint,
-                        uint32_t keep, patch_answer *answer);
 
 #endif

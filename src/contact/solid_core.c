@@ -40,6 +40,18 @@ static const solid_edge segment_edge[1] = {{{0, 1}, {ABUT_NONE, ABUT_NONE}}};
 
 /* ---- hulls ---- */
 
+/* A polytope that a hierarchy keeps, relative to the mesh's origin. */
+typedef struct solid_hull {
+    bvh_part part;
+    const abut_bvh *bvh;
+    const char *fault; /* why it is none; null where it is one */
+    solid_polytope core;
+    vec3 *vertices;
+    solid_face *faces;
+    solid_edge *edges;
+    solid_loop *loops;
+} solid_hull;
+
 typedef struct hull_work {
     solid_hull *hull;
     const patch_skin *skin;
@@ -223,7 +235,7 @@ static void sort_members(hull_work *w) {
 
 static const char *find_polytope(hull_work *w) {
     solid_hull *hull = w->hull;
-    const char *bent = "it is not convex";
+    const char *bent = "it is not convex; abut_mesh_hull() makes the hull of points";
     hull->core = (solid_polytope){.face_count = find_faces(w)};
     if (!hull->core.face_count)
         return "it has triangles without area that lie in no face";
@@ -318,7 +330,8 @@ static abut_status refit(bvh_part *part) {
 
 static const bvh_part_kind hull_kind = {sizeof(solid_hull), create, refit, destroy};
 
-abut_status abuti_solid_hull(const char *function, const abut_bvh *bvh, const solid_hull **hull) {
+/* Gives it; made by the first call and kept by the hierarchy. Thread-safe. */
+static abut_status hull_of(const char *function, const abut_bvh *bvh, const solid_hull **hull) {
     bvh_part *part;
     if (bvh->triangle_count > HULL_TRIANGLES)
         return abuti_fail(ABUT_ERROR_LIMIT, "%s: a hull has %u triangles; it may have %d", function,
@@ -371,7 +384,7 @@ abut_status abuti_solid_check(const char *function, const char *what, const abut
         return status ? status : check_numbers(function, what, solid);
     const solid_hull *hull;
     status = abuti_bvh_check(function, solid->shape.hull, solid, what);
-    return status ? status : abuti_solid_hull(function, solid->shape.hull, &hull);
+    return status ? status : hull_of(function, solid->shape.hull, &hull);
 }
 
 /* ---- places ---- */
@@ -439,7 +452,7 @@ static void set_shape(solid_body *body, const abut_solid *s) {
         break;
     case ABUT_SOLID_HULL: {
         const solid_hull *hull = NULL;
-        abuti_solid_hull("", s->shape.hull, &hull); /* is there since the check */
+        hull_of("", s->shape.hull, &hull); /* is there since the check */
         body->core = hull->core;
         size = v3_length(v3_sub(s->shape.hull->mesh->bounds.hi, s->shape.hull->mesh->bounds.lo));
         break;

@@ -480,8 +480,9 @@ static void add_told(places *p, const solid_way *way, const feature faces[2], in
               edges ? f[1].corner[0].edge : 0);
 }
 
-void abuti_solid_answer(const solid_body *a, const solid_body *b, double margin, vec3 hint,
-                        uint32_t keep, patch_answer *answer) {
+/* The patch of two solids, in the frame; no points where they are further apart than the margin. */
+static void answer_solids(const solid_body *a, const solid_body *b, double margin, vec3 hint,
+                          uint32_t keep, patch_answer *answer) {
     places p = {.a = a, .b = b, .size = a->size + b->size + a->radius + b->radius, .count = 0};
     p.gap = margin + 1e-15 * p.size;
     answer->count = 0;
@@ -550,7 +551,7 @@ abut_status abut_contact_solids(const abut_solid *a, const abut_solid *b,
                           &frame.motion, &frame.origin);
         mat3 back = m3_transpose(&frame.motion.rotation);
         vec3 hint = m3_apply(&back, v3_scale(o.hint, frame.swapped ? -1 : 1));
-        abuti_solid_answer(&body[0], &body[1], o.margin, hint, o.keep, &answer);
+        answer_solids(&body[0], &body[1], o.margin, hint, o.keep, &answer);
     }
     return abuti_patch_write(&frame, &answer, answer.count > 0, true,
                              abuti_guaranteed("Both solids are convex: a shift by the depth along "

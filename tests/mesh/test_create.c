@@ -1,6 +1,8 @@
 /* abut_mesh_create and the life of a mesh. */
 #include "mesh/check.h"
 
+#include "base/math_shared.h"
+
 static const double positions[] = {0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1};
 static const uint32_t indices[] = {0, 1, 2, 0, 2, 3};
 
@@ -258,4 +260,102 @@ TEST(any_allocation_may_fail) {
     assert_int_equal(ABUT_ERROR_ARGUMENT, create_once(context, &input));
     abut_context_destroy(context);
     assert_int_equal(0, memory.live_count);
+}
+
+/* ---- hulls ---- */
+
+/* Closed, outward, and no point is above a triangle, by exact signs. */
+static void check_hull(const abut_mesh *hull, const abut_vec3 *points, size_t count) {
+    const abut_vec3 *p = abut_mesh_positions(hull);
+    const uint32_t *corner = abut_mesh_indices(hull);
+    uint32_t triangles = abut_mesh_triangle_count(hull), vertices = abut_mesh_vertex_count(hull);
+    abut_vec3 origin = abut_mesh_origin(hull);
+    assert_int_equal(triangles, 2 * vertices - 4); /* a sphere */
+    for (uint32_t t = 0; t < triangles; t++) {
+        abut_vec3 at[3];
+        for (int k = 0; k < 3; k++) {
+            at[k] = v3_add(p[corner[3 * t + (uint32_t)k]], origin);
+            uint32_t from = corner[3 * t + (uint32_t)k], to = corner[3 * t + (uint32_t)(k + 1) % 3];
+            uint32_t back = 0;
+            for (uint32_t o = 0; o < 3 * triangles; o++)
+                back += corner[o] == to && corner[o - o % 3 + (o + 1) % 3] == from;
+            assert_int_equal(back, 1);
+        }
+        for (size_t i = 0; i < count; i++) {
+            int sign;
+            assert_ok(abut_orient3d(at[0], at[1], at[2], points[i], &sign));
+            assert_true(sign <= 0);
+        }
+    }
+}
+
+TEST(hull_of_a_grid) {
+    /* 5 x 4 x 3 points, each twice: all but 8 are within faces, edges or the inside. */
+    abut_vec3 points[120];
+    for (int i = 0; i < 120; i++)
+        points[i] = (abut_vec3){i % 60 % 5, i % 60 / 5 % 4, i % 60 / 20};
+    abut_mesh *hull;
+    assert_ok(abut_mesh_hull(NULL, points, 120, &hull));
+    check_hull(hull, points, 120);
+    assert_int_equal(abut_mesh_vertex_count(hull), 8);
+    abut_mesh_destroy(hull);
+}
+
+TEST(hull_of_random_points) {
+    test_random random = {11};
+    for (uint32_t round = 0; round < test_rounds(400); round++) {
+        abut_vec3 points[60];
+        uint32_t count = 4 + test_random_below(&random, 57), kind = round % 4;
+        for (uint32_t i = 0; i < count; i++) {
+            double *x = &points[i].x;
+            for (int k = 0; k < 3; k++) /* anywhere, on a grid, thin, far away */
+                x[k] = kind == 1   ? (double)test_random_below(&random, 4)
+                       : kind == 2 ? test_random_real(&random, 0, 1) * (k == 2 ? 1e-14 : 1)
+                       : kind == 3 ? 1048576 + (double)test_random_below(&random, 1 << 20)
+                                   : test_random_real(&random, -1, 1);
+        }
+        abut_mesh *hull = NULL;
+        abut_status status = abut_mesh_hull(NULL, points, count, &hull);
+        if (status) {
+            assert_int_equal(kind, 1); /* few points of a grid may be in one plane */
+            assert_int_equal(status, ABUT_ERROR_ARGUMENT);
+            continue;
+        }
+        if (kind != 2) /* whose positions are rounded when they become relative */
+            check_hull(hull, points, count);
+        abut_mesh_destroy(hull);
+    }
+}
+
+TEST(hull_of_what_has_none) {
+    abut_vec3 points[5] = {{1, 2, 3}, {1, 2, 3}, {1, 2, 3}, {1, 2, 3}, {1, 2, 3}};
+    abut_mesh *hull;
+    assert_refused("points", abut_mesh_hull(NULL, NULL, 5, &hull));
+    assert_refused("hull", abut_mesh_hull(NULL, points, 5, NULL));
+    assert_refused("3 points", abut_mesh_hull(NULL, points, 3, &hull));
+    assert_refused("one place", abut_mesh_hull(NULL, points, 5, &hull));
+    points[1].x = points[2].y = 7;
+    points[2].x = -5;
+    points[2].y = 2;
+    assert_refused("one line", abut_mesh_hull(NULL, points, 5, &hull));
+    points[3].y = 9;
+    assert_refused("one plane", abut_mesh_hull(NULL, points, 5, &hull));
+    points[4].z = NAN;
+    assert_refused("point 4", abut_mesh_hull(NULL, points, 5, &hull));
+}
+
+static abut_status make_a_hull(abut_context *context, void *data) {
+    abut_vec3 points[40];
+    test_random random = {5};
+    for (int i = 0; i < 40; i++)
+        points[i] = (abut_vec3){test_random_real(&random, -1, 1), test_random_real(&random, -1, 1),
+                                test_random_real(&random, -1, 1)};
+    abut_mesh *hull = NULL;
+    abut_status status = abut_mesh_hull(context, points, 40, &hull);
+    abut_mesh_destroy(hull);
+    return status;
+}
+
+TEST(hulls_without_memory) {
+    test_every_allocation(make_a_hull, NULL);
 }

@@ -15,7 +15,7 @@ NOUNS = {
     "mesh": "topology normals problem verdict scalar index triangulation",
     "device": "buffer array",
     "bvh": "points",
-    "contact": "samples sample patch",
+    "contact": "samples sample patch solid",
     "field": "interpolation combination",
     "picture": "mesh_style",
     "sweep": "impact",

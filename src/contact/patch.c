@@ -163,7 +163,7 @@ static abut_status apart_after(const patch_call *call, vec3 shift, bool *apart) 
     } else {
         frame.way = v3_normalise(shift);
         bool meets = abuti_pair_meets(&frame, found);
-        status = abuti_stop_status("pairs");
+        status = abuti_stop_status("contacts");
         if (status || meets)
             return status;
         status = abuti_pair_contains(&frame, &moved, &call->posed[1], &relation, &vertex, &doubt);
@@ -330,7 +330,11 @@ static abut_status answer_rest(patch_work *work, patch_call *call, uint32_t keep
     uint32_t triangle[2];
     patch_answer answer;
     abuti_pair_start(&call->posed[0], &call->posed[1], &frame);
-    if (abuti_pair_meets(&frame, triangle)) {
+    bool meets = abuti_pair_meets(&frame, triangle);
+    abut_status status = abuti_stop_status("contacts");
+    if (status)
+        return status;
+    if (meets) {
         /* By a skin without thickness, as where normals cancel: from the triangles. */
         vec3 n[2];
         abut_segment segment;

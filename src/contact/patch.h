@@ -287,7 +287,7 @@ typedef struct patch_candidate {
     double u, v;
 } patch_candidate;
 
-enum { PATCH_CANDIDATES = 40 };
+enum { PATCH_CANDIDATES = 48 };
 
 /* At most PATCH_CANDIDATES of them. */
 typedef struct patch_choice {

@@ -743,6 +743,7 @@ abut_status abuti_patch_find(patch_work *work, const pair_frame *frame) {
         table_clear(&work->by_pair[0]);
         table_clear(&work->by_pair[1]);
         abuti_pair_candidates(frame, visit, work);
+        work->status = work->status ? work->status : abuti_stop_status("contacts");
         if (work->status || !work->flat)
             break;
         work->body[0].seed += UINT64_C(0xd1342543de82ef95);

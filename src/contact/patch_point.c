@@ -32,8 +32,8 @@
 #define WORTH 0.01     /* of a point, at least, that is no gap beyond the margin */
 
 enum {
-    DIRECTIONS = 8,                /* across the normal */
-    CANDIDATES = PATCH_CANDIDATES, /* at least DIRECTIONS + 10 + SEEDS + 1 */
+    DIRECTIONS = 8,                /* across the normal, and as many opposite ones */
+    CANDIDATES = PATCH_CANDIDATES, /* at least 2 DIRECTIONS + 10 + SEEDS + 1 */
     FACES = 3,                     /* directions of faces of each body that are tried */
     WHOLE = 8192,                  /* triangles of two bodies that are looked at as a whole */
     EXITS = 4096,                  /* vertices of a part inside whose ways out are looked at */
@@ -47,6 +47,7 @@ typedef struct measure {
     const patch_region *region;
     vec3 normal, along[2];
     bool rays;
+    bool many;   /* points are wanted */
     bool deeper; /* what is added is only there for its depth */
     uint32_t count, plain_count;
     candidate found[CANDIDATES];
@@ -186,28 +187,39 @@ static void add(measure *m, vec3 at, const patch_point *point) {
     add_at(m, at, at, point);
 }
 
-/* The contour's outermost points. */
+/* The contour's outermost points: in eight directions, or in twice as many where more than four
+ * points are kept. */
 static void add_contour(measure *m) {
+    static const double way[DIRECTIONS][2] = {{1, 0},
+                                              {0.70710678118654752, 0.70710678118654752},
+                                              {0, 1},
+                                              {-0.70710678118654752, 0.70710678118654752},
+                                              {0.92387953251128676, 0.38268343236508977},
+                                              {0.38268343236508977, 0.92387953251128676},
+                                              {-0.38268343236508977, 0.92387953251128676},
+                                              {-0.92387953251128676, 0.38268343236508977}};
     const patch_region *r = m->region;
     const patch_crossing *crossings = m->work->crossings;
-    uint32_t best[DIRECTIONS];
-    double most[DIRECTIONS];
-    for (int d = 0; d < DIRECTIONS; d++) {
+    uint32_t best[2 * DIRECTIONS];
+    double most[2 * DIRECTIONS];
+    int pairs = m->many ? DIRECTIONS : DIRECTIONS / 2; /* a direction and its opposite */
+    for (int d = 0; d < 2 * pairs; d++) {
         best[d] = ABUT_NONE;
         most[d] = -INFINITY;
     }
     for (uint32_t i = r->point_begin; i < r->point_end; i++) {
         vec3 p = v3_sub(crossings[m->work->points[i]].at, r->centre);
         double u = v3_dot(p, m->along[0]), v = v3_dot(p, m->along[1]);
-        const double s = 0.70710678118654752, way[DIRECTIONS] = {u,  s * (u + v),  v,  s * (v - u),
-                                                                 -u, -s * (u + v), -v, s * (u - v)};
-        for (int d = 0; d < DIRECTIONS; d++)
-            if (way[d] > most[d]) {
-                most[d] = way[d];
-                best[d] = m->work->points[i];
+        for (int d = 0; d < pairs; d++) {
+            double far = way[d][0] * u + way[d][1] * v;
+            int to = far > 0 ? 2 * d : 2 * d + 1;
+            if (fabs(far) > most[to]) {
+                most[to] = fabs(far);
+                best[to] = m->work->points[i];
             }
+        }
     }
-    for (int d = 0; d < DIRECTIONS; d++) {
+    for (int d = 0; d < 2 * pairs; d++) {
         bool again = best[d] == ABUT_NONE;
         for (int k = 0; k < d; k++)
             again |= best[k] == best[d];
@@ -453,7 +465,7 @@ static void start(measure *m, patch_work *work, const patch_region *r, vec3 norm
     abuti_patch_across(normal, m->along);
     m->count = 0;
     m->deepest = -INFINITY;
-    m->rays = m->deeper = false;
+    m->rays = m->many = m->deeper = false;
 }
 
 static void add_all(measure *m) {
@@ -462,8 +474,10 @@ static void add_all(measure *m) {
     add_vertices(m, 1);
 }
 
-static abut_status measure_along(measure *m, patch_work *work, const patch_region *r, vec3 normal) {
+static abut_status measure_along(measure *m, patch_work *work, const patch_region *r, vec3 normal,
+                                 bool many) {
     start(m, work, r, normal);
+    m->many = many;
     bool whole = plainness(work, r, normal) < PIERCED;
     if (!whole || work->body[0].bvh->triangle_count + work->body[1].bvh->triangle_count <= WHOLE) {
         abut_status status = abuti_patch_see(work, r, normal, whole);
@@ -562,7 +576,7 @@ static bool better(const patch_answer *a, const patch_answer *b) {
 abut_status abuti_patch_points_along(patch_work *work, const patch_region *r, vec3 normal,
                                      uint32_t keep, double gap, patch_answer *answer) {
     measure m;
-    abut_status status = measure_along(&m, work, r, normal);
+    abut_status status = measure_along(&m, work, r, normal, keep > 4);
     *answer = (patch_answer){.normal = normal,
                              .depth = m.deepest,
                              .area = v3_length(r->area),
@@ -686,7 +700,7 @@ abut_status abuti_patch_depth(patch_work *work, vec3 normal, double *depth) {
     measure m;
     *depth = -INFINITY;
     for (size_t i = 0; i < work->region_count; i++) {
-        abut_status status = measure_along(&m, work, &work->regions[i], normal);
+        abut_status status = measure_along(&m, work, &work->regions[i], normal, false);
         if (status)
             return status;
         *depth = real_max(*depth, m.deepest);

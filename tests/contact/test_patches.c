@@ -1,5 +1,6 @@
 /* Contacts from exact geometry: solids whose overlap is known, promises on random pairs, positions
  * in which nothing is general, and bad input. */
+#include "base/base.h"
 #include "support/pose.h"
 
 #include <math.h>
@@ -587,6 +588,61 @@ static abut_status ask_all(abut_context *context, void *data) {
 
 TEST(memory_may_run_out) {
     assert_true(test_every_allocation(ask_all, NULL) > 10);
+}
+
+static bool go_on(void *user, const char *stage, double fraction) {
+    (void)stage;
+    (void)fraction;
+    return *(bool *)user;
+}
+
+/* A callback may end it; nothing half-found is told, and the next call is as good as any. */
+TEST(a_callback_may_cancel) {
+    abut_context_options options = abut_context_options_default();
+    abut_context *context = NULL;
+    bool goes_on = true;
+    options.progress = go_on;
+    options.progress_user = &goes_on;
+    assert_ok(abut_context_create(&options, &context));
+    abut_shape shape = abut_shape_default(ABUT_SHAPE_ICOSPHERE);
+    abut_bvh *ball = tree_of(context, &shape);
+    abut_posed a = {ball, shifted(0.3, 0.1, 0)}, b = {ball, shifted(0, 0, 0)};
+    abut_patches found = room();
+    double seconds = abuti_ask_seconds;
+    abuti_ask_seconds = 0;
+    goes_on = false;
+    found.count = 77;
+    assert_fails(ABUT_ERROR_CANCELLED, "cancelled", abut_contact_patches(&a, &b, NULL, &found));
+    assert_int_equal(found.count, 77);
+    goes_on = true;
+    assert_ok(abut_contact_patches(&a, &b, NULL, &found));
+    assert_true(found.count == 1 && found.separates);
+    abuti_ask_seconds = seconds;
+    abut_bvh_destroy(ball);
+    abut_context_destroy(context);
+}
+
+/* A prism of eight sides stands on eight points if they are asked for. */
+TEST(many_points_go_round) {
+    abut_shape shape = abut_shape_default(ABUT_SHAPE_CYLINDER);
+    shape.segments = 8;
+    abut_bvh *prism = tree_of(NULL, &shape), *floor = box_of(8, 8, 1, 1);
+    abut_box bounds = abut_mesh_bounds(abut_bvh_mesh(prism));
+    for (int k = 0; k < 8; k++) {
+        abut_pose turned;
+        assert_ok(abut_pose_from_axis_angle(v3(0, 0, 1), 0.05 * k,
+                                            v3(0, 0, 0.5 - bounds.lo.z - 0.001), &turned));
+        abut_posed a = {prism, turned}, b = {floor, shifted(0, 0, 0)};
+        abut_patch_options options = abut_patch_options_default();
+        abut_patches found = room();
+        options.keep = 8;
+        assert_ok(abut_contact_patches(&a, &b, &options, &found));
+        assert_true(found.count == 1 && found.contact_count == 8);
+        for (int i = 0; i < 8; i++)
+            assert_close(contacts[i].depth, 0.001, 1e-7);
+    }
+    abut_bvh_destroy(prism);
+    abut_bvh_destroy(floor);
 }
 
 /* Many threads ask the same two hierarchies for the first time. */

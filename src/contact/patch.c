@@ -17,6 +17,7 @@
 #define SLACK 1e-6       /* of the depth, by which bodies are moved apart to see whether they are */
 #define HAIR 1e-7        /* of the smaller body, beside it */
 #define ADDED 4.0        /* times as deep may a depth become by the check */
+#define WIDE 0.05        /* of the smaller body: a margin beyond which gaps are checked */
 #define GAP 1e-12 /* of the smaller body: bodies that touch may be this far apart by rounding */
 
 enum { KEEP = 4, ROUNDS = 3 };
@@ -33,6 +34,8 @@ typedef struct patch_call {
     patch_answer *answers;
     size_t count, room;
     bool parts; /* some of them are of parts wholly inside */
+    bool apart; /* the bodies do not touch; once that is known */
+    bool apart_known;
     bool separates;
 } patch_call;
 
@@ -246,6 +249,27 @@ static abut_status choose_one(patch_call *call, const patch_answer *answers, int
     return status || !call->separates ? status : choose_gaps(call, gaps, gap_count);
 }
 
+/* Drops depths of bodies that do not touch at all, as a wide margin makes them. */
+static abut_status drop_depths(patch_call *call, patch_answer *answers, int *count) {
+    double least = HAIR * call->size;
+    int kept = 0, deep = 0;
+    for (int i = 0; i < *count && call->options.margin > 0; i++)
+        deep += answers[i].depth > least;
+    if (deep && !call->apart_known) {
+        abut_status status = apart_after(call, v3(0, 0, 0), &call->apart);
+        if (status)
+            return status;
+        call->apart_known = true;
+    }
+    if (!deep || !call->apart)
+        return ABUT_OK;
+    for (int i = 0; i < *count; i++)
+        if (!(answers[i].depth > least))
+            answers[kept++] = answers[i];
+    *count = kept;
+    return ABUT_OK;
+}
+
 /* Whether a region counts: the contour of a hole, or a speck beside others, does not. */
 static bool region_counts(const patch_work *work, const patch_call *call, size_t i) {
     const patch_region *r = &work->regions[i];
@@ -317,11 +341,53 @@ static abut_status answer_regions(patch_work *work, patch_call *call, uint32_t k
         if (region_counts(work, call, i))
             status = abuti_patch_points(work, &work->regions[i], call->hint, keep, call->gap,
                                         !call->options.unchecked, answers, &count);
+        status = status ? status : drop_depths(call, answers, &count);
         if (!status && count)
             status =
                 regions == 1 ? choose_one(call, answers, count) : add_answer(call, &answers[0]);
     }
     return status;
+}
+
+/* Where the margin is wide, skins may meet at corners of bodies that are further apart, and tell
+ * gaps that are none; or one may be inside the other. What is nearer than the bodies are is
+ * dropped; if that is all, or no gap was found to be one, their closest points are told. */
+static abut_status check_gaps(const patch_work *work, patch_call *call) {
+    abut_separation found;
+    size_t kept = 0;
+    bool near = true;
+    unsigned doubt = 0;
+    abut_status status = ABUT_OK;
+    bool wide = call->options.margin > WIDE * call->size;
+    bool lost = call->options.margin > 0 && work->region_count && !call->count;
+    if (!(wide || lost) || (call->count && call->answers[0].depth > 0))
+        return ABUT_OK;
+    if (!call->count)
+        status = abuti_pair_within(&call->posed[0], &call->posed[1], call->gap, false, NULL, &near,
+                                   &doubt);
+    if (!status && near)
+        status = abuti_pair_distance(&call->posed[0], &call->posed[1], false, NULL, &found);
+    if (status || !near || !(found.distance > 0))
+        return status;
+    for (size_t i = 0; i < call->count; i++)
+        if (found.distance <= call->gap &&
+            -call->answers[i].depth >= (1 - SLACK) * found.distance - HAIR * call->size)
+            call->answers[kept++] = call->answers[i];
+    call->count = kept;
+    if (kept || found.distance > call->gap)
+        return ABUT_OK;
+    vec3 way = v3_sub(found.point_a, found.point_b);
+    patch_answer answer = {.normal = v3_normalise(way),
+                           .depth = -found.distance,
+                           .centre = v3_sub(v3_along(found.point_b, 0.5, way),
+                                            work->body[1].bvh->mesh->origin),
+                           .count = 1};
+    answer.points[0] = (patch_point){.at = answer.centre,
+                                     .depth = answer.depth,
+                                     .kind = ABUT_CONTACT_FACE,
+                                     .element = found.triangle_a};
+    call->separates = true;
+    return add_answer(call, &answer);
 }
 
 /* Where no contour is: one inside the other, or a touch, or nothing. */
@@ -588,6 +654,7 @@ abut_status abut_contact_patches(const abut_posed *a, const abut_posed *b,
         status = work.region_count ? answer_regions(&work, &call, keep) : ABUT_OK;
         if (!status && !call.count)
             status = answer_rest(&work, &call, keep);
+        status = status ? status : check_gaps(&work, &call);
     }
     if (!status && call.count && !call.options.unchecked && !call.separates)
         status = check(&work, &call, keep);

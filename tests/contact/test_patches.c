@@ -339,6 +339,36 @@ TEST(gaps_end_at_the_margin) {
     abut_bvh_destroy(cube);
 }
 
+/* Bodies that do not touch have gaps and no depth, however wide the margin is. */
+TEST(wide_margins_make_no_depth) {
+    abut_bvh *bodies[] = {box_of(1, 1, 1, 1), box_of(1, 1, 0.002, 1), ball_of(0.3, 4)};
+    test_random random = {17};
+    uint32_t gaps = 0;
+    for (uint32_t round = 0; round < test_rounds(6000); round++) {
+        abut_posed a = {bodies[round % 3], random_pose(&random, 1.5)};
+        abut_posed b = {bodies[round / 3 % 3], random_pose(&random, 0)};
+        abut_patch_options options = abut_patch_options_default();
+        abut_patches found = room();
+        abut_separation separation;
+        options.margin = test_random_real(&random, 0, 1);
+        options.unchecked = round % 2;
+        assert_ok(abut_pair_distance(&a, &b, NULL, NULL, &separation));
+        assert_ok(abut_contact_patches(&a, &b, &options, &found));
+        if (separation.distance == 0 || separation.distance > options.margin) {
+            assert_true((separation.distance == 0) == (found.count > 0));
+            continue;
+        }
+        for (uint64_t i = 0; i < found.contact_count; i++)
+            assert_true(contacts[i].depth <= 1e-6 - separation.distance &&
+                        contacts[i].depth >= -options.margin - 1e-9);
+        assert_true(found.contact_count > 0);
+        gaps++;
+    }
+    assert_true(gaps > 100);
+    for (int i = 0; i < 3; i++)
+        abut_bvh_destroy(bodies[i]);
+}
+
 /* ---- promises ---- */
 
 /* Random poses: who overlaps has a contact; nothing apart by more than the margin has one; the

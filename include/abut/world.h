@@ -201,9 +201,10 @@ typedef struct abut_world_impacts {
 /* Finds what `count` items touch if they go on to these poses in a step while all others stay
  * where they are: however fast and thin they are, **"no" means no**. Null ids mean 0 to count - 1;
  * of an id that comes twice the last pose counts. The world stays as it is. Items move along paths
- * as abut_path has them. Pairs are those that are tried, also of sensors: bodies with hierarchies
- * by abut_sweep_rigid(), and these, spheres, capsules and boxes against planes, whose triangles are
- * ABUT_NONE. All others are counted as unknown. Pairs that touch at the start do so at time 0.
+ * as abut_path has them. Pairs are those that are tried, also of sensors. Bodies with hierarchies
+ * go by abut_sweep_rigid(), and solids with them and with each other, early by less than 0.001 of
+ * the radius of a sphere or capsule; their triangles are ABUT_NONE. Pairs with a body that has no
+ * hierarchy are counted as unknown. Pairs that touch at the start do so at time 0.
  * `options` may be null; the margin of the world is not asked. Sorted by a, then b; the same on any
  * number of threads. With a capacity that is too small nothing but impacts->count is set, and
  * ABUT_ERROR_BUFFER is returned. */

@@ -9,6 +9,10 @@
  * angles of plane and item in a unit of time, v the speed of one origin against the other, R how
  * far points are from p. So a piece is free where both ends are higher than that; else it is
  * halved, until that is half the tolerance; then the first point that comes down is the answer.
+ *
+ * Among each other, spheres, capsules and boxes have a core, a mesh of a box, and a radius around
+ * it: that of a sphere or capsule is thinner by CORE than its radius around the axis, so that both
+ * together hold the solid, and go beyond it by less than CORE times the radius.
  */
 #include "world/world.h"
 
@@ -18,6 +22,8 @@
 
 #define TOLERANCE 1e-6   /* of the size of the item */
 #define ROUNDING 0x1p-48 /* of the largest coordinate */
+#define CORE 0x1p-10     /* of a radius */
+#define LEAST 1e-9       /* of the size of a core, or all of it: what is thinner is made thicker */
 
 enum { ITEMS_A_TASK = 256, FEW_PAIRS = 8, PIECES = 48 };
 
@@ -229,7 +235,100 @@ static bool sweep_plane(const step *s, const abut_world_pair *pair, bool plane_i
     return true;
 }
 
+/* ---- cores ---- */
+
+/* A mesh of a box about the middle of a segment. */
+static abut_status make_box(abut_context *context, vec3 middle, const vec3 axes[3],
+                            abut_bvh **bvh) {
+    static const uint32_t triangles[36] = {0, 2, 1, 1, 2, 3, 4, 5, 6, 5, 7, 6, 0, 1, 4, 1, 5, 4,
+                                           2, 6, 3, 3, 6, 7, 0, 4, 2, 2, 4, 6, 1, 3, 5, 3, 7, 5};
+    vec3 corners[8];
+    abut_mesh *mesh = NULL;
+    for (uint32_t i = 0; i < 8; i++) {
+        corners[i] = middle;
+        for (uint32_t k = 0; k < 3; k++)
+            corners[i] = v3_along(corners[i], i >> k & 1 ? 1 : -1, axes[k]);
+    }
+    abut_mesh_input input = abut_mesh_input_doubles(corners, 8, triangles, 12);
+    abut_status status = abut_mesh_create(context, &input, &mesh);
+    status = status ? status : abut_bvh_create(mesh, NULL, bvh);
+    abut_mesh_destroy(mesh);
+    return status;
+}
+
+/* Makes the core of a solid unless it has one. */
+static abut_status make_core(abut_context *context, world_item *item) {
+    const abut_world_item *is = &item->is;
+    if (item->core || item->bvh || is->kind == ABUT_WORLD_BODY || is->kind == ABUT_WORLD_PLANE)
+        return ABUT_OK;
+    vec3 middle = {0, 0, 0}, axes[3];
+    if (is->kind == ABUT_WORLD_BOX) {
+        const vec3 h = is->shape.half;
+        const double least = v3_max_abs(h) > 0 ? LEAST * v3_max_abs(h) : LEAST;
+        axes[0] = v3(real_max(h.x, least), 0, 0);
+        axes[1] = v3(0, real_max(h.y, least), 0);
+        axes[2] = v3(0, 0, real_max(h.z, least));
+    } else {
+        const abut_sphere *s = &is->shape.sphere;
+        const bool sphere = is->kind == ABUT_WORLD_SPHERE;
+        const vec3 *end = is->shape.capsule.end;
+        const double radius = sphere ? s->radius : is->shape.capsule.radius;
+        const double thin = radius > 0 ? CORE * radius : LEAST;
+        vec3 along = sphere ? v3(0, 0, 0) : v3_scale(v3_sub(end[1], end[0]), 0.5);
+        vec3 u = v3_normalise(along), side;
+        u = v3_length_sq(u) > 0 ? u : v3(1, 0, 0);
+        side = fabs(u.x) < 0.6 ? v3(1, 0, 0) : v3(0, 1, 0);
+        middle = sphere ? s->centre : v3_add(end[0], along);
+        axes[0] = v3_scale(u, v3_length(along) + thin);
+        axes[1] = v3_scale(v3_normalise(v3_cross(u, side)), thin);
+        axes[2] = v3_cross(u, axes[1]);
+        item->core_radius = real_max(radius - thin, 0);
+    }
+    return make_box(context, middle, axes, &item->core);
+}
+
+static const abut_bvh *core_of(const world_item *item) {
+    return item->bvh ? item->bvh : item->core;
+}
+
+static double size_of(const world_item *item) {
+    return v3_max_abs(v3_sub(item->local.hi, item->local.lo));
+}
+
+static abut_status sweep_cores(const step *s, const abut_world_pair *pair,
+                               abut_sweep_touch *touch) {
+    const world_item *a = &world_items(s->world)[pair->a], *b = &world_items(s->world)[pair->b];
+    const abut_path p = path_of(s->world, pair->a), q = path_of(s->world, pair->b);
+    abut_sweep_rigid_options options = s->options;
+    options.separation += a->core_radius + b->core_radius;
+    if ((a->core || b->core) && !(options.tolerance > 0))
+        options.tolerance = TOLERANCE * real_min(size_of(a), size_of(b));
+    abut_status status = abut_sweep_rigid(core_of(a), &p, core_of(b), &q, &options, touch);
+    if (!status) { /* from halfway between the cores to where the surfaces are */
+        touch->point =
+            v3_along(touch->point, 0.5 * (b->core_radius - a->core_radius), touch->normal);
+        for (int k = 0; k < 2; k++)
+            touch->triangle[k] = (k ? b : a)->core ? ABUT_NONE : touch->triangle[k];
+    }
+    return status;
+}
+
 /* ---- pairs ---- */
+
+/* Cores of all that is to be swept against something else than a plane. */
+static abut_status make_cores(const abut_world *world) {
+    const abut_world_pair *pairs = world->sweep_pairs.data;
+    world_item *items = world_items(world);
+    abut_status status = ABUT_OK;
+    for (size_t i = 0; i < world->sweep_pairs.count && !status; i++) {
+        world_item *a = &items[pairs[i].a], *b = &items[pairs[i].b];
+        if (a->kind == ABUT_WORLD_PLANE || b->kind == ABUT_WORLD_PLANE)
+            continue;
+        status = make_core(world->context, a);
+        status = status ? status : make_core(world->context, b);
+    }
+    return status;
+}
 
 static void sweep_some(void *data, size_t chunk, size_t begin, size_t end) {
     const step *s = data;
@@ -243,14 +342,12 @@ static void sweep_some(void *data, size_t chunk, size_t begin, size_t end) {
         *to = (world_swept){.touch = {.time = 1, .triangle = {ABUT_NONE, ABUT_NONE}}};
         if (!sweeps[pair->a].moves && !sweeps[pair->b].moves)
             continue;
-        if (a->kind == ABUT_WORLD_PLANE || b->kind == ABUT_WORLD_PLANE) {
+        if (a->kind == ABUT_WORLD_PLANE || b->kind == ABUT_WORLD_PLANE)
             to->unknown = !sweep_plane(s, pair, a->kind == ABUT_WORLD_PLANE, &to->touch);
-        } else if (a->bvh && b->bvh) {
-            const abut_path p = path_of(s->world, pair->a), q = path_of(s->world, pair->b);
-            to->status = abut_sweep_rigid(a->bvh, &p, b->bvh, &q, &s->options, &to->touch);
-        } else {
+        else if (core_of(a) && core_of(b))
+            to->status = sweep_cores(s, pair, &to->touch);
+        else
             to->unknown = true;
-        }
     }
 }
 
@@ -272,7 +369,7 @@ static abut_status write(const abut_world *world, abut_world_impacts *impacts) {
         unknown += swept[i].unknown;
         if (touch->hit)
             impacts->list[count++] = (abut_world_impact){pairs[i].a, pairs[i].b, *touch};
-        if (touch->hit && v3_length_sq(touch->normal) > 0)
+        if (touch->hit && touch->time > 0)
             time = real_min(time, touch->time);
     }
     impacts->time = time;
@@ -339,17 +436,22 @@ abut_status abut_world_sweep(abut_world *world, const uint32_t *ids, const abut_
     status = abuti_world_overlaps(world, world->sweeps.data, world->options.margin + 2 * s.reach,
                                   &world->sweep_pairs);
     size_t pairs = world->sweep_pairs.count;
+    status = status ? status : make_cores(world);
     if (!status)
         status = abuti_world_reserve(world->context, &world->swept, pairs, sizeof(world_swept));
     if (status)
         return status;
     if (pairs)
         abuti_parallel_for(world->context, pairs, pairs < FEW_PAIRS ? pairs : 1, sweep_some, &s);
-    for (size_t i = 0; i < pairs; i++)
-        if (((const world_swept *)world->swept.data)[i].status) { /* again, for the sentence */
+    const world_swept *swept = world->swept.data;
+    for (size_t i = 0; i < pairs; i++) {
+        if (swept[i].status == ABUT_ERROR_MEMORY)
+            return abuti_fail(ABUT_ERROR_MEMORY, "abut_world_sweep: no memory for a pair");
+        if (swept[i].status) { /* again, on this thread, for the sentence */
             sweep_some(&s, 0, i, i + 1);
-            if (((const world_swept *)world->swept.data)[i].status)
-                return ((const world_swept *)world->swept.data)[i].status;
+            if (swept[i].status)
+                return swept[i].status;
         }
+    }
     return write(world, impacts);
 }

@@ -75,6 +75,8 @@ void abut_world_destroy(abut_world *world) {
         return;
     abut_context *context = world->context;
     world->backend->destroy(world);
+    for (size_t i = 0; i < world->items.count; i++)
+        abut_bvh_destroy(world_items(world)[i].core);
     world_list *lists[] = {&world->items, &world->places,  &world->keys,        &world->spare,
                            &world->order, &world->boxes,   &world->nodes,       &world->pairs,
                            &world->begin, &world->ignored, &world->new_touches, &world->touches,
@@ -280,6 +282,8 @@ abut_status abut_world_remove(abut_world *world, uint32_t id) {
         return status;
     abuti_world_forget(world, id);
     world->resting_sensors -= rests_and_senses(&world_items(world)[id]);
+    abut_bvh_destroy(world_items(world)[id].core);
+    world_items(world)[id].core = NULL;
     world_items(world)[id].used = false;
     world_items(world)[id].next = world->first_free;
     world->first_free = id;

@@ -47,6 +47,8 @@ typedef struct world_item {
     abut_world_item is;
     abut_body body; /* of bodies; without the pose */
     const abut_bvh *bvh;
+    abut_bvh *core; /* of a solid that was swept, sweep.c; owned */
+    double core_radius;
     box3 local; /* what there is of it in its own coordinates; not of planes */
     world_place at;
     bool was_seen; /* when contacts were last found, with its middle there */

@@ -626,14 +626,76 @@ static double height_above(const abut_world_item *item, const abut_path *path,
                       : 0);
 }
 
+/* The solids of random_item() as what stands for them here: a point, a segment or a box, and a
+ * radius. Triangles that are only a point or a segment count as that. */
+typedef struct axis {
+    abut_bvh *bvh;
+    double radius;
+} axis;
+
+static axis axis_of(const abut_world_item *item) {
+    abut_vec3 corners[3];
+    axis made = {NULL, 0};
+    abut_mesh *mesh;
+    if (item->kind == ABUT_WORLD_BODY)
+        return (axis){(abut_bvh *)item->shape.body.bvh, 0};
+    if (item->kind == ABUT_WORLD_BOX) {
+        abut_shape shape = abut_shape_default(ABUT_SHAPE_BOX);
+        shape.extent = v3_scale(item->shape.half, 2);
+        assert_ok(abut_shape_create(serial, &shape, &mesh));
+    } else {
+        const bool sphere = item->kind == ABUT_WORLD_SPHERE;
+        for (int i = 0; i < 3; i++)
+            corners[i] = sphere ? item->shape.sphere.centre : item->shape.capsule.end[i / 2];
+        made.radius = sphere ? item->shape.sphere.radius : item->shape.capsule.radius;
+        mesh = test_mesh(serial, corners, 3, NULL, 1);
+    }
+    assert_ok(abut_bvh_create(mesh, NULL, &made.bvh));
+    abut_mesh_destroy(mesh);
+    return made;
+}
+
+static double gap_at(const axis *p, const abut_path *path_p, const axis *q, const abut_path *path_q,
+                     double t) {
+    abut_posed a = {.bvh = p->bvh}, b = {.bvh = q->bvh};
+    abut_separation apart;
+    assert_ok(abut_path_at(path_p, t, &a.pose));
+    assert_ok(abut_path_at(path_q, t, &b.pose));
+    assert_ok(abut_pair_distance(&a, &b, NULL, NULL, &apart));
+    return apart.distance - p->radius - q->radius;
+}
+
+/* Pairs with a solid: apart before, and near when they are said to touch. */
+static void check_solids(const abut_world_item *items[2], const abut_path paths[2],
+                         const abut_sweep_touch *touch, double separation) {
+    enum { TIMES = 60 };
+    axis axes[2] = {axis_of(items[0]), axis_of(items[1])};
+    double until = touch ? touch->time : 1;
+    for (int i = 0; i < TIMES && until > 0; i++)
+        assert_true(gap_at(&axes[0], &paths[0], &axes[1], &paths[1], until * i / TIMES) >
+                    separation - 1e-12);
+    if (touch) {
+        double gap = gap_at(&axes[0], &paths[0], &axes[1], &paths[1], until);
+        assert_true(gap < separation + 1e-3 * (axes[0].radius + axes[1].radius) + 1e-5);
+        assert_true(until == 0 || gap > separation - 1e-9);
+        assert_true(until == 0 || fabs(v3_length(touch->normal) - 1) < 1e-12);
+        for (int k = 0; k < 2; k++)
+            assert_int_equal(touch->triangle[k] != ABUT_NONE || until == 0,
+                             items[k]->kind == ABUT_WORLD_BODY || until == 0);
+    }
+    for (int k = 0; k < 2; k++)
+        if (items[k]->kind != ABUT_WORLD_BODY)
+            abut_bvh_destroy(axes[k].bvh);
+}
+
 /* Against every pair by itself, and planes against 200 samples of time. */
-static size_t check_sweep(const scene *s, const abut_pose *ends,
-                          const abut_sweep_rigid_options *options) {
+static void check_sweep(const scene *s, const abut_pose *ends,
+                        const abut_sweep_rigid_options *options, size_t sums[3]) {
     enum { ROOM = MOST * MOST / 2, SAMPLES = 200 };
     static abut_world_impact list[ROOM];
     abut_world_impacts to = {.list = list, .capacity = ROOM};
     assert_ok(abut_world_sweep(s->world, NULL, ends, s->count, options, &to));
-    size_t at = 0, of_planes = 0;
+    size_t at = 0, of_planes = 0, of_solids = 0;
     uint64_t unknown = 0;
     double time = 1;
     for (uint32_t a = 0; a < s->count; a++)
@@ -647,12 +709,18 @@ static size_t check_sweep(const scene *s, const abut_pose *ends,
                 assert_false(listed);
                 continue;
             }
-            if (listed && v3_length(touch->normal) > 0)
+            if (listed && touch->time > 0)
                 time = fmin(time, touch->time);
             if (!in_both(s->items, a, b, ABUT_WORLD_PLANE)) {
-                if (p->kind || q->kind || !p->shape.body.bvh || !q->shape.body.bvh) {
+                if ((!p->kind && !p->shape.body.bvh) || (!q->kind && !q->shape.body.bvh)) {
                     assert_false(listed);
                     unknown++; /* at most: boxes may be apart */
+                    continue;
+                }
+                if (p->kind || q->kind) {
+                    check_solids((const abut_world_item *[2]){p, q}, paths, listed ? touch : NULL,
+                                 options ? options->separation : 0);
+                    of_solids += listed;
                     continue;
                 }
                 abut_sweep_touch wanted;
@@ -687,12 +755,14 @@ static size_t check_sweep(const scene *s, const abut_pose *ends,
         }
     assert_int_equal(at, to.count);
     assert_true(to.unknown <= unknown && to.time == time);
-    return to.count + of_planes;
+    sums[0] += to.count - of_planes - of_solids;
+    sums[1] += of_planes;
+    sums[2] += of_solids;
 }
 
 TEST(steps_agree_with_every_pair) {
     test_random random = {33};
-    size_t impacts = 0;
+    size_t impacts[3] = {0, 0, 0}; /* of bodies, with planes, with solids */
     for (uint32_t round = 0; round < test_rounds(32); round++) {
         scene s = {.options = abut_world_options_default(), .count = 20};
         abut_pose ends[MOST];
@@ -713,10 +783,10 @@ TEST(steps_agree_with_every_pair) {
                 ends[i] = s.items[i].pose;
         }
         scene_begin(&s, serial);
-        impacts += check_sweep(&s, ends, round % 3 ? &options : NULL);
+        check_sweep(&s, ends, round % 3 ? &options : NULL, impacts);
         abut_world_destroy(s.world);
     }
-    assert_true(impacts > 10);
+    assert_true(impacts[0] > 2 && impacts[1] > 2 && impacts[2] > 2);
 }
 
 /* A ball of 0.05 at 100 m/s and a plate of 0.002, in steps of a sixtieth of a second. */

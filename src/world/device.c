@@ -11,13 +11,25 @@
 
 #include <stdlib.h>
 
-enum { MOTIONS_A_TASK = 1024, FRAMES_A_GROUP = 128 };
+enum {
+    MOTIONS_A_TASK = 1024,
+    FRAMES_A_GROUP = 128,
+    GROUPS_A_UNIT = 32,   /* of kernels that go through lists, for each compute unit */
+    LIST_LIMIT = 1 << 27, /* so that balls and features of a list can be counted */
+    ENTRIES_A_PAIR = 32   /* that lists have room for at first */
+};
 
-static const abuti_kernel_source sources[WORLD_KERNELS] = {{"world", "world_frames", NULL},
-                                                           {"world", "world_find", NULL},
-                                                           {"world", "world_sort", NULL},
-                                                           {"world", "world_reduce", NULL},
-                                                           {"world", "world_gather", NULL}};
+static const abuti_kernel_source sources[WORLD_KERNELS] = {
+    [WORLD_FRAMES] = {"world", "world_frames", NULL},
+    [WORLD_ONE_WAY] = {"world", "world_one_way", NULL},
+    [WORLD_SEARCH_GROUPS] = {"world", "world_groups", NULL},
+    [WORLD_SEARCH_BALLS] = {"world", "world_balls", NULL},
+    [WORLD_SEARCH_FEATURES] = {"world", "world_features", NULL},
+    [WORLD_SEARCH_EDGES] = {"world", "world_edges", NULL},
+    [WORLD_WRITE] = {"world", "world_write", NULL},
+    [WORLD_SORT] = {"world", "world_sort", NULL},
+    [WORLD_REDUCE] = {"world", "world_reduce", NULL},
+    [WORLD_GATHER] = {"world", "world_gather", NULL}};
 static const abuti_kit_table table = {sources, WORLD_KERNELS, WORLD_MEMORIES, NULL};
 static const size_t shared_bytes[WORLD_SHARED] = {[WORLD_FIELDS] = sizeof(world_field),
                                                   [WORLD_FLOATS] = sizeof(float),
@@ -49,9 +61,13 @@ static abut_status create(abut_world *world) {
     status = status ? status : abut_buffer_create(device, 16, &d->contacts);
     if (status)
         return status;
-    d->list = (abuti_kit_list){.buffer = WORLD_LIST,
-                               .element_bytes = sizeof(abut_contact),
-                               .what = "contacts"};
+    for (uint32_t i = 0; i < WORLD_LISTS; i++)
+        d->lists[i] =
+            (abuti_kit_list){.buffer = WORLD_LIST + i,
+                             .element_bytes =
+                                 i == WORLD_FOUND ? sizeof(world_found) : sizeof(world_near),
+                             .limit = LIST_LIMIT,
+                             .what = i == WORLD_FOUND ? "contacts" : "features that may touch"};
     abuti_kit_build(&d->kit);
     return abuti_queue_report(&d->queue);
 }
@@ -345,6 +361,13 @@ static void upload_poses(abut_world *world) {
     abuti_kit_put(&d->kit, WORLD_PAIRS, world->pairs.data, world->pairs.count, sizeof(world_two));
 }
 
+/* What kernels of a search begin with. */
+#define BODIES                                                                               \
+    MEMORY(WORLD_FIELDS), MEMORY(WORLD_FLOATS), MEMORY(WORLD_SHORTS), MEMORY(WORLD_INDICES), \
+        MEMORY(WORLD_SAMPLES), MEMORY(WORLD_DIRECTIONS), MEMORY(WORLD_TOTAL)
+#define LIST(which) MEMORY(WORLD_LIST + (which)), ABUTI_VALUE(d->lists[which].room)
+#define PLACES ABUTI_LOCAL_MEMORY(2 * sizeof(uint32_t))
+
 static void make_frames(const abut_world *world) {
     world_device *d = world->device;
     uint32_t count = 2 * (uint32_t)world->pairs.count;
@@ -354,60 +377,89 @@ static void make_frames(const abut_world *world) {
                   FRAMES_A_GROUP, MEMORY(WORLD_FIELDS), MEMORY(WORLD_FLOATS), MEMORY(WORLD_SHORTS),
                   MEMORY(WORLD_INDICES), MEMORY(WORLD_SAMPLES), MEMORY(WORLD_PARTS),
                   MEMORY(WORLD_MOTIONS), MEMORY(WORLD_PAIRS), MEMORY(WORLD_DIRECTIONS),
-                  MEMORY(WORLD_TOTAL), ABUTI_VALUE(count), ABUTI_VALUE(margin),
-                  ABUTI_VALUE(any_normal));
+                  MEMORY(WORLD_COUNTS), MEMORY(WORLD_WRONG), MEMORY(WORLD_TOTAL),
+                  ABUTI_VALUE(count), ABUTI_VALUE(margin), ABUTI_VALUE(any_normal));
 }
 
-/* Contacts of all pairs, to the list. */
-static void find_contacts(const abut_world *world) {
+/* Directions that are to be tried again. */
+static void turn_frames(const abut_world *world) {
     world_device *d = world->device;
-    int32_t only_samples = world->contact.samples;
-    ABUTI_KIT_GROUPS(&d->kit, WORLD_FIND, world->pairs.count, WORLD_ITEMS, MEMORY(WORLD_FIELDS),
-                     MEMORY(WORLD_FLOATS), MEMORY(WORLD_SHORTS), MEMORY(WORLD_INDICES),
-                     MEMORY(WORLD_SAMPLES), MEMORY(WORLD_GROUPS), MEMORY(WORLD_BALLS),
-                     MEMORY(WORLD_POINTS), MEMORY(WORLD_ENDS), MEMORY(WORLD_FEATURES),
-                     MEMORY(WORLD_DIRECTIONS), MEMORY(WORLD_MOTIONS), MEMORY(WORLD_PAIRS),
-                     MEMORY(WORLD_FIRST), MEMORY(WORLD_COUNTS), MEMORY(WORLD_TOTAL),
-                     MEMORY(WORLD_LIST), MEMORY(WORLD_KEYS), ABUTI_VALUE(d->list.room),
-                     ABUTI_VALUE(only_samples), ABUTI_LOCAL_MEMORY(4 * WORLD_FIND_ROOM));
+    uint32_t count = 2 * (uint32_t)world->pairs.count;
+    ABUTI_KIT_RUN(&d->kit, WORLD_ONE_WAY, count < WORLD_TOTALS ? WORLD_TOTALS : count,
+                  FRAMES_A_GROUP, MEMORY(WORLD_FIELDS), MEMORY(WORLD_FLOATS), MEMORY(WORLD_SHORTS),
+                  MEMORY(WORLD_INDICES), MEMORY(WORLD_COUNTS), MEMORY(WORLD_WRONG),
+                  MEMORY(WORLD_DIRECTIONS), MEMORY(WORLD_TOTAL), ABUTI_VALUE(count));
 }
 
-/* Those that stay, in order. */
-static void order_contacts(const abut_world *world) {
+/* Features of all pairs that touch, to their list. */
+static void search(const abut_world *world) {
+    world_device *d = world->device;
+    const size_t groups = (size_t)d->queue.device->info.compute_units * GROUPS_A_UNIT;
+    int32_t only_samples = world->contact.samples;
+    ABUTI_KIT_GROUPS(&d->kit, WORLD_SEARCH_GROUPS, world->pairs.count, WORLD_ITEMS, BODIES,
+                     MEMORY(WORLD_GROUPS), LIST(WORLD_NEAR_GROUPS), ABUTI_VALUE(only_samples),
+                     PLACES);
+    ABUTI_KIT_GROUPS(&d->kit, WORLD_SEARCH_BALLS, groups, WORLD_ITEMS, BODIES, MEMORY(WORLD_GROUPS),
+                     MEMORY(WORLD_BALLS), LIST(WORLD_NEAR_GROUPS), LIST(WORLD_NEAR_BALLS), PLACES);
+    ABUTI_KIT_GROUPS(&d->kit, WORLD_SEARCH_FEATURES, groups, WORLD_ITEMS, BODIES,
+                     MEMORY(WORLD_BALLS), MEMORY(WORLD_POINTS), LIST(WORLD_NEAR_BALLS),
+                     LIST(WORLD_NEAR_EDGES), MEMORY(WORLD_COUNTS), MEMORY(WORLD_WRONG),
+                     LIST(WORLD_FOUND), PLACES);
+    if (!only_samples)
+        ABUTI_KIT_GROUPS(&d->kit, WORLD_SEARCH_EDGES, groups, WORLD_ITEMS, BODIES,
+                         MEMORY(WORLD_POINTS), LIST(WORLD_NEAR_EDGES), MEMORY(WORLD_COUNTS),
+                         MEMORY(WORLD_WRONG), LIST(WORLD_FOUND), PLACES);
+}
+
+/* Their contacts; and those that stay, in order. */
+static void write_contacts(const abut_world *world) {
     world_device *d = world->device;
     const size_t pairs = world->pairs.count;
+    const size_t groups = (size_t)d->queue.device->info.compute_units * GROUPS_A_UNIT;
+    const uint32_t room = d->lists[WORLD_FOUND].room;
     abuti_buffer *begin = &d->begin->memory;
     uint32_t keep = world->options.patch_contacts;
+    abuti_tools_scan(d->tools, &d->kit.buffers[WORLD_COUNTS], &d->kit.buffers[WORLD_FIRST], pairs,
+                     NULL, 0);
+    ABUTI_KIT_GROUPS(&d->kit, WORLD_WRITE, groups, WORLD_ITEMS, BODIES, MEMORY(WORLD_POINTS),
+                     MEMORY(WORLD_ENDS), MEMORY(WORLD_FEATURES), MEMORY(WORLD_MOTIONS),
+                     MEMORY(WORLD_PAIRS), MEMORY(WORLD_LIST + WORLD_FOUND), MEMORY(WORLD_FIRST),
+                     MEMORY(WORLD_CONTACTS), MEMORY(WORLD_KEYS), ABUTI_VALUE(room));
     if (keep) {
         double cosine = abuti_contact_reduction(world->options.angle, &keep);
-        ABUTI_KIT_GROUPS(&d->kit, WORLD_REDUCE, pairs, WORLD_ITEMS, MEMORY(WORLD_LIST),
+        ABUTI_KIT_GROUPS(&d->kit, WORLD_REDUCE, pairs, WORLD_ITEMS, MEMORY(WORLD_CONTACTS),
                          MEMORY(WORLD_FIRST), MEMORY(WORLD_COUNTS), MEMORY(WORLD_TOTAL),
                          MEMORY(WORLD_KEYS), MEMORY(WORLD_FAR), ABUTI_BUFFER(begin),
-                         ABUTI_VALUE(d->list.room), ABUTI_VALUE(keep), ABUTI_VALUE(cosine),
+                         ABUTI_VALUE(room), ABUTI_VALUE(keep), ABUTI_VALUE(cosine),
                          ABUTI_LOCAL_MEMORY(8 * WORLD_REDUCE_ROOM));
     } else {
         ABUTI_KIT_GROUPS(&d->kit, WORLD_SORT, pairs, WORLD_ITEMS, MEMORY(WORLD_FIRST),
                          MEMORY(WORLD_COUNTS), MEMORY(WORLD_TOTAL), MEMORY(WORLD_KEYS),
-                         ABUTI_VALUE(d->list.room));
+                         ABUTI_VALUE(room));
     }
     abuti_tools_scan(d->tools, keep ? begin : &d->kit.buffers[WORLD_COUNTS], begin, pairs, begin,
                      pairs);
-    ABUTI_KIT_GROUPS(&d->kit, WORLD_GATHER, pairs, WORLD_ITEMS, MEMORY(WORLD_LIST),
-                     MEMORY(WORLD_FIRST), MEMORY(WORLD_KEYS), ABUTI_BUFFER(begin),
-                     MEMORY(WORLD_TOTAL), ABUTI_BUFFER(&d->contacts->memory),
-                     ABUTI_VALUE(d->list.room));
+    ABUTI_KIT_GROUPS(&d->kit, WORLD_GATHER, pairs, WORLD_ITEMS, MEMORY(WORLD_CONTACTS),
+                     MEMORY(WORLD_FIRST), MEMORY(WORLD_COUNTS), MEMORY(WORLD_WRONG),
+                     MEMORY(WORLD_KEYS), ABUTI_BUFFER(begin), MEMORY(WORLD_TOTAL),
+                     ABUTI_BUFFER(&d->contacts->memory), ABUTI_VALUE(room));
 }
 
 /* Room for all that is found of pairs, as far as it is known. */
 static void reserve(const abut_world *world) {
     world_device *d = world->device;
     abut_device *device = d->queue.device;
-    const size_t pairs = world->pairs.count, room = d->list.room;
+    const size_t pairs = world->pairs.count;
+    for (int i = 0; i < WORLD_LISTS; i++)
+        if (!d->lists[i].room)
+            abuti_kit_grow(&d->kit, &d->lists[i], (uint64_t)pairs * ENTRIES_A_PAIR);
+    const size_t room = d->lists[WORLD_FOUND].room;
     abuti_kit_reserve(&d->kit, WORLD_DIRECTIONS, 2 * pairs, sizeof(world_direction));
-    abuti_kit_reserve(&d->kit, WORLD_FIRST, pairs, sizeof(uint32_t));
     abuti_kit_reserve(&d->kit, WORLD_COUNTS, pairs, sizeof(uint32_t));
+    abuti_kit_reserve(&d->kit, WORLD_WRONG, pairs, sizeof(uint32_t));
+    abuti_kit_reserve(&d->kit, WORLD_FIRST, pairs, sizeof(uint32_t));
     abuti_kit_reserve(&d->kit, WORLD_TOTAL, WORLD_TOTALS, sizeof(uint32_t));
-    abuti_kit_reserve(&d->kit, WORLD_LIST, room, sizeof(abut_contact));
+    abuti_kit_reserve(&d->kit, WORLD_CONTACTS, room, sizeof(abut_contact));
     abuti_kit_reserve(&d->kit, WORLD_KEYS, room, sizeof(uint64_t));
     abuti_kit_reserve(&d->kit, WORLD_FAR, world->options.patch_contacts ? room : 0, sizeof(double));
     abuti_kit_fail(&d->kit,
@@ -416,10 +468,21 @@ static void reserve(const abut_world *world) {
                    abuti_buffer_reserve(device, room, sizeof(abut_contact), &d->contacts->memory));
 }
 
+/* Makes lists longer that were too short; whether there were any. */
+static bool grow_lists(world_device *d, const uint32_t totals[WORLD_TOTALS]) {
+    bool grew = false;
+    for (int i = 0; i < WORLD_LISTS; i++) {
+        uint64_t count = (uint64_t)totals[2 * i + 1] << 32 | totals[2 * i];
+        grew = abuti_kit_grow(&d->kit, &d->lists[i], count) || grew;
+    }
+    return grew;
+}
+
 /* Tries all pairs of bodies unless that is done; what is found stays on the device. */
 static abut_status find(abut_world *world) {
     world_device *d = world->device;
     uint32_t totals[WORLD_TOTALS];
+    bool again = true;
     abut_status status = abuti_world_find_pairs(world);
     if (status || d->has_contacts)
         return status;
@@ -429,16 +492,23 @@ static abut_status find(abut_world *world) {
     if ((status = upload_data(world)))
         return status;
     upload_poses(world);
-    do {
+    while (again) {
         reserve(world);
         make_frames(world);
-        find_contacts(world);
-        order_contacts(world);
-        status = abuti_kit_get(&d->kit, WORLD_TOTAL, totals, WORLD_TOTALS, sizeof *totals);
-        if (status)
-            return status;
-    } while (abuti_kit_grow(&d->kit, &d->list,
-                            (uint64_t)totals[WORLD_CARRY] << 32 | totals[WORLD_FOUND]));
+        again = false;
+        for (int one_way = 0; one_way < 2 && !again; one_way++) {
+            if (one_way && !totals[WORLD_AGAIN])
+                break;
+            if (one_way)
+                turn_frames(world);
+            search(world);
+            write_contacts(world);
+            status = abuti_kit_get(&d->kit, WORLD_TOTAL, totals, WORLD_TOTALS, sizeof *totals);
+            if (status)
+                return status;
+            again = grow_lists(d, totals);
+        }
+    }
     status = abuti_queue_report(&d->queue);
     d->contact_count = totals[WORLD_LEFT];
     d->has_contacts = !status;

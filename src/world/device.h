@@ -13,12 +13,24 @@ _Static_assert(sizeof(world_field) == 136, "the layout that world.cl reads");
 _Static_assert(sizeof(world_samples) == 96, "the layout that world.cl reads");
 _Static_assert(sizeof(contact_motion) == 96, "the layout that world.cl reads");
 _Static_assert(sizeof(world_two) == sizeof(abut_world_pair), "the same thing");
-_Static_assert(sizeof(world_direction) == 96, "the layout that world.cl reads");
+_Static_assert(sizeof(world_direction) == 100, "the layout that world.cl reads");
 _Static_assert(sizeof(abut_contact) == 4 * WORLD_CONTACT_WORDS &&
                    offsetof(abut_contact, part) == 4 * (WORLD_CONTACT_WORDS - 2),
                "the layout that world.cl writes");
 
-enum { WORLD_FRAMES, WORLD_FIND, WORLD_SORT, WORLD_REDUCE, WORLD_GATHER, WORLD_KERNELS };
+enum {
+    WORLD_FRAMES,
+    WORLD_ONE_WAY,
+    WORLD_SEARCH_GROUPS,
+    WORLD_SEARCH_BALLS,
+    WORLD_SEARCH_FEATURES,
+    WORLD_SEARCH_EDGES,
+    WORLD_WRITE,
+    WORLD_SORT,
+    WORLD_REDUCE,
+    WORLD_GATHER,
+    WORLD_KERNELS
+};
 
 typedef enum world_memory {
     /* of all fields and samples that items have; and which of them an item has */
@@ -34,14 +46,16 @@ typedef enum world_memory {
     WORLD_GROUPS,
     WORLD_SHARED, /* the number of those above */
     WORLD_PARTS = WORLD_SHARED,
-    /* each time: of items, of pairs, and of contacts in the order in which they are found */
+    /* each time: of items, of pairs, lists of a search, and contacts in the order of these */
     WORLD_MOTIONS,
     WORLD_PAIRS,
     WORLD_DIRECTIONS,
-    WORLD_FIRST,
     WORLD_COUNTS,
+    WORLD_WRONG,
+    WORLD_FIRST,
     WORLD_TOTAL,
-    WORLD_LIST,
+    WORLD_LIST, /* the first of WORLD_LISTS */
+    WORLD_CONTACTS = WORLD_LIST + WORLD_LISTS,
     WORLD_KEYS,
     WORLD_FAR,
     WORLD_MEMORIES
@@ -56,7 +70,7 @@ struct world_device {
     bool has_contacts;
     world_list host_parts;   /* world_parts */
     world_list host_motions; /* contact_motion: of each item */
-    abuti_kit_list list;     /* the contacts that are found */
+    abuti_kit_list lists[WORLD_LISTS];
     /* those that are left: uint32_t, one more than pairs; abut_contact */
     abut_buffer *begin, *contacts;
     uint64_t contact_count;

@@ -1,14 +1,22 @@
 /* All pairs of a world at once.
  *
  * world_frames    the frames of both directions of each pair, and which are far apart: an item each
- * world_find      a work-group a pair: its contacts, in any order, to a place that it takes of a
- *                 list; by the same functions as contact.c, so they are the same
+ * world_groups    which groups of balls are near: a work-group a pair
+ * world_balls     which balls of them are near: an item a ball
+ * world_features  which samples of these touch, and which edges are near: an item a feature
+ * world_edges     which edges touch: an item an edge
+ * world_write     the contacts, each to the place of its pair in a list: an item a contact
  * world_sort      brings the contacts of each pair into the order of features; or
- * world_reduce    chooses some of each patch, by the rule of reduce.c
+ * world_reduce    chooses some of each patch, by the rule of reduce.c: a work-group a pair
  * world_gather    copies what is left to its place, pair by pair
  *
- * The last three only work with the places of contacts in the list. Sums between them are those of
- * scan.cl. Where the list is too short, contacts are counted, and nothing else is done.
+ * Where nothing but wrong ways was found of a pair (see abuti_contact_pair()), world_one_way makes
+ * ready for another search of just these. Questions are answered by the functions of contact.c, so
+ * contacts are the same; sums in between are those of scan.cl.
+ *
+ * From world_groups to world_edges each kernel appends to a list that the next one goes through, in
+ * no order: what is found is sorted in the end. Lists that are too short are counted all the same,
+ * and the host makes them longer and does it all again.
  */
 #include "device/tools_shared.h"
 #include "world/world_shared.h"
@@ -47,8 +55,9 @@ __kernel void world_frames(__global const world_field *fields, __global const fl
                            __global const short *shorts, __global const uint *indices,
                            __global const world_samples *samples, __global const world_parts *parts,
                            __global const contact_motion *motions, __global const world_two *pairs,
-                           __global world_direction *directions, __global uint *totals, uint count,
-                           real margin, int any_normal) {
+                           __global world_direction *directions, __global uint *counts,
+                           __global uint *wrong, __global uint *totals, uint count, real margin,
+                           int any_normal) {
     size_t i = get_global_id(0);
     if (i < WORLD_TOTALS)
         totals[i] = 0;
@@ -59,9 +68,10 @@ __kernel void world_frames(__global const world_field *fields, __global const fl
     uint at = side ? pair.a : pair.b, of = side ? pair.b : pair.a;
     world_direction told;
     told.field = parts[at].field;
-    told.samples = ABUT_NONE;
-    if (told.field != ABUT_NONE && parts[of].samples != ABUT_NONE) {
-        __global const world_samples *s = samples + parts[of].samples;
+    told.samples = parts[of].samples;
+    told.tried = 0;
+    if (told.field != ABUT_NONE && told.samples != ABUT_NONE) {
+        __global const world_samples *s = samples + told.samples;
         contact_motion motion_at = motions[at], motion_of = motions[of];
         contact_grid grid = fields[told.field].grid;
         field_view view = view_of(fields + told.field, floats, shorts, indices);
@@ -73,297 +83,298 @@ __kernel void world_frames(__global const world_field *fields, __global const fl
         told.frame.any_normal = any_normal;
         told.frame.edge_ends = (int)s->edge_ends;
         told.frame.culls = (int)fields[told.field].culls;
-        if (!contact_ball_is_far(&grid, middle, reach) &&
-            !is_far(&view, &told.frame, reach, grid.cell))
-            told.samples = parts[of].samples;
+        told.tried = !contact_ball_is_far(&grid, middle, reach) &&
+                     !is_far(&view, &told.frame, reach, grid.cell);
     }
     directions[i] = told;
+    if (!side)
+        counts[i / 2] = wrong[i / 2] = 0;
+}
+
+/* A direction is tried again, with all normals alike, where its pair has only wrong ways. Lists but
+ * that of what was found become empty. */
+__kernel void world_one_way(__global const world_field *fields, __global const float *floats,
+                            __global const short *shorts, __global const uint *indices,
+                            __global const uint *counts, __global const uint *wrong,
+                            __global world_direction *directions, __global uint *totals,
+                            uint count) {
+    size_t i = get_global_id(0);
+    if (i < 2 * WORLD_FOUND)
+        totals[i] = 0;
+    if (i >= count || !directions[i].tried)
+        return;
+    if (counts[i / 2] || !wrong[i / 2]) {
+        directions[i].tried = 0;
+        return;
+    }
+    contact_frame frame = directions[i].frame;
+    field_view view = view_of(fields + directions[i].field, floats, shorts, indices);
+    contact_go_one_way(&view, &frame);
+    directions[i].frame = frame;
+}
+
+/* ---- lists ---- */
+
+/* The length of a list, as far as it has room. */
+static uint list_length(__global const uint *totals, uint list, uint list_room) {
+    return totals[2 * list + 1] ? list_room : min(totals[2 * list], list_room);
+}
+
+/* A place in a list for every item of the group that wants one, as far as there is room; else
+ * ABUT_NONE. For all items of the group; `room` are two words of local memory. */
+static uint take_place(bool wants, __global uint *totals, uint list, uint list_room,
+                       __local uint *room) {
+    uint rank = 0, item = (uint)get_local_id(0);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (item == 0)
+        room[0] = 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (wants)
+        rank = atomic_inc(&room[0]);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (item == 0 && room[0]) {
+        uint first = atomic_add(&totals[2 * list], room[0]);
+        if (first + room[0] < first)
+            atomic_inc(&totals[2 * list + 1]);
+        room[1] = first;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    uint place = room[1] + rank;
+    return wants && place >= rank && place < list_room ? place : ABUT_NONE;
 }
 
 /* ---- what touches ---- */
 
-/* Counters in local memory. */
-enum { FOUND, WRONG, NEAR_GROUPS, NEAR_BALLS, EDGES, PLACE };
-
-/* What world_find knows, and where it writes. */
-typedef struct search {
+/* Where everything is. */
+typedef struct bodies {
     __global const world_field *fields;
     __global const float *floats;
     __global const short *shorts;
     __global const uint *indices;
     __global const world_samples *samples;
-    __global const contact_ball *groups, *balls;
-    __global const contact_point *points;
-    __global const vec3 *ends; /* the same points in doubles */
-    __global const world_feature *features;
-    __global const world_direction *directions; /* of this pair */
-    __global const contact_motion *motions;
-    __global world_contact *contacts;
-    __global ulong *keys;
-    world_two pair;
-    uint number; /* of the pair */
-    int one_way;
-    bool writes; /* contacts, as they are found; else features are kept in local memory */
-    __local uint *room;
-} search;
+} bodies;
 
 /* One direction, ready for use. */
 typedef struct direction {
     field_view view;
     contact_frame frame;
     __global const world_samples *samples;
-    __global const contact_point *points;
 } direction;
 
-static direction direction_of(const search *s, uint side) {
+static direction direction_of(__global const world_direction *from, const bodies *b) {
     direction d;
-    __global const world_direction *from = s->directions + side;
-    d.view = view_of(s->fields + from->field, s->floats, s->shorts, s->indices);
+    d.view = view_of(b->fields + from->field, b->floats, b->shorts, b->indices);
     d.frame = from->frame;
-    d.samples = s->samples + from->samples;
-    d.points = s->points + d.samples->first_point;
-    if (s->one_way)
-        contact_go_one_way(&d.view, &d.frame);
+    d.samples = b->samples + from->samples;
     return d;
 }
 
 /* The first point of a feature. */
-static size_t point_of(const direction *d, uint feature) {
-    uint count = d->samples->count;
-    return feature < count ? feature : count + 2 * (size_t)(feature - count);
+static size_t point_of(__global const world_samples *s, uint feature) {
+    return s->first_point +
+           (feature < s->count ? feature : s->count + 2 * (size_t)(feature - s->count));
 }
 
-/* Writes a contact as feature_contact() of contact.c makes it. */
-static void write_contact(const search *s, const direction *d, uint side, uint feature,
-                          const contact_found *found, uint place) {
-    contact_motion at = s->motions[side ? s->pair.a : s->pair.b];
-    contact_motion of = s->motions[side ? s->pair.b : s->pair.a];
-    world_feature name = s->features[d->samples->first_feature + feature];
-    __global const vec3 *end = s->ends + d->samples->first_point + point_of(d, feature);
-    vec3 outward = m3_apply(&at.turn, v3(found->x, found->y, found->z));
-    vec3 point = feature < d->samples->count ? end[0] : v3_lerp(end[0], end[1], found->along);
-    world_contact to;
-    to.point = contact_to_world(&of, point);
-    to.normal = side ? contact_back(outward) : outward;
-    to.depth = found->depth;
-    to.id = (ulong)side << 63 | (ulong)name.kind << 58 | (ulong)name.part << 32 | name.element;
-    to.pair = s->number;
-    to.side = side;
-    to.kind = name.kind;
-    to.element = name.element;
-    to.part = name.part;
-    to.unused = 0;
-    s->contacts[place] = to;
-    s->keys[place] = (ulong)(name.number | side << WORLD_SIDE_SHIFT) << 32 | place;
-}
+#define BODIES                                                                             \
+    __global const world_field *fields, __global const float *floats,                      \
+        __global const short *shorts, __global const uint *indices,                        \
+        __global const world_samples *samples, __global const world_direction *directions, \
+        __global uint *totals
+#define GROUP_OF_ITEMS __kernel __attribute__((reqd_work_group_size(WORLD_ITEMS, 1, 1))) void
 
-/* Notes what was found for a feature, of an edge at `along`. */
-static void note(const search *s, const direction *d, uint side, uint feature,
-                 const contact_found *found) {
-    __local uint *kept = s->room + WORLD_FIND_FOUND;
-    if (found->depth == CONTACT_WRONG)
-        atomic_or(&s->room[WRONG], 1u);
-    if (!(found->depth > CONTACT_WRONG))
-        return;
-    uint place = atomic_inc(&s->room[FOUND]);
-    if (s->writes) {
-        write_contact(s, d, side, feature, found, s->room[PLACE] + place);
-    } else if (place < WORLD_FEW) {
-        kept[2 * place] = feature | side << WORLD_SIDE_SHIFT;
-        kept[2 * place + 1] = as_uint(found->along);
+/* Half of the items take the groups of a, the others those of b. */
+GROUP_OF_ITEMS world_groups(BODIES, __global const contact_ball *groups, __global world_near *near,
+                            uint near_room, int only_samples, __local uint *room) {
+    const bodies b = {fields, floats, shorts, indices, samples};
+    const uint half_items = WORLD_ITEMS / 2, item = (uint)get_local_id(0);
+    uint number = 2 * (uint)get_group_id(0), counts[2], rounds = 0;
+    for (uint side = 0; side < 2; side++) {
+        __global const world_direction *d = directions + number + side;
+        counts[side] = d->tried ? samples[d->samples].parts[0].groups : 0;
+        if (d->tried && !only_samples)
+            counts[side] += samples[d->samples].parts[1].groups;
+        rounds = max(rounds, (counts[side] + half_items - 1) / half_items);
     }
-}
-
-/* Searches edges that were put off: whole rounds of them, or all. For all items of the group. */
-static void search_edges(const search *s, bool all) {
-    uint item = (uint)get_local_id(0);
-    __local uint *edges = s->room + WORLD_FIND_EDGES;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    uint left = s->room[EDGES], rounds = (left + (all ? WORLD_ITEMS - 1 : 0)) / WORLD_ITEMS;
+    uint side = item / half_items, count = counts[side];
+    number += side;
     for (uint round = 0; round < rounds; round++) {
-        uint here = min(left, (uint)WORLD_ITEMS);
-        if (item < here) {
-            uint entry = edges[left - 1 - item], side = entry >> WORLD_SIDE_SHIFT;
-            uint feature = entry & ~(1u << WORLD_SIDE_SHIFT);
-            direction d = direction_of(s, side);
-            __global const contact_point *end = d.points + point_of(&d, feature);
-            float along = contact_search_edge(&d.view, &d.frame, end[0], end[1]);
-            contact_found found = contact_at_edge(&d.view, &d.frame, end[0], end[1], along);
-            note(s, &d, side, feature, &found);
+        uint i = round * half_items + item % half_items, which = 0;
+        bool wants = false;
+        if (i < count) {
+            direction d = direction_of(directions + number, &b);
+            which = d.samples->first_group + i;
+            wants = !contact_is_far(&d.view, &d.frame, groups[which]);
         }
-        left -= here;
+        uint place = take_place(wants, totals, WORLD_NEAR_GROUPS, near_room, room);
+        if (place != ABUT_NONE) {
+            near[place].direction = number;
+            near[place].which = which;
+        }
     }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (item == 0)
-        s->room[EDGES] = left;
-    barrier(CLK_LOCAL_MEM_FENCE);
 }
 
-/* Tries the features of near balls. */
-static void try_balls(const search *s, const direction *d, uint side, bool edges, uint count) {
-    uint item = (uint)get_local_id(0);
-    __local const uint *near = s->room + WORLD_FIND_BALLS;
-    for (uint first = 0; first < count * CONTACT_BALL; first += WORLD_ITEMS) {
-        uint k = first + item;
-        if (k < count * CONTACT_BALL) {
-            __global const contact_ball *ball = s->balls + near[k / CONTACT_BALL];
-            uint feature = ball->begin + k % CONTACT_BALL;
-            if (feature < ball->end && !edges) {
-                contact_found found = contact_find(&d->view, &d->frame, d->points[feature]);
-                note(s, d, side, feature, &found);
-            } else if (feature < ball->end) {
-                __global const contact_point *end = d->points + point_of(d, feature);
-                if (!contact_edge_is_far(&d->view, &d->frame, end[0], end[1]))
-                    s->room[WORLD_FIND_EDGES + atomic_inc(&s->room[EDGES])] =
-                        feature | side << WORLD_SIDE_SHIFT;
+GROUP_OF_ITEMS world_balls(BODIES, __global const contact_ball *groups,
+                           __global const contact_ball *balls, __global const world_near *near,
+                           uint near_room, __global world_near *to, uint to_room,
+                           __local uint *room) {
+    const bodies b = {fields, floats, shorts, indices, samples};
+    uint all = list_length(totals, WORLD_NEAR_GROUPS, near_room) * CONTACT_BALL;
+    uint step = (uint)get_num_groups(0) * WORLD_ITEMS;
+    for (uint first = (uint)get_group_id(0) * WORLD_ITEMS; first < all; first += step) {
+        uint i = first + (uint)get_local_id(0), which = 0;
+        world_near from = {0, 0};
+        bool wants = false;
+        if (i < all) {
+            from = near[i / CONTACT_BALL];
+            contact_ball group = groups[from.which];
+            which = group.begin + i % CONTACT_BALL;
+            if (which < group.end) {
+                direction d = direction_of(directions + from.direction, &b);
+                which += d.samples->first_ball;
+                wants = !contact_is_far(&d.view, &d.frame, balls[which]);
             }
         }
-        if (edges)
-            search_edges(s, false);
+        uint place = take_place(wants, totals, WORLD_NEAR_BALLS, to_room, room);
+        if (place != ABUT_NONE) {
+            to[place].direction = from.direction;
+            to[place].which = which;
+        }
     }
 }
 
-/* Tries samples or edges of one body: groups, then balls, then features. */
-static void try_features(const search *s, const direction *d, uint side, bool edges) {
-    uint item = (uint)get_local_id(0);
-    __local uint *near_groups = s->room + WORLD_FIND_GROUPS, *near = s->room + WORLD_FIND_BALLS;
-    contact_part part = d->samples->parts[edges];
-    __global const contact_ball *groups = s->groups + d->samples->first_group + part.first_group;
-    uint first_ball = d->samples->first_ball;
-    for (uint first = 0; first < part.groups; first += WORLD_ITEMS) {
-        if (item == 0)
-            s->room[NEAR_GROUPS] = 0;
-        barrier(CLK_LOCAL_MEM_FENCE);
-        if (first + item < part.groups &&
-            !contact_is_far(&d->view, &d->frame, groups[first + item]))
-            near_groups[atomic_inc(&s->room[NEAR_GROUPS])] = first + item;
-        barrier(CLK_LOCAL_MEM_FENCE);
-        uint children = s->room[NEAR_GROUPS] * CONTACT_BALL;
-        for (uint child = 0; child < children; child += WORLD_ITEMS) {
-            uint k = child + item;
-            if (item == 0)
-                s->room[NEAR_BALLS] = 0;
-            barrier(CLK_LOCAL_MEM_FENCE);
-            if (k < children) {
-                __global const contact_ball *group = groups + near_groups[k / CONTACT_BALL];
-                uint ball = group->begin + k % CONTACT_BALL;
-                if (ball < group->end &&
-                    !contact_is_far(&d->view, &d->frame, s->balls[first_ball + ball]))
-                    near[atomic_inc(&s->room[NEAR_BALLS])] = first_ball + ball;
+/* Notes what was found for a feature, or that there was nothing to try. For all items of the group.
+ */
+static void note(const contact_found *found, uint direction_number, uint feature,
+                 __global uint *counts, __global uint *wrong, __global uint *totals,
+                 __global world_found *to, uint to_room, __local uint *room) {
+    bool touches = found->depth > CONTACT_WRONG;
+    uint place = take_place(touches, totals, WORLD_FOUND, to_room, room);
+    if (found->depth == CONTACT_WRONG)
+        wrong[direction_number / 2] = 1;
+    if (touches) {
+        uint rank = atomic_inc(&counts[direction_number / 2]);
+        if (place != ABUT_NONE) {
+            to[place].direction = direction_number;
+            to[place].feature = feature;
+            to[place].rank = rank;
+            to[place].along = found->along;
+        }
+    }
+}
+
+GROUP_OF_ITEMS world_features(BODIES, __global const contact_ball *balls,
+                              __global const contact_point *points, __global const world_near *near,
+                              uint near_room, __global world_near *edges, uint edges_room,
+                              __global uint *counts, __global uint *wrong, __global world_found *to,
+                              uint to_room, __local uint *room) {
+    const bodies b = {fields, floats, shorts, indices, samples};
+    uint all = list_length(totals, WORLD_NEAR_BALLS, near_room) * CONTACT_BALL;
+    uint step = (uint)get_num_groups(0) * WORLD_ITEMS;
+    for (uint first = (uint)get_group_id(0) * WORLD_ITEMS; first < all; first += step) {
+        uint i = first + (uint)get_local_id(0), feature = 0;
+        world_near from = {0, 0};
+        contact_found found;
+        bool is_near = false;
+        found.depth = CONTACT_NONE;
+        found.along = 0.0f;
+        if (i < all) {
+            from = near[i / CONTACT_BALL];
+            contact_ball ball = balls[from.which];
+            feature = ball.begin + i % CONTACT_BALL;
+            if (feature < ball.end) {
+                direction d = direction_of(directions + from.direction, &b);
+                __global const contact_point *point = points + point_of(d.samples, feature);
+                if (feature < d.samples->count)
+                    found = contact_find(&d.view, &d.frame, point[0]);
+                else
+                    is_near = !contact_edge_is_far(&d.view, &d.frame, point[0], point[1]);
             }
-            barrier(CLK_LOCAL_MEM_FENCE);
-            try_balls(s, d, side, edges, s->room[NEAR_BALLS]);
-            barrier(CLK_LOCAL_MEM_FENCE);
+        }
+        uint place = take_place(is_near, totals, WORLD_NEAR_EDGES, edges_room, room);
+        if (place != ABUT_NONE) {
+            edges[place].direction = from.direction;
+            edges[place].which = feature;
+        }
+        note(&found, from.direction, feature, counts, wrong, totals, to, to_room, room);
+    }
+}
+
+GROUP_OF_ITEMS world_edges(BODIES, __global const contact_point *points,
+                           __global const world_near *near, uint near_room, __global uint *counts,
+                           __global uint *wrong, __global world_found *to, uint to_room,
+                           __local uint *room) {
+    const bodies b = {fields, floats, shorts, indices, samples};
+    uint all = list_length(totals, WORLD_NEAR_EDGES, near_room);
+    uint step = (uint)get_num_groups(0) * WORLD_ITEMS;
+    for (uint first = (uint)get_group_id(0) * WORLD_ITEMS; first < all; first += step) {
+        uint i = first + (uint)get_local_id(0);
+        world_near from = {0, 0};
+        contact_found found;
+        found.depth = CONTACT_NONE;
+        found.along = 0.0f;
+        if (i < all) {
+            from = near[i];
+            direction d = direction_of(directions + from.direction, &b);
+            __global const contact_point *end = points + point_of(d.samples, from.which);
+            found = contact_find_edge(&d.view, &d.frame, end[0], end[1]);
+        }
+        note(&found, from.direction, from.which, counts, wrong, totals, to, to_room, room);
+    }
+}
+
+/* ---- contacts ---- */
+
+/* Writes contacts as feature_contact() of contact.c makes them. first[pair] is where those of a
+ * pair begin. */
+GROUP_OF_ITEMS world_write(BODIES, __global const contact_point *points, __global const vec3 *ends,
+                           __global const world_feature *features,
+                           __global const contact_motion *motions, __global const world_two *pairs,
+                           __global const world_found *found, __global const uint *first,
+                           __global world_contact *contacts, __global ulong *keys, uint list_room) {
+    const bodies b = {fields, floats, shorts, indices, samples};
+    uint all = list_length(totals, WORLD_FOUND, list_room);
+    for (uint i = (uint)get_global_id(0); i < all; i += (uint)get_global_size(0)) {
+        world_found from = found[i];
+        uint pair = from.direction / 2, side = from.direction % 2, place = first[pair] + from.rank;
+        direction d = direction_of(directions + from.direction, &b);
+        size_t point = point_of(d.samples, from.feature);
+        bool is_edge = from.feature >= d.samples->count;
+        contact_found value = is_edge ? contact_at_edge(&d.view, &d.frame, points[point],
+                                                        points[point + 1], from.along)
+                                      : contact_find(&d.view, &d.frame, points[point]);
+        contact_motion at = motions[side ? pairs[pair].a : pairs[pair].b];
+        contact_motion of = motions[side ? pairs[pair].b : pairs[pair].a];
+        world_feature name = features[d.samples->first_feature + from.feature];
+        vec3 outward = m3_apply(&at.turn, v3(value.x, value.y, value.z));
+        vec3 local_point = ends[point];
+        if (is_edge)
+            local_point = v3_lerp(local_point, ends[point + 1], value.along);
+        world_contact to;
+        to.point = contact_to_world(&of, local_point);
+        to.normal = side ? contact_back(outward) : outward;
+        to.depth = value.depth;
+        to.id = (ulong)side << 63 | (ulong)name.kind << 58 | (ulong)name.part << 32 | name.element;
+        to.pair = pair;
+        to.side = side;
+        to.kind = name.kind;
+        to.element = name.element;
+        to.part = name.part;
+        to.unused = 0;
+        if (place < list_room) { /* not so where the list is too short */
+            contacts[place] = to;
+            keys[place] = (ulong)(name.number | side << WORLD_SIDE_SHIFT) << 32 | place;
         }
     }
 }
 
-/* Tries both directions; returns how many contacts there are. For all items of the group. */
-static uint try_pair(const search *s, int only_samples) {
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (get_local_id(0) == 0)
-        s->room[FOUND] = s->room[WRONG] = s->room[EDGES] = 0;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    for (uint step = 0; step < 4; step++) {
-        uint side = step / 2, edges = step % 2;
-        if (s->directions[side].samples != ABUT_NONE && !(edges && only_samples)) {
-            direction d = direction_of(s, side);
-            try_features(s, &d, side, edges != 0);
-        }
-    }
-    search_edges(s, true);
-    barrier(CLK_LOCAL_MEM_FENCE);
-    return s->room[FOUND];
-}
-
-/* Writes contacts whose features were kept. */
-static void write_kept(const search *s, uint count) {
-    __local const uint *kept = s->room + WORLD_FIND_FOUND;
-    for (uint i = (uint)get_local_id(0); i < count; i += WORLD_ITEMS) {
-        uint side = kept[2 * i] >> WORLD_SIDE_SHIFT;
-        uint feature = kept[2 * i] & ~(1u << WORLD_SIDE_SHIFT);
-        direction d = direction_of(s, side);
-        __global const contact_point *point = d.points + point_of(&d, feature);
-        contact_found found =
-            feature < d.samples->count
-                ? contact_find(&d.view, &d.frame, point[0])
-                : contact_at_edge(&d.view, &d.frame, point[0], point[1], as_float(kept[2 * i + 1]));
-        write_contact(s, &d, side, feature, &found, s->room[PLACE] + i);
-    }
-}
-
-/* first[pair]: where its contacts begin in the list, counts[pair]: how many they are. */
-__kernel __attribute__((reqd_work_group_size(WORLD_ITEMS, 1, 1))) void
-world_find(__global const world_field *fields, __global const float *floats,
-           __global const short *shorts, __global const uint *indices,
-           __global const world_samples *samples, __global const contact_ball *groups,
-           __global const contact_ball *balls, __global const contact_point *points,
-           __global const vec3 *ends, __global const world_feature *features,
-           __global const world_direction *directions, __global const contact_motion *motions,
-           __global const world_two *pairs, __global uint *first, __global uint *counts,
-           __global uint *totals, __global world_contact *contacts, __global ulong *keys,
-           uint list_room, int only_samples, __local uint *room) {
-    uint pair = (uint)get_group_id(0), item = (uint)get_local_id(0), count = 0;
-    search s;
-    s.fields = fields;
-    s.floats = floats;
-    s.shorts = shorts;
-    s.indices = indices;
-    s.samples = samples;
-    s.groups = groups;
-    s.balls = balls;
-    s.points = points;
-    s.ends = ends;
-    s.features = features;
-    s.directions = directions + 2 * (size_t)pair;
-    s.motions = motions;
-    s.contacts = contacts;
-    s.keys = keys;
-    s.pair = pairs[pair];
-    s.number = pair;
-    s.writes = false;
-    s.room = room;
-    s.one_way = 0;
-    bool wrong = false, fits = false;
-    /* Again, where nothing but wrong ways was found, see abuti_contact_pair(); and where there are
-     * too many to keep. */
-    for (uint pass = 0; pass < 3; pass++) {
-        if (pass == 0 || (pass == 1 && !count && wrong) ||
-            (pass == 2 && fits && count > WORLD_FEW)) {
-            s.one_way = s.one_way || pass == 1;
-            s.writes = pass == 2;
-            count = try_pair(&s, only_samples);
-            wrong = room[WRONG] != 0;
-        }
-        if (pass == 1) {
-            if (item == 0) {
-                uint at = count ? atomic_add(&totals[WORLD_FOUND], count) : 0;
-                if (at + count < at)
-                    atomic_inc(&totals[WORLD_CARRY]);
-                room[PLACE] = at;
-                first[pair] = at;
-                counts[pair] = count;
-            }
-            barrier(CLK_LOCAL_MEM_FENCE);
-            uint at = room[PLACE];
-            fits = at + count >= at && at + count <= list_room;
-        }
-    }
-    if (fits && count <= WORLD_FEW)
-        write_kept(&s, count);
-}
-
-/* ---- order, and reduction ---- */
-
-/* Whether the list had room for all. */
+/* Whether the list of what was found had room for all. */
 static bool is_whole(__global const uint *totals, uint list_room) {
-    return !totals[WORLD_CARRY] && totals[WORLD_FOUND] <= list_room;
+    return !totals[2 * WORLD_FOUND + 1] && totals[2 * WORLD_FOUND] <= list_room;
 }
 
 /* Batcher's bitonic sort, with all comparisons one way, so that any number will do. */
-__kernel __attribute__((reqd_work_group_size(WORLD_ITEMS, 1, 1))) void
-world_sort(__global const uint *first, __global const uint *counts, __global const uint *totals,
-           __global ulong *keys, uint list_room) {
+GROUP_OF_ITEMS world_sort(__global const uint *first, __global const uint *counts,
+                          __global const uint *totals, __global ulong *keys, uint list_room) {
     uint pair = (uint)get_group_id(0), item = (uint)get_local_id(0), count = counts[pair];
     __global ulong *own = keys + first[pair];
     if (!is_whole(totals, list_room) || count < 2)
@@ -436,11 +447,10 @@ static best best_of_group(best own, __local ulong *room) {
 
 /* As abut_contact_reduce(). Places of those that stay become the first keys of the pair; left[pair]
  * is their number. `far` has room for a number a contact. */
-__kernel __attribute__((reqd_work_group_size(WORLD_ITEMS, 1, 1))) void
-world_reduce(__global const world_contact *contacts, __global const uint *first,
-             __global const uint *counts, __global const uint *totals, __global ulong *keys,
-             __global real *far, __global uint *left, uint list_room, uint keep, real cosine,
-             __local ulong *room) {
+GROUP_OF_ITEMS world_reduce(__global const world_contact *contacts, __global const uint *first,
+                            __global const uint *counts, __global const uint *totals,
+                            __global ulong *keys, __global real *far, __global uint *left,
+                            uint list_room, uint keep, real cosine, __local ulong *room) {
     uint pair = (uint)get_group_id(0), item = (uint)get_local_id(0), count = counts[pair];
     uint begin = first[pair], end = begin + count, kept = 0;
     if (!is_whole(totals, list_room))
@@ -493,9 +503,10 @@ world_reduce(__global const world_contact *contacts, __global const uint *first,
 }
 
 /* Copies what is left of each pair to where it begins. */
-__kernel __attribute__((reqd_work_group_size(WORLD_ITEMS, 1, 1))) void
-world_gather(__global const uint *contacts, __global const uint *first, __global const ulong *keys,
-             __global const uint *begin, __global uint *totals, __global uint *to, uint list_room) {
+GROUP_OF_ITEMS world_gather(__global const uint *contacts, __global const uint *first,
+                            __global const uint *counts, __global const uint *wrong,
+                            __global const ulong *keys, __global const uint *begin,
+                            __global uint *totals, __global uint *to, uint list_room) {
     uint pair = (uint)get_group_id(0), item = (uint)get_local_id(0);
     if (!is_whole(totals, list_room))
         return;
@@ -507,6 +518,8 @@ world_gather(__global const uint *contacts, __global const uint *first, __global
     }
     if (item == 0 && pair + 1 == get_num_groups(0))
         totals[WORLD_LEFT] = begin[pair + 1];
+    if (item == 0 && !counts[pair] && wrong[pair])
+        totals[WORLD_AGAIN] = 1;
 }
 
 #endif

@@ -5,18 +5,8 @@
 
 #include "contact/contact_frame_shared.h"
 
-/* A pair has a work-group of so many items, and local memory for so many contacts of it; where
- * there are more, they are looked for twice. */
-#define WORLD_ITEMS 64
-#define WORLD_FEW 512
-/* Local memory of world_find, in words: counters, near groups, near balls, edges that are searched,
- * and what was found. */
-#define WORLD_FIND_GROUPS 8
-#define WORLD_FIND_BALLS (WORLD_FIND_GROUPS + WORLD_ITEMS)
-#define WORLD_FIND_EDGES (WORLD_FIND_BALLS + WORLD_ITEMS)
-#define WORLD_FIND_FOUND (WORLD_FIND_EDGES + 2 * WORLD_ITEMS)
-#define WORLD_FIND_ROOM (WORLD_FIND_FOUND + 2 * WORLD_FEW)
-/* And of world_reduce, in words of 64 bits. */
+#define WORLD_ITEMS 64 /* of all work-groups but those of world_frames */
+/* Local memory of world_reduce, in words of 64 bits. */
 #define WORLD_REDUCE_ROOM (3 * WORLD_ITEMS)
 
 /* The bit of a feature that says which side it is of. */
@@ -56,18 +46,35 @@ typedef struct world_two {
     word32 a, b;
 } world_two;
 
-/* The samples of one body against the field of the other; no samples: nothing is tried. */
+/* The samples of one body against the field of the other. Direction 2 i has the features of a of
+ * pair i, 2 i + 1 those of b. */
 typedef struct world_direction {
     contact_frame frame;
     word32 field, samples;
+    word32 tried; /* else they are far apart, or done */
 } world_direction;
 
-/* What is counted in the buffer of totals: contacts that were found, with the carry, and those that
- * are left. */
-#define WORLD_FOUND 0
-#define WORLD_CARRY 1
-#define WORLD_LEFT 2
-#define WORLD_TOTALS 3
+/* Lists that kernels append to. In the buffer of totals each has a counter and its carry; then
+ * comes whether a pair is to be tried again, and how many contacts are left. */
+#define WORLD_NEAR_GROUPS 0 /* world_near */
+#define WORLD_NEAR_BALLS 1  /* world_near */
+#define WORLD_NEAR_EDGES 2  /* world_near */
+#define WORLD_FOUND 3       /* world_found */
+#define WORLD_LISTS 4
+#define WORLD_AGAIN (2 * WORLD_LISTS)
+#define WORLD_LEFT (WORLD_AGAIN + 1)
+#define WORLD_TOTALS (WORLD_AGAIN + 2)
+
+/* What of a direction is to be looked at: a group, a ball, or a feature. */
+typedef struct world_near {
+    word32 direction, which;
+} world_near;
+
+/* A feature that touches, and which contact of its pair it is. */
+typedef struct world_found {
+    word32 direction, feature, rank;
+    float along;
+} world_found;
 
 /* A contact; on the host abut_contact. */
 #ifdef __OPENCL_C_VERSION__

@@ -231,19 +231,26 @@ static inline float contact_deepest(const field_view *f, float band, const float
     const float golden = 0.618034f;
     float lo = best - width > 0.0f ? best - width : 0.0f;
     float hi = best + width < 1.0f ? best + width : 1.0f;
-    for (int i = 0; i < CONTACT_HALVINGS; i++) {
-        float a = hi - golden * (hi - lo), b = lo + golden * (hi - lo);
-        float at_a = contact_along(f, band, from, way, a),
-              at_b = contact_along(f, band, from, way, b);
-        float t = at_a < at_b ? a : b, value = at_a < at_b ? at_a : at_b;
+    float a = hi - golden * (hi - lo), b = lo + golden * (hi - lo);
+    float at_a = contact_along(f, band, from, way, a), at_b = contact_along(f, band, from, way, b);
+    for (int i = 0;; i++) {
+        bool left = at_a < at_b; /* the minimum is below b */
+        float value = left ? at_a : at_b;
         if (value < *least) {
             *least = value;
-            best = t;
+            best = left ? a : b;
         }
-        if (at_a < at_b)
-            hi = b;
-        else
-            lo = a;
+        if (i == CONTACT_HALVINGS)
+            break;
+        lo = left ? lo : a;
+        hi = left ? b : hi;
+        float t = left ? hi - golden * (hi - lo) : lo + golden * (hi - lo);
+        float at_t = contact_along(f, band, from, way, t);
+        float other = left ? a : b, at_other = left ? at_a : at_b;
+        a = left ? t : other;
+        at_a = left ? at_t : at_other;
+        b = left ? other : t;
+        at_b = left ? at_other : at_t;
     }
     return best;
 }

@@ -70,7 +70,7 @@ static void mark(void *data, size_t chunk, size_t begin, size_t end) {
         seen[i]++;
 }
 
-TEST(every_item_runs_once) {
+TEST_THREADS(every_item_runs_once) {
     static unsigned char seen[COUNT];
     for (uint32_t threads = 0; threads <= 4; threads++) {
         memset(seen, 0, sizeof seen);
@@ -98,7 +98,7 @@ TEST(absurd_thread_counts_work) {
     abut_context_destroy(context);
 }
 
-TEST(code_on_top_uses_the_context) {
+TEST_THREADS(code_on_top_uses_the_context) {
     static unsigned char seen[COUNT];
     test_memory memory = {.fail_at = 0};
     abut_context *context = test_context(&memory, 3);

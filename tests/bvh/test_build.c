@@ -83,7 +83,7 @@ static uint64_t hash_bvh(const abut_bvh *bvh) {
 
 /* The same tree and the same answers on 1, 2 and 4 threads, with and without wide instructions, and
  * in every build: the numbers below hold for SIMD and scalar code, all compilers and processors. */
-TEST(threads) {
+TEST_THREADS(threads) {
     enum { POINTS = 2000 };
     uint64_t trees[4], answers[4];
     for (uint32_t i = 0; i < 4; i++) {

@@ -241,16 +241,18 @@ TEST(scenes_stay_free) {
     assert_true(impacts > 20); /* there was something to handle */
 }
 
-TEST(threads_change_nothing) {
+TEST_THREADS(threads_change_nothing) {
+    uint64_t impacts = 0;
     for (int k = 0; k < SCENE_COUNT; k++) {
         test_memory memory[2] = {{.fail_at = 0}, {.fail_at = 0}};
-        abut_context *contexts[2] = {test_context(&memory[0], 1), test_context(&memory[1], 4)};
+        abut_context *contexts[2] = {test_context(&memory[0], 1), test_context(&memory[1], 2)};
         scene *s[2] = {make_scene(contexts[0], (scene_kind)k, 300),
                        make_scene(contexts[1], (scene_kind)k, 300)};
-        for (uint32_t frame = 0; frame < 20; frame++) {
+        for (uint32_t frame = 0; frame < test_rounds(80); frame++) {
             cloth_report reports[2];
             for (int i = 0; i < 2; i++)
                 assert_ok(scene_step(s[i], &reports[i]));
+            impacts += reports[0].impacts;
             assert_int_equal(reports[0].impacts, reports[1].impacts);
             assert_int_equal(reports[0].rounds, reports[1].rounds);
         }
@@ -264,6 +266,7 @@ TEST(threads_change_nothing) {
             assert_int_equal(0, memory[i].live_count);
         }
     }
+    assert_true(impacts > 20);
 }
 
 /* ---- the last means ---- */

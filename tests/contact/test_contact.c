@@ -507,7 +507,7 @@ TEST(ids_stay_from_frame_to_frame) {
 }
 
 /* More features than one task takes, on one and on three threads. */
-TEST(same_on_any_number_of_threads) {
+TEST_THREADS(same_on_any_number_of_threads) {
     static abut_contact first[ROOM];
     size_t counts[3] = {0, 0, 0};
     for (uint32_t threads = 1; threads <= 3; threads += 2) {

@@ -687,7 +687,7 @@ static void *ask_once(void *data) {
     return NULL;
 }
 
-TEST(threads_share_what_is_made_first) {
+TEST_THREADS(threads_share_what_is_made_first) {
     abut_bvh *cube = box_of(1, 1, 1, 4), *other = box_of(1, 1, 1, 3);
     pthread_t threads[4];
     double depths[4];

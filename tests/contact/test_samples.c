@@ -200,7 +200,7 @@ TEST(counts_and_limits_are_kept) {
     free(indices);
 }
 
-TEST(same_on_any_number_of_threads) {
+TEST_THREADS(same_on_any_number_of_threads) {
     abut_shape shape = abut_shape_default(ABUT_SHAPE_TEAPOT);
     abut_samples_options options = abut_samples_options_default();
     abut_samples_arrays first = {0};

@@ -380,7 +380,7 @@ static void run_threads(abut_device *device) {
         assert_int_equal(0, workers[i].wrong);
 }
 
-TEST(two_threads) {
+TEST_THREADS(two_threads) {
     abut_device *device = test_device(NULL);
     run_threads(device);
     abut_device_destroy(device);

@@ -465,7 +465,7 @@ TEST(updating_without_memory) {
 
 /* ---- threads, memory, cancelling ---- */
 
-TEST(threads_agree) {
+TEST_THREADS(threads_agree) {
     answers first = {.blocks = 0};
     for (uint32_t threads = 1; threads < 6; threads += 3) {
         test_memory memory = {0};
@@ -488,7 +488,7 @@ TEST(threads_agree) {
 }
 
 /* What a field takes while it is built. */
-TEST(memory_is_bounded) {
+TEST_THREADS(memory_is_bounded) {
     test_memory memory = {0};
     abut_context *context = test_context(&memory, 2);
     abut_mesh *mesh = make_shape(context, ABUT_SHAPE_TEAPOT_SOLID, 8);

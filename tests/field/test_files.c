@@ -117,7 +117,7 @@ TEST(fields_come_back) {
     abut_mesh_destroy(mesh);
 }
 
-TEST(threads_do_not_matter) {
+TEST_THREADS(threads_do_not_matter) {
     bytes files[2];
     for (uint32_t threads = 1; threads <= 2; threads++) {
         test_memory memory = {0};

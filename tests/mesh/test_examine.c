@@ -456,7 +456,7 @@ static void brute_counts(const soup *s, uint32_t *duplicates, uint32_t *coincide
     }
 }
 
-TEST(random_soups) {
+TEST_THREADS(random_soups) {
     test_random random = {.state = 22};
     abut_context *threaded = test_context(NULL, 3);
     for (int round = 0; round < 300; round++) {
@@ -510,7 +510,7 @@ TEST(order_does_not_matter) {
         assert_ptr_equal(advice_of(&a, i).reason, advice_of(&b, i).reason);
 }
 
-TEST(same_on_any_thread_count) {
+TEST_THREADS(same_on_any_thread_count) {
     test_random random = {.state = 24};
     soup *s = fresh();
     soup_torus(s, 60, 50, false);

@@ -320,7 +320,7 @@ TEST(the_sign_is_right_where_fans_touch) {
 
 /* ---- threads and failures ---- */
 
-TEST(same_on_any_thread_count) {
+TEST_THREADS(same_on_any_thread_count) {
     static soup large;
     large.vertex_count = large.triangle_count = 0;
     soup_torus(&large, 64, 63, false);

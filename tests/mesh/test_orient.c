@@ -163,7 +163,7 @@ TEST(nonmanifold_edges_part_patches) {
     abut_mesh_destroy(oriented);
 }
 
-TEST(random_soups_end_oriented_or_one_sided) {
+TEST_THREADS(random_soups_end_oriented_or_one_sided) {
     test_random random = {.state = 6};
     abut_context *context = test_context(NULL, 3);
     for (int round = 0; round < 200; round++) {

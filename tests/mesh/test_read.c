@@ -374,7 +374,7 @@ static void *read_many(void *user) {
     return NULL;
 }
 
-TEST(threads_may_read_at_once) {
+TEST_THREADS(threads_may_read_at_once) {
     abut_mesh *grid = check_grid(NULL, 20, false);
     char path[1100];
     snprintf(path, sizeof path, "%s", test_path("shared.obj"));

@@ -311,7 +311,7 @@ TEST(one_and_equal_triangles) {
     expect(s, (counts){3, 1, 0, 0});
 }
 
-TEST(random_soups) {
+TEST_THREADS(random_soups) {
     test_random random = {.state = 1};
     test_memory memory = {0};
     abut_context *context = test_context(&memory, 1), *threaded = test_context(NULL, 3);
@@ -369,7 +369,7 @@ static abut_mesh *large_mesh(abut_context *context, uint32_t vertices, uint32_t 
     return mesh;
 }
 
-TEST(same_on_any_thread_count) {
+TEST_THREADS(same_on_any_thread_count) {
     abut_topology *topology[2];
     abut_topology_arrays v[2];
     for (int i = 0; i < 2; i++) {

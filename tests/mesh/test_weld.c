@@ -243,7 +243,7 @@ TEST(refusals) {
     }
 }
 
-TEST(same_on_any_thread_count) {
+TEST_THREADS(same_on_any_thread_count) {
     test_random random = {.state = 35};
     soup *s = fresh();
     soup_random(s, &random, 4000, 8000);

@@ -151,7 +151,7 @@ TEST(out_of_memory) {
     assert_true(test_every_allocation(batch_work, p) > 5);
 }
 
-TEST(threads_agree) {
+TEST_THREADS(threads_agree) {
     enum { MANY = 70000 }; /* sorted in two parts */
     abut_vec3 *p = malloc(MANY * sizeof *p);
     abut_nearest *first = malloc(MANY * sizeof *first), *got = malloc(MANY * sizeof *got);

@@ -140,7 +140,7 @@ static void check_within(const abut_bvh *bvh, const abut_points *points, const a
     free(one);
 }
 
-TEST(batch_is_single) {
+TEST_THREADS(batch_is_single) {
     enum { COUNT = 1500, MOST = 5 };
     abut_nearest *got = malloc(COUNT * MOST * sizeof *got), one[MOST];
     uint32_t counts[COUNT];

@@ -18,7 +18,7 @@ static void ask_all(const abut_pair_poses *poses, answers *all) {
 }
 
 /* The same poses, with hierarchies on 1 thread, on 4, and one by one. */
-TEST(batch_is_single) {
+TEST_THREADS(batch_is_single) {
     test_random random = {3};
     abut_pose *poses_a = malloc(POSES * sizeof *poses_a),
               *poses_b = malloc(POSES * sizeof *poses_b);

@@ -293,7 +293,7 @@ TEST(spikes) {
 
 /* ---- threads, memory, limits ---- */
 
-TEST(threads) {
+TEST_THREADS(threads) {
     uint64_t first_count = 0;
     abut_pair_self *first = NULL;
     for (uint32_t n = 1; n <= 4; n += n < 2 ? 1 : 2) {
@@ -410,7 +410,7 @@ TEST(reports) {
 }
 
 /* Five hundred thousand million pairs: given up soon, with little memory, and told apart. */
-TEST(hostile) {
+TEST_THREADS(hostile) {
     test_memory memory = {0};
     abut_context *context = test_context(&memory, 2);
     abut_mesh *mesh = make_kind(context, SOUP_EQUAL, test_rounds(200000), 1);

@@ -277,7 +277,7 @@ TEST(every_allocation_may_fail) {
 }
 
 /* The parts of a tile come from workers: their failure must reach the caller. */
-TEST(workers_may_run_out_of_memory) {
+TEST_THREADS(workers_may_run_out_of_memory) {
     static uint8_t pixels[BYTES];
     for (uint64_t n = 1;; n++) {
         test_memory memory = {.fail_at = n};

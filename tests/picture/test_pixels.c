@@ -488,7 +488,7 @@ TEST(the_floor_takes_a_shadow) {
     }
 }
 
-TEST(threads_do_not_change_a_byte) {
+TEST_THREADS(threads_do_not_change_a_byte) {
     enum { W = 203, H = 157 };
     static uint8_t drawn[2][W * H * 4];
     for (int i = 0; i < 2; i++) {

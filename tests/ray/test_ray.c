@@ -240,7 +240,7 @@ static abut_box box_of(const abut_ray *ray) {
 
 /* Lists of many rays and boxes side by side, on one thread and on four, with too little room and
  * with enough. */
-TEST(lists_are_single) {
+TEST_THREADS(lists_are_single) {
     enum { COUNT = 700, ROOM = 2000 };
     abut_ray *rays = malloc(COUNT * sizeof *rays);
     abut_box *boxes = malloc(COUNT * sizeof *boxes);

@@ -375,7 +375,7 @@ TEST(touching_is_near) {
 /* ---- steps that follow each other ---- */
 
 /* The answer, and all counts, are the same on any number of threads. */
-TEST(threads_agree) {
+TEST_THREADS(threads_agree) {
     abut_self_result results[2][6];
     for (int k = 0; k < 2; k++) {
         test_memory memory = {0};

@@ -344,7 +344,7 @@ TEST(seams_that_open) {
 
 /* ---- batches ---- */
 
-TEST(batch_is_single) {
+TEST_THREADS(batch_is_single) {
     enum { COUNT = 3000 };
     abut_vec3 *p = malloc(COUNT * sizeof *p);
     abut_nearest *nearest = malloc(COUNT * sizeof *nearest), one;

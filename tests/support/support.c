@@ -12,8 +12,32 @@
 /* ---- programs ---- */
 
 static struct CMUnitTest tests[64]; /* those without a name are none */
+static bool threads_allowed;        /* in the test that runs now */
 
-void test_add(const char *name, void (*test)(void **state)) {
+static int allow_threads(void **state) {
+    (void)state;
+    threads_allowed = true;
+    return 0;
+}
+
+static int forbid_threads(void **state) {
+    (void)state;
+    threads_allowed = false;
+    return 0;
+}
+
+static bool is_set(const char *variable) {
+    const char *text = getenv(variable);
+    return text && text[0];
+}
+
+bool test_thorough(void) {
+    return is_set("ABUT_TEST_THOROUGH");
+}
+
+void test_add(const char *name, void (*test)(void **state), bool threads) {
+    if (!threads && is_set("ABUT_TEST_THREADS") && !test_thorough())
+        return;
     size_t i = 0;
     while (i < sizeof tests / sizeof *tests && tests[i].name)
         i++;
@@ -23,6 +47,7 @@ void test_add(const char *name, void (*test)(void **state)) {
     }
     tests[i].name = name;
     tests[i].test_func = test;
+    tests[i].setup_func = threads ? allow_threads : forbid_threads;
 }
 
 int test_run(int (*before)(void **state), int (*after)(void **state)) {
@@ -112,6 +137,8 @@ static void run_on_threads(void *user, uint32_t count, void (*task)(void *, uint
 
 abut_context *test_context(test_memory *memory, uint32_t threads) {
     assert_true(threads <= MOST_THREADS);
+    if (threads > 1 && !threads_allowed)
+        fail_msg("only TEST_THREADS() may run tasks on threads");
     abut_context_options options = abut_context_options_default();
     options.thread_count = 1;
     if (memory) {
@@ -198,11 +225,6 @@ uint64_t test_random_bits(test_random *random) {
 
 double test_random_real(test_random *random, double lo, double hi) {
     return lo + (hi - lo) * ((double)(test_random_bits(random) >> 11) * 0x1p-53);
-}
-
-bool test_thorough(void) {
-    const char *text = getenv("ABUT_TEST_THOROUGH");
-    return text && text[0];
 }
 
 uint32_t test_rounds(uint32_t full) {

@@ -26,14 +26,18 @@
 
 /* TEST(shapes) { ... } is a test of the program, where they run in the order in which they stand. A
  * program that has to do something before or after writes its own main(). */
-#define TEST(name)                                                   \
+#define TEST(name) TEST_ADD(name, false)
+/* The same for one that works on several threads: all that runs under ThreadSanitizer. */
+#define TEST_THREADS(name) TEST_ADD(name, true)
+#define TEST_ADD(name, threads)                                      \
     static void name(void **state);                                  \
     __attribute__((constructor)) static void test_add_##name(void) { \
-        test_add(#name, name);                                       \
+        test_add(#name, name, threads);                              \
     }                                                                \
     static void name(void **state)
-void test_add(const char *name, void (*test)(void **state));
-/* Runs them all between `before` and `after`, which may be null: how many failed. */
+void test_add(const char *name, void (*test)(void **state), bool threads);
+/* Runs them between `before` and `after`, which may be null: how many failed. With
+ * ABUT_TEST_THREADS in the environment and not thorough, those of threads alone. */
 int test_run(int (*before)(void **state), int (*after)(void **state));
 
 /* A counting allocator that can be told to fail. Zero it, then test_context(). */
@@ -45,7 +49,8 @@ typedef struct test_memory {
 } test_memory;
 
 /* A context on top of `memory` that runs tasks on `threads` threads of its own, visible to
- * ThreadSanitizer (libgomp's are not); 1 = serial. Fails the test if it cannot be made. The context
+ * ThreadSanitizer (libgomp's are not); 1 = serial, as all but TEST_THREADS() have to be. Fails the
+ * test if it cannot be made. The context
  * itself is one live allocation, but not one of `calls`. */
 abut_context *test_context(test_memory *memory, uint32_t threads);
 

@@ -105,7 +105,7 @@ TEST(small_ones_within_large_ones) {
     abut_mesh_destroy(large.mesh);
 }
 
-TEST(same_on_any_number_of_threads) {
+TEST_THREADS(same_on_any_number_of_threads) {
     enum { ITEMS = 400, ROOM = 60000 };
     abut_contact *lists[2];
     size_t counts[2];

@@ -68,7 +68,7 @@ static abut_status patch_setup(bench_state *state) {
     }
     if (variant == BALLS)
         shape.segments = 8; /* 1,280 triangles */
-    data->count = state->quick ? 50 : 1000;
+    data->count = state->quick ? (state->which->variant == RIGID ? 10 : 50) : 1000;
     state->elements = data->count;
     data->poses = malloc(data->count * sizeof *data->poses);
     data->list = malloc(ROOM * sizeof *data->list);

@@ -17,7 +17,7 @@ static const char usage[] =
     "  --device NAME   for the cases of devices: gpu, cpu, a number or a part of a name (default:\n"
     "                  ABUT_BENCH_DEVICE, else a GPU; without one these cases are skipped)\n"
     "  --out FILE      write the results as JSON\n"
-    "  --quick         small inputs, one run: for tests of the answers\n"
+    "  --quick         small inputs, two runs: for tests of the answers\n"
     "  --compare       print both files' medians and whether the answers are the same\n"
     "  --allow-hash    compare: other answers are no failure\n"
     "  --peers         run the comparisons with other libraries that bench/peers/setup has built,\n"

@@ -88,11 +88,13 @@ static double median_of(double *times, uint32_t count) {
     return count % 2 ? times[count / 2] : 0.5 * (times[count / 2 - 1] + times[count / 2]);
 }
 
-static bool wants_more(const bench_settings *settings, uint32_t done, double total_ms) {
+static bool wants_more(const bench_settings *settings, bool threaded, uint32_t done,
+                       double total_ms) {
     if (settings->repeats)
         return done < settings->repeats;
-    if (settings->quick)
-        return done < 1;
+    if (settings->quick) /* two answers to compare, which are on one and on two threads where
+                            that is asked for */
+        return done < (threaded && !settings->threads ? 1 : 2);
     double enough = settings->enough_ms > 0 ? settings->enough_ms : ENOUGH_MS;
     uint32_t least = enough < ENOUGH_MS ? 1 : LEAST_REPEATS;
     return done < least || (total_ms < enough && done < MOST_REPEATS);
@@ -117,16 +119,18 @@ static abut_status run_once(bench_state *state, memory_count *count, bench_resul
 static bench_outcome run_repeats(bench_state *state, memory_count *count,
                                  const bench_settings *settings, bench_result *result) {
     double times[MOST_REPEATS], cpu_times[MOST_REPEATS], ms, cpu, total = 0;
-    if (run_once(state, count, result, &ms, &cpu))
+    if (!settings->quick && run_once(state, count, result, &ms, &cpu)) /* warms */
         return BENCH_BROKEN;
-    result->hash = state->hash;
-    while (wants_more(settings, result->repeats, total)) {
+    result->hash = state->hash; /* 0 = none yet */
+    while (wants_more(settings, state->which->threaded, result->repeats, total)) {
         if (settings->cancelled && settings->cancelled()) {
             bench_fail(ABUT_ERROR_CANCELLED, "cancelled");
             return BENCH_BROKEN;
         }
         if (run_once(state, count, result, &ms, &cpu))
             return BENCH_BROKEN;
+        if (!result->hash)
+            result->hash = state->hash;
         if (state->hash != result->hash)
             return BENCH_DIFFERS;
         times[result->repeats] = ms;

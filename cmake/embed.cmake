@@ -1,6 +1,6 @@
 # Makes a C file that holds kernel text: every .cl file in KERNELS becomes a module of its name, with
 # its #include "..." resolved below ROOT, each file once, and #line marks so that a compiler's
-# complaints name the file that people edit. Text is written as numbers: no escapes to get wrong.
+# complaints name the file that people edit.
 # Usage: cmake -DROOT=src -DKERNELS="a.cl|b.cl" -DOUT=file.c -DTABLE=modules -P embed.cmake
 cmake_minimum_required(VERSION 3.18)
 
@@ -52,13 +52,13 @@ foreach(kernel ${KERNELS})
   get_filename_component(name "${kernel}" NAME_WE)
   flatten("${path}")
   get_property(flat GLOBAL PROPERTY FLAT)
-  file(WRITE "${OUT}.flat" "${flat}")
-  file(READ "${OUT}.flat" digits HEX)
-  file(RENAME "${OUT}.flat" "${OUT}.${name}.cl") # to look at, and for the lint
-  string(REGEX REPLACE "(..)" "0x\\1," numbers "${digits}")
-  string(REPLACE "0x0a," "0x0a,\n" numbers "${numbers}") # a line for a line
-  string(APPEND arrays "static const unsigned char text_${name}[] = {\n${numbers}};\n")
-  string(APPEND table "    {\"${name}\", text_${name}, sizeof text_${name}},\n")
+  file(WRITE "${OUT}.${name}.cl" "${flat}") # to look at, and for the lint
+  string(REPLACE "\\" "\\\\" flat "${flat}")
+  string(REPLACE "\"" "\\\"" flat "${flat}")
+  string(REPLACE "?" "\\?" flat "${flat}") # no trigraphs
+  string(REPLACE "\n" "\\n\"\n\"" flat "${flat}") # a line for a line
+  string(APPEND arrays "static const char text_${name}[] =\n\"${flat}\";\n")
+  string(APPEND table "    {\"${name}\", text_${name}, sizeof text_${name} - 1},\n")
 endforeach()
 file(WRITE "${OUT}.new" "/* Made by cmake/embed.cmake from the .cl files; do not edit. */
 #include \"device/device.h\"

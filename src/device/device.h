@@ -204,7 +204,7 @@ abut_status abuti_launch(abuti_queue *queue, const abuti_kernel *kernel, size_t 
 
 struct abuti_module {
     const char *name;
-    const unsigned char *text;
+    const char *text;
     size_t bytes;
 };
 extern const abuti_module abuti_modules[]; /* of the library; ends with a null name */

@@ -117,7 +117,7 @@ static abut_status build_failed(opencl_device *device, cl_program program, const
 
 static abut_status compile(opencl_device *device, const abuti_module *module, const char *options,
                            cl_program *program) {
-    const char *text = (const char *)module->text;
+    const char *text = module->text;
     cl_int error = 0;
     cl_program made =
         OPENCL_MAKE(&error, clCreateProgramWithSource, device->native, 1, &text, &module->bytes);

@@ -9,14 +9,14 @@ trap 'rm -rf "$work"' EXIT
 
 # ---- embedding ----
 mkdir "$work/a"
-printf '/* one; [two] "three" \\n */\n#include "a/x.h"\n#include "a/y.h"\nlast; ;[\n' >"$work/a/m.cl"
+printf '/* one; [two] "three" \\n ??/ */\n#include "a/x.h"\n#include "a/y.h"\nlast; ;[\n' >"$work/a/m.cl"
 printf 'x1\n#include "a/y.h"\nx3\n' >"$work/a/x.h"
 printf 'y1\n#include <other.h>\n' >"$work/a/y.h"
 cmake -DROOT="$work" -DKERNELS="$work/a/m.cl" -DOUT="$work/out.c" -DTABLE=all \
     -P "$source/cmake/embed.cmake"
 cat >"$work/wanted" <<'END'
 #line 1 "a/m.cl"
-/* one; [two] "three" \n */
+/* one; [two] "three" \n ??/ */
 #line 1 "a/x.h"
 x1
 #line 1 "a/y.h"
@@ -32,8 +32,16 @@ x3
 last; ;[
 END
 diff "$work/wanted" "$work/out.c.m.cl"
-grep -q '{"m", text_m, sizeof text_m}' "$work/out.c"
-grep -q 'abuti_module all\[\]' "$work/out.c"
+cat >"$work/print.c" <<'END'
+#include "device/device.h"
+#include <stdio.h>
+extern const abuti_module all[];
+int main(void) {
+    return all[1].name || fwrite(all[0].text, 1, all[0].bytes, stdout) != all[0].bytes;
+}
+END
+cc -std=c11 -I"$source/src" -I"$source/include" -o "$work/print" "$work/print.c" "$work/out.c"
+"$work/print" | diff "$work/wanted" -
 printf '#include "a/missing.h"\n' >"$work/a/m.cl"
 if cmake -DROOT="$work" -DKERNELS="$work/a/m.cl" -DOUT="$work/no.c" -DTABLE=all \
     -P "$source/cmake/embed.cmake" 2>"$work/said"; then

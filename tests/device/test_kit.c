@@ -33,8 +33,7 @@ static const char text[] =
     "            list[at + k] = i;\n"
     "}\n";
 
-static abuti_module modules[] = {{"kit_test", (const unsigned char *)text, sizeof text - 1},
-                                 {NULL, NULL, 0}};
+static abuti_module modules[] = {{"kit_test", text, sizeof text - 1}, {NULL, NULL, 0}};
 
 enum { ADD, ADD_MORE, LIST, MISSING, KERNELS };
 enum { IN, OUT, NUMBERS, COUNTS, BUFFERS };

@@ -260,6 +260,15 @@ typedef struct abut_solid {
 ABUT_API abut_status abut_contact_solids(const abut_solid *a, const abut_solid *b,
                                          const abut_patch_options *options, abut_patches *patches);
 
+/* Finds the contacts of a posed mesh and a solid, in the same way. A plane has a patch for each
+ * connected part of the mesh below it, with exact depths, areas and volumes. A sphere or capsule
+ * has one for each wall that it touches, with exact depths and without areas; a capsule whose axis
+ * meets the mesh is taken as a mesh, within 0.3% of its radius. Boxes and hulls are as meshes in
+ * abut_contact_patches(), and so are cylinders, within 0.1% of their radius. `separates` is checked
+ * as there. The first question about a mesh makes its topology. Thread-safe. */
+ABUT_API abut_status abut_contact_solid(const abut_posed *a, const abut_solid *b,
+                                        const abut_patch_options *options, abut_patches *patches);
+
 /* ---- two bodies ---- */
 
 /* Finds contacts of two bodies. Where all would be rejected for their normals, as

@@ -151,6 +151,11 @@ static bool common_shift(const patch_call *call, const patch_answer *answers, si
     return false;
 }
 
+bool abuti_patch_shift(double size, const patch_answer *answers, size_t count, vec3 *shift) {
+    const patch_call call = {.size = size};
+    return common_shift(&call, answers, count, shift);
+}
+
 /* Whether the bodies are apart once the first is shifted; likely so along its way. */
 static abut_status apart_after(const patch_call *call, vec3 shift, bool *apart) {
     abut_posed moved = call->posed[0];

@@ -1,0 +1,825 @@
+/* Contacts of a mesh with a solid, which is b.
+ *
+ * Plane: the vertices below it, joined by triangles, fall into parts, each of which is a patch. Its
+ * depth is that of the deepest vertex. Of what is below, area and volume are sums over triangles:
+ * by the divergence theorem the volume is the integral of the height over their shadows.
+ *
+ * Sphere and capsule: a contact is a place of the surface that is nearest to the centre, or to the
+ * axis, among those around it: within a triangle; on an edge, if both triangles there lead away; at
+ * a vertex, if all do. The nearest pair of an axis and a surface has an end of the axis, an edge or
+ * a vertex in it, so these are all. Places whose surface faces away are left out: they are behind
+ * another. Where a centre is inside the mesh, it is the other way round, and the nearest place that
+ * separates is the way out. A capsule whose axis meets the mesh, or is inside, is left to the mesh
+ * of a capsule.
+ *
+ * Box, cylinder and hull are meshes themselves: abut_contact_patches() answers.
+ */
+#include "contact/solid.h"
+
+#include "base/sort.h"
+#include "geom/closest_shared.h"
+#include "nearest/nearest.h"
+#include "sign/sign.h"
+
+#include <abut/shape.h>
+
+#include <math.h>
+#include <string.h>
+
+#define SAME_WALL 0.995 /* the cosine between normals of contacts that share a patch */
+#define ALMOST 1e-9     /* of lengths: directions that are taken as leading away */
+#define TIGHT 1e-6      /* of the radius: what may be left of an overlap that is gone */
+
+enum {
+    WAYS = 8,         /* out that are tried */
+    AXIS = 2,         /* the part of a contact that is at no end of the axis */
+    ROUND_SIDES = 64, /* of the mesh of a cylinder */
+    CAPSULE_SIDES = 48,
+    CAPSULE_RINGS = 12
+};
+
+static const char function[] = "abut_contact_solid";
+
+typedef struct mesh_call {
+    const abut_bvh *bvh;
+    const patch_skin *skin;
+    const vec3 *positions;
+    patch_memory *memory;
+    const abut_patch_options *options;
+    patch_answer *answers; /* relative to the mesh's origin */
+    size_t count, room;
+    bool separates;
+} mesh_call;
+
+/* Into the coordinates of the mesh, relative to its origin. */
+typedef struct mesh_view {
+    abuti_motion motion; /* of the mesh */
+    mat3 back;
+} mesh_view;
+
+static vec3 seen_from(const mesh_view *v, const abut_mesh *mesh, vec3 world) {
+    return v3_sub(m3_apply(&v->back, v3_sub(world, v->motion.translation)), mesh->origin);
+}
+
+static vec3 corner_of(const mesh_call *call, uint32_t triangle, uint32_t k) {
+    return call->positions[call->skin->corner[3 * (size_t)triangle + k]];
+}
+
+static abut_status add_answer(mesh_call *call, const patch_answer *answer) {
+    if (call->count == call->room) {
+        abut_status status = abuti_patch_grow(call->memory, &call->answers, call->count,
+                                              call->count + 8, sizeof *answer, &call->room);
+        if (status)
+            return status;
+    }
+    size_t i = call->count++;
+    for (; i > 0 && call->answers[i - 1].depth < answer->depth; i--) /* deepest first */
+        call->answers[i] = call->answers[i - 1];
+    call->answers[i] = *answer;
+    return ABUT_OK;
+}
+
+/* ---- triangles that may matter ---- */
+
+/* Below a plane, or around a segment. */
+typedef struct mesh_reach {
+    bool plane;
+    vec3 normal;
+    double limit; /* of the height, or of the distance */
+    segment3 axis;
+} mesh_reach;
+
+static bool reaches(const mesh_reach *r, vec3 lo, vec3 hi, double pad) {
+    if (r->plane) {
+        vec3 n = r->normal;
+        return n.x * (n.x > 0 ? lo.x : hi.x) + n.y * (n.y > 0 ? lo.y : hi.y) +
+                   n.z * (n.z > 0 ? lo.z : hi.z) <=
+               r->limit + pad;
+    }
+    for (int axis = 0; axis < 3; axis++) {
+        double p = v3_get(r->axis.end[0], axis), q = v3_get(r->axis.end[1], axis);
+        if (real_min(p, q) > v3_get(hi, axis) + r->limit + pad ||
+            real_max(p, q) < v3_get(lo, axis) - r->limit - pad)
+            return false;
+    }
+    vec3 middle = v3_lerp(lo, hi, 0.5);
+    return segment_closest_point(r->axis, middle).distance <=
+           r->limit + pad + 0.5 * v3_length(v3_sub(hi, lo));
+}
+
+/* Lists the triangles of leaves that a solid reaches. */
+static abut_status list_triangles(const mesh_call *call, const mesh_reach *r, uint32_t **list,
+                                  size_t *count) {
+    const abut_bvh *bvh = call->bvh;
+    uint32_t stack[BVH_STACK], used = 0;
+    size_t room = 0;
+    double unit = 1 / bvh->scale, pad = 1e-12 * call->skin->size;
+    *list = NULL;
+    *count = 0;
+    stack[used++] = 0;
+    while (used) {
+        uint32_t next = stack[--used];
+        if (next & BVH_LEAF) {
+            uint32_t leaf = next & ~BVH_LEAF;
+            if (*count + BVH_WIDTH > room) {
+                abut_status status =
+                    abuti_patch_grow(call->memory, list, *count, *count + 64, sizeof **list, &room);
+                if (status)
+                    return status;
+            }
+            for (uint32_t i = 0; i < bvh_leaf_fill(bvh, leaf); i++)
+                (*list)[(*count)++] = bvh->order[leaf * BVH_WIDTH + i];
+            continue;
+        }
+        const bvh_node *node = &bvh->nodes[next];
+        for (uint32_t slot = 0; slot < BVH_WIDTH; slot++) {
+            vec3 lo =
+                v3(unit * node->lo[0][slot], unit * node->lo[1][slot], unit * node->lo[2][slot]);
+            vec3 hi =
+                v3(unit * node->hi[0][slot], unit * node->hi[1][slot], unit * node->hi[2][slot]);
+            if (node->child[slot] != ABUT_NONE && reaches(r, lo, hi, pad))
+                stack[used++] = node->child[slot];
+        }
+    }
+    return ABUT_OK;
+}
+
+/* ---- planes ---- */
+
+/* A vertex that is deep enough. */
+typedef struct low_vertex {
+    uint32_t vertex;
+    double height;
+} low_vertex;
+
+static bool low_after(const void *a, const void *b) {
+    return ((const low_vertex *)a)->vertex > ((const low_vertex *)b)->vertex;
+}
+
+/* One connected part of what is below. */
+typedef struct low_part {
+    double area, volume;
+    uint32_t best[9]; /* the outermost in eight directions, and the deepest */
+    double most[9];
+} low_part;
+
+typedef struct plane_work {
+    mesh_call *call;
+    vec3 normal, along[2];
+    double offset, gap;
+    uint32_t *triangles;
+    size_t triangle_count;
+    low_vertex *low; /* sorted, each once */
+    size_t low_count;
+    uint32_t *parent; /* of them */
+} plane_work;
+
+static double height_of(const plane_work *w, uint32_t vertex) {
+    return v3_dot(w->normal, w->call->positions[vertex]) - w->offset;
+}
+
+static uint32_t find_low(const plane_work *w, uint32_t vertex) {
+    size_t lo = 0, hi = w->low_count;
+    while (lo < hi) {
+        size_t middle = (lo + hi) / 2;
+        if (w->low[middle].vertex < vertex)
+            lo = middle + 1;
+        else
+            hi = middle;
+    }
+    return (uint32_t)lo;
+}
+
+static abut_status find_low_vertices(plane_work *w) {
+    const mesh_call *call = w->call;
+    size_t room = 0, parents = 0, kept = 0;
+    abut_status status = abuti_patch_grow(call->memory, &w->low, 0, 3 * w->triangle_count + 1,
+                                          sizeof *w->low, &room);
+    if (status)
+        return status;
+    for (size_t i = 0; i < w->triangle_count; i++)
+        for (uint32_t k = 0; k < 3; k++) {
+            uint32_t vertex = call->skin->corner[3 * (size_t)w->triangles[i] + k];
+            double height = height_of(w, vertex);
+            if (height <= w->gap)
+                w->low[w->low_count++] = (low_vertex){vertex, height};
+        }
+    abuti_sort_items(w->low, w->low_count, sizeof *w->low, low_after);
+    for (size_t i = 0; i < w->low_count; i++)
+        if (!kept || w->low[kept - 1].vertex != w->low[i].vertex)
+            w->low[kept++] = w->low[i];
+    w->low_count = kept;
+    status = abuti_patch_grow(call->memory, &w->parent, 0, kept + 1, sizeof *w->parent, &parents);
+    for (size_t i = 0; i < kept && !status; i++)
+        w->parent[i] = (uint32_t)i;
+    return status;
+}
+
+/* The low corners of a triangle, by their places in the list. */
+static int low_corners(const plane_work *w, uint32_t triangle, uint32_t low[3]) {
+    int count = 0;
+    for (uint32_t k = 0; k < 3; k++) {
+        uint32_t vertex = w->call->skin->corner[3 * (size_t)triangle + k];
+        uint32_t at = find_low(w, vertex);
+        if (at < w->low_count && w->low[at].vertex == vertex)
+            low[count++] = at;
+    }
+    return count;
+}
+
+/* Adds what is below of a triangle. */
+static void add_below(const plane_work *w, uint32_t triangle, low_part *part) {
+    double u[6], v[6], h[6];
+    int count = 0;
+    for (uint32_t k = 0; k < 3; k++) {
+        vec3 p = corner_of(w->call, triangle, k), q = corner_of(w->call, triangle, (k + 1) % 3);
+        double here = v3_dot(w->normal, p) - w->offset, there = v3_dot(w->normal, q) - w->offset;
+        for (int end = 0; end < 2; end++) {
+            if (end ? (here < 0) == (there < 0) : here >= 0)
+                continue;
+            vec3 at = end ? v3_lerp(p, q, here / (here - there)) : p;
+            u[count] = v3_dot(at, w->along[0]);
+            v[count] = v3_dot(at, w->along[1]);
+            h[count++] = end ? 0 : here;
+        }
+    }
+    for (int i = 1; i + 1 < count; i++) {
+        double shadow =
+            0.5 * ((u[i] - u[0]) * (v[i + 1] - v[0]) - (v[i] - v[0]) * (u[i + 1] - u[0]));
+        part->area -= shadow;
+        part->volume += shadow * (h[0] + h[i] + h[i + 1]) / 3;
+    }
+}
+
+static void add_low(const plane_work *w, uint32_t i, low_part *part) {
+    static const double way[8][2] = {{1, 0},  {.75, .75},   {0, 1},  {-.75, .75},
+                                     {-1, 0}, {-.75, -.75}, {0, -1}, {.75, -.75}};
+    vec3 at = w->call->positions[w->low[i].vertex];
+    double u = v3_dot(at, w->along[0]), v = v3_dot(at, w->along[1]);
+    for (int k = 0; k < 9; k++) {
+        double here = k == 8 ? -w->low[i].height : u * way[k][0] + v * way[k][1];
+        if (here > part->most[k]) {
+            part->most[k] = here;
+            part->best[k] = i;
+        }
+    }
+}
+
+static abut_status add_part(plane_work *w, const low_part *part) {
+    patch_candidate found[9];
+    vec3 sum = v3(0, 0, 0);
+    uint32_t count = 0;
+    for (int k = 8; k >= 0; k--) {
+        bool again = false;
+        for (int i = 8; i > k; i--)
+            again |= part->best[i] == part->best[k];
+        if (again)
+            continue;
+        const low_vertex *low = &w->low[part->best[k]];
+        vec3 at = v3_along(w->call->positions[low->vertex], -0.5 * low->height, w->normal);
+        found[count++] =
+            (patch_candidate){{at, -low->height, 0, ABUT_CONTACT_VERTEX, low->vertex, 0},
+                              v3_dot(at, w->along[0]),
+                              v3_dot(at, w->along[1])};
+        sum = v3_add(sum, at);
+    }
+    sum = v3_scale(sum, 1.0 / count);
+    patch_answer answer = {.normal = w->normal,
+                           .depth = part->most[8],
+                           .area = real_max(part->area, 0),
+                           .volume = real_max(part->volume, 0),
+                           .centre = sum};
+    patch_choice choice = {found, count, part->most[8], v3_dot(sum, w->along[0]),
+                           v3_dot(sum, w->along[1])};
+    abuti_patch_choose(&choice, w->call->options->keep, w->gap, &answer);
+    return add_answer(w->call, &answer);
+}
+
+/* The parts: low vertices that triangles join. */
+static abut_status add_parts(plane_work *w) {
+    low_part *parts = NULL;
+    size_t room = 0;
+    uint32_t low[3];
+    for (size_t i = 0; i < w->triangle_count; i++)
+        for (int k = low_corners(w, w->triangles[i], low) - 1; k > 0; k--)
+            abuti_join(w->parent, low[0], low[k]);
+    abut_status status =
+        abuti_patch_grow(w->call->memory, &parts, 0, w->low_count + 1, sizeof *parts, &room);
+    if (status)
+        return status;
+    for (uint32_t i = 0; i < w->low_count; i++) {
+        w->parent[i] = abuti_root(w->parent, i);
+        low_part *part = &parts[w->parent[i]];
+        if (w->parent[i] == i) {
+            *part = (low_part){.area = 0};
+            for (int k = 0; k < 9; k++)
+                part->most[k] = -INFINITY;
+        }
+    }
+    for (uint32_t i = 0; i < w->low_count; i++)
+        add_low(w, i, &parts[w->parent[i]]);
+    for (size_t i = 0; i < w->triangle_count; i++)
+        if (low_corners(w, w->triangles[i], low))
+            add_below(w, w->triangles[i], &parts[w->parent[low[0]]]);
+    for (uint32_t i = 0; i < w->low_count && !status; i++)
+        if (w->parent[i] == i)
+            status = add_part(w, &parts[i]);
+    return status;
+}
+
+static abut_status answer_plane(mesh_call *call, const mesh_view *view, const abut_solid *b) {
+    plane_work w = {.call = call, .gap = call->options->margin + 1e-15 * call->skin->size};
+    const abut_mesh *mesh = call->bvh->mesh;
+    mat3 turn = quat_matrix(b->pose.rotation);
+    vec3 up = m3_apply(&turn, v3_normalise(b->shape.plane.normal));
+    double offset = b->shape.plane.offset / v3_length(b->shape.plane.normal);
+    vec3 on = seen_from(view, mesh, v3_along(b->pose.translation, offset, up));
+    w.normal = v3_normalise(m3_apply(&view->back, up));
+    w.offset = v3_dot(w.normal, on);
+    abuti_patch_across(w.normal, w.along);
+    mesh_reach r = {.plane = true, .normal = w.normal, .limit = w.offset + w.gap};
+    abut_status status = list_triangles(call, &r, &w.triangles, &w.triangle_count);
+    status = status ? status : find_low_vertices(&w);
+    call->separates = true; /* no vertex is deeper than the deepest */
+    return status ? status : add_parts(&w);
+}
+
+/* ---- spheres and capsules ---- */
+
+/* A place that is nearest among those around it. */
+typedef struct near_place {
+    vec3 at, from; /* of the surface, and of the axis */
+    vec3 out;      /* unit: which way the surface faces */
+    double gap;    /* negative where the axis is behind the surface */
+    uint32_t kind, element, part;
+} near_place;
+
+typedef struct near_work {
+    mesh_call *call;
+    segment3 axis; /* of one point for a sphere */
+    bool sphere;
+    double radius, reach;
+    double size; /* of the solid, or of the mesh if that has one */
+    bool meets;  /* the axis goes through the surface */
+    uint32_t *triangles;
+    size_t triangle_count;
+    near_place *found;
+    size_t count, room;
+    abut_status status;
+} near_work;
+
+static vec3 normal_of(const mesh_call *call, uint32_t triangle) {
+    return abuti_unit_normal(corner_of(call, triangle, 0), corner_of(call, triangle, 1),
+                             corner_of(call, triangle, 2));
+}
+
+/* `tilt` is a normal of the surface there, of any length. */
+static void add_near(near_work *w, vec3 at, vec3 from, vec3 tilt, uint32_t kind, uint32_t element,
+                     uint32_t part) {
+    vec3 way = v3_sub(from, at);
+    double distance = v3_length(way), side = v3_dot(way, tilt);
+    vec3 out = kind == ABUT_CONTACT_FACE || distance <= 1e-12 * w->call->skin->size
+                   ? v3_normalise(tilt)
+                   : v3_scale(v3_normalise(way), side < 0 ? -1 : 1);
+    if (distance > w->reach || v3_length_sq(out) == 0 || w->status)
+        return;
+    if (w->count == w->room)
+        w->status = abuti_patch_grow(w->call->memory, &w->found, w->count, w->count + 16,
+                                     sizeof *w->found, &w->room);
+    if (!w->status)
+        w->found[w->count++] =
+            (near_place){at, from, out, side < 0 ? -distance : distance, kind, element, part};
+}
+
+/* How a triangle leads from an edge, seen from what is in direction `way`: the cosine, negative for
+ * away; within rounding 0 is away too. */
+static double lead_of(const mesh_call *call, uint32_t triangle, const uint32_t *ends, vec3 way) {
+    const uint32_t *corner = call->skin->corner + 3 * (size_t)triangle;
+    vec3 p = call->positions[ends[0]], q = call->positions[ends[1]];
+    int third = 0;
+    while (third < 2 && (corner[third] == ends[0] || corner[third] == ends[1]))
+        third++;
+    vec3 along = v3_normalise(v3_sub(q, p)), in = v3_sub(call->positions[corner[third]], p);
+    return v3_dot(v3_normalise(v3_along(in, -v3_dot(in, along), along)), v3_normalise(way));
+}
+
+/* A place of an edge: it counts if no triangle there leads nearer. */
+static void add_edge(near_work *w, uint32_t edge, vec3 at, vec3 from, uint32_t part) {
+    const abut_topology_arrays *view = &w->call->skin->view;
+    const uint32_t *faces, *ends = view->edges + 2 * (size_t)edge;
+    uint32_t count = abuti_edge_faces(view, edge, &faces);
+    vec3 tilt = v3(0, 0, 0);
+    double least = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        double lead = lead_of(w->call, faces[i], ends, v3_sub(from, at));
+        if (lead > ALMOST)
+            return;
+        least = real_min(least, lead);
+        tilt = v3_add(tilt, normal_of(w->call, faces[i]));
+    }
+    if (part == AXIS && least > -ALMOST) /* flat: the ends tell */
+        return;
+    add_near(w, at, from, tilt, ABUT_CONTACT_EDGE, edge, part);
+}
+
+/* The same for a vertex and the edges there. */
+static void add_vertex(near_work *w, uint32_t vertex, vec3 from, uint32_t part) {
+    const mesh_call *call = w->call;
+    const abut_topology_arrays *view = &call->skin->view;
+    vec3 at = call->positions[vertex], way = v3_sub(from, at), tilt = v3(0, 0, 0);
+    double least = 0;
+    for (uint32_t i = view->vertex_face_begin[vertex]; i < view->vertex_face_begin[vertex + 1];
+         i++) {
+        const uint32_t *corner = call->skin->corner + 3 * (size_t)view->vertex_faces[i];
+        uint32_t k = corner[0] == vertex ? 0 : corner[1] == vertex ? 1 : 2;
+        vec3 p = call->positions[corner[(k + 1) % 3]], q = call->positions[corner[(k + 2) % 3]];
+        for (int end = 0; end < 2; end++) {
+            double lead = v3_dot(v3_normalise(v3_sub(end ? q : p, at)), v3_normalise(way));
+            if (lead > ALMOST)
+                return;
+            least = real_min(least, lead);
+        }
+        tilt = v3_along(tilt, abuti_corner_angle(at, p, q), normal_of(call, view->vertex_faces[i]));
+    }
+    if (part == AXIS && least > -ALMOST)
+        return;
+    add_near(w, at, from, tilt, ABUT_CONTACT_VERTEX, vertex, part);
+}
+
+/* Whether a triangle is the lowest of those at an edge or a vertex, which it then answers for. */
+static bool owns_edge(const mesh_call *call, uint32_t triangle, uint32_t edge) {
+    const uint32_t *faces;
+    uint32_t count = abuti_edge_faces(&call->skin->view, edge, &faces);
+    for (uint32_t i = 0; i < count; i++)
+        if (faces[i] < triangle)
+            return false;
+    return true;
+}
+
+static bool owns_vertex(const mesh_call *call, uint32_t triangle, uint32_t vertex) {
+    const abut_topology_arrays *view = &call->skin->view;
+    for (uint32_t i = view->vertex_face_begin[vertex]; i < view->vertex_face_begin[vertex + 1]; i++)
+        if (view->vertex_faces[i] < triangle)
+            return false;
+    return true;
+}
+
+/* One end of the axis and a triangle. */
+static void try_end(near_work *w, uint32_t triangle, triangle3 t, uint32_t end) {
+    const mesh_call *call = w->call;
+    vec3 from = w->axis.end[end];
+    closest_on_triangle near = triangle_closest_point(t, from);
+    if (near.distance > w->reach)
+        return;
+    if (near.feature == ABUT_FEATURE_FACE) {
+        add_near(w, near.point, from, normal_of(call, triangle), ABUT_CONTACT_FACE, triangle, end);
+        return;
+    }
+    /* Beside the end the rest of the axis is nearer. */
+    if (v3_dot(v3_sub(near.point, from), v3_sub(w->axis.end[!end], from)) > 0)
+        return;
+    uint32_t k =
+        (uint32_t)(near.feature - (near.feature < ABUT_FEATURE_VERTEX_0 ? ABUT_FEATURE_EDGE_0
+                                                                        : ABUT_FEATURE_VERTEX_0));
+    uint32_t vertex = call->skin->corner[3 * (size_t)triangle + k];
+    uint32_t edge = call->skin->view.triangle_edges[3 * (size_t)triangle + k];
+    /* Of an edge any of its triangles that has it nearest, but each once. */
+    if (near.feature >= ABUT_FEATURE_VERTEX_0) {
+        if (owns_vertex(call, triangle, vertex))
+            add_vertex(w, vertex, from, end);
+    } else if (owns_edge(call, triangle, edge)) {
+        add_edge(w, edge, near.point, from, end);
+    }
+}
+
+/* The axis between its ends, and a triangle's edges and vertices. */
+static void try_axis(near_work *w, uint32_t triangle, triangle3 t) {
+    const mesh_call *call = w->call;
+    bool meets = false;
+    w->status = w->status ? w->status : abut_segment_triangle_meet(&w->axis, &t, &meets, NULL);
+    w->meets |= meets;
+    for (uint32_t k = 0; k < 3; k++) {
+        uint32_t vertex = call->skin->corner[3 * (size_t)triangle + k];
+        uint32_t edge = call->skin->view.triangle_edges[3 * (size_t)triangle + k];
+        if (owns_edge(call, triangle, edge)) {
+            segment3 side = {{t.corner[k], t.corner[(k + 1) % 3]}};
+            closest_pair near = segment_segment_near(side, w->axis);
+            bool inner = near.distance <= w->reach;
+            for (int i = 0; i < 2 && inner; i++)
+                inner =
+                    !v3_equal(near.point_a, side.end[i]) && !v3_equal(near.point_b, w->axis.end[i]);
+            if (inner)
+                add_edge(w, edge, near.point_a, near.point_b, AXIS);
+        }
+        if (owns_vertex(call, triangle, vertex)) {
+            closest_on_segment near = segment_closest_point(w->axis, t.corner[k]);
+            if (near.distance <= w->reach && near.parameter > 0 && near.parameter < 1)
+                add_vertex(w, vertex, near.point, AXIS);
+        }
+    }
+}
+
+/* Finds all places within reach of the axis. */
+static abut_status find_places(near_work *w) {
+    mesh_reach r = {.limit = w->reach, .axis = w->axis};
+    w->count = 0;
+    w->meets = false;
+    w->status = list_triangles(w->call, &r, &w->triangles, &w->triangle_count);
+    for (size_t i = 0; i < w->triangle_count && !w->status; i++) {
+        uint32_t triangle = w->triangles[i];
+        triangle3 t = {{corner_of(w->call, triangle, 0), corner_of(w->call, triangle, 1),
+                        corner_of(w->call, triangle, 2)}};
+        if (abuti_is_collapsed(w->call->skin->corner + 3 * (size_t)triangle))
+            continue;
+        for (uint32_t end = 0; end < (w->sphere ? 1u : 2u); end++)
+            try_end(w, triangle, t, end);
+        if (!w->sphere)
+            try_axis(w, triangle, t);
+    }
+    return w->status;
+}
+
+/* The place nearest to the axis, or null. */
+static const near_place *nearest_of(const near_work *w) {
+    const near_place *best = NULL;
+    for (size_t i = 0; i < w->count; i++)
+        if (!best || fabs(w->found[i].gap) < fabs(best->gap))
+            best = &w->found[i];
+    return best;
+}
+
+/* Whether a place, relative to the mesh's origin, is inside it. */
+static abut_status is_inside(const abut_bvh *bvh, vec3 place, bool *inside) {
+    const abut_mesh *mesh = bvh->mesh;
+    const bvh_solid *solid;
+    vec3 at = v3_add(place, mesh->origin);
+    *inside = false;
+    if (!box_contains(mesh->bounds, at))
+        return ABUT_OK;
+    abut_status status = abuti_bvh_solid(bvh, &solid);
+    if (status)
+        return status;
+    if (solid->border_count) {
+        *inside = fabs(abuti_sign_crossing_open(bvh, NULL, at, (const uint32_t(*)[2])solid->border,
+                                                solid->border_count)) >= 0.5;
+    } else {
+        int64_t winding;
+        bool on_surface;
+        abuti_sign_crossing(bvh, NULL, at, &winding, &on_surface);
+        *inside = winding != 0 || on_surface;
+    }
+    return ABUT_OK;
+}
+
+/* Whether the solid is apart from the mesh once that is shifted. */
+static abut_status apart_after(const near_work *before, vec3 shift, bool *apart) {
+    near_work w = *before;
+    w.found = NULL;
+    w.room = 0;
+    w.reach = w.radius * (1 - TIGHT);
+    for (int end = 0; end < 2; end++)
+        w.axis.end[end] = v3_sub(w.axis.end[end], shift);
+    abut_status status = find_places(&w);
+    bool inside = false;
+    *apart = !status && !w.meets && !w.count;
+    if (*apart)
+        status = is_inside(w.call->bvh, w.axis.end[0], &inside);
+    *apart = *apart && !inside;
+    return status;
+}
+
+static patch_candidate candidate_of(const near_work *w, const near_place *p, const vec3 along[2]) {
+    double depth = w->radius - p->gap;
+    vec3 at = v3_along(p->at, 0.5 * -depth, p->out);
+    return (patch_candidate){{at, depth, 0, p->kind, p->element, p->part},
+                             v3_dot(at, along[0]),
+                             v3_dot(at, along[1])};
+}
+
+/* Adds the patch of a place and of all that look the same way and are no deeper. */
+static abut_status add_wall(near_work *w, size_t first, bool *taken) {
+    patch_candidate found[PATCH_CANDIDATES];
+    uint32_t count = 0, keep = w->sphere ? 1 : 2;
+    const near_place *lead = &w->found[first];
+    vec3 along[2], sum = v3(0, 0, 0);
+    abuti_patch_across(lead->out, along);
+    for (size_t i = 0; i < w->count; i++) {
+        const near_place *p = &w->found[i];
+        if (taken[i] || (i != first && v3_dot(p->out, lead->out) < SAME_WALL))
+            continue;
+        taken[i] = true;
+        if (count == PATCH_CANDIDATES)
+            continue;
+        found[count] = candidate_of(w, p, along);
+        sum = v3_add(sum, found[count++].point.at);
+    }
+    sum = v3_scale(sum, 1.0 / count);
+    patch_answer answer = {.normal = v3_add(v3_scale(lead->out, -1), v3(0, 0, 0)),
+                           .depth = w->radius - lead->gap,
+                           .centre = sum};
+    patch_choice choice = {found, count, answer.depth, v3_dot(sum, along[0]),
+                           v3_dot(sum, along[1])};
+    uint32_t most = w->call->options->keep;
+    abuti_patch_choose(&choice, keep < most ? keep : most,
+                       w->call->options->margin + 1e-12 * w->size, &answer);
+    return add_answer(w->call, &answer);
+}
+
+/* Outside: a patch for each wall. */
+static abut_status answer_outside(near_work *w) {
+    bool *taken = NULL;
+    size_t room = 0;
+    abut_status status =
+        abuti_patch_grow(w->call->memory, &taken, 0, w->count + 1, sizeof *taken, &room);
+    for (size_t i = 0; i < w->count && !status; i++)
+        taken[i] = w->found[i].gap < 0 || w->found[i].gap > w->reach;
+    while (!status) {
+        size_t best = SIZE_MAX;
+        for (size_t i = 0; i < w->count; i++)
+            if (!taken[i] && (best == SIZE_MAX || w->found[i].gap < w->found[best].gap))
+                best = i;
+        if (best == SIZE_MAX)
+            break;
+        status = add_wall(w, best, taken);
+    }
+    mesh_call *call = w->call;
+    vec3 shift;
+    if (status || !call->count || call->options->unchecked)
+        return status;
+    return abuti_patch_shift(w->size, call->answers, call->count, &shift)
+               ? apart_after(w, shift, &call->separates)
+               : ABUT_OK;
+}
+
+/* A sphere whose centre is inside: the nearest way out that separates, on the side of the hint;
+ * else the nearest. */
+static abut_status answer_inside(near_work *w, vec3 hint) {
+    mesh_call *call = w->call;
+    abut_status status = ABUT_OK;
+    double before = -1;
+    patch_answer first = {.count = 0};
+    for (int way = 0; way < WAYS && !status && !call->separates; way++) {
+        const near_place *best = NULL;
+        for (size_t i = 0; i < w->count; i++) {
+            const near_place *p = &w->found[i];
+            if (p->gap <= 0 && -p->gap > before && v3_dot(p->out, hint) <= 0 &&
+                (!best || p->gap > best->gap))
+                best = p;
+        }
+        if (!best)
+            break;
+        before = -best->gap;
+        vec3 along[2];
+        abuti_patch_across(best->out, along);
+        patch_answer answer = {.normal = v3_add(v3_scale(best->out, -1), v3(0, 0, 0)),
+                               .depth = w->radius - best->gap,
+                               .count = 1};
+        answer.points[0] = candidate_of(w, best, along).point;
+        answer.centre = answer.points[0].at;
+        vec3 shift;
+        abuti_patch_shift(w->size, &answer, 1, &shift);
+        if (!call->options->unchecked)
+            status = apart_after(w, shift, &call->separates);
+        if (!first.count || call->separates)
+            first = answer;
+        if (call->options->unchecked)
+            break;
+    }
+    return status || !first.count ? status : add_answer(call, &first);
+}
+
+/* `through` tells that the axis meets the mesh or is inside it, which a capsule leaves to others.
+ */
+static abut_status answer_round(mesh_call *call, const mesh_view *view, const abut_solid *b,
+                                bool *through) {
+    const abut_mesh *mesh = call->bvh->mesh;
+    const double *radius =
+        b->kind == ABUT_SOLID_SPHERE ? &b->shape.sphere.radius : &b->shape.capsule.radius;
+    near_work w = {.call = call,
+                   .radius = *radius,
+                   .reach = *radius + call->options->margin,
+                   .size = *radius > 0 ? real_min(*radius, call->skin->size) : call->skin->size};
+    abuti_motion at = abuti_motion_of(&b->pose);
+    for (int end = 0; end < 2; end++)
+        w.axis.end[end] = seen_from(view, mesh,
+                                    abuti_motion_apply(&at, b->kind == ABUT_SOLID_SPHERE
+                                                                ? b->shape.sphere.centre
+                                                                : b->shape.capsule.end[end]));
+    w.sphere = v3_equal(w.axis.end[0], w.axis.end[1]);
+    abut_status status = find_places(&w);
+    const near_place *nearest = nearest_of(&w);
+    bool inside = nearest && nearest->gap < 0;
+    if (!status && !nearest)
+        status = is_inside(call->bvh, w.axis.end[0], &inside);
+    *through = (w.meets || inside) && !w.sphere;
+    if (status || *through)
+        return status;
+    if (!inside)
+        return answer_outside(&w);
+    abut_nearest surface;
+    if (!nearest) { /* deeper than its radius: as far as the surface, and what is about as far */
+        bvh_hint none = {.known = false};
+        abuti_nearest_point(call->bvh, v3_add(w.axis.end[0], mesh->origin), HUGE_VAL, &none,
+                            &surface);
+        w.reach = 1.5 * surface.distance + w.radius;
+        status = find_places(&w);
+    }
+    return status ? status : answer_inside(&w, m3_apply(&view->back, call->options->hint));
+}
+
+/* ---- solids as meshes ---- */
+
+/* Turns z to a direction. */
+static quat turn_to(vec3 d) {
+    quat q = {-d.y, d.x, 0, 1 + d.z};
+    return d.z < -0.999999 ? (quat){1, 0, 0, 0} : q;
+}
+
+/* The mesh of a solid, and the pose that puts it in its place. */
+static abut_status shape_of(abut_context *context, const abut_solid *b, abut_bvh **bvh,
+                            abut_pose *at) {
+    abut_shape shape = abut_shape_default(ABUT_SHAPE_BOX);
+    *at = b->pose;
+    if (b->kind == ABUT_SOLID_BOX) {
+        shape.extent = v3_scale(b->shape.half, 2);
+        shape.segments = 1;
+    } else {
+        const abut_capsule *c = &b->shape.capsule; /* a cylinder has the same numbers */
+        const abut_vec3 *end = c->end;
+        vec3 axis = v3_sub(end[1], end[0]);
+        bool round = b->kind == ABUT_SOLID_CAPSULE;
+        shape = abut_shape_default(round ? ABUT_SHAPE_CAPSULE : ABUT_SHAPE_CYLINDER);
+        shape.segments = round ? CAPSULE_SIDES : ROUND_SIDES;
+        shape.rings = round ? CAPSULE_RINGS : 1;
+        /* As much outside the circle as within. */
+        shape.radius = c->radius * 2 / (1 + cos(3.141592653589793 / shape.segments));
+        shape.height = v3_length(axis);
+        pose local = {turn_to(v3_normalise(axis)), v3_lerp(end[0], end[1], 0.5)};
+        *at = pose_multiply(&b->pose, &local);
+    }
+    double least = b->kind == ABUT_SOLID_BOX
+                       ? real_min(shape.extent.x, real_min(shape.extent.y, shape.extent.z))
+                       : shape.radius;
+    if (!(least > 0))
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "%s: b is a %s without thickness, which has no "
+                          "contacts with a mesh",
+                          function, abut_solid_kind_name(b->kind));
+    abut_mesh *mesh = NULL;
+    abut_status status = abut_shape_create(context, &shape, &mesh);
+    status = status ? status : abut_bvh_create(mesh, NULL, bvh);
+    abut_mesh_destroy(mesh); /* the hierarchy keeps it */
+    return status;
+}
+
+static abut_status answer_mesh(const abut_posed *a, const abut_solid *b,
+                               const abut_patch_options *options, abut_patches *patches) {
+    abut_bvh *own = NULL;
+    abut_posed posed = {b->shape.hull, b->pose};
+    if (b->kind != ABUT_SOLID_HULL) {
+        abut_status status = shape_of(a->bvh->context, b, &own, &posed.pose);
+        if (status)
+            return status;
+        posed.bvh = own;
+    }
+    abut_status status = abut_contact_patches(a, &posed, options, patches);
+    abut_bvh_destroy(own);
+    return status;
+}
+
+/* ---- the question ---- */
+
+abut_status abut_contact_solid(const abut_posed *a, const abut_solid *b,
+                               const abut_patch_options *options, abut_patches *patches) {
+    abut_patch_options o;
+    if (!a)
+        return abuti_null(function, "a");
+    abut_status status = abuti_patch_options(function, options, patches, &o);
+    status = status ? status : abuti_bvh_check(function, a->bvh, patches, "patches");
+    status = status ? status : abuti_pair_check_pose(function, "the pose of a", a->bvh, &a->pose);
+    status = status ? status : abuti_solid_check(function, "b", b);
+    if (status)
+        return status;
+    if (b->kind == ABUT_SOLID_BOX || b->kind == ABUT_SOLID_CYLINDER || b->kind == ABUT_SOLID_HULL)
+        return answer_mesh(a, b, &o, patches);
+    patch_memory memory;
+    mesh_call call = {.bvh = a->bvh,
+                      .positions = a->bvh->mesh->positions,
+                      .memory = &memory,
+                      .options = &o};
+    mesh_view view = {.motion = abuti_motion_of(&a->pose)};
+    view.back = m3_transpose(&view.motion.rotation);
+    bool through = false;
+    status = abuti_patch_skin(a->bvh, &call.skin);
+    if (status)
+        return status;
+    abuti_patch_memory_start(&memory, a->bvh->context);
+    status = b->kind == ABUT_SOLID_PLANE ? answer_plane(&call, &view, b)
+                                         : answer_round(&call, &view, b, &through);
+    patch_frame frame = {function, view.motion, a->bvh->mesh->origin, false, o.pair};
+    if (!status && !through)
+        status = abuti_patch_write(&frame, call.answers, call.count, call.separates,
+                                   call.skin->advice, patches);
+    abuti_patch_memory_end(&memory);
+    return status || !through ? status : answer_mesh(a, b, &o, patches);
+}

@@ -75,6 +75,7 @@ static abut_status set_bodies(patch_work *work, const patch_call *call, double m
     for (int side = 0; side < 2; side++) {
         patch_body *body = &work->body[side];
         body->bvh = call->posed[side].bvh;
+        body->pose = call->posed[side].pose;
         abut_status status = abuti_patch_skin(body->bvh, &body->skin);
         if (status)
             return status;
@@ -169,7 +170,7 @@ static abut_status apart_after(const patch_call *call, vec3 shift, bool *apart) 
     if (!abuti_pair_start(&moved, &call->posed[1], &frame)) {
         status = abuti_pair_overlap(&moved, &call->posed[1], false, NULL, &relation, &doubt);
     } else {
-        frame.way = v3_normalise(shift);
+        abuti_pair_expect(&frame, v3_normalise(shift));
         bool meets = abuti_pair_meets(&frame, found);
         status = abuti_stop_status("contacts");
         if (status || meets)
@@ -530,9 +531,9 @@ static abut_status check(patch_work *work, patch_call *call, uint32_t keep) {
     patch_answer *deepest = &call->answers[0];
     abut_status status = ABUT_OK;
     if (call->count == 1) {
-        double depth = real_max(deepest->depth, 0);
+        double before = real_max(deepest->depth, 0), depth = before;
         status = shift_along(call, deepest->normal, &depth, &call->separates);
-        if (call->separates && depth > deepest->depth)
+        if (call->separates && depth > before)
             set_depth(deepest, depth);
     } else {
         status = separates(call, call->answers, call->count, &call->separates);

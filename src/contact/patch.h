@@ -45,7 +45,8 @@ enum { PATCH_PLACED = 256 };
 typedef struct patch_body {
     const abut_bvh *bvh;
     const patch_skin *skin;
-    bool turns; /* a: into the frame */
+    abut_pose pose; /* in the frame, with both origins */
+    bool turns;     /* a: into the frame */
     mat3 turn;
     vec3 shift;
     double grow, jitter;

@@ -24,12 +24,17 @@
 #include "base/sort.h"
 #include "geom/predicates_shared.h"
 
+#include <abut/nearest.h>
+
 #include <string.h>
 
 /* Crossings closer along an edge than this may stand in the wrong order: sides of a ridge. */
 #define TIE 1e-9
 
-enum { FEW = 48 }; /* things that are sorted one by one */
+enum {
+    FEW = 48,          /* things that are sorted one by one */
+    FEW_VERTICES = 32, /* of a body that has no folds */
+};
 
 /* ---- memory ---- */
 
@@ -448,14 +453,62 @@ static void spread_over(patch_work *work, uint32_t side, uint32_t face, uint32_t
     }
 }
 
-/* Marks all that hangs together with a vertex inside, over edges that nothing crosses, and joins it
- * to a crossing. */
-static void spread_from(patch_work *work, uint32_t side, uint32_t vertex, uint32_t crossing) {
+/* Whether what a spread says to be inside is so, by its last vertex: in the other body, or no
+ * further from it than skins go. */
+static bool is_inside(patch_work *work, const pair_frame *frame, uint32_t side, uint32_t vertex) {
+    const patch_body *other = &work->body[!side];
+    bool inside;
+    unsigned doubt = 0;
+    work->status =
+        abuti_pair_vertex_inside(frame, (int)side, &other->pose, vertex, &inside, &doubt);
+    if (work->status || inside)
+        return true;
+    vec3 at = patch_true(&work->body[side], vertex);
+    if (other->turns) {
+        mat3 back = m3_transpose(&other->turn);
+        at = m3_apply(&back, v3_sub(at, other->shift));
+    }
+    abut_nearest nearest;
+    double reach = 2 * (other->grow * other->skin->reach +
+                        work->body[side].grow * work->body[side].skin->reach);
+    work->status =
+        abut_nearest_point(other->bvh, v3_add(at, other->bvh->mesh->origin), reach, &nearest);
+    return nearest.triangle != ABUT_NONE;
+}
+
+/* Marks all that hangs together with a vertex inside, over edges that nothing crosses. A skin that
+ * folds over where the surface is hollow may have its crossings the wrong way round, and then all
+ * that is outside would be inside: where that is most of the body, it is checked, and dropped. */
+static void spread_over_all(patch_work *work, const pair_frame *frame, uint32_t side,
+                            uint32_t vertex) {
+    const abut_topology_arrays *view = &work->body[side].skin->view;
+    size_t begin = work->vertex_count, wholes = work->whole_count, i = begin;
+    for (mark(work, side, vertex); i < work->vertex_count && !work->status; i++) {
+        uint32_t v = work->vertices[i].vertex;
+        for (uint32_t f = view->vertex_face_begin[v];
+             f < view->vertex_face_begin[v + 1] && !work->status; f++)
+            spread_over(work, side, view->vertex_faces[f], v);
+    }
+    if (work->status || 2 * (i - begin) < view->vertex_count || view->vertex_count < FEW_VERTICES ||
+        is_inside(work, frame, side, work->vertices[i - 1].vertex))
+        return;
+    while (i > begin)
+        work->marks[side].place[work->vertices[--i].vertex] = ABUT_NONE;
+    work->vertex_count = begin;
+    work->whole_count = wholes;
+}
+
+/* Where a vertex that is inside stands in `vertices`, or ABUT_NONE. */
+static uint32_t inside_place(const patch_marks *marks, uint32_t vertex) {
+    return is_set(marks->vertex, vertex) ? marks->place[vertex] : ABUT_NONE;
+}
+
+/* Joins all that hangs together with a vertex inside to a crossing. */
+static void spread_from(patch_work *work, const pair_frame *frame, uint32_t side, uint32_t vertex,
+                        uint32_t crossing) {
     const patch_marks *marks = &work->marks[side];
     if (!is_set(marks->vertex, vertex)) {
-        const abut_topology_arrays *view = &work->body[side].skin->view;
         uint32_t node = (uint32_t)work->crossing_count + work->spread_count;
-        size_t i = work->vertex_count;
         if (node == work->parent_room)
             work->status = abuti_patch_grow(work->memory, &work->parent, node, node + (size_t)1,
                                             sizeof *work->parent, &work->parent_room);
@@ -463,21 +516,16 @@ static void spread_from(patch_work *work, uint32_t side, uint32_t vertex, uint32
             return;
         work->parent[node] = node;
         work->spread_count++;
-        for (mark(work, side, vertex); i < work->vertex_count && !work->status; i++) {
-            uint32_t v = work->vertices[i].vertex;
-            for (uint32_t f = view->vertex_face_begin[v];
-                 f < view->vertex_face_begin[v + 1] && !work->status; f++)
-                spread_over(work, side, view->vertex_faces[f], v);
-        }
+        spread_over_all(work, frame, side, vertex);
     }
-    if (!work->status)
-        abuti_join(work->parent,
-                   (uint32_t)work->crossing_count + work->vertices[marks->place[vertex]].spread,
+    uint32_t place = work->status ? ABUT_NONE : inside_place(marks, vertex);
+    if (place != ABUT_NONE)
+        abuti_join(work->parent, (uint32_t)work->crossing_count + work->vertices[place].spread,
                    crossing);
 }
 
 /* From edges with crossings. */
-static void spread(patch_work *work) {
+static void spread(patch_work *work, const pair_frame *frame) {
     for (size_t i = 0, end; i < work->crossing_count && !work->status; i = end) {
         uint64_t edge = work->stops[i].edge;
         const patch_crossing *c = &work->crossings[work->stops[i].crossing];
@@ -487,9 +535,9 @@ static void spread(patch_work *work) {
             if (end > i && enters_at(work, end - 1))
                 abuti_join(work->parent, work->stops[end - 1].crossing, work->stops[end].crossing);
         if (!enters_at(work, i))
-            spread_from(work, side, ends[0], first);
+            spread_from(work, frame, side, ends[0], first);
         if (!work->status && enters_at(work, end - 1))
-            spread_from(work, side, ends[1], work->stops[end - 1].crossing);
+            spread_from(work, frame, side, ends[1], work->stops[end - 1].crossing);
     }
 }
 
@@ -564,10 +612,9 @@ static void sum_edge(patch_work *work, const uint32_t *number, uint32_t side, co
         begin =
             stops_of(work, key_of(side, skin->view.triangle_edges[3 * (size_t)f->face + k]), &end);
     if (begin == end) {
-        const patch_marks *marks = &work->marks[side];
-        if (is_set(marks->vertex, f->corner[k]))
-            add_area(work, side, f->face,
-                     number[spread_root(work, work->vertices[marks->place[f->corner[k]]].spread)],
+        uint32_t place = inside_place(&work->marks[side], f->corner[k]);
+        if (place != ABUT_NONE)
+            add_area(work, side, f->face, number[spread_root(work, work->vertices[place].spread)],
                      swept(about, f->at[k], f->at[next]));
         return;
     }
@@ -754,6 +801,6 @@ abut_status abuti_patch_find(patch_work *work, const pair_frame *frame) {
     status = status ? status : start_sets(work);
     if (status)
         return status;
-    spread(work);
+    spread(work, frame);
     return work->status ? work->status : sum(work);
 }

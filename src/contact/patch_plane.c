@@ -243,6 +243,16 @@ static bool cross_seen(const patch_plane *a, int k, const patch_plane *b, int l,
     return true;
 }
 
+/* By how much b's plane is higher than a's, at most, where the boxes of both triangles overlap. */
+static double most_between(const patch_plane *a, const patch_plane *b) {
+    double between = b->h - a->h, slope[2] = {b->du - a->du, b->dv - a->dv};
+    for (int axis = 0; axis < 2; axis++) {
+        double lo = real_max(a->lo[axis], b->lo[axis]), hi = real_min(a->hi[axis], b->hi[axis]);
+        between += slope[axis] > 0 ? slope[axis] * hi : slope[axis] * lo;
+    }
+    return between;
+}
+
 static double edges_of(const patch_plane *a, const patch_plane *b, double deepest,
                        patch_deeper *tell, void *data) {
     for (int k = 0; k < 3; k++) {
@@ -272,7 +282,8 @@ void abuti_patch_edges(const patch_view *view, double deepest, patch_deeper *tel
                 for (uint32_t j = view->begin[cell]; j < view->begin[cell + 1]; j++) {
                     const patch_plane *b = &view->planes[view->members[j]];
                     if (!b->side || !(highest(b) - low > deepest) || b->lo[0] > a->hi[0] ||
-                        b->hi[0] < a->lo[0] || b->lo[1] > a->hi[1] || b->hi[1] < a->lo[1])
+                        b->hi[0] < a->lo[0] || b->lo[1] > a->hi[1] || b->hi[1] < a->lo[1] ||
+                        !(most_between(a, b) > deepest))
                         continue;
                     deepest = edges_of(a, b, deepest, tell, data);
                 }

@@ -26,7 +26,8 @@ typedef struct pending {
 
 typedef struct meet_search {
     const pair_frame *frame;
-    bool all; /* or only the first */
+    bool directed; /* the frame says which way a is likely beyond b */
+    bool all;      /* or only the first */
     uint64_t capacity, count;
     abut_pair_meeting *meetings;
     uint32_t triangle[2]; /* the first */
@@ -148,6 +149,23 @@ static bool meet_triangles(meet_search *s, uint32_t a, const abut_triangle *at_a
     return !s->all;
 }
 
+/* Drops pairs of triangles of which the first is beyond the second along the way. A corner is off
+ * by the doubt on each axis, which counts for less than twice as much along a unit vector. */
+static inline unsigned drop_beyond(const pair_frame *frame, const wide3 a[3], const wide3 b[3],
+                                   f4 doubt, unsigned likely[4]) {
+    const float *w = frame->side_way[0];
+    wide3 way = all3(w[0], w[1], w[2]);
+    float low[4];
+    f4_store(low, f4_sub(lowest3(way, a), f4_mul(f4_all(4), doubt)));
+    f4 high = highest3(way, b);
+    unsigned any = 0;
+    for (int i = 0; i < 4; i++) {
+        likely[i] &= m4_bits(f4_less_equal(f4_all(low[i]), high));
+        any |= likely[i];
+    }
+    return any;
+}
+
 static bool meet_leaves(meet_search *s, const uint32_t place[2]) {
     const pair_side *side = s->frame->side;
     wide3 a[3], b[3], one[3];
@@ -157,7 +175,8 @@ static bool meet_leaves(meet_search *s, const uint32_t place[2]) {
         b[k] = pair_turn4(&side[0], b[k]);
     f4 doubt = f4_all(s->frame->pad + step_a + step_b);
     unsigned likely[4];
-    if (!boxes_cross(a, b, f4_add(doubt, doubt), likely))
+    if (!boxes_cross(a, b, f4_add(doubt, doubt), likely) ||
+        (s->directed && !drop_beyond(s->frame, a, b, doubt, likely)))
         return false;
     uint32_t leaf_a = pair_child(&side[0], place[0]) & ~BVH_LEAF;
     uint32_t leaf_b = pair_child(&side[1], place[1]) & ~BVH_LEAF;
@@ -200,14 +219,32 @@ static bool meet_leaves(meet_search *s, const uint32_t place[2]) {
 
 /* ---- nodes ---- */
 
+/* Of four boxes those that are not beyond a box of the other side along the way. Errors of places
+ * and sizes are below the pad on each axis, and count for less than twice as much along a unit
+ * vector. */
+static inline m4 not_beyond(const pair_frame *frame, int open, const pair_view *view,
+                            const f4 offset[3], const f4 half[3]) {
+    const float *own = frame->side_way[open], *other = frame->side_way[!open];
+    f4 along = f4_all(0), radius = f4_all(4 * frame->pad);
+    for (int i = 0; i < 3; i++) {
+        along = f4_add(along, f4_mul(offset[i], f4_all(open ? -own[i] : own[i])));
+        radius = f4_add(radius, f4_mul(half[i], f4_abs(f4_all(own[i]))));
+        radius = f4_add(radius, f4_abs(f4_all(view->half[i] * other[i])));
+    }
+    return f4_less_equal(along, radius);
+}
+
 /* Which children of a node may meet a box of the other side. */
-static inline unsigned boxes_meet(const pair_side *side, const pair_view *view,
+static inline unsigned boxes_meet(const meet_search *s, int open, const pair_view *view,
                                   const bvh_node *node, float depth[4]) {
+    const pair_side *side = &s->frame->side[open];
     pair_gaps gaps;
     f4 offset[3], half[3], zero = f4_all(0);
     pair_gaps_own(side, view, node, &gaps, offset, half);
     m4 met = m4_and(m4_and(f4_less_equal(gaps.own[0], zero), f4_less_equal(gaps.own[1], zero)),
                     f4_less_equal(gaps.own[2], zero));
+    if (s->directed)
+        met = m4_and(met, not_beyond(s->frame, open, view, offset, half));
     if (!m4_bits(met))
         return 0;
     pair_gaps_other(side, view, &gaps, offset, half);
@@ -224,6 +261,7 @@ static void meet_run(meet_search *s) {
     const pair_side *side = s->frame->side;
     pending stack[PAIR_STACK];
     uint32_t used = 0, steps = 0;
+    s->directed = v3_length_sq(s->frame->way) > 0;
     stack[used++] = (pending){0, {PAIR_ROOT, PAIR_ROOT}};
     while (used) {
         if (++steps % PAIR_STEPS == 0 && abuti_stop(side[0].bvh->context, "pairs"))
@@ -242,7 +280,7 @@ static void meet_run(meet_search *s) {
         int open = leaf[0] || (!leaf[1] && box[1].size > box[0].size);
         pair_view view = pair_view_of(&side[open], &box[!open], s->frame->pad);
         float depth[4];
-        unsigned met = boxes_meet(&side[open], &view, &side[open].bvh->nodes[child[open]], depth);
+        unsigned met = boxes_meet(s, open, &view, &side[open].bvh->nodes[child[open]], depth);
         uint32_t first = used;
         for (uint32_t slot = 0; slot < BVH_WIDTH; slot++) {
             if (!(met >> slot & 1))

@@ -69,6 +69,16 @@ bool abuti_pair_start(const abut_posed *a, const abut_posed *b, pair_frame *fram
     return error <= 0x1p-20;
 }
 
+void abuti_pair_expect(pair_frame *frame, vec3 way) {
+    frame->way = way;
+    for (int k = 0; k < 2; k++) {
+        mat3 back = m3_transpose(&frame->side[k].motion.rotation);
+        vec3 own = m3_apply(&back, way);
+        for (int axis = 0; axis < 3; axis++)
+            frame->side_way[k][axis] = (float)v3_get(own, axis);
+    }
+}
+
 /* ---- extreme poses ---- */
 
 /* A mesh at its pose with a hierarchy of its own, which has the same tree. */

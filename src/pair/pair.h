@@ -57,13 +57,16 @@ typedef struct pair_frame {
     pair_side side[2];
     double scale; /* common units of one unit of the world */
     float pad;
-    double reach; /* the largest coordinate of the shift: how far apart they are, about */
-    vec3 way;     /* along which a may be beyond b, in the world: for quick answers; zero = none */
+    double reach;         /* the largest coordinate of the shift: how far apart they are, about */
+    vec3 way;             /* along which a may be beyond b, in the world; zero = none */
+    float side_way[2][3]; /* the same along the axes of each side */
 } pair_frame;
 
 /* Puts two sides into a common frame. False where poses are so far away that only copies will do.
  */
 bool abuti_pair_start(const abut_posed *a, const abut_posed *b, pair_frame *frame);
+/* Says along which unit direction a is likely beyond b, so that a search sees it sooner. */
+void abuti_pair_expect(pair_frame *frame, vec3 way);
 
 /* The corners of a posed triangle: exactly those of abut_mesh_transform. */
 static inline abut_triangle pair_triangle(const pair_side *side, uint32_t triangle) {

@@ -339,14 +339,18 @@ TEST(gaps_end_at_the_margin) {
     abut_bvh_destroy(cube);
 }
 
-/* Bodies that do not touch have gaps and no depth, however wide the margin is. */
+/* Bodies that do not touch have gaps and no depth, however wide the margin is; also where skins
+ * fold, as between the bars of a letter. */
 TEST(wide_margins_make_no_depth) {
-    abut_bvh *bodies[] = {box_of(1, 1, 1, 1), box_of(1, 1, 0.002, 1), ball_of(0.3, 4)};
+    abut_shape letter = abut_shape_default(ABUT_SHAPE_LETTER_E);
+    abut_bvh *bodies[] = {box_of(1, 1, 1, 1), box_of(1, 1, 0.002, 1), ball_of(0.3, 4),
+                          tree_of(NULL, &letter)};
+    enum { BODIES = sizeof bodies / sizeof *bodies };
     test_random random = {17};
     uint32_t gaps = 0;
     for (uint32_t round = 0; round < test_rounds(6000); round++) {
-        abut_posed a = {bodies[round % 3], random_pose(&random, 1.5)};
-        abut_posed b = {bodies[round / 3 % 3], random_pose(&random, 0)};
+        abut_posed a = {bodies[round % BODIES], random_pose(&random, 1.5)};
+        abut_posed b = {bodies[round / BODIES % BODIES], random_pose(&random, 0)};
         abut_patch_options options = abut_patch_options_default();
         abut_patches found = room();
         abut_separation separation;
@@ -365,7 +369,7 @@ TEST(wide_margins_make_no_depth) {
         gaps++;
     }
     assert_true(gaps > 100);
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < BODIES; i++)
         abut_bvh_destroy(bodies[i]);
 }
 

@@ -4,15 +4,14 @@
  * that may touch, a rule says how the contacts of each are found, and the contacts of all pairs
  * come in one list, the same on any number of threads and on a device.
  *
- *              body                        plane                 sphere, capsule, box
- * body         exact, or by fields         by fields             by fields
- * plane                                    never                 never
- * sphere ...                                                     never
+ *              body                        solid
+ * body         exact, or by fields         by fields
+ * solid                                    exact; two planes never
  *
- * Exact is abut_contact_patches(), and needs a hierarchy in both bodies. By fields is
- * abut_contact_bodies(), abut_contact_plane() and so on, and needs a field in one body and samples
- * in the other; samples in the body against a plane; a field in the body against a sphere, capsule
- * or box. A pair that has neither is never tried.
+ * Exact is abut_contact_patches() for bodies, which needs a hierarchy in both, and
+ * abut_contact_solids() for solids. By fields is abut_contact_bodies(), abut_contact_plane() and so
+ * on, and needs a field in one body and samples in the other; samples in the body against a plane;
+ * a field in the body against a sphere, capsule or box. A pair that has neither is never tried.
  *
  * A world is for one user at a time; its work runs on all threads of its context.
  */
@@ -38,7 +37,8 @@ typedef enum abut_world_method {
                           * by fields where that is possible, else exact, on the CPU */
     ABUT_WORLD_EXACT,    /* from exact geometry; pairs that lack hierarchies are not tried. Not with
                           * a device */
-    ABUT_WORLD_FIELD     /* samples against distance fields; pairs that lack these are not tried */
+    ABUT_WORLD_FIELD /* samples against distance fields; pairs that lack these are not tried, but
+                      * two solids, always exact */
 } abut_world_method;
 
 ABUT_API const char *abut_world_method_name(abut_world_method method);
@@ -66,7 +66,9 @@ typedef enum abut_world_kind {
     ABUT_WORLD_PLANE,
     ABUT_WORLD_SPHERE,
     ABUT_WORLD_CAPSULE,
-    ABUT_WORLD_BOX /* about the origin of its pose */
+    ABUT_WORLD_BOX, /* about the origin of its pose */
+    ABUT_WORLD_CYLINDER,
+    ABUT_WORLD_HULL /* a closed convex mesh */
 } abut_world_kind;
 
 ABUT_API const char *abut_world_kind_name(abut_world_kind kind);
@@ -99,6 +101,8 @@ typedef struct abut_world_item {
         abut_sphere sphere;
         abut_capsule capsule;
         abut_vec3 half; /* sizes of a box */
+        abut_cylinder cylinder;
+        const abut_bvh *hull; /* lives as long as the item, and stays as it is */
     } shape;
 } abut_world_item;
 
@@ -202,12 +206,12 @@ typedef struct abut_world_impacts {
  * where they are: however fast and thin they are, **"no" means no**. Null ids mean 0 to count - 1;
  * of an id that comes twice the last pose counts. The world stays as it is. Items move along paths
  * as abut_path has them. Pairs are those that are tried, also of sensors. Bodies with hierarchies
- * go by abut_sweep_rigid(), and solids with them and with each other, early by less than 0.001 of
- * the radius of a sphere or capsule; their triangles are ABUT_NONE. Pairs with a body that has no
- * hierarchy are counted as unknown. Pairs that touch at the start do so at time 0.
- * `options` may be null; the margin of the world is not asked. Sorted by a, then b; the same on any
- * number of threads. With a capacity that is too small nothing but impacts->count is set, and
- * ABUT_ERROR_BUFFER is returned. */
+ * go by abut_sweep_rigid(), and solids with them and with each other, early by less than 0.003 of
+ * the radii of spheres, capsules and cylinders; but of hulls, their triangles are ABUT_NONE. Pairs
+ * with a body that has no hierarchy are counted as unknown. Pairs that touch at the start do so at
+ * time 0. `options` may be null; the margin of the world is not asked. Sorted by a, then b; the
+ * same on any number of threads. With a capacity that is too small nothing but impacts->count is
+ * set, and ABUT_ERROR_BUFFER is returned. */
 ABUT_API abut_status abut_world_sweep(abut_world *world, const uint32_t *ids, const abut_pose *ends,
                                       size_t count, const abut_sweep_rigid_options *options,
                                       abut_world_impacts *impacts);

@@ -469,10 +469,13 @@ bool abuti_solid_way(const solid_body *a, const solid_body *b, double reach, vec
     bool round_a = a->kind == ABUT_SOLID_CYLINDER, round_b = b->kind == ABUT_SOLID_CYLINDER;
     if ((round_a && b->core.vertex_count == 1) || (round_b && a->core.vertex_count == 1)) {
         const solid_body *point = round_a ? b : a;
-        s.hint = hint;
         find_all(&s, true, false);
-        s.hint = v3(0, 0, 0);
         try_corner(&s, round_a ? a : b, solid_vertex(point, 0), round_a ? 1 : -1);
+        if (s.way.separation < a->radius + b->radius && v3_dot(s.way.normal, hint) < 0) {
+            s.any = false; /* they overlap: another way out */
+            s.hint = hint;
+            find_all(&s, true, false);
+        }
         *way = s.way;
         return way->separation <= reach;
     }

@@ -187,11 +187,21 @@ static vec3 hint_of(const abut_world *world, const world_item *a, const world_it
     return last ? last->event.deepest.normal : v3_sub(motion_of(b), motion_of(a));
 }
 
+static abut_status ask_exact(const world_item *a, const world_item *b,
+                             const abut_patch_options *options, abut_patches *found) {
+    if (a->kind != ABUT_WORLD_BODY) {
+        const abut_solid p = abuti_world_solid(&a->is, &a->at.pose),
+                         q = abuti_world_solid(&b->is, &b->at.pose);
+        return abut_contact_solids(&p, &q, options, found);
+    }
+    const abut_posed p = {a->bvh, a->at.pose}, q = {b->bvh, b->at.pose};
+    return abut_contact_patches(&p, &q, options, found);
+}
+
 /* As try_fields(), with patches for a moment. */
 static abut_status try_exact(const abut_world *world, size_t pair, const world_item *a,
                              const world_item *b, world_answers *answers, abut_contacts *to,
                              bool *separates) {
-    const abut_posed posed[2] = {{a->bvh, a->at.pose}, {b->bvh, b->at.pose}};
     const abut_world_options *o = &world->options;
     world_list *list = &answers->contacts, *patches = &answers->patches;
     abut_patch_options options = abut_patch_options_default();
@@ -214,7 +224,7 @@ static abut_status try_exact(const abut_world *world, size_t pair, const world_i
         found.capacity = patches->room;
         found.contacts = (abut_contact *)list->data + list->count;
         found.contact_capacity = list->room - list->count;
-        status = abut_contact_patches(&posed[0], &posed[1], &options, &found);
+        status = ask_exact(a, b, &options, &found);
     }
     *to =
         (abut_contacts){found.contacts, found.contact_capacity, found.contact_count, found.advice};

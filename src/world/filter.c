@@ -19,6 +19,7 @@ world_filter abuti_world_filter(const abut_world_item *item) {
                   {item->sensor, WORLD_IS_SENSOR},
                   {!is_body, WORLD_IS_SOLID},
                   {item->kind == ABUT_WORLD_PLANE, WORLD_IS_PLANE},
+                  {!is_body && item->kind <= ABUT_WORLD_BOX, WORLD_KNOWS_FIELDS},
                   {is_body && item->shape.body.bvh, WORLD_HAS_BVH},
                   {is_body && item->shape.body.field, WORLD_HAS_FIELD},
                   {is_body && item->shape.body.samples, WORLD_HAS_SAMPLES}};
@@ -29,8 +30,12 @@ world_filter abuti_world_filter(const abut_world_item *item) {
 
 /* ---- method ---- */
 
+static bool are_solids(uint32_t a, uint32_t b) {
+    return (a & b & WORLD_IS_SOLID) && !(a & b & WORLD_IS_PLANE);
+}
+
 static bool by_exact(uint32_t a, uint32_t b) {
-    return (a & b & WORLD_HAS_BVH) != 0;
+    return (a & b & WORLD_HAS_BVH) || are_solids(a, b);
 }
 
 static bool by_field(uint32_t a, uint32_t b) {
@@ -38,7 +43,8 @@ static bool by_field(uint32_t a, uint32_t b) {
     if (body & WORLD_IS_SOLID)
         return false;
     if (other & WORLD_IS_SOLID)
-        return (body & (other & WORLD_IS_PLANE ? WORLD_HAS_SAMPLES : WORLD_HAS_FIELD)) != 0;
+        return (other & WORLD_KNOWS_FIELDS) &&
+               (body & (other & WORLD_IS_PLANE ? WORLD_HAS_SAMPLES : WORLD_HAS_FIELD)) != 0;
     return ((a & WORLD_HAS_FIELD) && (b & WORLD_HAS_SAMPLES)) ||
            ((b & WORLD_HAS_FIELD) && (a & WORLD_HAS_SAMPLES));
 }
@@ -46,8 +52,9 @@ static bool by_field(uint32_t a, uint32_t b) {
 abut_world_method abuti_world_method(const abut_world *world, const world_item *a,
                                      const world_item *b) {
     const abut_world_method wanted = world->options.method;
-    bool exact = wanted != ABUT_WORLD_FIELD && by_exact(a->filter.traits, b->filter.traits);
-    bool field = wanted != ABUT_WORLD_EXACT && by_field(a->filter.traits, b->filter.traits);
+    const uint32_t p = a->filter.traits, q = b->filter.traits;
+    bool exact = (wanted != ABUT_WORLD_FIELD || are_solids(p, q)) && by_exact(p, q);
+    bool field = wanted != ABUT_WORLD_EXACT && by_field(p, q);
     if (exact && field)
         return world->options.device ? ABUT_WORLD_FIELD : ABUT_WORLD_EXACT;
     return exact ? ABUT_WORLD_EXACT : field ? ABUT_WORLD_FIELD : ABUT_WORLD_AUTO;

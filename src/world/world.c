@@ -112,6 +112,7 @@ static box3 box_of_body(const abut_body *body, const abut_bvh *bvh) {
 
 static box3 local_box(const abut_world_item *item, const abut_body *body, const abut_bvh *bvh) {
     const abut_capsule *c = &item->shape.capsule;
+    const abut_cylinder *y = &item->shape.cylinder;
     vec3 r;
     switch (item->kind) {
     case ABUT_WORLD_SPHERE:
@@ -123,6 +124,13 @@ static box3 local_box(const abut_world_item *item, const abut_body *body, const 
                       v3_add(v3_max(c->end[0], c->end[1]), r)};
     case ABUT_WORLD_BOX:
         return (box3){v3_scale(item->shape.half, -1), item->shape.half};
+    case ABUT_WORLD_CYLINDER: /* as far as a disc goes along each axis */
+        r = v3_normalise(v3_sub(y->end[1], y->end[0]));
+        r = v3_scale(v3(sqrt(real_max(1 - r.x * r.x, 0)), sqrt(real_max(1 - r.y * r.y, 0)),
+                        sqrt(real_max(1 - r.z * r.z, 0))),
+                     y->radius * (1 + 1e-12));
+        return (box3){v3_sub(v3_min(y->end[0], y->end[1]), r),
+                      v3_add(v3_max(y->end[0], y->end[1]), r)};
     case ABUT_WORLD_PLANE:
         return (box3){{0, 0, 0}, {0, 0, 0}};
     default:
@@ -192,6 +200,11 @@ abut_status abuti_world_place(const char *function, const world_item *item, cons
         to->solid.box = (abut_oriented_box){is->shape.half, *there};
         const double *half = (const double *)&to->solid.box.half;
         status = check_solid(function, half, 3, half, 3);
+    } else if (is->kind == ABUT_WORLD_CYLINDER) {
+        abut_cylinder c = is->shape.cylinder;
+        c.end[0] = contact_to_world(m, c.end[0]);
+        c.end[1] = contact_to_world(m, c.end[1]);
+        status = check_solid(function, (const double *)&c, 7, &c.radius, 1);
     }
     if (!status)
         to->box = world_box(item->local, m, margin);
@@ -205,12 +218,49 @@ void abuti_world_changed(abut_world *world, bool items) {
     world->backend->changed(world, items);
 }
 
+abut_solid abuti_world_solid(const abut_world_item *is, const abut_pose *at) {
+    abut_solid solid = {.kind = (abut_solid_kind)(is->kind - ABUT_WORLD_PLANE), .pose = *at};
+    switch (is->kind) {
+    case ABUT_WORLD_PLANE:
+        solid.shape.plane = is->shape.plane;
+        break;
+    case ABUT_WORLD_SPHERE:
+        solid.shape.sphere = is->shape.sphere;
+        break;
+    case ABUT_WORLD_CAPSULE:
+        solid.shape.capsule = is->shape.capsule;
+        break;
+    case ABUT_WORLD_BOX:
+        solid.shape.half = is->shape.half;
+        break;
+    case ABUT_WORLD_CYLINDER:
+        solid.shape.cylinder = is->shape.cylinder;
+        break;
+    default:
+        solid.shape.hull = is->shape.hull;
+    }
+    return solid;
+}
+
+/* Of a hull that is not convex, or a cylinder without an axis, its collider knows what to say. */
+static abut_status check_by_asking(const abut_world_item *item) {
+    const abut_pose here = {{0, 0, 0, 1}, {0, 0, 0}};
+    abut_solid solid = abuti_world_solid(item, &here), point = {.kind = ABUT_SOLID_SPHERE};
+    abut_patch patch;
+    abut_contact contacts[8];
+    abut_patches found = {.list = &patch,
+                          .capacity = 1,
+                          .contacts = contacts,
+                          .contact_capacity = 8};
+    return abut_contact_solids(&solid, &point, NULL, &found);
+}
+
 static abut_status check_item(const abut_world *world, const abut_world_item *item,
                               const uint32_t *id) {
     static const char function[] = "abut_world_add";
     if (!world || !item || !id)
         return abuti_null(function, !world ? "world" : !item ? "item" : "id");
-    if ((uint32_t)item->kind > ABUT_WORLD_BOX)
+    if ((uint32_t)item->kind > ABUT_WORLD_HULL)
         return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: there is no kind %u", function,
                           (uint32_t)item->kind);
     if ((uint32_t)item->motion > ABUT_WORLD_STATIC)
@@ -222,6 +272,8 @@ static abut_status check_item(const abut_world *world, const abut_world_item *it
                           "%s: the body has neither a hierarchy nor a field nor samples", function);
     if (item->kind == ABUT_WORLD_BODY && item->shape.body.bvh)
         return abuti_bvh_check(function, item->shape.body.bvh, id, "id");
+    if (item->kind == ABUT_WORLD_HULL || item->kind == ABUT_WORLD_CYLINDER)
+        return check_by_asking(item);
     return ABUT_OK;
 }
 
@@ -243,6 +295,8 @@ abut_status abut_world_add(abut_world *world, const abut_world_item *item, uint3
         made.body.field = item->shape.body.field;
         made.body.samples = item->shape.body.samples;
         made.bvh = item->shape.body.bvh;
+    } else if (item->kind == ABUT_WORLD_HULL) {
+        made.bvh = item->shape.hull;
     }
     made.local = local_box(item, &made.body, made.bvh);
     status =
@@ -372,7 +426,8 @@ abut_status abut_world_records_get(abut_world *world, abut_world_records *record
 }
 
 const char *abut_world_kind_name(abut_world_kind kind) {
-    static const char *const names[] = {"body", "plane", "sphere", "capsule", "box"};
+    static const char *const names[] = {"body", "plane",    "sphere", "capsule",
+                                        "box",  "cylinder", "hull"};
     return ABUTI_NAME(names, kind);
 }
 

@@ -34,7 +34,8 @@ enum {
     WORLD_IS_PLANE = 16,
     WORLD_HAS_BVH = 32,
     WORLD_HAS_FIELD = 64,
-    WORLD_HAS_SAMPLES = 128
+    WORLD_HAS_SAMPLES = 128,
+    WORLD_KNOWS_FIELDS = 256 /* a solid that has contacts with fields */
 };
 
 typedef struct world_item {
@@ -45,9 +46,9 @@ typedef struct world_item {
     uint32_t ignored; /* pairs of it that are ignored */
     uint64_t born;    /* which of all that were ever added */
     abut_world_item is;
-    abut_body body; /* of bodies; without the pose */
-    const abut_bvh *bvh;
-    abut_bvh *core; /* of a solid that was swept, sweep.c; owned */
+    abut_body body;      /* of bodies; without the pose */
+    const abut_bvh *bvh; /* of a body or hull; may be null */
+    abut_bvh *core;      /* of a solid that was swept, sweep.c; owned */
     double core_radius;
     box3 local; /* what there is of it in its own coordinates; not of planes */
     world_place at;
@@ -186,6 +187,8 @@ abut_status abuti_world_find_contacts(abut_world *world);
 /* ---- world.c ---- */
 
 abut_status abuti_world_check_id(const char *function, const abut_world *world, uint32_t id);
+/* An item that is no body, at a pose. */
+abut_solid abuti_world_solid(const abut_world_item *is, const abut_pose *at);
 /* Checks what an item would be at a pose, and makes it ready. */
 abut_status abuti_world_place(const char *function, const world_item *item, const abut_pose *there,
                               double margin, world_place *to);

@@ -18,10 +18,10 @@ typedef struct thing {
     abut_bvh *bvh; /* not of all */
 } thing;
 
-enum { THINGS = 5 };
+enum { THINGS = 5, HULL = 1 };
 
-/* A teapot, a box with long edges, a sphere in bricks, a torus of 16 bits near its surface only,
- * and a large box with more features than fit a stack. Made on one thread. */
+/* A teapot, a box with long edges, which is convex, a sphere in bricks, a torus of 16 bits near its
+ * surface only, and a large box with more features than fit a stack. Made on one thread. */
 static thing things[THINGS];
 static abut_context *serial;
 
@@ -53,7 +53,7 @@ static inline int make_things(void **state) {
         field.layout = i == 2 ? ABUT_FIELD_SPARSE : ABUT_FIELD_DENSE;
         field.type = i == 3 ? ABUT_FIELD_INT16 : ABUT_FIELD_FLOAT;
         field.band = i == 3 ? 0.2 : 0;
-        if (i == 1)
+        if (i == HULL)
             shape.extent = (abut_vec3){1.4, 0.5, 0.7};
         make_thing(&things[i], &shape, &field, even[i]);
         assert_ok(abut_bvh_create(things[i].mesh, NULL, &things[i].bvh));
@@ -129,6 +129,14 @@ static inline abut_world_item varied_item(test_random *random, double reach) {
             item.shape.body.bvh = things[i].bvh;
     if (item.kind == ABUT_WORLD_BODY && item.shape.body.bvh && test_random_below(random, 4) == 0)
         item.shape.body.field = NULL;
+    uint32_t dice = test_random_below(random, 10);
+    if (dice == 0) {
+        item.kind = ABUT_WORLD_CYLINDER;
+        item.shape.cylinder = (abut_cylinder){{{0.1, 0, 0.2}, {-0.5, 0.2, 0.2}}, 0.25};
+    } else if (dice == 1) {
+        item.kind = ABUT_WORLD_HULL;
+        item.shape.hull = things[HULL].bvh;
+    }
     return item;
 }
 
@@ -152,15 +160,18 @@ static inline bool may_meet(const abut_world_item *a, const abut_world_item *b) 
 static inline abut_world_method method_of(const abut_world_item *a, const abut_world_item *b,
                                           const abut_world_options *options) {
     bool exact = false, field = false;
+    if (a->kind != ABUT_WORLD_BODY && b->kind != ABUT_WORLD_BODY)
+        return a->kind == ABUT_WORLD_PLANE && b->kind == ABUT_WORLD_PLANE ? ABUT_WORLD_AUTO
+                                                                          : ABUT_WORLD_EXACT;
     if (a->kind == ABUT_WORLD_BODY && b->kind == ABUT_WORLD_BODY) {
         exact = a->shape.body.bvh && b->shape.body.bvh;
         field = (a->shape.body.field && b->shape.body.samples) ||
                 (b->shape.body.field && a->shape.body.samples);
-    } else if (a->kind == ABUT_WORLD_BODY) {
+    } else if (a->kind != ABUT_WORLD_BODY) {
+        return method_of(b, a, options);
+    } else if (b->kind != ABUT_WORLD_CYLINDER && b->kind != ABUT_WORLD_HULL) {
         field = b->kind == ABUT_WORLD_PLANE ? a->shape.body.samples != NULL
                                             : a->shape.body.field != NULL;
-    } else if (b->kind == ABUT_WORLD_BODY) {
-        return method_of(b, a, options);
     }
     if (options->method == ABUT_WORLD_EXACT)
         field = false;
@@ -225,6 +236,36 @@ static inline void ask_pair(const abut_world_item *a, const abut_world_item *b,
     }
 }
 
+static inline abut_solid solid_of(const abut_world_item *item) {
+    abut_solid solid = {.pose = item->pose};
+    switch (item->kind) {
+    case ABUT_WORLD_PLANE:
+        solid.kind = ABUT_SOLID_PLANE;
+        solid.shape.plane = item->shape.plane;
+        break;
+    case ABUT_WORLD_SPHERE:
+        solid.kind = ABUT_SOLID_SPHERE;
+        solid.shape.sphere = item->shape.sphere;
+        break;
+    case ABUT_WORLD_CAPSULE:
+        solid.kind = ABUT_SOLID_CAPSULE;
+        solid.shape.capsule = item->shape.capsule;
+        break;
+    case ABUT_WORLD_BOX:
+        solid.kind = ABUT_SOLID_BOX;
+        solid.shape.half = item->shape.half;
+        break;
+    case ABUT_WORLD_CYLINDER:
+        solid.kind = ABUT_SOLID_CYLINDER;
+        solid.shape.cylinder = item->shape.cylinder;
+        break;
+    default:
+        solid.kind = ABUT_SOLID_HULL;
+        solid.shape.hull = item->shape.hull;
+    }
+    return solid;
+}
+
 static inline void ask_exact(const abut_world *world, const abut_world_item *items, uint32_t a,
                              uint32_t b, const abut_world_options *options, abut_contacts *found) {
     const abut_posed p = {items[a].shape.body.bvh, items[a].pose},
@@ -239,7 +280,12 @@ static inline void ask_exact(const abut_world *world, const abut_world_item *ite
     ours.unchecked = options->unchecked;
     ours.keep = options->patch_contacts;
     ours.hint = expected_hint(world, a, b);
-    assert_ok(abut_contact_patches(&p, &q, &ours, &to));
+    if (items[a].kind == ABUT_WORLD_BODY) {
+        assert_ok(abut_contact_patches(&p, &q, &ours, &to));
+    } else {
+        const abut_solid x = solid_of(&items[a]), y = solid_of(&items[b]);
+        assert_ok(abut_contact_solids(&x, &y, &ours, &to));
+    }
     found->count = to.contact_count;
 }
 
@@ -258,7 +304,7 @@ static inline answers ask_all(const abut_world *world, const abut_world_item *it
             if (!used[a] || !used[b] || !may_meet(&items[a], &items[b]))
                 continue;
             abut_world_method method = method_of(&items[a], &items[b], of);
-            bool swapped = items[a].kind != ABUT_WORLD_BODY;
+            bool swapped = method == ABUT_WORLD_FIELD && items[a].kind != ABUT_WORLD_BODY;
             if (method == ABUT_WORLD_EXACT)
                 ask_exact(world, items, a, b, of, &found);
             else if (method == ABUT_WORLD_FIELD)

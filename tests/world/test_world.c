@@ -185,7 +185,6 @@ TEST(candidates_are_all_that_overlap) {
         for (uint32_t a = 0; a < ITEMS; a++)
             for (uint32_t b = a + 1; b < ITEMS; b++) {
                 bool wanted = may_meet(&items[a].is, &items[b].is) &&
-                              (items[a].body.field || items[b].body.field) &&
                               box_overlaps(items[a].at.box, items[b].at.box);
                 bool listed = found < count && pairs[found].a == a && pairs[found].b == b;
                 assert_int_equal(wanted, listed);
@@ -610,8 +609,20 @@ static double height_above(const abut_world_item *item, const abut_path *path,
     abut_vec3 normal = m3_apply(&n.turn, v3_scale(p->normal, 1 / length)), corner = {0, 0, 0};
     const bool sphere = item->kind == ABUT_WORLD_SPHERE, box = item->kind == ABUT_WORLD_BOX,
                capsule = item->kind == ABUT_WORLD_CAPSULE;
-    const abut_mesh *mesh = item->kind ? NULL : item->shape.body.bvh->mesh;
-    uint32_t count = sphere ? 1 : box ? 8 : capsule ? 2 : mesh->vertex_count;
+    const abut_mesh *mesh = item->kind == ABUT_WORLD_BODY   ? item->shape.body.bvh->mesh
+                            : item->kind == ABUT_WORLD_HULL ? item->shape.hull->mesh
+                                                            : NULL;
+    uint32_t count = sphere ? 1 : box ? 8 : capsule ? 2 : mesh ? mesh->vertex_count : 0;
+    if (item->kind == ABUT_WORLD_CYLINDER) { /* the lowest point of the rim of either end */
+        abut_vec3 u = m3_apply(&m.turn, v3_normalise(v3_sub(item->shape.cylinder.end[1],
+                                                            item->shape.cylinder.end[0])));
+        double up = v3_dot(u, normal), down = item->shape.cylinder.radius * sqrt(1 - up * up);
+        for (int i = 0; i < 2; i++)
+            least =
+                fmin(least, v3_dot(normal, v3_sub(contact_to_world(&m, item->shape.cylinder.end[i]),
+                                                  on.translation)) -
+                                down);
+    }
     for (uint32_t i = 0; i < count; i++) {
         const abut_vec3 h = item->shape.half;
         corner = sphere    ? item->shape.sphere.centre
@@ -639,7 +650,18 @@ static axis axis_of(const abut_world_item *item) {
     abut_mesh *mesh;
     if (item->kind == ABUT_WORLD_BODY)
         return (axis){(abut_bvh *)item->shape.body.bvh, 0};
-    if (item->kind == ABUT_WORLD_BOX) {
+    if (item->kind == ABUT_WORLD_HULL)
+        return (axis){(abut_bvh *)item->shape.hull, 0};
+    if (item->kind == ABUT_WORLD_CYLINDER) { /* inscribed, in another way */
+        const abut_cylinder *c = &item->shape.cylinder;
+        abut_vec3 rim[200], u = v3_normalise(v3_sub(c->end[1], c->end[0])),
+                            v = v3_normalise(v3_cross(u, v3(0, 0, 1))), w = v3_cross(u, v);
+        for (int i = 0; i < 200; i++)
+            rim[i] =
+                v3_along(v3_along(c->end[i % 2], c->radius * cos(0.0628318530718 * (i / 2)), v),
+                         c->radius * sin(0.0628318530718 * (i / 2)), w);
+        assert_ok(abut_mesh_hull(serial, rim, 200, &mesh));
+    } else if (item->kind == ABUT_WORLD_BOX) {
         abut_shape shape = abut_shape_default(ABUT_SHAPE_BOX);
         shape.extent = v3_scale(item->shape.half, 2);
         assert_ok(abut_shape_create(serial, &shape, &mesh));
@@ -676,15 +698,20 @@ static void check_solids(const abut_world_item *items[2], const abut_path paths[
                     separation - 1e-12);
     if (touch) {
         double gap = gap_at(&axes[0], &paths[0], &axes[1], &paths[1], until);
-        assert_true(gap < separation + 1e-3 * (axes[0].radius + axes[1].radius) + 1e-5);
+        double beyond = 3e-3 * (axes[0].radius + axes[1].radius) + 1e-5;
+        for (int k = 0; k < 2; k++) /* outside of it, and what stands for it here inside */
+            beyond +=
+                items[k]->kind == ABUT_WORLD_CYLINDER ? 2e-3 * items[k]->shape.cylinder.radius : 0;
+        assert_true(gap < separation + beyond);
         assert_true(until == 0 || gap > separation - 1e-9);
         assert_true(until == 0 || fabs(v3_length(touch->normal) - 1) < 1e-12);
         for (int k = 0; k < 2; k++)
             assert_int_equal(touch->triangle[k] != ABUT_NONE || until == 0,
-                             items[k]->kind == ABUT_WORLD_BODY || until == 0);
+                             items[k]->kind == ABUT_WORLD_BODY ||
+                                 items[k]->kind == ABUT_WORLD_HULL || until == 0);
     }
     for (int k = 0; k < 2; k++)
-        if (items[k]->kind != ABUT_WORLD_BODY)
+        if (items[k]->kind != ABUT_WORLD_BODY && items[k]->kind != ABUT_WORLD_HULL)
             abut_bvh_destroy(axes[k].bvh);
 }
 
@@ -748,7 +775,9 @@ static void check_sweep(const scene *s, const abut_pose *ends,
             if (listed) {
                 double height =
                     height_above(item, &paths[first], first ? p : q, &paths[!first], until);
-                assert_true(height < separation + 1e-5); /* 1e-6 of the item */
+                /* 1e-6 of the item; or what stands around a cylinder */
+                assert_true(height <
+                            separation + (item->kind == ABUT_WORLD_CYLINDER ? 1e-3 : 1e-5));
                 assert_true(until == 0 || height > -1e-9);
                 assert_true(until == 0 || fabs(v3_length(touch->normal) - 1) < 1e-12);
             }
@@ -912,6 +941,14 @@ TEST(wrong_calls_are_refused) {
     item.kind = ABUT_WORLD_BOX;
     item.shape.half = v3(1, -2, 1);
     assert_refused("size of -2", abut_world_add(world, &item, &id));
+    item.kind = ABUT_WORLD_CYLINDER;
+    item.shape.cylinder = (abut_cylinder){{{1, 2, 3}, {1, 2, 3}}, 1};
+    assert_refused("both ends in one place", abut_world_add(world, &item, &id));
+    item.kind = ABUT_WORLD_HULL;
+    item.shape.hull = NULL;
+    assert_refused("null", abut_world_add(world, &item, &id));
+    item.shape.hull = things[3].bvh; /* a ring */
+    assert_refused("convex", abut_world_add(world, &item, &id));
     assert_int_equal(id, 5);
 
     /* Of a move that fails nothing stays. */

@@ -14,10 +14,11 @@ abut_status critter_create(abut_context *context, double detail, abut_mesh **mes
         {ABUT_SHAPE_ICOSPHERE, 0.35, 0, {{0, 0, 0, 1}, {-1.05, 0, -0.2}}},
     };
     abut_field_options options = abut_field_options_default();
-    options.grid =
-        (abut_grid){{-1.7, -1.4, -1.4},
-                    0.09 / detail,
-                    {(uint32_t)(38 * detail), (uint32_t)(32 * detail), (uint32_t)(46 * detail)}};
+    uint32_t more = detail < 1; /* so that rounding cuts nothing off */
+    options.grid = (abut_grid){{-1.7, -1.4, -1.4},
+                               0.09 / detail,
+                               {(uint32_t)(38 * detail) + more, (uint32_t)(32 * detail) + more,
+                                (uint32_t)(46 * detail) + more}};
     abut_field *all = NULL;
     abut_status status = ABUT_OK;
     for (size_t i = 0; i < sizeof parts / sizeof *parts && !status; i++) {

@@ -160,11 +160,12 @@ static int check_options(tool_run *tool, const tool_arguments *arguments, const 
 static int run(tool_run *tool, const tool_arguments *arguments) {
     const char *which = arguments->operands[0];
     const tool_given *png = option_given(arguments, "png");
-    bool drop = !strcmp(which, "drop"), stand = word_in(which, "stack|wall|plates|shot");
+    bool drop = !strcmp(which, "drop"),
+         stand = word_in(which, "stack|wall|plates|shot|dominoes|bowl");
     if (!drop && !stand && !word_in(which, "ball|sleeve|sheet"))
         return tool_refuse(tool,
-                           "there is no demo '%s'; there are stack, wall, plates, shot, drop, "
-                           "ball, sleeve and sheet",
+                           "there is no demo '%s'; there are stack, wall, plates, shot, "
+                           "dominoes, bowl, drop, ball, sleeve and sheet",
                            which);
     int code = check_options(tool, arguments,
                              drop    ? "png|bodies|seconds|seed|compare"
@@ -191,25 +192,27 @@ static const tool_option options[] = {
      false},
     DEVICE_OPTION,
     {"bodies", "N", OPTION_COUNT,
-     "drop: how many fall (default: 100); stack: cubes (10); wall: rows (5); plates: 4", NULL,
-     false},
-    {"seconds", "S", OPTION_POSITIVE,
-     "drop: how long (default: until all have come to rest); stack, wall, plates, shot: 10", NULL,
-     false},
-    {"seed", "S", OPTION_COUNT, "drop, stack, plates: start of the random numbers (default: 1)",
+     "drop, bowl: how many fall (default: 100); stack: cubes (10); wall: rows (5); plates: 4; "
+     "dominoes: 12",
      NULL, false},
+    {"seconds", "S", OPTION_POSITIVE,
+     "drop, bowl: how long (default: until all have come to rest); others: 10", NULL, false},
+    {"seed", "S", OPTION_COUNT,
+     "drop, bowl, stack, plates: start of the random numbers (default: 1)", NULL, false},
     {"compare", NULL, OPTION_FLAG,
      "drop: run it with ODE's own colliders of triangle meshes as well", NULL, false},
     {0}};
 
 const tool_command command_demo = {
     .name = "demo",
-    .operands = "stack|wall|plates|shot|drop|ball|sleeve|sheet",
+    .operands = "SCENE",
     .summary = "watch the library at work in small worlds",
     .about =
-        "stack, wall, plates, shot: cubes on each other, a wall of bricks, thin plates that fall "
-        "on each other, a ball at 100 m/s on a plate of 0.002. The Open Dynamics Engine moves "
-        "them, contacts come from exact geometry and sweeps (examples/ode/stand.c). Tells tilt, "
+        "stack, wall, plates, shot, dominoes, bowl: cubes on each other, a wall of bricks, thin "
+        "plates that fall on each other, a ball at 100 m/s on a plate of 0.002, dominoes of which "
+        "the first is pushed, and a hundred cubes, plates, rings, letters and critters that fall "
+        "into a bowl. The Open Dynamics Engine moves them, contacts come from exact geometry and "
+        "sweeps (examples/ode/stand.c). Tells tilt, "
         "drift, since when all is at rest, and how many are not where they belong: then the exit "
         "code is 3.\n\n"
         "drop: a hundred teapots, rings and critters fall into a bowl and come to rest. The "

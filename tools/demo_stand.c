@@ -1,4 +1,5 @@
-/* abut demo stack, wall, plates, shot: bodies that stand, by exact contacts in a physics engine. */
+/* abut demo stack, wall, plates, shot, dominoes, bowl: bodies that stand or fall, by exact contacts
+ * in a physics engine. */
 #include "tool.h"
 
 #include <string.h>
@@ -6,7 +7,8 @@
 #ifdef ABUT_HAS_ODE
 #include "stand.h"
 
-static const char *const names[] = {"stack", "wall", "plates", "shot"}; /* by stand_kind */
+static const char *const names[] = {"stack", "wall",     "plates",
+                                    "shot",  "dominoes", "bowl"}; /* by stand_kind */
 
 typedef struct stand_film {
     tool_run *tool;
@@ -19,22 +21,27 @@ typedef struct stand_film {
 static abut_status draw(const stand_film *f, const abut_pose *poses, abut_mesh *const *meshes,
                         uint32_t count, abut_picture **picture) {
     /* How far the scenes reach, so that all frames show the same. */
-    static const abut_vec3 reach[] = {{4, 4, 10}, {5, 3, 5.5}, {0.7, 0.7, 0.5}, {0.5, 0.5, 0.25}};
+    static const abut_vec3 reach[] = {{4, 4, 10},       {5, 3, 5.5}, {0.7, 0.7, 0.5},
+                                      {0.5, 0.5, 0.25}, {7, 3, 2},   {5, 5, 5}};
     abut_picture_options camera = abut_picture_options_default();
     abut_vec3 r = reach[f->kind];
     camera.width = FILM_WIDTH;
     camera.height = FILM_HEIGHT;
-    camera.eye_direction = (abut_vec3){0.5, -1, 0.3};
+    camera.eye_direction =
+        f->kind == STAND_BOWL ? (abut_vec3){0.25, -1, 0.95} : (abut_vec3){0.5, -1, 0.3};
     abut_status status = abut_picture_create(f->tool->context, &camera, picture);
     for (uint32_t i = 0; i < 4 && !status; i++)
         status = abut_picture_add_point(*picture,
                                         (abut_vec3){i & 1 ? r.x : -r.x, i & 2 ? r.y : -r.y,
                                                     i == 3 ? r.z : 0},
                                         0.1, (abut_colour){1, 1, 1, 0.01f});
-    /* The floor of all but the shot is the picture's own. */
-    for (uint32_t i = f->kind == STAND_SHOT ? 0 : 1; i < count && !status; i++) {
+    /* The floor of the others is the picture's own. */
+    bool ground = f->kind == STAND_SHOT || f->kind == STAND_BOWL;
+    for (uint32_t i = ground ? 0 : 1; i < count && !status; i++) {
         abut_mesh_style style = abut_mesh_style_default();
         style.colour = abut_picture_colour(i);
+        if (f->kind == STAND_BOWL && i == 0)
+            style.colour = (abut_colour){0.80f, 0.84f, 0.90f, 0.35f};
         status = abut_picture_add_mesh(*picture, meshes[i], poses[i], &style);
     }
     return status;
@@ -71,7 +78,9 @@ static void tell(tool_run *tool, stand_kind kind, const stand_result *r) {
     json_number(out, "tilt_at_end", r->tilt_end);
     json_number(out, "drift", r->drift);
     json_number(out, "sunk", r->sunk);
+    json_number(out, "sunk_at_end", r->sunk_end);
     json_number(out, "energy_at_end", r->energy);
+    json_number(out, "energy_growth", r->energy_growth);
     if (r->rest >= 0)
         json_number(out, "at_rest_from", r->rest);
     else
@@ -82,7 +91,10 @@ static void tell(tool_run *tool, stand_kind kind, const stand_result *r) {
                  r->wall, r->seconds, r->collide, r->contacts);
         say_fact(out, "tilt", "%.4f degrees at most, %.4f at the end", r->tilt, r->tilt_end);
         say_fact(out, "drift", "%.3g", r->drift);
-        say_fact(out, "sunk", "%.3g, after the first second", r->sunk);
+        say_fact(out, "sunk", "%.3g of the size after the first second, %.3g at the end", r->sunk,
+                 r->sunk_end);
+        say_fact(out, "energy", "grew by at most %.3g of the first in a tenth of a second",
+                 r->energy_growth);
         if (r->rest >= 0)
             say_fact(out, "at rest", "from %.3f s on", r->rest);
         else
@@ -100,16 +112,17 @@ int demo_stand(tool_run *tool, const tool_arguments *arguments) {
                      *seed = option_given(arguments, "seed");
     stand_film f = {.tool = tool, .status = ABUT_OK};
     stand_options options = {.bodies = bodies ? bodies->counts[0] : 0,
-                             .seconds = seconds ? seconds->numbers[0] : 10,
                              .seed = seed ? seed->counts[0] : 1,
                              .frame = take_frame,
                              .user = &f};
     while (strcmp(names[f.kind], arguments->operands[0]) != 0)
         f.kind++;
     options.kind = f.kind;
-    f.seconds = options.seconds;
-    if (bodies && (!options.bodies || options.bodies > 50))
-        return tool_refuse(tool, "--bodies needs a number from 1 to 50");
+    f.seconds = seconds ? seconds->numbers[0] : stand_seconds(f.kind, options.bodies);
+    options.seconds = f.seconds;
+    uint32_t most = f.kind == STAND_BOWL ? 200 : 50;
+    if (bodies && (!options.bodies || options.bodies > most))
+        return tool_refuse(tool, "--bodies needs a number from 1 to %u", most);
     if (png && !film_start(&f.strip))
         return tool_fail_with(tool, "out of memory", "there is no memory for the picture");
     stand_result result;

@@ -7,6 +7,7 @@
 #include "drop.h"
 
 #include "abut_ode.h"
+#include "bowl.h"
 #include "critter.h"
 
 #include <math.h>
@@ -18,20 +19,14 @@ enum {
     MODEL_CELLS = 40,
     MODEL_SAMPLES = 300,
     BOWL_CELLS = 144,
-    BOWL_AROUND = 96,
-    BOWL_ALONG = 40,
     CONTACTS = 64, /* of a pair */
     STEPS_A_SECOND = 180,
     FRAMES_A_SECOND = 30,
     WAVE = 9 /* bodies that are let go side by side */
 };
-#define BOWL_RADIUS 5.0
-#define BOWL_WALL 0.4
-#define BOWL_RIM 0.5 /* of the radius, above the middle */
-#define SIZE 1.5     /* of a body */
+#define SIZE 1.5 /* of a body */
 #define WAVE_HEIGHT 4.0
 #define WAVE_SECONDS 0.5
-#define PI 3.14159265358979323846
 
 typedef struct model {
     abut_mesh *mesh;
@@ -86,50 +81,6 @@ static double now(void) {
 }
 
 /* ---- models ---- */
-
-/* A ring of the bowl: from the bottom up inside, over the rim, and down outside. */
-static abut_vec3 bowl_point(uint32_t along, uint32_t around) {
-    double most = PI / 2 + asin(BOWL_RIM); /* from the bottom to the rim */
-    bool inside = along <= BOWL_ALONG / 2;
-    double t = inside ? (double)along / (BOWL_ALONG / 2)
-                      : (double)(BOWL_ALONG + 1 - along) / (BOWL_ALONG / 2);
-    double r = inside ? BOWL_RADIUS : BOWL_RADIUS + BOWL_WALL, a = most * t;
-    double turn = 2 * PI * around / BOWL_AROUND;
-    return (abut_vec3){r * sin(a) * cos(turn), r * sin(a) * sin(turn), -r * cos(a)};
-}
-
-static abut_status make_bowl(abut_context *context, abut_mesh **mesh) {
-    /* rings 1 to BOWL_ALONG, and a pole at either end */
-    enum { VERTICES = BOWL_AROUND * BOWL_ALONG + 2, TRIANGLES = 2 * BOWL_AROUND * BOWL_ALONG };
-    abut_vec3 *positions = malloc(VERTICES * sizeof *positions);
-    uint32_t *indices = malloc(3 * TRIANGLES * sizeof *indices), used = 0;
-    abut_status status = ABUT_ERROR_MEMORY;
-    if (positions && indices) {
-        for (uint32_t i = 0; i < BOWL_ALONG; i++)
-            for (uint32_t j = 0; j < BOWL_AROUND; j++)
-                positions[i * BOWL_AROUND + j] = bowl_point(i + 1, j);
-        positions[VERTICES - 2] = bowl_point(0, 0);
-        positions[VERTICES - 1] = bowl_point(BOWL_ALONG + 1, 0);
-        for (uint32_t j = 0; j < BOWL_AROUND; j++) {
-            uint32_t next = (j + 1) % BOWL_AROUND, last = (BOWL_ALONG - 1) * BOWL_AROUND;
-            const uint32_t caps[6] = {VERTICES - 2, j, next, last + j, VERTICES - 1, last + next};
-            for (int k = 0; k < 6; k++)
-                indices[used++] = caps[k];
-            for (uint32_t i = 0; i + 1 < BOWL_ALONG; i++) {
-                uint32_t a = i * BOWL_AROUND + j, b = i * BOWL_AROUND + next;
-                const uint32_t quad[6] = {a, a + BOWL_AROUND, b,
-                                          b, a + BOWL_AROUND, b + BOWL_AROUND};
-                for (int k = 0; k < 6; k++)
-                    indices[used++] = quad[k];
-            }
-        }
-        abut_mesh_input input = abut_mesh_input_doubles(positions, VERTICES, indices, TRIANGLES);
-        status = abut_mesh_create(context, &input, mesh);
-    }
-    free(positions);
-    free(indices);
-    return status;
-}
 
 /* Facing outwards, with its centroid at the origin, SIZE large, and with the mass of its volume. */
 static abut_status settle_mesh(abut_mesh *raw, model *m) {
@@ -220,7 +171,7 @@ abut_status drop_create(abut_context *context, drop_scene **scene) {
         return ABUT_ERROR_MEMORY;
     dInitODE2(0);
     made->context = context;
-    abut_status status = make_bowl(context, &made->bowl.mesh);
+    abut_status status = bowl_create(context, &made->bowl.mesh);
     status = status ? status : make_field(&made->bowl, BOWL_CELLS, 0);
     status = status ? status : make_trimesh(&made->bowl);
     for (int i = 0; i < MODELS && !status; i++) {

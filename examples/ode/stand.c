@@ -1,6 +1,9 @@
 /* See stand.h. */
 #include "stand.h"
 
+#include "bowl.h"
+#include "critter.h"
+
 #include <math.h>
 #include <ode/ode.h>
 #include <stdlib.h>
@@ -10,16 +13,32 @@
 #define STEP 0.005
 #define MARGIN 0.005 /* contacts begin this far apart */
 #define FRICTION 0.6
+#define GRAVITY 9.81
 #define REST 1e-5
 #define PLATE 0.005
+#define FALLEN 30.0 /* degrees */
+#define SIZE 1.5    /* of what falls into the bowl */
+#define WAVE_HEIGHT 4.0
+#define WAVE_SECONDS 0.75
+
+enum { WAVE = 9, MIXED = 6 };
+
+/* A mesh with its centroid at the origin, and the mass of its volume. */
+typedef struct model {
+    abut_mesh *mesh;
+    abut_bvh *bvh;
+    dMass mass;
+    double radius, size;
+} model;
 
 /* A body, or the floor, which has none. */
 typedef struct thing {
+    const model *model;
     dBodyID body;
-    abut_mesh *mesh;
-    abut_bvh *bvh;
     abut_pose fixed;
-    double height; /* where its middle belongs at the end */
+    double height;  /* where its middle belongs at the end */
+    double release; /* when it is let go */
+    double fell;    /* when it did; 0 = not yet */
     abut_vec3 start;
 } thing;
 
@@ -29,8 +48,9 @@ typedef struct world {
     dWorldID ode;
     dJointGroupID joints;
     abut_world *space; /* its ids are those of the things */
-    thing *things;     /* the floor first */
-    uint32_t count, room;
+    thing *things;     /* the floor first, the others as they are let go */
+    model *models;
+    uint32_t count, released, model_count, room;
     abut_pose *poses; /* of all things */
     abut_pose *ends;  /* of those that are fast, and their ids */
     uint32_t *ids;
@@ -40,46 +60,75 @@ typedef struct world {
     uint64_t event_room;
     abut_world_impact *impacts;
     uint64_t impact_room;
-    double deepest;
+    double time, deepest;
+    double energy, energy_first; /* all of it, a tenth of a second ago and at the start */
     uint64_t contacts;
 } world;
 
 /* ---- bodies ---- */
 
-static abut_status make_mesh(abut_context *context, const abut_shape *shape, thing *t) {
-    abut_status status = abut_shape_create(context, shape, &t->mesh);
-    return status ? status : abut_bvh_create(t->mesh, NULL, &t->bvh);
+/* Takes the mesh: scaled where a size is given, and moved to its centroid. */
+static abut_status add_model(world *w, abut_mesh *raw, double size) {
+    model *m = &w->models[w->model_count++];
+    abut_topology *topology = NULL;
+    abut_mesh *scaled = NULL;
+    abut_mesh_report report;
+    abut_box box = abut_mesh_bounds(raw);
+    double longest = fmax(box.hi.x - box.lo.x, fmax(box.hi.y - box.lo.y, box.hi.z - box.lo.z));
+    double scale = size > 0 ? size / longest : 1;
+    abut_status status = abut_mesh_transform(raw, scale, (abut_pose){0}, &scaled);
+    status = status ? status : abut_topology_create(scaled, &topology);
+    status = status ? status : abut_mesh_examine(topology, &report);
+    if (!status) {
+        abut_vec3 c = report.centroid;
+        const double *i = report.inertia;
+        status =
+            abut_mesh_transform(scaled, 1, (abut_pose){{0, 0, 0, 0}, {-c.x, -c.y, -c.z}}, &m->mesh);
+        dMassSetParameters(&m->mass, report.volume, 0, 0, 0, i[0], i[1], i[2], i[3], i[5], i[4]);
+    }
+    status = status ? status : abut_bvh_create(m->mesh, NULL, &m->bvh);
+    if (!status) {
+        box = abut_mesh_bounds(m->mesh);
+        m->size = scale * longest;
+        m->radius = sqrt(pow(fmax(-box.lo.x, box.hi.x), 2) + pow(fmax(-box.lo.y, box.hi.y), 2) +
+                         pow(fmax(-box.lo.z, box.hi.z), 2));
+    }
+    abut_topology_destroy(topology);
+    abut_mesh_destroy(scaled);
+    abut_mesh_destroy(raw);
+    return status;
 }
 
-/* A box, or where size.y is negative a ball; without a density it is fixed. */
+static abut_status add_shape(world *w, const abut_shape *shape, double size) {
+    abut_mesh *raw;
+    abut_status status = abut_shape_create(w->context, shape, &raw);
+    return status ? status : add_model(w, raw, size);
+}
+
+/* Without a density it is fixed. */
+static thing *add_body(world *w, const model *m, abut_vec3 at, double density) {
+    thing *t = &w->things[w->count++];
+    *t = (thing){.model = m, .fixed = {{0, 0, 0, 1}, at}, .start = at};
+    if (density > 0) {
+        dMass mass = m->mass;
+        dMassAdjust(&mass, density * mass.mass);
+        t->body = dBodyCreate(w->ode);
+        dBodySetMass(t->body, &mass);
+        dBodySetPosition(t->body, at.x, at.y, at.z);
+    }
+    return t;
+}
+
+/* A box, or where size.y is negative a ball. */
 static abut_status add(world *w, abut_vec3 size, abut_vec3 at, double density, double height) {
-    thing *t = &w->things[w->count];
     abut_shape shape = abut_shape_default(size.y > 0 ? ABUT_SHAPE_BOX : ABUT_SHAPE_ICOSPHERE);
     shape.extent = size;
     shape.radius = 0.5 * size.x;
     shape.segments = size.y > 0 ? 1 : 8;
-    abut_status status = make_mesh(w->context, &shape, t);
-    t->fixed = (abut_pose){{0, 0, 0, 1}, at};
-    t->start = at;
-    t->height = height;
-    w->count++;
-    abut_world_item item = {.kind = ABUT_WORLD_BODY,
-                            .motion = density > 0 ? ABUT_WORLD_DYNAMIC : ABUT_WORLD_STATIC,
-                            .pose = t->fixed};
-    uint32_t id;
-    item.shape.body.bvh = t->bvh;
-    status = status ? status : abut_world_add(w->space, &item, &id);
-    if (status || !(density > 0))
-        return status;
-    dMass mass;
-    if (size.y > 0)
-        dMassSetBox(&mass, density, size.x, size.y, size.z);
-    else
-        dMassSetSphere(&mass, density, 0.5 * size.x);
-    t->body = dBodyCreate(w->ode);
-    dBodySetMass(t->body, &mass);
-    dBodySetPosition(t->body, at.x, at.y, at.z);
-    return ABUT_OK;
+    abut_status status = add_shape(w, &shape, 0);
+    if (!status)
+        add_body(w, &w->models[w->model_count - 1], at, density)->height = height;
+    return status;
 }
 
 static double jitter(uint32_t *seed, double most) {
@@ -87,12 +136,103 @@ static double jitter(uint32_t *seed, double most) {
     return most * ((double)(*seed >> 8) / 0xffffff * 2 - 1);
 }
 
+/* A row of bricks in running bond: halves at the ends of every second row. */
+static abut_status add_row(world *w, uint32_t i) {
+    abut_status status = ABUT_OK;
+    for (uint32_t k = 0; k < 4 + i % 2 && !status; k++) {
+        bool half = i % 2 && (k == 0 || k == 4);
+        double x = i % 2 ? (k == 0 ? -3.5 : k == 4 ? 3.5 : 2.0 * k - 4) : 2.0 * k - 3;
+        status = add(w, (abut_vec3){half ? 0.998 : 1.998, 1, 1}, (abut_vec3){x, 0, 0.5 + 1.001 * i},
+                     1, 0.5 + i);
+    }
+    return status;
+}
+
+/* The first one turns about its lower edge already. */
+static abut_status add_domino(world *w, uint32_t i, uint32_t bodies) {
+    const double thick = 0.2, tall = 2, spin = 0.6;
+    abut_vec3 at = {i - 0.5 * (bodies - 1), 0, 0.5 * tall};
+    abut_status status = add(w, (abut_vec3){thick, 1, tall}, at, 1, 0);
+    if (!status && i == 0) {
+        dBodyID body = w->things[w->count - 1].body;
+        dBodySetAngularVel(body, 0, spin, 0);
+        dBodySetLinearVel(body, 0.5 * spin * tall, 0, 0.5 * spin * thick);
+    }
+    return status;
+}
+
+/* ---- the bowl ---- */
+
+static abut_status add_mixed(world *w) {
+    static const abut_shape_kind kinds[MIXED - 1] = {ABUT_SHAPE_BOX, ABUT_SHAPE_BOX,
+                                                     ABUT_SHAPE_TORUS, ABUT_SHAPE_LETTER_E,
+                                                     ABUT_SHAPE_LETTER_G};
+    abut_status status = ABUT_OK;
+    for (int i = 0; i < MIXED - 1 && !status; i++) {
+        abut_shape shape = abut_shape_default(kinds[i]);
+        if (i < 2) {
+            shape.extent = i ? (abut_vec3){1, 1, 0.04} : (abut_vec3){1, 1, 1};
+            shape.segments = 1;
+        } else if (i == 2) {
+            shape.segments = 24;
+            shape.rings = 12;
+        }
+        status = add_shape(w, &shape, i ? SIZE : 0.6 * SIZE);
+    }
+    abut_mesh *raw = NULL;
+    status = status ? status : critter_create(w->context, 0.4, &raw);
+    return status ? status : add_model(w, raw, SIZE);
+}
+
+/* Let go in waves of nine, at random angles. */
+static void add_falling(world *w, uint32_t i, uint32_t *seed) {
+    uint32_t in = i % WAVE, wave = i / WAVE;
+    double x = ((double)(in % 3) - 1) * 1.9, y = ((double)(in / 3) - 1) * 1.9, length = 0;
+    double c = cos(wave), s = sin(wave); /* no wave above the last */
+    dQuaternion q;
+    thing *t = add_body(w, &w->models[1 + i % MIXED],
+                        (abut_vec3){c * x - s * y, s * x + c * y, WAVE_HEIGHT}, 1);
+    for (int k = 0; k < 4; k++) {
+        q[k] = jitter(seed, 1);
+        length += q[k] * q[k];
+    }
+    for (int k = 0; k < 4; k++)
+        q[k] /= sqrt(length);
+    dBodySetQuaternion(t->body, q);
+    dBodyDisable(t->body);
+    t->release = WAVE_SECONDS * wave;
+}
+
+static abut_status build_bowl(world *w, uint32_t bodies) {
+    uint32_t seed = w->options->seed + 1;
+    abut_mesh *raw;
+    abut_status status = bowl_create(w->context, &raw);
+    if (!status) {
+        model *bowl = &w->models[w->model_count++];
+        *bowl = (model){.mesh = raw, .radius = BOWL_RADIUS + BOWL_WALL, .size = 2 * BOWL_RADIUS};
+        status = abut_bvh_create(raw, NULL, &bowl->bvh);
+    }
+    status = status ? status : add_mixed(w);
+    if (status)
+        return status;
+    dWorldSetAutoDisableFlag(w->ode, 1); /* for bodies from here on */
+    dWorldSetAutoDisableLinearThreshold(w->ode, 0.05);
+    dWorldSetAutoDisableAngularThreshold(w->ode, 0.08);
+    dWorldSetAutoDisableAverageSamplesCount(w->ode, 10);
+    add_body(w, &w->models[0], (abut_vec3){0, 0, 0}, 0);
+    for (uint32_t i = 0; i < bodies; i++)
+        add_falling(w, i, &seed);
+    return ABUT_OK;
+}
+
 static abut_status build(world *w, uint32_t bodies) {
     uint32_t seed = w->options->seed + 1;
     const abut_vec3 cube = {1, 1, 1}, plate = {1, 1, PLATE}, ball = {0.1, -1, 0.1};
-    bool shot = w->options->kind == STAND_SHOT;
-    abut_status status = shot ? add(w, (abut_vec3){1, 1, 0.002}, (abut_vec3){0, 0, 0}, 0, 0)
-                              : add(w, (abut_vec3){40, 40, 1}, (abut_vec3){0, 0, -0.5}, 0, 0);
+    if (w->options->kind == STAND_BOWL)
+        return build_bowl(w, bodies);
+    abut_status status = w->options->kind == STAND_SHOT
+                             ? add(w, (abut_vec3){1, 1, 0.002}, (abut_vec3){0, 0, 0}, 0, 0)
+                             : add(w, (abut_vec3){40, 40, 1}, (abut_vec3){0, 0, -0.5}, 0, 0);
     for (uint32_t i = 0; i < bodies && !status; i++) {
         abut_vec3 at = {jitter(&seed, 0.005), jitter(&seed, 0.005), 0};
         switch (w->options->kind) {
@@ -100,15 +240,8 @@ static abut_status build(world *w, uint32_t bodies) {
             at.z = 0.5 + 1.001 * i;
             status = add(w, cube, at, 1, 0.5 + i);
             break;
-        case STAND_WALL: /* whole bricks, and halves at the ends of every second row */
-            for (uint32_t k = 0; k < 5 && !status; k++) {
-                bool half = i % 2 && (k == 0 || k == 4);
-                double x = i % 2 ? (k == 0 ? -3.5 : k == 4 ? 3.5 : 2.0 * k - 4) : 2.0 * k - 3;
-                if (i % 2 == 0 && k == 4)
-                    break;
-                status = add(w, (abut_vec3){half ? 0.998 : 1.998, 1, 1},
-                             (abut_vec3){x, 0, 0.5 + 1.001 * i}, 1, 0.5 + i);
-            }
+        case STAND_WALL:
+            status = add_row(w, i);
             break;
         case STAND_PLATES:
             at.x *= 10;
@@ -116,12 +249,14 @@ static abut_status build(world *w, uint32_t bodies) {
             at.z = 0.1 + 0.1 * i;
             status = add(w, plate, at, 100, PLATE * (0.5 + i));
             break;
-        case STAND_SHOT:
+        case STAND_DOMINOES:
+            status = add_domino(w, i, bodies);
+            break;
+        default: /* STAND_SHOT */
             at = (abut_vec3){0.1, 0.2, 0.151};
             status = add(w, ball, at, 1000, 0.051);
             if (!status)
                 dBodySetLinearVel(w->things[w->count - 1].body, 0, 0, -100);
-            break;
         }
     }
     return status;
@@ -226,27 +361,33 @@ static void give_pair(world *w, uint32_t first, uint32_t second, abut_vec3 point
 }
 
 static abut_status collide(world *w, uint64_t *event_count) {
-    for (uint32_t i = 0; i < w->count; i++)
+    for (uint32_t i = 0; i < w->released; i++)
         w->poses[i] = pose_of(&w->things[i]);
-    abut_status status = abut_world_move(w->space, NULL, w->poses, w->count);
+    abut_status status = abut_world_move(w->space, NULL, w->poses, w->released);
     status = status ? status : find(w, event_count);
     for (uint64_t i = 0; !status && i < *event_count; i++) {
         const abut_world_event *e = &w->events[i];
         for (uint64_t c = e->first; c < e->first + e->count; c++) {
             const abut_contact *contact = &w->list[c];
             give_pair(w, e->a, e->b, contact->point, contact->normal, contact->depth);
-            w->deepest = fmax(w->deepest, contact->depth);
+            w->deepest = fmax(w->deepest, contact->depth / w->things[e->b].model->size);
         }
     }
     return status;
 }
 
+/* Of its fastest point, at most. */
+static double speed_of(const thing *t) {
+    const dReal *v = dBodyGetLinearVel(t->body), *u = dBodyGetAngularVel(t->body);
+    return sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]) +
+           t->model->radius * sqrt(u[0] * u[0] + u[1] * u[1] + u[2] * u[2]);
+}
+
 /* Those that go further than half the margin in a step: what would they meet within it? */
 static abut_status look_ahead(world *w, uint64_t event_count) {
     uint32_t count = 0;
-    for (uint32_t i = 1; i < w->count; i++) {
-        const dReal *v = dBodyGetLinearVel(w->things[i].body);
-        if (STEP * sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]) < 0.5 * MARGIN)
+    for (uint32_t i = 1; i < w->released; i++) {
+        if (STEP * speed_of(&w->things[i]) < 0.5 * MARGIN)
             continue;
         w->ids[count] = i;
         w->ends[count++] = pose_after(&w->things[i], &w->poses[i]);
@@ -290,8 +431,23 @@ static double energy_of(const thing *t) {
     dBodyGetMass(t->body, &m);
     dVector3 own;
     dBodyVectorFromWorld(t->body, u[0], u[1], u[2], own);
-    return 0.5 * m.mass * (v[0] * v[0] + v[1] * v[1] + v[2] * v[2]) +
-           0.5 * (m.I[0] * own[0] * own[0] + m.I[5] * own[1] * own[1] + m.I[10] * own[2] * own[2]);
+    double sum = m.mass * (v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
+    for (int i = 0; i < 3; i++)
+        for (int k = 0; k < 3; k++)
+            sum += own[i] * m.I[4 * i + k] * own[k];
+    return 0.5 * sum;
+}
+
+/* With that of heights, above the lowest place there is. */
+static double whole_energy(const world *w) {
+    double sum = 0, lowest = w->options->kind == STAND_BOWL ? -BOWL_RADIUS : 0;
+    for (uint32_t i = 1; i < w->count; i++) {
+        dMass m;
+        dBodyGetMass(w->things[i].body, &m);
+        sum += energy_of(&w->things[i]) +
+               m.mass * GRAVITY * (dBodyGetPosition(w->things[i].body)[2] - lowest);
+    }
+    return sum;
 }
 
 static double now(void) {
@@ -305,54 +461,108 @@ static abut_status frame_of(const world *w, double time) {
     abut_mesh *meshes[256];
     if (!w->options->frame)
         return ABUT_OK;
-    for (uint32_t i = 0; i < w->count; i++) {
+    for (uint32_t i = 0; i < w->released; i++) {
         poses[i] = pose_of(&w->things[i]);
-        meshes[i] = w->things[i].mesh;
+        meshes[i] = w->things[i].model->mesh;
     }
-    return w->options->frame(w->options->user, time, poses, meshes, w->count)
+    return w->options->frame(w->options->user, time, poses, meshes, w->released)
                ? ABUT_OK
                : ABUT_ERROR_CANCELLED;
 }
 
-/* One step; what it shows goes into the result. */
-static abut_status step(world *w, double time, stand_result *r) {
+static bool is_awake(const thing *t) {
+    return dBodyIsEnabled(t->body);
+}
+
+/* Lets those go whose time has come. */
+static abut_status release(world *w) {
+    abut_status status = ABUT_OK;
+    for (; w->released < w->count && !status; w->released++) {
+        thing *t = &w->things[w->released];
+        abut_world_item item = {.kind = ABUT_WORLD_BODY,
+                                .motion = t->body ? ABUT_WORLD_DYNAMIC : ABUT_WORLD_STATIC,
+                                .pose = pose_of(t)};
+        uint32_t id;
+        if (t->release > w->time)
+            break;
+        item.shape.body.bvh = t->model->bvh;
+        status = abut_world_add(w->space, &item, &id);
+        if (t->body)
+            dBodyEnable(t->body);
+    }
+    return status;
+}
+
+/* What a step shows goes into the result. */
+static void look(world *w, stand_result *r) {
+    r->sunk_end = w->deepest;
+    if (w->time > 1)
+        r->sunk = fmax(r->sunk, w->deepest);
+    r->energy = r->tilt_end = 0;
+    for (uint32_t i = 1; i < w->count; i++) {
+        thing *t = &w->things[i];
+        double tilt = tilt_of(t);
+        if (is_awake(t))
+            r->energy += energy_of(t);
+        r->tilt_end = fmax(r->tilt_end, tilt);
+        if (tilt > FALLEN && !(t->fell > 0))
+            t->fell = w->time;
+    }
+    r->tilt = fmax(r->tilt, r->tilt_end);
+    if (!(r->energy < REST) || w->released < w->count)
+        r->rest = -1;
+    else if (r->rest < 0)
+        r->rest = w->time;
+}
+
+static abut_status step(world *w, stand_result *r) {
     double before = now();
     uint64_t event_count = 0;
     w->deepest = 0;
-    abut_status status = collide(w, &event_count);
+    abut_status status = release(w);
+    status = status ? status : collide(w, &event_count);
     status = status ? status : look_ahead(w, event_count);
     if (status)
         return status;
     r->collide += now() - before;
-    if (time > 1)
-        r->sunk = fmax(r->sunk, w->deepest);
-    if (w->options->quick)
+    if (w->options->quick || w->options->kind == STAND_BOWL)
         dWorldQuickStep(w->ode, STEP);
     else
         dWorldStep(w->ode, STEP);
     dJointGroupEmpty(w->joints);
-    r->energy = r->tilt_end = 0;
-    for (uint32_t i = 1; i < w->count; i++) {
-        r->energy += energy_of(&w->things[i]);
-        r->tilt_end = fmax(r->tilt_end, tilt_of(&w->things[i]));
-    }
-    r->tilt = fmax(r->tilt, r->tilt_end);
-    if (!(r->energy < REST))
-        r->rest = -1;
-    else if (r->rest < 0)
-        r->rest = time;
+    look(w, r);
     return ABUT_OK;
 }
 
+/* Whether a body is not where it belongs, or a domino did not fall after the one before. */
+static bool is_astray(const world *w, uint32_t i) {
+    const thing *t = &w->things[i];
+    abut_vec3 p = pose_of(t).translation;
+    if (w->options->kind == STAND_DOMINOES)
+        return !(t->fell > 0) || (i > 1 && t->fell < w->things[i - 1].fell);
+    if (w->options->kind == STAND_BOWL)
+        return !(p.z > -BOWL_RADIUS &&
+                 p.x * p.x + p.y * p.y + p.z * p.z < BOWL_RADIUS * BOWL_RADIUS);
+    return !(fabs(p.z - t->height) < 0.5 * PLATE);
+}
+
 static abut_status run(world *w, stand_result *r) {
-    double seconds = w->options->seconds > 0 ? w->options->seconds : 10, begin = now(), shown = 0;
+    double seconds = w->options->seconds, begin = now(), shown = 0;
+    seconds = seconds > 0 ? seconds : stand_seconds(w->options->kind, w->options->bodies);
     uint32_t steps = (uint32_t)ceil(seconds / STEP);
     abut_status status = ABUT_OK;
     r->rest = -1;
+    w->energy = w->energy_first = whole_energy(w);
     for (uint32_t s = 0; s < steps && !status; s++) {
-        status = step(w, s * STEP, r);
-        if (!status && s * STEP >= shown) {
-            status = frame_of(w, s * STEP);
+        w->time = s * STEP;
+        status = step(w, r);
+        if (s % 20 == 19) {
+            double energy = whole_energy(w);
+            r->energy_growth = fmax(r->energy_growth, (energy - w->energy) / w->energy_first);
+            w->energy = energy;
+        }
+        if (!status && w->time >= shown) {
+            status = frame_of(w, w->time);
             shown += 1.0 / 60;
         }
     }
@@ -363,40 +573,51 @@ static abut_status run(world *w, stand_result *r) {
     for (uint32_t i = 1; i < w->count; i++) {
         abut_vec3 p = pose_of(&w->things[i]).translation, q = w->things[i].start;
         r->drift = fmax(r->drift, hypot(p.x - q.x, p.y - q.y));
-        r->out_of_place += fabs(p.z - w->things[i].height) > 0.5 * PLATE;
+        r->out_of_place += is_astray(w, i);
     }
     return status;
 }
 
+static uint32_t usual_bodies(stand_kind kind, uint32_t bodies) {
+    static const uint32_t usual[] = {10, 5, 4, 1, 12, 100};
+    return bodies ? bodies : usual[kind];
+}
+
+double stand_seconds(stand_kind kind, uint32_t bodies) {
+    return kind == STAND_BOWL ? WAVE_SECONDS * ceil(usual_bodies(kind, bodies) / (double)WAVE) + 5
+                              : 10;
+}
+
 abut_status stand_run(abut_context *context, const stand_options *options, stand_result *result) {
-    static const uint32_t usual[] = {10, 5, 4, 1};
-    uint32_t bodies = options->bodies ? options->bodies : usual[options->kind];
-    world w = {.context = context, .options = options, .room = 5 * bodies + 1};
+    uint32_t bodies = usual_bodies(options->kind, options->bodies);
+    world w = {.context = context, .options = options, .room = 5 * bodies + MIXED + 1};
     memset(result, 0, sizeof *result);
     dInitODE();
     w.ode = dWorldCreate();
     w.joints = dJointGroupCreate(0);
-    dWorldSetGravity(w.ode, 0, 0, -9.81);
+    dWorldSetGravity(w.ode, 0, 0, -GRAVITY);
     dWorldSetERP(w.ode, 0.2);
     dWorldSetCFM(w.ode, 1e-9);
     dWorldSetQuickStepNumIterations(w.ode, 40);
     w.things = calloc(w.room, sizeof *w.things);
+    w.models = calloc(w.room, sizeof *w.models);
     w.poses = calloc(w.room, sizeof *w.poses);
     w.ends = calloc(w.room, sizeof *w.ends);
     w.ids = calloc(w.room, sizeof *w.ids);
     abut_world_options space = abut_world_options_default();
     space.margin = MARGIN;
-    abut_status status = w.things && w.poses && w.ends && w.ids
+    abut_status status = w.things && w.models && w.poses && w.ends && w.ids
                              ? abut_world_create(context, &space, &w.space)
                              : ABUT_ERROR_MEMORY;
     status = status ? status : build(&w, bodies);
     status = status ? status : run(&w, result);
     abut_world_destroy(w.space);
-    for (uint32_t i = 0; i < w.count; i++) {
-        abut_bvh_destroy(w.things[i].bvh);
-        abut_mesh_destroy(w.things[i].mesh);
+    for (uint32_t i = 0; i < w.model_count; i++) {
+        abut_bvh_destroy(w.models[i].bvh);
+        abut_mesh_destroy(w.models[i].mesh);
     }
     free(w.things);
+    free(w.models);
     free(w.poses);
     free(w.ends);
     free(w.ids);

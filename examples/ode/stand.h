@@ -1,5 +1,6 @@
-/* Bodies that stand: stacks, walls, thin plates and a fast ball in the Open Dynamics Engine, with
- * contacts from exact geometry: a world (abut_world_contacts, abut_world_sweep) finds them.
+/* Bodies that stand or fall: stacks, walls, thin plates, a fast ball, dominoes and a bowl full of
+ * mixed bodies in the Open Dynamics Engine, with contacts from exact geometry: a world
+ * (abut_world_contacts, abut_world_sweep) finds them.
  *
  * Everything is a mesh of triangles, the floor too. This is the whole of what an engine needs: see
  * stand.c, "contacts".
@@ -10,17 +11,19 @@
 #include <abut/abut.h>
 
 typedef enum stand_kind {
-    STAND_STACK,  /* cubes on each other */
-    STAND_WALL,   /* bricks in running bond */
-    STAND_PLATES, /* plates of 0.005 that fall on each other */
-    STAND_SHOT    /* a ball of 0.05 at 100 m/s onto a plate of 0.002 */
+    STAND_STACK,    /* cubes on each other */
+    STAND_WALL,     /* bricks in running bond */
+    STAND_PLATES,   /* plates of 0.005 that fall on each other */
+    STAND_SHOT,     /* a ball of 0.05 at 100 m/s onto a plate of 0.002 */
+    STAND_DOMINOES, /* a row of bricks on end; the first is pushed */
+    STAND_BOWL      /* cubes, plates, rings, letters and critters fall into a bowl */
 } stand_kind;
 
 typedef struct stand_options {
     stand_kind kind;
-    uint32_t bodies; /* cubes, plates; rows of bricks. 0 = 10 cubes, 4 plates, 5 rows */
-    double seconds;  /* 0 = 10 */
-    bool quick;      /* ODE's iterative solver instead of its exact one */
+    uint32_t bodies; /* rows of the wall. 0 = 10 cubes, 5 rows, 4 plates, 12 dominoes, 100 */
+    double seconds;  /* 0 = stand_seconds() */
+    bool quick;      /* ODE's iterative solver instead of its exact one; always for the bowl */
     uint32_t seed;   /* for places that are a little off */
     /* Told where bodies are, 60 times a second; false ends it with ABUT_ERROR_CANCELLED. */
     bool (*frame)(void *user, double time, const abut_pose *poses, abut_mesh *const *meshes,
@@ -34,12 +37,18 @@ typedef struct stand_result {
     double contacts;               /* a step */
     double tilt, tilt_end;         /* degrees: largest at any time, and at the end */
     double drift;                  /* largest way aside, from the start to the end */
-    double sunk;                   /* deepest contact after the first second */
+    double sunk, sunk_end;         /* deepest contact, of the body's size: after the first second,
+                                    * and at the end */
     double energy;                 /* kinetic, at the end */
+    double energy_growth;          /* of all energy, with that of heights: the largest in a tenth of
+                                    * a second, of the first */
     double rest;                   /* since when it is below 1e-5; -1 = it is not */
-    uint32_t out_of_place;         /* bodies that ended below or above where they belong */
+    uint32_t out_of_place;         /* bodies that ended below or above where they belong, that left
+                                    * the bowl, or did not fall after the one before */
 } stand_result;
 
+/* How long a scene is: until what falls into the bowl has come to rest, else 10. */
+double stand_seconds(stand_kind kind, uint32_t bodies);
 abut_status stand_run(abut_context *context, const stand_options *options, stand_result *result);
 
 #endif

@@ -1,13 +1,17 @@
 /* Cases: contacts of two fields of 64^3 with 500 samples each, one of them at random poses of which
  * about half overlap; the same against spheres. Exact patches
  * of cubes that stand on each other, aside and turned, of balls that touch by a twentieth, and of
- * the solid teapot at these poses; and when that first touches itself on a way past it. */
+ * the solid teapot at these poses; and when that first touches itself on a way past it. Solids with
+ * each other: boxes that stand on each other, all kinds with a box, hulls of a ball; and the solid
+ * teapot with balls, floors and boxes. */
 #include "bench.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 enum { BODIES, SPHERES, CUBES, BALLS, TEAPOTS, RIGID };
+/* Pairs of solids; and a mesh with them. */
+enum { SOLIDS = 16, WITH_MESH = 32 };
 
 #define ROOM 4096
 
@@ -59,6 +63,7 @@ static abut_status patch_setup(bench_state *state) {
                                             [RIGID] = ABUT_SHAPE_TEAPOT_SOLID};
     contact_data *data = calloc(1, sizeof *data);
     int variant = state->which->variant;
+    variant = variant >= WITH_MESH ? TEAPOTS : variant >= SOLIDS ? CUBES : variant;
     if (!(state->data = data))
         return bench_fail(ABUT_ERROR_MEMORY, "no memory");
     abut_shape shape = abut_shape_default(kinds[variant]);
@@ -106,6 +111,56 @@ static abut_status patch_run(bench_state *state) {
                               .contacts = data->list,
                               .contact_capacity = ROOM};
         status = abut_contact_patches(&a, &b, NULL, &found);
+        for (uint64_t k = 0; k < found.contact_count && !status; k++) {
+            float depth = (float)data->list[k].depth;
+            data->hash = bench_hash(data->hash, &data->list[k].id, sizeof data->list[k].id);
+            data->hash = bench_hash(data->hash, &depth, sizeof depth);
+        }
+    }
+    return status;
+}
+
+/* ---- solids ---- */
+
+/* The kind that a case is about; a hull of the case's mesh. */
+static abut_solid solid_of(const contact_data *data, abut_solid_kind kind, abut_pose pose) {
+    abut_solid s = {.kind = kind, .pose = pose};
+    const abut_capsule capsule = {{{0, 0, -0.1}, {0, 0, 0.1}}, 0.4};
+    const abut_cylinder cylinder = {{{0, 0, -0.5}, {0, 0, 0.5}}, 0.4};
+    if (kind == ABUT_SOLID_PLANE)
+        s.shape.plane = (abut_plane){{0, 0, 1}, 0};
+    else if (kind == ABUT_SOLID_SPHERE)
+        s.shape.sphere = (abut_sphere){{0, 0, 0}, 0.5};
+    else if (kind == ABUT_SOLID_BOX)
+        s.shape.half = (abut_vec3){0.5, 0.5, 0.5};
+    else if (kind == ABUT_SOLID_HULL)
+        s.shape.hull = data->bvh;
+    else if (kind == ABUT_SOLID_CAPSULE)
+        s.shape.capsule = capsule;
+    else
+        s.shape.cylinder = cylinder;
+    return s;
+}
+
+static abut_status solid_run(bench_state *state) {
+    contact_data *data = state->data;
+    int variant = state->which->variant;
+    abut_solid_kind kind = (abut_solid_kind)(variant % SOLIDS);
+    abut_patch list[256];
+    abut_status status = ABUT_OK;
+    data->hash = 0;
+    for (uint32_t i = 0; i < data->count && !status; i++) {
+        abut_pose still = {{0, 0, 0, 1}, {0, 0, 0}}, at = data->poses[i];
+        abut_posed posed = {data->bvh, still};
+        abut_patches found = {.list = list,
+                              .capacity = 256,
+                              .contacts = data->list,
+                              .contact_capacity = ROOM};
+        abut_solid a = solid_of(data, kind, at), b = solid_of(data, ABUT_SOLID_BOX, still);
+        if (kind == ABUT_SOLID_HULL)
+            b = solid_of(data, kind, still);
+        status = variant >= WITH_MESH ? abut_contact_solid(&posed, &a, NULL, &found)
+                                      : abut_contact_solids(&a, &b, NULL, &found);
         for (uint64_t k = 0; k < found.contact_count && !status; k++) {
             float depth = (float)data->list[k].depth;
             data->hash = bench_hash(data->hash, &data->list[k].id, sizeof data->list[k].id);
@@ -195,12 +250,27 @@ static void contact_teardown(bench_state *state) {
         .finish = contact_finish, .teardown = contact_teardown, .variant = variant_ \
     }
 
+#define SOLID(name_, variant_)                                                      \
+    {                                                                               \
+        .name = name_, .unit = "pair", .setup = patch_setup, .run = solid_run,      \
+        .finish = contact_finish, .teardown = contact_teardown, .variant = variant_ \
+    }
+
 const bench_case bench_contact_cases[] = {
     CONTACT("contact/bodies-teapot", BODIES),
     CONTACT("contact/sphere-teapot", SPHERES),
     PATCH("contact/patches-cubes", CUBES),
     PATCH("contact/patches-balls", BALLS),
     PATCH("contact/patches-teapot", TEAPOTS),
+    SOLID("contact/solids-plane", SOLIDS + ABUT_SOLID_PLANE),
+    SOLID("contact/solids-sphere", SOLIDS + ABUT_SOLID_SPHERE),
+    SOLID("contact/solids-capsule", SOLIDS + ABUT_SOLID_CAPSULE),
+    SOLID("contact/solids-box", SOLIDS + ABUT_SOLID_BOX),
+    SOLID("contact/solids-cylinder", SOLIDS + ABUT_SOLID_CYLINDER),
+    SOLID("contact/solids-hull", SOLIDS + ABUT_SOLID_HULL),
+    SOLID("contact/solids-teapot-plane", WITH_MESH + ABUT_SOLID_PLANE),
+    SOLID("contact/solids-teapot-sphere", WITH_MESH + ABUT_SOLID_SPHERE),
+    SOLID("contact/solids-teapot-box", WITH_MESH + ABUT_SOLID_BOX),
     {.name = "sweep/rigid-teapot",
      .unit = "pair",
      .setup = patch_setup,

@@ -152,10 +152,6 @@ typedef struct low_vertex {
     double height;
 } low_vertex;
 
-static bool low_after(const void *a, const void *b) {
-    return ((const low_vertex *)a)->vertex > ((const low_vertex *)b)->vertex;
-}
-
 /* One connected part of what is below. */
 typedef struct low_part {
     double area, volume;
@@ -169,59 +165,45 @@ typedef struct plane_work {
     double offset, gap;
     uint32_t *triangles;
     size_t triangle_count;
-    low_vertex *low; /* sorted, each once */
+    low_vertex *low;
     size_t low_count;
+    uint32_t *place;  /* of a vertex among them, or ABUT_NONE */
     uint32_t *parent; /* of them */
 } plane_work;
 
-static double height_of(const plane_work *w, uint32_t vertex) {
-    return v3_dot(w->normal, w->call->positions[vertex]) - w->offset;
-}
-
-static uint32_t find_low(const plane_work *w, uint32_t vertex) {
-    size_t lo = 0, hi = w->low_count;
-    while (lo < hi) {
-        size_t middle = (lo + hi) / 2;
-        if (w->low[middle].vertex < vertex)
-            lo = middle + 1;
-        else
-            hi = middle;
-    }
-    return (uint32_t)lo;
-}
-
+/* The low vertices, in the order of triangles by place, which is always the same. */
 static abut_status find_low_vertices(plane_work *w) {
     const mesh_call *call = w->call;
-    size_t room = 0, parents = 0, kept = 0;
-    abut_status status = abuti_patch_grow(call->memory, &w->low, 0, 3 * w->triangle_count + 1,
-                                          sizeof *w->low, &room);
+    size_t room = 0, parents = 0, places = 0, vertices = call->bvh->mesh->vertex_count;
+    size_t most = 3 * w->triangle_count < vertices ? 3 * w->triangle_count : vertices;
+    abut_status status =
+        abuti_patch_grow(call->memory, &w->low, 0, most + 1, sizeof *w->low, &room);
+    if (!status)
+        status = abuti_patch_grow(call->memory, &w->place, 0, vertices, sizeof *w->place, &places);
+    if (!status)
+        status =
+            abuti_patch_grow(call->memory, &w->parent, 0, most + 1, sizeof *w->parent, &parents);
     if (status)
         return status;
+    memset(w->place, 0xff, vertices * sizeof *w->place);
     for (size_t i = 0; i < w->triangle_count; i++)
         for (uint32_t k = 0; k < 3; k++) {
             uint32_t vertex = call->skin->corner[3 * (size_t)w->triangles[i] + k];
-            double height = height_of(w, vertex);
-            if (height <= w->gap)
-                w->low[w->low_count++] = (low_vertex){vertex, height};
+            double height = v3_dot(w->normal, call->positions[vertex]) - w->offset;
+            if (height > w->gap || w->place[vertex] != ABUT_NONE)
+                continue;
+            w->parent[w->low_count] = w->place[vertex] = (uint32_t)w->low_count;
+            w->low[w->low_count++] = (low_vertex){vertex, height};
         }
-    abuti_sort_items(w->low, w->low_count, sizeof *w->low, low_after);
-    for (size_t i = 0; i < w->low_count; i++)
-        if (!kept || w->low[kept - 1].vertex != w->low[i].vertex)
-            w->low[kept++] = w->low[i];
-    w->low_count = kept;
-    status = abuti_patch_grow(call->memory, &w->parent, 0, kept + 1, sizeof *w->parent, &parents);
-    for (size_t i = 0; i < kept && !status; i++)
-        w->parent[i] = (uint32_t)i;
-    return status;
+    return ABUT_OK;
 }
 
 /* The low corners of a triangle, by their places in the list. */
 static int low_corners(const plane_work *w, uint32_t triangle, uint32_t low[3]) {
     int count = 0;
     for (uint32_t k = 0; k < 3; k++) {
-        uint32_t vertex = w->call->skin->corner[3 * (size_t)triangle + k];
-        uint32_t at = find_low(w, vertex);
-        if (at < w->low_count && w->low[at].vertex == vertex)
+        uint32_t at = w->place[w->call->skin->corner[3 * (size_t)triangle + k]];
+        if (at != ABUT_NONE)
             low[count++] = at;
     }
     return count;
@@ -339,8 +321,10 @@ static abut_status answer_plane(mesh_call *call, const mesh_view *view, const ab
     abuti_patch_across(w.normal, w.along);
     mesh_reach r = {.plane = true, .normal = w.normal, .limit = w.offset + w.gap};
     abut_status status = list_triangles(call, &r, &w.triangles, &w.triangle_count);
-    status = status ? status : find_low_vertices(&w);
     call->separates = true; /* no vertex is deeper than the deepest */
+    if (status || !w.triangle_count)
+        return status;
+    status = find_low_vertices(&w);
     return status ? status : add_parts(&w);
 }
 

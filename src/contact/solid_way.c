@@ -30,7 +30,7 @@
 
 #define ENOUGH 2e-7 /* of the size: bounds that are this near end a search of all normals */
 
-enum { STEPS = 64, ARC_STEPS = 48, ARC_PARTS = 8, ALL_STEPS = 4096, ALL_STACK = 64 };
+enum { STEPS = 64, ARC_STEPS = 48, ARC_PARTS = 8, ALL_STEPS = 4096, ALL_STACK = 64, EDGES = 64 };
 
 typedef struct search {
     const solid_body *a, *b;
@@ -67,6 +67,50 @@ static void try_both(search *s, vec3 direction, bool face) {
     bool back = v3_dot(n, v3_sub(s->a->shift, s->b->shift)) < 0; /* the likely one first */
     try_normal(s, back ? v3_scale(n, -1) : n, face);
     try_normal(s, back ? n : v3_scale(n, -1), face);
+}
+
+/* ---- boxes ---- */
+
+/* A box, which is a, and a point. */
+static void find_point_way(const solid_body *a, const solid_body *b, solid_way *way) {
+    vec3 point = solid_vertex(b, 0), p = solid_in(a, v3_sub(point, a->shift)), half = a->own[7];
+    vec3 near = v3_max(v3_scale(half, -1), v3_min(half, p)), out = v3_sub(p, near);
+    int beyond = (out.x != 0) + (out.y != 0) + (out.z != 0);
+    *way = (solid_way){.of_face = beyond < 2, .has_places = true, .at[1] = point};
+    if (beyond) {
+        way->separation = v3_length(out);
+    } else { /* inside: the nearest face */
+        vec3 to = v3_sub(half, v3_abs(p));
+        int axis = to.x <= to.y && to.x <= to.z ? 0 : to.y <= to.z ? 1 : 2;
+        double *side = axis == 0 ? &out.x : axis == 1 ? &out.y : &out.z;
+        double *at = axis == 0 ? &near.x : axis == 1 ? &near.y : &near.z;
+        *side = copysign(1, v3_get(p, axis));
+        *at = copysign(v3_get(half, axis), *side);
+        way->separation = -v3_get(to, axis);
+    }
+    way->normal = v3_scale(solid_out(a, v3_normalise(out)), -1);
+    way->at[0] = v3_add(solid_out(a, near), a->shift);
+}
+
+/* Axes of two boxes, and their products. Both are symmetric, so of each only the way towards a's
+ * centre matters, unless a hint forbids it. */
+static void try_boxes(search *s) {
+    vec3 axis[2][3];
+    for (int k = 0; k < 3; k++) {
+        vec3 own = v3(k == 0, k == 1, k == 2);
+        axis[0][k] = solid_out(s->a, own);
+        axis[1][k] = own;
+    }
+    vec3 to = v3_sub(s->a->shift, s->b->shift);
+    bool both = v3_length_sq(s->hint) > 0;
+    for (int i = 0; i < 15; i++) { /* b's faces first */
+        vec3 n = i < 6 ? axis[i < 3][i % 3]
+                       : v3_normalise(v3_cross(axis[0][(i - 6) / 3], axis[1][(i - 6) % 3]));
+        if (both)
+            try_both(s, n, i < 6);
+        else if (v3_length_sq(n) > 0)
+            try_normal(s, v3_dot(n, to) < 0 ? v3_scale(n, -1) : n, i < 6);
+    }
 }
 
 /* ---- faces and edges ---- */
@@ -131,12 +175,17 @@ static void try_edges(search *s, const frame_edge *a, const frame_edge *b) {
 }
 
 static void try_products(search *s) {
-    for (uint32_t i = 0; i < s->a->core.edge_count; i++) {
-        frame_edge a = edge_of(s->a, i);
-        for (uint32_t k = 0; k < s->b->core.edge_count; k++) {
-            frame_edge b = edge_of(s->b, k);
-            if (arcs_cross(&a, &b))
-                try_edges(s, &a, &b);
+    frame_edge some[EDGES]; /* of b, made once for all of a */
+    for (uint32_t first = 0; first < s->b->core.edge_count; first += EDGES) {
+        uint32_t count = s->b->core.edge_count - first;
+        count = count < EDGES ? count : EDGES;
+        for (uint32_t k = 0; k < count; k++)
+            some[k] = edge_of(s->b, first + k);
+        for (uint32_t i = 0; i < s->a->core.edge_count; i++) {
+            frame_edge a = edge_of(s->a, i);
+            for (uint32_t k = 0; k < count; k++)
+                if (arcs_cross(&a, &some[k]))
+                    try_edges(s, &a, &some[k]);
         }
     }
 }
@@ -216,7 +265,10 @@ static void try_rims(search *s, const solid_body *other, int side) {
             continue;
         }
         vec3 l = v3_scale(e.normal[0], side ? 1 : -1), r = v3_scale(e.normal[1], side ? 1 : -1);
-        vec3 m = v3_normalise(v3_add(l, r));
+        vec3 m = v3_normalise(v3_add(l, r)), p = difference(s, m);
+        double bound = real_min(v3_dot(p, l), v3_dot(p, r));
+        if (s->any && bound >= -s->way.separation) /* and so is every normal of the arc */
+            continue;
         try_normal(s, m, false);
         try_arc(s, l, m);
         try_arc(s, m, r);
@@ -406,14 +458,18 @@ static gap find_gap(const search *of, double reach, solid_way *way) {
 static void find_normals(search *s, bool overlap, bool products) {
     const solid_body *a = s->a, *b = s->b;
     bool round_a = a->kind == ABUT_SOLID_CYLINDER, round_b = b->kind == ABUT_SOLID_CYLINDER;
-    try_faces(s);
+    bool boxes = a->kind == ABUT_SOLID_BOX && b->kind == ABUT_SOLID_BOX;
+    if (boxes)
+        try_boxes(s);
+    else
+        try_faces(s);
     if (round_a && round_b)
         try_cylinders(s);
     else if (round_a)
         try_sides(s, a, b, 0);
     else if (round_b)
         try_sides(s, b, a, 1);
-    else if (products)
+    else if (products && !boxes)
         try_products(s);
     if (overlap && round_a && round_b) {
         try_circle(s, a->axis);
@@ -478,6 +534,19 @@ bool abuti_solid_way(const solid_body *a, const solid_body *b, double reach, vec
         }
         *way = s.way;
         return way->separation <= reach;
+    }
+    if (a->kind == ABUT_SOLID_BOX && b->core.vertex_count == 1) {
+        find_point_way(a, b, way);
+        if (v3_dot(way->normal, hint) >= 0 || way->separation > b->radius)
+            return way->separation <= reach;
+    }
+    if (a->kind == ABUT_SOLID_BOX && b->kind == ABUT_SOLID_BOX) { /* cheap, and tells most */
+        s.hint = hint;
+        find_all(&s, true, true);
+        *way = s.way;
+        if (!(way->separation > TOUCH * s.size && way->separation <= reach))
+            return way->separation <= reach;
+        s = (search){.a = a, .b = b, .size = s.size, .hair = SAME};
     }
     gap found = find_gap(&s, reach, way);
     if (found == GAP_FAR)

@@ -1,5 +1,5 @@
-/* abut contacts: where two meshes touch, how deep and which way out, by exact geometry or by their
- * distance fields. */
+/* abut contacts: where two meshes touch, or a mesh and a solid, how deep and which way out, by
+ * exact geometry or by their distance fields. */
 #include "tool.h"
 
 #include <math.h>
@@ -46,6 +46,8 @@ typedef struct bodies {
     size_t patch_count;
     bool exact, separates;
     abut_advice advice;
+    const char *with; /* what the solid is that B is, or null */
+    abut_solid solid;
 } bodies;
 
 /* ---- making ---- */
@@ -76,16 +78,21 @@ static abut_contact_options options_of(const tool_arguments *arguments) {
     return o;
 }
 
+static abut_status ask(const bodies *b, const abut_patch_options *options, abut_patches *found) {
+    abut_posed posed[2] = {{b->pair.bvh[0], b->pair.pose[0]}, {b->pair.bvh[1], b->pair.pose[1]}};
+    return b->with ? abut_contact_solid(&posed[0], &b->solid, options, found)
+                   : abut_contact_patches(&posed[0], &posed[1], options, found);
+}
+
 /* By exact geometry. */
 static int find_patches(tool_run *tool, const tool_arguments *arguments, bodies *b) {
     const tool_given *most = option_given(arguments, "most"),
                      *margin = option_given(arguments, "margin");
-    abut_posed posed[2] = {{b->pair.bvh[0], b->pair.pose[0]}, {b->pair.bvh[1], b->pair.pose[1]}};
     abut_patch_options options = abut_patch_options_default();
     abut_patches found = {.capacity = 0};
     options.margin = margin ? margin->numbers[0] : 0;
     options.keep = most ? most->counts[0] : 0;
-    abut_status status = abut_contact_patches(&posed[0], &posed[1], &options, &found);
+    abut_status status = ask(b, &options, &found);
     if (status == ABUT_ERROR_BUFFER) {
         found.capacity = found.count;
         found.contact_capacity = found.contact_count;
@@ -93,7 +100,7 @@ static int find_patches(tool_run *tool, const tool_arguments *arguments, bodies 
         b->list = found.contacts = malloc(found.contact_count * sizeof *found.contacts);
         if (!b->patches || !b->list)
             return tool_fail_with(tool, "out of memory", "there is no memory for the contacts");
-        status = abut_contact_patches(&posed[0], &posed[1], &options, &found);
+        status = ask(b, &options, &found);
     }
     if (status)
         return tool_fail(tool, status);
@@ -143,6 +150,8 @@ static void look_across(const bodies *b, abut_picture_options *options) {
 static double size_of(const bodies *b) {
     double size = 0;
     for (int side = 0; side < 2; side++) {
+        if (side && b->with)
+            continue;
         abut_box box = abut_mesh_bounds(abut_bvh_mesh(b->pair.bvh[side]));
         double own = hypot(hypot(box.hi.x - box.lo.x, box.hi.y - box.lo.y), box.hi.z - box.lo.z);
         size = side ? fmin(size, own) : own;
@@ -155,16 +164,22 @@ static abut_status draw(tool_run *tool, const tool_arguments *arguments,
     static const abut_colour colours[] = {{0.1f, 0.2f, 0.65f, 1}, {0.75f, 0.15f, 0.05f, 1}};
     tool_legend legend = {0};
     abut_picture *picture = NULL;
+    abut_mesh *solid = NULL;
+    abut_pose solid_pose;
     double arrow = 0.12 * size_of(b);
     abut_status status = abut_picture_create(tool->context, options, &picture);
+    if (!status && b->with)
+        status = solid_mesh(tool, &b->solid, abut_bvh_mesh(b->pair.bvh[0]), &solid, &solid_pose);
     for (int side = 0; side < 2 && !status; side++) {
         abut_mesh_style style = abut_mesh_style_default();
         style.smooth = true;
         style.colour = abut_picture_colour((uint32_t)side);
-        legend_file(&legend, style.colour, arguments->operands[side]);
+        legend_file(&legend, style.colour, side && b->with ? b->with : arguments->operands[side]);
         style.colour.a = 0.45f; /* what is inside shall be seen */
-        status = abut_picture_add_mesh(picture, abut_bvh_mesh(b->pair.bvh[side]),
-                                       b->pair.pose[side], &style);
+        abut_mesh *mesh = side ? solid : NULL;
+        abut_pose at = side && b->with ? solid_pose : b->pair.pose[side];
+        status = abut_picture_add_mesh(picture, mesh ? mesh : abut_bvh_mesh(b->pair.bvh[side]), at,
+                                       &style);
     }
     for (size_t i = 0; i < b->count && !status; i++) {
         const abut_contact *c = &b->list[i];
@@ -179,6 +194,7 @@ static abut_status draw(tool_run *tool, const tool_arguments *arguments,
     const char *path = option_given(arguments, "png")->words;
     status = status ? status : picture_write(tool, picture, options, &legend, path);
     abut_picture_destroy(picture);
+    abut_mesh_destroy(solid);
     return status;
 }
 
@@ -226,7 +242,13 @@ static void summarise(tool_run *tool, const tool_arguments *arguments, const bod
     size_t deepest = 0;
     for (size_t i = 1; i < b->count; i++)
         deepest = b->list[i].depth > b->list[deepest].depth ? i : deepest;
-    pair_begin(out, arguments);
+    if (b->with) {
+        out_object(out, NULL);
+        json_path(out, "a", arguments->operands[0]);
+        json_text(out, "with", b->with);
+    } else {
+        pair_begin(out, arguments);
+    }
     fact_count(out, "contacts", b->all);
     json_advice(out, &b->advice);
     if (b->count < b->all)
@@ -348,13 +370,30 @@ static bool wants_fields(tool_run *tool, const tool_arguments *arguments, int *c
     return fields;
 }
 
+/* Reads the solid that B is, if there is one. */
+static int read_solid(tool_run *tool, const tool_arguments *arguments, bodies *b) {
+    const tool_given *with = option_given(arguments, "with");
+    if (!with != (arguments->operand_count == 2))
+        return with ? tool_refuse(tool, "--with stands for B; '%s' is one file too many",
+                                  arguments->operands[1])
+                    : tool_refuse(tool, "contacts needs a second file, or --with and a solid");
+    if (!with)
+        return 0;
+    if (!b->exact || option_given(arguments, "to"))
+        return tool_refuse(tool, "--with goes neither with --to nor with options of fields");
+    b->with = with->words;
+    return solid_read(tool, with->words, &b->pair.pose[1], &b->solid);
+}
+
 static int run(tool_run *tool, const tool_arguments *arguments) {
     bodies b;
     abut_pose to;
     memset(&b, 0, sizeof b);
     int code = check(tool, arguments, &to);
     b.exact = !code && !wants_fields(tool, arguments, &code);
+    code = code ? code : read_solid(tool, arguments, &b); /* its pose is not known yet */
     code = code ? code : pair_load(tool, arguments, NULL, &b.pair);
+    code = code ? code : read_solid(tool, arguments, &b);
     for (int side = 0; side < 2 && !code && !b.exact; side++) {
         abut_status status = ABUT_OK;
         progress_start(tool->progress, arguments->operands[side]);
@@ -386,6 +425,10 @@ static const tool_option options[] = {
      "then shifted) or X,Y,Z,QX,QY,QZ,QW (with a quaternion)",
      NULL, false},
     {"pose-a", "POSE", OPTION_TEXT, "where A is", NULL, false},
+    {"with", "SOLID", OPTION_TEXT,
+     "instead of B: plane:NX,NY,NZ,D (all below it), sphere:X,Y,Z,R, capsule:X,Y,Z,X,Y,Z,R (both "
+     "ends), box:X,Y,Z,SX,SY,SZ (middle and sizes) or cylinder:X,Y,Z,X,Y,Z,R",
+     "plane:|sphere:|capsule:|box:|cylinder:", false},
     {"to", "POSE", OPTION_TEXT,
      "B moves there: tell when it touches A first, from 0 to 1, whatever its speed", NULL, false},
     {"method", "NAME", OPTION_TEXT,
@@ -420,19 +463,20 @@ static const tool_option options[] = {
 
 const tool_command command_contacts = {
     .name = "contacts",
-    .operands = "A B",
+    .operands = "A [B]",
     .summary = "where two meshes touch, how deep, and which way out",
-    .about =
-        "Prints the contacts of two meshes as comma-separated values: point, normal (from B to "
-        "A), depth, and the feature of A or B that touches. Meshes that touch have a contact, "
-        "however thin they are. With --json a summary with all contacts is printed instead.",
+    .about = "Prints the contacts of two meshes, or of one with a solid, as comma-separated "
+             "values: point, normal (from B to "
+             "A), depth, and the feature of A or B that touches. Meshes that touch have a contact, "
+             "however thin they are. With --json a summary with all contacts is printed instead.",
     .found = "there is a contact, or a touch on the way",
     .examples = "  abut contacts a.obj b.obj --pose 0,0,0.9 --most 4\n"
                 "  abut contacts a.obj b.obj --pose 0,0,0.9 --png contacts.png\n"
-                "  abut contacts a.obj b.obj --pose 0,0,9 --to 0,0,-9\n",
+                "  abut contacts a.obj b.obj --pose 0,0,9 --to 0,0,-9\n"
+                "  abut contacts a.obj --with plane:0,0,1,0\n",
     .options = options,
     .operand_kind = OPERAND_FILES,
-    .operand_least = 2,
+    .operand_least = 1,
     .operand_most = 2,
     .run = run,
 };

@@ -115,6 +115,7 @@ _abut_values() {
     samples:--up) values="x y z -x -y -z" ;;
     contacts:--pose) values="" ;;
     contacts:--pose-a) values="" ;;
+    contacts:--with) values="plane: sphere: capsule: box: cylinder:" ;;
     contacts:--to) values="" ;;
     contacts:--method) values="exact field" ;;
     contacts:--cells) values="" ;;
@@ -182,7 +183,7 @@ _abut() {
     slice) options="--axis --at --size --palette --cubic --sign --json --quiet --threads --help" ;;
     offset) options="--by --cells --cell --sign --to --cache --device --json --quiet --threads --help" ;;
     samples) options="--features --cells --cell --threshold --flat --even --radius --count --limit --out --png --view --up --json --quiet --threads --help" ;;
-    contacts) options="--pose --pose-a --to --method --cells --cache --margin --samples --limit --most --out --png --view --up --json --quiet --threads --help" ;;
+    contacts) options="--pose --pose-a --with --to --method --cells --cache --margin --samples --limit --most --out --png --view --up --json --quiet --threads --help" ;;
     cache) options="--older --json --quiet --threads --help" ;;
     demo) options="--png --triangles --solid --frames --record --meshes --device --bodies --seconds --seed --compare --json --quiet --threads --help" ;;
     devices) options="--check --json --quiet --threads --help" ;;

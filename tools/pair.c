@@ -33,7 +33,7 @@ int pair_load(tool_run *tool, const tool_arguments *arguments, abut_device *devi
         code = tool_refuse(tool, "--view and --up belong to --png");
     if (!code && poses)
         code = poses_load(tool, poses->words, &pair->poses);
-    for (int side = 0; side < 2 && !code; side++) {
+    for (size_t side = 0; side < arguments->operand_count && !code; side++) {
         abut_mesh *mesh = NULL;
         abut_status status = tool_read(tool, arguments->operands[side], NULL, &mesh);
         status = status ? status : device_bvh(mesh, device, &pair->bvh[side]);

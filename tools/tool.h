@@ -566,6 +566,14 @@ int poses_load(tool_run *tool, const char *path, tool_poses *poses);
  * there are, or -1 for other words. */
 int row_read(const char *line, double *numbers, int most);
 
+/* ---- solid.c: solids of the command line ---- */
+
+/* Reads plane:NX,NY,NZ,D and so on, at a pose. 0, or the exit code after the error was reported. */
+int solid_read(tool_run *tool, const char *words, const abut_pose *pose, abut_solid *solid);
+/* Makes its mesh for a picture, a plane as large as a mesh near it, and the pose of that. */
+abut_status solid_mesh(tool_run *tool, const abut_solid *solid, const abut_mesh *near,
+                       abut_mesh **mesh, abut_pose *pose);
+
 /* ---- pair.c: two posed meshes ---- */
 
 typedef struct tool_pair {
@@ -603,8 +611,8 @@ typedef struct tool_pair {
             "x|y|z|-x|-y|-z", false                                                                 \
     }
 
-/* Reads the meshes and poses of a command line. 0, or the exit code after the error was reported;
- * to be freed in either case. */
+/* Reads the meshes, or the only one, and poses of a command line. 0, or the exit code after the
+ * error was reported; to be freed in either case. */
 int pair_load(tool_run *tool, const tool_arguments *arguments, abut_device *device,
               tool_pair *pair);
 void pair_free(tool_pair *pair);

@@ -26,11 +26,14 @@
 #include <math.h>
 #include <string.h>
 
-#define SAME_WALL 0.995 /* the cosine between normals of contacts that share a patch */
-#define ALMOST 1e-9     /* of lengths: directions that are taken as leading away */
-#define TIGHT 1e-6      /* of the radius: what may be left of an overlap that is gone */
+#define SAME_WALL 0.9 /* the cosine between normals of contacts that share a patch */
+#define ALMOST 1e-9   /* of lengths: directions that are taken as leading away */
+#define ALIKE 0.7     /* the cosine between normals of which one adds to the depth of the other */
+#define ADDED 2.0     /* times the largest depth may a depth become */
+#define TIGHT 1e-6    /* of the radius: what may be left of an overlap that is gone */
 
 enum {
+    ROUNDS = 6,
     WAYS = 8,         /* out that are tried */
     AXIS = 2,         /* the part of a contact that is at no end of the axis */
     ROUND_SIDES = 64, /* of the mesh of a cylinder */
@@ -555,19 +558,19 @@ static abut_status is_inside(const abut_bvh *bvh, vec3 place, bool *inside) {
     return ABUT_OK;
 }
 
-/* Whether the solid is apart from the mesh once that is shifted. */
-static abut_status apart_after(const near_work *before, vec3 shift, bool *apart) {
-    near_work w = *before;
-    w.found = NULL;
-    w.room = 0;
-    w.reach = w.radius * (1 - TIGHT);
-    for (int end = 0; end < 2; end++)
-        w.axis.end[end] = v3_sub(w.axis.end[end], shift);
-    abut_status status = find_places(&w);
+/* What is left of the overlap once the mesh is shifted. */
+static abut_status find_rest(const near_work *before, vec3 shift, near_work *rest, bool *apart) {
     bool inside = false;
-    *apart = !status && !w.meets && !w.count;
+    *rest = *before;
+    rest->found = NULL;
+    rest->room = 0;
+    rest->reach = rest->radius * (1 - TIGHT);
+    for (int end = 0; end < 2; end++)
+        rest->axis.end[end] = v3_sub(rest->axis.end[end], shift);
+    abut_status status = find_places(rest);
+    *apart = !status && !rest->meets && !rest->count;
     if (*apart)
-        status = is_inside(w.call->bvh, w.axis.end[0], &inside);
+        status = is_inside(rest->call->bvh, rest->axis.end[0], &inside);
     *apart = *apart && !inside;
     return status;
 }
@@ -609,6 +612,50 @@ static abut_status add_wall(near_work *w, size_t first, bool *taken) {
     return add_answer(w->call, &answer);
 }
 
+/* Adds what is left along normals to the depths of patches that look about the same way; false
+ * where that is too much, or none does. */
+static bool add_rest(mesh_call *call, const near_work *rest, vec3 shift, double most) {
+    bool added = false;
+    for (size_t i = 0; i < rest->count; i++) {
+        const near_place *p = &rest->found[i];
+        patch_answer *best = NULL;
+        double cosine = ALIKE;
+        for (size_t k = 0; k < call->count; k++)
+            if (-v3_dot(call->answers[k].normal, p->out) > cosine) {
+                cosine = -v3_dot(call->answers[k].normal, p->out);
+                best = &call->answers[k];
+            }
+        if (p->gap < 0 || !best)
+            return false;
+        double depth = v3_dot(shift, best->normal) + (rest->radius - p->gap) / cosine;
+        if (depth > most)
+            return false;
+        if (depth > best->depth) {
+            best->depth = best->points[0].depth = depth;
+            added = true;
+        }
+    }
+    return added && !rest->meets;
+}
+
+/* Checks that all patches together separate, and makes depths larger where walls are hollow. */
+static abut_status check_walls(near_work *w) {
+    mesh_call *call = w->call;
+    double most = 0;
+    for (size_t i = 0; i < call->count; i++)
+        most = real_max(most, ADDED * real_max(call->answers[i].depth, 0));
+    for (int round = 0; round < ROUNDS; round++) {
+        near_work rest;
+        vec3 shift;
+        if (!abuti_patch_shift(w->size, call->answers, call->count, &shift))
+            return ABUT_OK;
+        abut_status status = find_rest(w, shift, &rest, &call->separates);
+        if (status || call->separates || !add_rest(call, &rest, shift, most))
+            return status;
+    }
+    return ABUT_OK;
+}
+
 /* Outside: a patch for each wall. */
 static abut_status answer_outside(near_work *w) {
     bool *taken = NULL;
@@ -627,12 +674,25 @@ static abut_status answer_outside(near_work *w) {
         status = add_wall(w, best, taken);
     }
     mesh_call *call = w->call;
-    vec3 shift;
     if (status || !call->count || call->options->unchecked)
         return status;
-    return abuti_patch_shift(w->size, call->answers, call->count, &shift)
-               ? apart_after(w, shift, &call->separates)
-               : ABUT_OK;
+    patch_answer *before = NULL; /* depths are as they were unless the larger ones separate */
+    room = 0;
+    status = abuti_patch_grow(call->memory, &before, 0, call->count, sizeof *before, &room);
+    if (status)
+        return status;
+    memcpy(before, call->answers, call->count * sizeof *before);
+    status = check_walls(w);
+    if (!call->separates) {
+        memcpy(call->answers, before, call->count * sizeof *before);
+        return status;
+    }
+    size_t count = call->count; /* deepest first again */
+    memcpy(before, call->answers, count * sizeof *before);
+    call->count = 0;
+    for (size_t i = 0; i < count && !status; i++)
+        status = add_answer(call, &before[i]);
+    return status;
 }
 
 /* A sphere whose centre is inside: the nearest way out that separates, on the side of the hint;
@@ -661,9 +721,10 @@ static abut_status answer_inside(near_work *w, vec3 hint) {
         answer.points[0] = candidate_of(w, best, along).point;
         answer.centre = answer.points[0].at;
         vec3 shift;
+        near_work rest;
         abuti_patch_shift(w->size, &answer, 1, &shift);
         if (!call->options->unchecked)
-            status = apart_after(w, shift, &call->separates);
+            status = find_rest(w, shift, &rest, &call->separates);
         if (!first.count || call->separates)
             first = answer;
         if (call->options->unchecked)

@@ -95,4 +95,29 @@ is "abs(it['time'] * 200 - (100 - 0.051)) < 1e-5" True
 try 3 "$tool" contacts cube.obj cube.obj --pose-a 0.25,0,0.99 --png exact.ppm
 says "shifts by the depths"
 demand "no picture" "$(head -c 2 exact.ppm)" = P6
+
+# With solids instead of a second mesh.
+try 3 "$tool" contacts ball.obj --with plane:0,0,2,0 --pose-a 0,0,0.95 --json
+is "[it['with'], it['contacts'] > 0, it['separates'], round(it['depth'], 12)]" "['plane:0,0,2,0', True, True, 0.05]"
+try 3 "$tool" contacts slab.obj --with sphere:0,0,1.9,1 --json
+is "[it['contacts'], round(it['depth'], 12), it['normal'][2]]" "[1, 0.1, -1]"
+try 3 "$tool" contacts slab.obj --with capsule:-1,0,0,1,0,0,0.5 --pose 0,0,1.4 --json
+is "[it['contacts'], round(it['depth'], 12)]" "[2, 0.1]"
+try 3 "$tool" contacts slab.obj --with box:0,0,1.4,1,1,1 --json
+is "[it['contacts'], round(it['depth'], 9), it['separates']]" "[4, 0.1, True]"
+try 3 "$tool" contacts slab.obj --with cylinder:0,0,0.9,0,0,2,0.5 --png with.ppm
+says "with.ppm"
+try 0 "$tool" contacts slab.obj --with sphere:0,0,9,1 --quiet
+try 2 "$tool" contacts slab.obj --with sphere:0,0,9
+complains "sphere:X,Y,Z,R"
+try 2 "$tool" contacts slab.obj --with cone:1
+complains "cylinder:X,Y,Z,X,Y,Z,R"
+try 2 "$tool" contacts slab.obj ball.obj --with sphere:0,0,9,1
+complains "one file too many"
+try 2 "$tool" contacts slab.obj
+complains "--with"
+try 2 "$tool" contacts slab.obj --with sphere:0,0,9,1 --to 0,0,1
+complains "neither with --to"
+try 1 "$tool" contacts slab.obj --with sphere:0,0,9,-1
+complains "radius of -1"
 finish

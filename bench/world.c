@@ -151,7 +151,8 @@ static abut_status world_setup(bench_state *state) {
 
 static abut_status world_run(bench_state *state) {
     world_data *data = state->data;
-    abut_status status = abut_world_move(data->world, NULL, data->poses, data->bodies);
+    abut_status status =
+        abut_world_move(data->world, NULL, abut_array_host(data->poses), data->bodies);
     if (status)
         return status;
     if (state->which->variant >= PAIRS) {

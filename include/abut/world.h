@@ -119,9 +119,11 @@ ABUT_API void abut_world_destroy(abut_world *world);
 ABUT_API abut_status abut_world_add(abut_world *world, const abut_world_item *item, uint32_t *id);
 /* Takes an item out. Its id is free for another. What it was to be ignored with is forgotten. */
 ABUT_API abut_status abut_world_remove(abut_world *world, uint32_t id);
-/* Gives `count` items new poses; null ids mean 0 to count - 1. All of them or, on failure, none. Of
- * an id that comes twice the last pose stays. */
-ABUT_API abut_status abut_world_move(abut_world *world, const uint32_t *ids, const abut_pose *poses,
+/* Gives `count` items new poses (abut_pose); null ids mean 0 to count - 1. All of them or, on
+ * failure, none. Of an id that comes twice the last pose stays. Poses in a buffer are for a world
+ * on its device, and stay there as long as only abut_world_records_get() is asked; where solids are
+ * among the items, they come to the host. */
+ABUT_API abut_status abut_world_move(abut_world *world, const uint32_t *ids, abut_array poses,
                                      size_t count);
 
 /* Sets whether two items are never tried, whatever their groups: joints, parts of one machine, a
@@ -219,17 +221,19 @@ ABUT_API abut_status abut_world_sweep(abut_world *world, const uint32_t *ids, co
 /* ---- contacts that stay on the device ---- */
 
 typedef struct abut_world_records {
+    const abut_buffer *pairs; /* abut_world_pair: those of abut_world_pairs() that are two bodies,
+                               * and tried by fields */
     const abut_buffer *begin; /* uint32_t, pair_count + 1 of them: pair i has contacts begin[i] up
                                * to but not including begin[i + 1] */
-    const abut_buffer *contacts; /* abut_contact */
-    uint64_t pair_count;         /* as abut_world_pairs() lists them */
+    const abut_buffer *contacts; /* abut_contact; their `pair` is that of `pairs` */
+    uint64_t pair_count;
     uint64_t contact_count;
 } abut_world_records;
 
-/* Finds the contacts of all pairs of bodies by fields, sensors too, and leaves them on the device
- * of the options: those of abut_world_contacts() in the same order, bit for bit, also with
- * options.patch_contacts. Other pairs have none. Buffers belong to the world, and their content
- * stays until something changes. */
+/* Finds the pairs of bodies and their contacts on the device of the options, sensors too, and
+ * leaves them there: those of abut_world_contacts() in the same order, bit for bit, also with
+ * options.patch_contacts. Only the counts come to the host. Buffers belong to the world, and their
+ * content stays until something changes. */
 ABUT_API abut_status abut_world_records_get(abut_world *world, abut_world_records *records);
 
 #ifdef __cplusplus

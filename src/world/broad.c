@@ -422,7 +422,10 @@ abut_status abuti_world_overlaps(abut_world *world, const world_sweep *sweeps, d
 abut_status abuti_world_find_pairs(abut_world *world) {
     if (world->has_pairs)
         return ABUT_OK;
-    abut_status status = abuti_world_overlaps(world, NULL, world->options.margin, &world->pairs);
+    abut_status status = world->backend->bring(world);
+    if (status)
+        return status;
+    status = abuti_world_overlaps(world, NULL, world->options.margin, &world->pairs);
     world->has_pairs = !status;
     return status;
 }

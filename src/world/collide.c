@@ -51,12 +51,24 @@ static abut_status cpu_records(abut_world *world, abut_world_records *records) {
                       "abut_world_records_get: the world has no device; see options->device");
 }
 
+static abut_status cpu_move(abut_world *world, const uint32_t *ids, const abut_buffer *poses,
+                            size_t count) {
+    (void)world;
+    (void)ids;
+    (void)poses;
+    (void)count;
+    return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_world_move: the poses are in a buffer, and the "
+                                           "world has no device; see options->device");
+}
+
 const world_backend abuti_world_on_cpu = {.create = cpu_nothing,
                                           .destroy = cpu_destroy,
                                           .changed = cpu_changed,
                                           .prepare = cpu_nothing,
                                           .pair = cpu_pair,
-                                          .records = cpu_records};
+                                          .records = cpu_records,
+                                          .move = cpu_move,
+                                          .bring = cpu_nothing};
 
 /* ---- by fields ---- */
 

@@ -12,7 +12,6 @@
 #include <stdlib.h>
 
 enum {
-    MOTIONS_A_TASK = 1024,
     FRAMES_A_GROUP = 128,
     GROUPS_A_UNIT = 32,   /* of kernels that go through lists, for each compute unit */
     LIST_LIMIT = 1 << 27, /* so that balls and features of a list can be counted */
@@ -29,7 +28,15 @@ static const abuti_kernel_source sources[WORLD_KERNELS] = {
     [WORLD_WRITE] = {"world", "world_write", NULL},
     [WORLD_SORT] = {"world", "world_sort", NULL},
     [WORLD_REDUCE] = {"world", "world_reduce", NULL},
-    [WORLD_GATHER] = {"world", "world_gather", NULL}};
+    [WORLD_GATHER] = {"world", "world_gather", NULL},
+    [WORLD_CHECK] = {"world_pairs", "world_check", NULL},
+    [WORLD_TURN] = {"world_pairs", "world_turn", NULL},
+    [WORLD_MAKE_BOXES] = {"world_pairs", "world_boxes", NULL},
+    [WORLD_CURVES] = {"world_pairs", "world_curve", NULL},
+    [WORLD_LEAVES] = {"world_pairs", "world_leaves", NULL},
+    [WORLD_PARENTS] = {"world_pairs", "world_parents", NULL},
+    [WORLD_MEET] = {"world_pairs", "world_meet", NULL},
+    [WORLD_PLACE] = {"world_pairs", "world_place", NULL}};
 static const abuti_kit_table table = {sources, WORLD_KERNELS, WORLD_MEMORIES, NULL};
 static const size_t shared_bytes[WORLD_SHARED] = {[WORLD_FIELDS] = sizeof(world_field),
                                                   [WORLD_FLOATS] = sizeof(float),
@@ -57,6 +64,7 @@ static abut_status create(abut_world *world) {
     status = abuti_queue_open(device, &d->queue);
     status = status ? status : abuti_tools_create(&d->queue, &d->tools);
     status = status ? status : abuti_kit_open(&d->queue, &table, "-DABUTI_REAL_BITS=64", &d->kit);
+    status = status ? status : abut_buffer_create(device, 16, &d->pairs);
     status = status ? status : abut_buffer_create(device, 16, &d->begin);
     status = status ? status : abut_buffer_create(device, 16, &d->contacts);
     if (status)
@@ -68,6 +76,9 @@ static abut_status create(abut_world *world) {
                                  i == WORLD_FOUND ? sizeof(world_found) : sizeof(world_near),
                              .limit = LIST_LIMIT,
                              .what = i == WORLD_FOUND ? "contacts" : "features that may touch"};
+    d->met = (abuti_kit_list){.buffer = WORLD_MET_LIST,
+                              .element_bytes = sizeof(world_met),
+                              .what = "pairs"};
     abuti_kit_build(&d->kit);
     return abuti_queue_report(&d->queue);
 }
@@ -76,9 +87,11 @@ static void destroy(abut_world *world) {
     world_device *d = world->device;
     if (!d)
         return;
-    world_list *lists[] = {&d->host_parts, &d->host_motions, &d->host_begin, &d->host_contacts};
+    world_list *lists[] = {&d->host_parts, &d->host_bodies, &d->host_poses,   &d->last,
+                           &d->host_pairs, &d->host_begin,  &d->host_contacts};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         abuti_release(world->context, lists[i]->data);
+    abut_buffer_destroy(d->pairs);
     abut_buffer_destroy(d->begin);
     abut_buffer_destroy(d->contacts);
     abuti_kit_close(&d->kit);
@@ -89,8 +102,10 @@ static void destroy(abut_world *world) {
 }
 
 static void changed(abut_world *world, bool items) {
-    world->device->has_contacts = false;
-    world->device->has_data = world->device->has_data && !items;
+    world_device *d = world->device;
+    d->has_contacts = d->has_poses = false;
+    d->has_data = d->has_data && !items;
+    d->has_order = d->has_order && !items;
 }
 
 /* ---- fields and samples ----
@@ -297,6 +312,26 @@ static abut_status field_ready(const world_device *d, const abut_field *field) {
                                                    : abuti_field_host(field);
 }
 
+/* What is known of items, and which pairs are ignored. */
+static void put_bodies(abut_world *world) {
+    world_device *d = world->device;
+    const size_t count = world->items.count;
+    abuti_kit_fail(&d->kit,
+                   abuti_world_reserve(world->context, &d->host_bodies, count, sizeof(world_body)));
+    world_body *bodies = d->host_bodies.data;
+    for (size_t i = 0; i < count && !abuti_kit_failed(&d->kit); i++) {
+        const world_item *item = &world_items(world)[i];
+        const uint32_t has = item->filter.traits & (WORLD_HAS_FIELD | WORLD_HAS_SAMPLES);
+        bodies[i] = (world_body){item->local, item->filter, item->ignored};
+        if (!item->used || !has)
+            bodies[i].filter = (world_filter){0, 0, 0};
+    }
+    abuti_kit_put(&d->kit, WORLD_BODIES, bodies, count, sizeof(world_body));
+    abuti_kit_put(&d->kit, WORLD_IGNORED, world->ignored.data, world->ignored.room,
+                  sizeof(uint64_t));
+    abuti_kit_reserve(&d->kit, WORLD_IGNORED, 1, sizeof(uint64_t));
+}
+
 static abut_status upload_data(abut_world *world) {
     world_device *d = world->device;
     const size_t count = world->items.count;
@@ -327,6 +362,7 @@ static abut_status upload_data(abut_world *world) {
         for (size_t i = 0; i < count; i++)
             ((world_parts *)d->host_parts.data)[i] = items[i].there;
         abuti_kit_put(&d->kit, WORLD_PARTS, d->host_parts.data, count, sizeof(world_parts));
+        put_bodies(world);
         status = abuti_queue_report(&d->queue);
     }
     abuti_release(world->context, parts);
@@ -340,27 +376,6 @@ static abut_status upload_data(abut_world *world) {
 
 /* ---- each time: frames, and what they find ---- */
 
-static void copy_motions(void *data, size_t chunk, size_t begin, size_t end) {
-    const abut_world *world = data;
-    const world_item *items = world_items(world);
-    contact_motion *to = world->device->host_motions.data;
-    (void)chunk;
-    for (size_t i = begin; i < end; i++)
-        to[i] = items[i].at.motion;
-}
-
-/* Poses and pairs to the device. */
-static void upload_poses(abut_world *world) {
-    world_device *d = world->device;
-    size_t items = world->items.count;
-    abuti_kit_fail(&d->kit, abuti_world_reserve(world->context, &d->host_motions, items,
-                                                sizeof(contact_motion)));
-    if (!abuti_kit_failed(&d->kit))
-        abuti_parallel_for(world->context, items, MOTIONS_A_TASK, copy_motions, world);
-    abuti_kit_put(&d->kit, WORLD_MOTIONS, d->host_motions.data, items, sizeof(contact_motion));
-    abuti_kit_put(&d->kit, WORLD_PAIRS, world->pairs.data, world->pairs.count, sizeof(world_two));
-}
-
 /* What kernels of a search begin with. */
 #define BODIES                                                                               \
     MEMORY(WORLD_FIELDS), MEMORY(WORLD_FLOATS), MEMORY(WORLD_SHORTS), MEMORY(WORLD_INDICES), \
@@ -370,13 +385,13 @@ static void upload_poses(abut_world *world) {
 
 static void make_frames(const abut_world *world) {
     world_device *d = world->device;
-    uint32_t count = 2 * (uint32_t)world->pairs.count;
+    uint32_t count = 2 * (uint32_t)d->pair_count;
     double margin = world->contact.margin;
     int32_t any_normal = world->contact.any_normal;
     ABUTI_KIT_RUN(&d->kit, WORLD_FRAMES, count < WORLD_TOTALS ? WORLD_TOTALS : count,
                   FRAMES_A_GROUP, MEMORY(WORLD_FIELDS), MEMORY(WORLD_FLOATS), MEMORY(WORLD_SHORTS),
                   MEMORY(WORLD_INDICES), MEMORY(WORLD_SAMPLES), MEMORY(WORLD_PARTS),
-                  MEMORY(WORLD_MOTIONS), MEMORY(WORLD_PAIRS), MEMORY(WORLD_DIRECTIONS),
+                  MEMORY(WORLD_MOTIONS), ABUTI_BUFFER(&d->pairs->memory), MEMORY(WORLD_DIRECTIONS),
                   MEMORY(WORLD_COUNTS), MEMORY(WORLD_WRONG), MEMORY(WORLD_TOTAL),
                   ABUTI_VALUE(count), ABUTI_VALUE(margin), ABUTI_VALUE(any_normal));
 }
@@ -384,7 +399,7 @@ static void make_frames(const abut_world *world) {
 /* Directions that are to be tried again. */
 static void turn_frames(const abut_world *world) {
     world_device *d = world->device;
-    uint32_t count = 2 * (uint32_t)world->pairs.count;
+    uint32_t count = 2 * (uint32_t)d->pair_count;
     ABUTI_KIT_RUN(&d->kit, WORLD_ONE_WAY, count < WORLD_TOTALS ? WORLD_TOTALS : count,
                   FRAMES_A_GROUP, MEMORY(WORLD_FIELDS), MEMORY(WORLD_FLOATS), MEMORY(WORLD_SHORTS),
                   MEMORY(WORLD_INDICES), MEMORY(WORLD_COUNTS), MEMORY(WORLD_WRONG),
@@ -396,7 +411,7 @@ static void search(const abut_world *world) {
     world_device *d = world->device;
     const size_t groups = (size_t)d->queue.device->info.compute_units * GROUPS_A_UNIT;
     int32_t only_samples = world->contact.samples;
-    ABUTI_KIT_GROUPS(&d->kit, WORLD_SEARCH_GROUPS, world->pairs.count, WORLD_ITEMS, BODIES,
+    ABUTI_KIT_GROUPS(&d->kit, WORLD_SEARCH_GROUPS, d->pair_count, WORLD_ITEMS, BODIES,
                      MEMORY(WORLD_GROUPS), LIST(WORLD_NEAR_GROUPS), ABUTI_VALUE(only_samples),
                      PLACES);
     ABUTI_KIT_GROUPS(&d->kit, WORLD_SEARCH_BALLS, groups, WORLD_ITEMS, BODIES, MEMORY(WORLD_GROUPS),
@@ -414,7 +429,7 @@ static void search(const abut_world *world) {
 /* Their contacts; and those that stay, in order. */
 static void write_contacts(const abut_world *world) {
     world_device *d = world->device;
-    const size_t pairs = world->pairs.count;
+    const size_t pairs = (size_t)d->pair_count;
     const size_t groups = (size_t)d->queue.device->info.compute_units * GROUPS_A_UNIT;
     const uint32_t room = d->lists[WORLD_FOUND].room;
     abuti_buffer *begin = &d->begin->memory;
@@ -423,8 +438,9 @@ static void write_contacts(const abut_world *world) {
                      NULL, 0);
     ABUTI_KIT_GROUPS(&d->kit, WORLD_WRITE, groups, WORLD_ITEMS, BODIES, MEMORY(WORLD_POINTS),
                      MEMORY(WORLD_ENDS), MEMORY(WORLD_FEATURES), MEMORY(WORLD_MOTIONS),
-                     MEMORY(WORLD_PAIRS), MEMORY(WORLD_LIST + WORLD_FOUND), MEMORY(WORLD_FIRST),
-                     MEMORY(WORLD_CONTACTS), MEMORY(WORLD_KEYS), ABUTI_VALUE(room));
+                     ABUTI_BUFFER(&d->pairs->memory), MEMORY(WORLD_LIST + WORLD_FOUND),
+                     MEMORY(WORLD_FIRST), MEMORY(WORLD_CONTACTS), MEMORY(WORLD_KEYS),
+                     ABUTI_VALUE(room));
     if (keep) {
         double cosine = abuti_contact_reduction(world->options.angle, &keep);
         ABUTI_KIT_GROUPS(&d->kit, WORLD_REDUCE, pairs, WORLD_ITEMS, MEMORY(WORLD_CONTACTS),
@@ -433,9 +449,10 @@ static void write_contacts(const abut_world *world) {
                          ABUTI_VALUE(room), ABUTI_VALUE(keep), ABUTI_VALUE(cosine),
                          ABUTI_LOCAL_MEMORY(8 * WORLD_REDUCE_ROOM));
     } else {
+        const uint32_t list = WORLD_FOUND;
         ABUTI_KIT_GROUPS(&d->kit, WORLD_SORT, pairs, WORLD_ITEMS, MEMORY(WORLD_FIRST),
-                         MEMORY(WORLD_COUNTS), MEMORY(WORLD_TOTAL), MEMORY(WORLD_KEYS),
-                         ABUTI_VALUE(room));
+                         MEMORY(WORLD_COUNTS), MEMORY(WORLD_TOTAL), ABUTI_VALUE(list),
+                         MEMORY(WORLD_KEYS), ABUTI_VALUE(room));
     }
     abuti_tools_scan(d->tools, keep ? begin : &d->kit.buffers[WORLD_COUNTS], begin, pairs, begin,
                      pairs);
@@ -449,7 +466,7 @@ static void write_contacts(const abut_world *world) {
 static void reserve(const abut_world *world) {
     world_device *d = world->device;
     abut_device *device = d->queue.device;
-    const size_t pairs = world->pairs.count;
+    const size_t pairs = (size_t)d->pair_count;
     for (int i = 0; i < WORLD_LISTS; i++)
         if (!d->lists[i].room)
             abuti_kit_grow(&d->kit, &d->lists[i], (uint64_t)pairs * ENTRIES_A_PAIR);
@@ -483,15 +500,15 @@ static abut_status find(abut_world *world) {
     world_device *d = world->device;
     uint32_t totals[WORLD_TOTALS];
     bool again = true;
-    abut_status status = abuti_world_find_pairs(world);
-    if (status || d->has_contacts)
+    if (d->has_contacts)
+        return ABUT_OK;
+    abut_status status = upload_data(world);
+    status = status ? status : abuti_world_device_pairs(world);
+    if (!status && d->pair_count > LIST_LIMIT)
+        status = abuti_fail(ABUT_ERROR_LIMIT, "abut_world: %llu pairs are too many for the device",
+                            (unsigned long long)d->pair_count);
+    if (status)
         return status;
-    if (world->pairs.count > ABUTI_TOOLS_MOST / 2)
-        return abuti_fail(ABUT_ERROR_LIMIT, "abut_world: %zu pairs are too many for the device",
-                          world->pairs.count);
-    if ((status = upload_data(world)))
-        return status;
-    upload_poses(world);
     while (again) {
         reserve(world);
         make_frames(world);
@@ -517,9 +534,10 @@ static abut_status find(abut_world *world) {
 
 static abut_status records(abut_world *world, abut_world_records *to) {
     abut_status status = find(world);
+    const world_device *d = world->device;
     if (!status)
-        *to = (abut_world_records){world->device->begin, world->device->contacts,
-                                   world->pairs.count, world->device->contact_count};
+        *to =
+            (abut_world_records){d->pairs, d->begin, d->contacts, d->pair_count, d->contact_count};
     return status;
 }
 
@@ -527,7 +545,12 @@ static abut_status records(abut_world *world, abut_world_records *to) {
 static abut_status prepare(abut_world *world) {
     world_device *d = world->device;
     abut_status status = find(world);
-    size_t pairs = world->pairs.count, count = (size_t)d->contact_count;
+    size_t pairs = (size_t)d->pair_count, count = (size_t)d->contact_count;
+    if (!status)
+        status = abuti_world_reserve(world->context, &d->host_pairs, pairs, sizeof(world_two));
+    if (!status && pairs)
+        status = abuti_buffer_download(&d->queue, &d->pairs->memory, 0, d->host_pairs.data,
+                                       pairs * sizeof(world_two));
     if (!status)
         status = abuti_world_reserve(world->context, &d->host_begin, pairs + 1, sizeof(uint32_t));
     if (!status)
@@ -545,11 +568,24 @@ static abut_status prepare(abut_world *world) {
 /* Tells what the device has found for a pair. */
 static abut_status tell_contacts(const abut_world *world, size_t pair, contact_call *call,
                                  const contact_direction both[2]) {
-    const uint32_t *begin = world->device->host_begin.data;
-    const abut_contact *found = world->device->host_contacts.data;
+    const world_device *d = world->device;
+    const abut_world_pair *which = (const abut_world_pair *)world->pairs.data + pair;
+    const abut_world_pair *pairs = d->host_pairs.data;
+    const uint32_t *begin = d->host_begin.data;
+    const abut_contact *found = d->host_contacts.data;
+    size_t low = 0, high = (size_t)d->pair_count;
     (void)both;
-    for (uint32_t i = begin[pair]; i < begin[pair + 1]; i++)
-        abuti_contact_put(call, &found[i]);
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (pairs[middle].a < which->a ||
+            (pairs[middle].a == which->a && pairs[middle].b < which->b))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low < d->pair_count && pairs[low].a == which->a && pairs[low].b == which->b)
+        for (uint32_t i = begin[low]; i < begin[low + 1]; i++)
+            abuti_contact_put(call, &found[i]);
     return ABUT_OK;
 }
 
@@ -558,4 +594,6 @@ const world_backend abuti_world_on_device = {.create = create,
                                              .changed = changed,
                                              .prepare = prepare,
                                              .pair = tell_contacts,
-                                             .records = records};
+                                             .records = records,
+                                             .move = abuti_world_device_move,
+                                             .bring = abuti_world_device_bring};

@@ -12,6 +12,8 @@
 _Static_assert(sizeof(world_field) == 136, "the layout that world.cl reads");
 _Static_assert(sizeof(world_samples) == 96, "the layout that world.cl reads");
 _Static_assert(sizeof(contact_motion) == 96, "the layout that world.cl reads");
+_Static_assert(sizeof(abut_pose) == 56, "the layout that world_pairs.cl reads");
+_Static_assert(sizeof(world_body) == 64, "the layout that world_pairs.cl reads");
 _Static_assert(sizeof(world_two) == sizeof(abut_world_pair), "the same thing");
 _Static_assert(sizeof(world_direction) == 100, "the layout that world.cl reads");
 _Static_assert(sizeof(abut_contact) == 4 * WORLD_CONTACT_WORDS &&
@@ -29,11 +31,20 @@ enum {
     WORLD_SORT,
     WORLD_REDUCE,
     WORLD_GATHER,
+    /* of world_pairs.cl */
+    WORLD_CHECK,
+    WORLD_TURN,
+    WORLD_MAKE_BOXES,
+    WORLD_CURVES,
+    WORLD_LEAVES,
+    WORLD_PARENTS,
+    WORLD_MEET,
+    WORLD_PLACE,
     WORLD_KERNELS
 };
 
 typedef enum world_memory {
-    /* of all fields and samples that items have; and which of them an item has */
+    /* of all fields and samples that items have */
     WORLD_FIELDS,
     WORLD_FLOATS,
     WORLD_SHORTS,
@@ -45,10 +56,24 @@ typedef enum world_memory {
     WORLD_BALLS,
     WORLD_GROUPS,
     WORLD_SHARED, /* the number of those above */
+    /* of each item: which of them it has, and what else is known of it; pairs to ignore */
     WORLD_PARTS = WORLD_SHARED,
-    /* each time: of items, of pairs, lists of a search, and contacts in the order of these */
+    WORLD_BODIES,
+    WORLD_IGNORED,
+    /* of each item, each time; pairs that are found, and counters */
+    WORLD_POSES,
+    WORLD_LAST,
+    WORLD_BAD,
     WORLD_MOTIONS,
-    WORLD_PAIRS,
+    WORLD_BOXES,
+    WORLD_CURVE,
+    WORLD_ORDER,
+    WORLD_NODES,
+    WORLD_PARTNERS,
+    WORLD_PARTNERS_FIRST,
+    WORLD_MEETS,
+    WORLD_MET_LIST,
+    /* of pairs, each time; lists of a search, and contacts in the order of these */
     WORLD_DIRECTIONS,
     WORLD_COUNTS,
     WORLD_WRONG,
@@ -67,14 +92,29 @@ struct world_device {
     abuti_kit kit;
     size_t sizes[WORLD_SHARED]; /* elements that are there */
     bool has_data;              /* fields and samples of all items are there */
+    bool has_poses;             /* those of all items are there */
+    bool is_ahead;              /* and the host has older ones */
+    bool has_order;             /* of bodies along a curve */
+    uint32_t visits;            /* nodes that were looked at when it was new */
     bool has_contacts;
-    world_list host_parts;   /* world_parts */
-    world_list host_motions; /* contact_motion: of each item */
+    world_list host_parts, host_bodies; /* world_parts, world_body: of each item */
+    world_list host_poses, last;        /* abut_pose, uint32_t: of each item */
+    abuti_kit_list met;                 /* world_met */
+    uint64_t pair_count;
     abuti_kit_list lists[WORLD_LISTS];
-    /* those that are left: uint32_t, one more than pairs; abut_contact */
-    abut_buffer *begin, *contacts;
+    /* abut_world_pair; of contacts that are left: uint32_t, one more than pairs; abut_contact */
+    abut_buffer *pairs, *begin, *contacts;
     uint64_t contact_count;
-    world_list host_begin, host_contacts; /* the same */
+    world_list host_pairs, host_begin, host_contacts; /* the same */
 };
+
+/* ---- device_pairs.c ---- */
+
+/* Brings poses to the host, if it has older ones. */
+abut_status abuti_world_device_bring(abut_world *world);
+abut_status abuti_world_device_move(abut_world *world, const uint32_t *ids,
+                                    const abut_buffer *poses, size_t count);
+/* Finds pairs, motions of items, and the number of pairs. What is known of items is there. */
+abut_status abuti_world_device_pairs(abut_world *world);
 
 #endif

@@ -45,8 +45,7 @@ static bool by_field(uint32_t a, uint32_t b) {
     if (other & WORLD_IS_SOLID)
         return (other & WORLD_KNOWS_FIELDS) &&
                (body & (other & WORLD_IS_PLANE ? WORLD_HAS_SAMPLES : WORLD_HAS_FIELD)) != 0;
-    return ((a & WORLD_HAS_FIELD) && (b & WORLD_HAS_SAMPLES)) ||
-           ((b & WORLD_HAS_FIELD) && (a & WORLD_HAS_SAMPLES));
+    return world_has_fields(a, b);
 }
 
 abut_world_method abuti_world_method(const abut_world *world, const world_item *a,
@@ -62,18 +61,9 @@ abut_world_method abuti_world_method(const abut_world *world, const world_item *
 
 /* ---- ignored pairs ---- */
 
-static uint64_t key_of(uint32_t a, uint32_t b) {
-    return a < b ? (uint64_t)a << 32 | b : (uint64_t)b << 32 | a;
-}
-
-/* Where a key belongs among `slots`, a power of two. */
-static size_t home_of(uint64_t key, size_t slots) {
-    return (size_t)((key * 0x9e3779b97f4a7c15u) >> 20) & (slots - 1);
-}
-
 /* The slot that has the key, or an empty one. */
 static size_t slot_of(const uint64_t *table, size_t slots, uint64_t key) {
-    size_t slot = home_of(key, slots);
+    size_t slot = world_ignored_home(key, slots);
     while (table[slot] && table[slot] != key)
         slot = (slot + 1) & (slots - 1);
     return slot;
@@ -113,7 +103,8 @@ static void erase(abut_world *world, size_t slot) {
     uint64_t *table = list->data;
     const size_t last = list->room - 1;
     for (size_t next = (slot + 1) & last; table[next]; next = (next + 1) & last)
-        if (((next - home_of(table[next], list->room)) & last) >= ((next - slot) & last)) {
+        if (((next - world_ignored_home(table[next], list->room)) & last) >=
+            ((next - slot) & last)) {
             table[slot] = table[next];
             slot = next;
         }
@@ -139,22 +130,23 @@ void abuti_world_forget(abut_world *world, uint32_t id) {
 abut_status abut_world_ignore(abut_world *world, uint32_t a, uint32_t b, bool ignore) {
     if (!world)
         return abuti_null(__func__, "world");
-    abut_status status = abuti_world_check_id("abut_world_ignore", world, a);
+    abut_status status = world->backend->bring(world);
+    status = status ? status : abuti_world_check_id("abut_world_ignore", world, a);
     status = status ? status : abuti_world_check_id("abut_world_ignore", world, b);
     if (!status && a == b)
         status =
             abuti_fail(ABUT_ERROR_ARGUMENT,
                        "abut_world_ignore: a and b are both %u; an item never meets itself", a);
-    if (status || is_ignored(world, key_of(a, b)) == ignore)
+    if (status || is_ignored(world, world_ignored_key(a, b)) == ignore)
         return status;
-    if (ignore && (status = insert(world, key_of(a, b))))
+    if (ignore && (status = insert(world, world_ignored_key(a, b))))
         return status;
     if (!ignore)
-        erase(world, slot_of(world->ignored.data, world->ignored.room, key_of(a, b)));
+        erase(world, slot_of(world->ignored.data, world->ignored.room, world_ignored_key(a, b)));
     world_item *items = world_items(world);
     items[a].ignored += ignore ? 1 : UINT32_MAX;
     items[b].ignored += ignore ? 1 : UINT32_MAX;
-    abuti_world_changed(world, false);
+    abuti_world_changed(world, true);
     return ABUT_OK;
 }
 
@@ -163,10 +155,6 @@ abut_status abut_world_ignore(abut_world *world, uint32_t a, uint32_t b, bool ig
 bool abuti_world_tries(const abut_world *world, uint32_t a, uint32_t b) {
     const world_item *p = &world_items(world)[a], *q = &world_items(world)[b];
     const world_filter *f = &p->filter, *g = &q->filter;
-    const uint32_t either = f->traits | g->traits, both = f->traits & g->traits;
-    if (!(either & WORLD_IS_DYNAMIC) && (!(either & WORLD_IS_SENSOR) || (both & WORLD_IS_STATIC)))
-        return false;
-    return (f->group & g->mask) && (g->group & f->mask) &&
-           abuti_world_method(world, p, q) != ABUT_WORLD_AUTO &&
-           !(p->ignored && q->ignored && is_ignored(world, key_of(a, b)));
+    return world_may_meet(f, g) && abuti_world_method(world, p, q) != ABUT_WORLD_AUTO &&
+           !(p->ignored && q->ignored && is_ignored(world, world_ignored_key(a, b)));
 }

@@ -465,8 +465,10 @@ abut_status abut_world_sweep(abut_world *world, const uint32_t *ids, const abut_
     if (!ids && count > world->items.count)
         return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_world_sweep: %zu poses for %zu items", count,
                           world->items.count);
-    abut_status status =
-        abuti_options_read(&s.options, sizeof s.options, options, "abut_world_sweep: options");
+    abut_status status = world->backend->bring(world);
+    if (status)
+        return status;
+    status = abuti_options_read(&s.options, sizeof s.options, options, "abut_world_sweep: options");
     status = status ? status : check_options(&s.options);
     status = status ? status : set_ends(world, ids, ends, count);
     if (status)

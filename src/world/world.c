@@ -5,11 +5,6 @@
 
 #include <math.h>
 
-/* What is known in floats relative to the sizes of two bodies (contact_shared.h), rounded up well;
- * and in doubles relative to where they are. */
-#define FLOAT_SLACK 1e-6
-#define REAL_SLACK 1e-14
-
 enum { MOVES_A_TASK = 256 };
 
 abut_status abuti_world_reserve(abut_context *context, world_list *list, size_t room,
@@ -136,18 +131,6 @@ static box3 local_box(const abut_world_item *item, const abut_body *body, const 
     default:
         return box_of_body(body, bvh);
     }
-}
-
-/* The box of a turned box, with the margin and all that rounding may add. */
-static box3 world_box(box3 local, const contact_motion *m, double margin) {
-    vec3 centre = box_centre(local), half = v3_sub(local.hi, centre);
-    vec3 middle = contact_to_world(m, centre);
-    double slack = 0.5 * margin * (1 + FLOAT_SLACK) + FLOAT_SLACK * v3_length(half) +
-                   REAL_SLACK * (v3_max_abs(m->shift) + v3_max_abs(centre));
-    vec3 h = v3(v3_dot(v3_abs(m->turn.row[0]), half) + slack,
-                v3_dot(v3_abs(m->turn.row[1]), half) + slack,
-                v3_dot(v3_abs(m->turn.row[2]), half) + slack);
-    return (box3){v3_sub(middle, h), v3_add(middle, h)};
 }
 
 static abut_status place_plane(const char *function, const abut_plane *plane, world_place *to) {
@@ -283,6 +266,7 @@ static bool rests_and_senses(const world_item *item) {
 
 abut_status abut_world_add(abut_world *world, const abut_world_item *item, uint32_t *id) {
     abut_status status = check_item(world, item, id);
+    status = status ? status : world->backend->bring(world);
     if (status)
         return status;
     world_item made;
@@ -332,6 +316,7 @@ abut_status abut_world_remove(abut_world *world, uint32_t id) {
     if (!world)
         return abuti_null(__func__, "world");
     abut_status status = abuti_world_check_id("abut_world_remove", world, id);
+    status = status ? status : world->backend->bring(world);
     if (status)
         return status;
     abuti_world_forget(world, id);
@@ -374,17 +359,13 @@ static void move_some(void *data, size_t chunk, size_t begin, size_t end) {
         m->chunks[chunk] = move_one(m, i);
 }
 
-abut_status abut_world_move(abut_world *world, const uint32_t *ids, const abut_pose *poses,
-                            size_t count) {
-    if (!world || (!poses && count))
-        return abuti_null(__func__, world ? "poses" : "world");
-    if (!ids && count > world->items.count)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_world_move: %zu poses for %zu items", count,
-                          world->items.count);
+abut_status abuti_world_move(abut_world *world, const uint32_t *ids, const abut_pose *poses,
+                             size_t count) {
     moves m = {.world = world, .ids = ids, .poses = poses};
     size_t grain = world_grain(count, MOVES_A_TASK);
-    abut_status status =
-        abuti_world_reserve(world->context, &world->places, count, sizeof(world_place));
+    abut_status status = world->backend->bring(world);
+    if (!status)
+        status = abuti_world_reserve(world->context, &world->places, count, sizeof(world_place));
     if (status || !count)
         return status;
     abuti_parallel_for(world->context, count, grain, move_some, &m);
@@ -398,6 +379,17 @@ abut_status abut_world_move(abut_world *world, const uint32_t *ids, const abut_p
         world_items(world)[move_id(&m, i)].at = ((const world_place *)world->places.data)[i];
     abuti_world_changed(world, false);
     return ABUT_OK;
+}
+
+abut_status abut_world_move(abut_world *world, const uint32_t *ids, abut_array poses,
+                            size_t count) {
+    if (!world || (!poses.host && !poses.buffer && count))
+        return abuti_null(__func__, world ? "poses" : "world");
+    if (!ids && count > world->items.count)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_world_move: %zu poses for %zu items", count,
+                          world->items.count);
+    return poses.buffer ? world->backend->move(world, ids, poses.buffer, count)
+                        : abuti_world_move(world, ids, poses.host, count);
 }
 
 /* ---- answers ---- */

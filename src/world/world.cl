@@ -367,17 +367,18 @@ GROUP_OF_ITEMS world_write(BODIES, __global const contact_point *points, __globa
     }
 }
 
-/* Whether the list of what was found had room for all. */
-static bool is_whole(__global const uint *totals, uint list_room) {
-    return !totals[2 * WORLD_FOUND + 1] && totals[2 * WORLD_FOUND] <= list_room;
+/* Whether a list had room for all. */
+static bool is_whole(__global const uint *totals, uint list, uint list_room) {
+    return !totals[2 * list + 1] && totals[2 * list] <= list_room;
 }
 
 /* Batcher's bitonic sort, with all comparisons one way, so that any number will do. */
 GROUP_OF_ITEMS world_sort(__global const uint *first, __global const uint *counts,
-                          __global const uint *totals, __global ulong *keys, uint list_room) {
+                          __global const uint *totals, uint list, __global ulong *keys,
+                          uint list_room) {
     uint pair = (uint)get_group_id(0), item = (uint)get_local_id(0), count = counts[pair];
     __global ulong *own = keys + first[pair];
-    if (!is_whole(totals, list_room) || count < 2)
+    if (!is_whole(totals, list, list_room) || count < 2)
         return;
     for (uint width = 2; width / 2 < count && width; width *= 2)
         for (uint step = width / 2; step > 0; step /= 2) {
@@ -453,7 +454,7 @@ GROUP_OF_ITEMS world_reduce(__global const world_contact *contacts, __global con
                             uint list_room, uint keep, real cosine, __local ulong *room) {
     uint pair = (uint)get_group_id(0), item = (uint)get_local_id(0), count = counts[pair];
     uint begin = first[pair], end = begin + count, kept = 0;
-    if (!is_whole(totals, list_room))
+    if (!is_whole(totals, WORLD_FOUND, list_room))
         return;
     for (uint i = begin + item; i < end; i += WORLD_ITEMS)
         far[i] = IN_NO_PATCH;
@@ -508,7 +509,7 @@ GROUP_OF_ITEMS world_gather(__global const uint *contacts, __global const uint *
                             __global const ulong *keys, __global const uint *begin,
                             __global uint *totals, __global uint *to, uint list_room) {
     uint pair = (uint)get_group_id(0), item = (uint)get_local_id(0);
-    if (!is_whole(totals, list_room))
+    if (!is_whole(totals, WORLD_FOUND, list_room))
         return;
     uint words = (begin[pair + 1] - begin[pair]) * WORLD_CONTACT_WORDS;
     __global uint *own = to + (size_t)begin[pair] * WORLD_CONTACT_WORDS;

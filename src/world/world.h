@@ -20,24 +20,6 @@ typedef struct world_place {
     } solid;
 } world_place;
 
-/* What decides whether two items are tried, and how. */
-typedef struct world_filter {
-    uint32_t group, mask; /* neither is 0 */
-    uint32_t traits;      /* a sum of WORLD_IS_... and WORLD_HAS_... */
-} world_filter;
-
-enum {
-    WORLD_IS_DYNAMIC = 1,
-    WORLD_IS_STATIC = 2,
-    WORLD_IS_SENSOR = 4,
-    WORLD_IS_SOLID = 8, /* planes too */
-    WORLD_IS_PLANE = 16,
-    WORLD_HAS_BVH = 32,
-    WORLD_HAS_FIELD = 64,
-    WORLD_HAS_SAMPLES = 128,
-    WORLD_KNOWS_FIELDS = 256 /* a solid that has contacts with fields */
-};
-
 typedef struct world_item {
     bool used;
     uint32_t next; /* free one, where not used */
@@ -156,6 +138,12 @@ struct world_backend {
     abut_status (*pair)(const abut_world *world, size_t pair, contact_call *call,
                         const contact_direction both[2]);
     abut_status (*records)(abut_world *world, abut_world_records *records);
+    /* Moves items to poses in a buffer. */
+    abut_status (*move)(abut_world *world, const uint32_t *ids, const abut_buffer *poses,
+                        size_t count);
+    /* Brings poses to the host that were given in a buffer: before they are read, or items
+     * change. */
+    abut_status (*bring)(abut_world *world);
 };
 extern const world_backend abuti_world_on_cpu, abuti_world_on_device;
 
@@ -192,6 +180,9 @@ abut_solid abuti_world_solid(const abut_world_item *is, const abut_pose *at);
 /* Checks what an item would be at a pose, and makes it ready. */
 abut_status abuti_world_place(const char *function, const world_item *item, const abut_pose *there,
                               double margin, world_place *to);
+/* Moves items to poses on the host. */
+abut_status abuti_world_move(abut_world *world, const uint32_t *ids, const abut_pose *poses,
+                             size_t count);
 /* After something changed: items came or went, or they moved only. */
 void abuti_world_changed(abut_world *world, bool items);
 

@@ -5,12 +5,113 @@
 
 #include "contact/contact_frame_shared.h"
 
+#ifdef __OPENCL_C_VERSION__
+typedef ulong word64;
+#else
+typedef uint64_t word64;
+#endif
+
 #define WORLD_ITEMS 64 /* of all work-groups but those of world_frames */
 /* Local memory of world_reduce, in words of 64 bits. */
 #define WORLD_REDUCE_ROOM (3 * WORLD_ITEMS)
 
 /* The bit of a feature that says which side it is of. */
 #define WORLD_SIDE_SHIFT 31
+
+/* ---- which items are tried with each other ---- */
+
+/* What decides whether two items are tried, and how. */
+typedef struct world_filter {
+    word32 group, mask; /* neither is 0 */
+    word32 traits;      /* a sum of WORLD_IS_... and WORLD_HAS_... */
+} world_filter;
+
+enum {
+    WORLD_IS_DYNAMIC = 1,
+    WORLD_IS_STATIC = 2,
+    WORLD_IS_SENSOR = 4,
+    WORLD_IS_SOLID = 8, /* planes too */
+    WORLD_IS_PLANE = 16,
+    WORLD_HAS_BVH = 32,
+    WORLD_HAS_FIELD = 64,
+    WORLD_HAS_SAMPLES = 128,
+    WORLD_KNOWS_FIELDS = 256 /* a solid that has contacts with fields */
+};
+
+/* By motion, groups and masks. */
+static inline bool world_may_meet(const world_filter *f, const world_filter *g) {
+    const word32 either = f->traits | g->traits, both = f->traits & g->traits;
+    if (!(either & WORLD_IS_DYNAMIC) && (!(either & WORLD_IS_SENSOR) || (both & WORLD_IS_STATIC)))
+        return false;
+    return (f->group & g->mask) && (g->group & f->mask);
+}
+
+/* Whether two bodies can be tried by fields. */
+static inline bool world_has_fields(word32 a, word32 b) {
+    return ((a & WORLD_HAS_FIELD) && (b & WORLD_HAS_SAMPLES)) ||
+           ((b & WORLD_HAS_FIELD) && (a & WORLD_HAS_SAMPLES));
+}
+
+/* Pairs to ignore stand in a hash table, see filter.c. */
+static inline word64 world_ignored_key(word32 a, word32 b) {
+    return a < b ? (word64)a << 32 | b : (word64)b << 32 | a;
+}
+/* Where a key belongs among `slots`, a power of two. */
+static inline size_t world_ignored_home(word64 key, size_t slots) {
+    return (size_t)((key * 0x9e3779b97f4a7c15u) >> 20) & (slots - 1);
+}
+
+/* ---- boxes ---- */
+
+/* What is known in floats relative to the sizes of two bodies (contact_shared.h), rounded up well;
+ * and in doubles relative to where they are. */
+#define WORLD_FLOAT_SLACK 1e-6
+#define WORLD_REAL_SLACK 1e-14
+
+/* The box of a turned box, with half the margin and all that rounding may add. */
+static inline box3 world_box(box3 local_box, const contact_motion *m, real margin) {
+    vec3 centre = box_centre(local_box), half_size = v3_sub(local_box.hi, centre);
+    vec3 middle = contact_to_world(m, centre);
+    real slack = 0.5 * margin * (1 + WORLD_FLOAT_SLACK) + WORLD_FLOAT_SLACK * v3_length(half_size) +
+                 WORLD_REAL_SLACK * (v3_max_abs(m->shift) + v3_max_abs(centre));
+    vec3 h = v3(v3_dot(v3_abs(m->turn.row[0]), half_size) + slack,
+                v3_dot(v3_abs(m->turn.row[1]), half_size) + slack,
+                v3_dot(v3_abs(m->turn.row[2]), half_size) + slack);
+    box3 box;
+    box.lo = v3_sub(middle, h);
+    box.hi = v3_add(middle, h);
+    return box;
+}
+
+/* ---- pairs on a device ---- */
+
+#define WORLD_CHILDREN 16
+#define WORLD_LEVELS 7 /* of nodes: for 2^31 items */
+
+/* What a device knows of an item. Without a group it is none for the device. */
+typedef struct world_body {
+    box3 box; /* in its own coordinates */
+    world_filter filter;
+    word32 ignored; /* pairs of it that are ignored */
+} world_body;
+
+typedef struct world_node {
+    float lo[3], hi[3];
+    float size; /* the longest side of an item within */
+    word32 unused;
+} world_node;
+
+/* Two items that meet, and which of the pairs of a it is. */
+typedef struct world_met {
+    word32 a, b, rank;
+} world_met;
+
+/* What is counted: pairs with the carry, and nodes that some items looked at. */
+#define WORLD_MET 0
+#define WORLD_VISITS 2
+#define WORLD_MEET_TOTALS 3
+
+/* ---- fields and samples ---- */
 
 /* The parts of a field begin at these elements of the buffers of all fields, in groups of eight;
  * ABUT_NONE: it has no such part. */

@@ -35,7 +35,7 @@ TEST(same_as_every_pair) {
         contacts += check_world(world, items, used, ITEMS, &options);
         for (uint32_t i = 0; i < ITEMS; i++)
             items[i].pose = poses[i] = random_pose(&random, 1.5);
-        assert_ok(abut_world_move(world, NULL, poses, ITEMS));
+        assert_ok(abut_world_move(world, NULL, abut_array_host(poses), ITEMS));
         contacts += check_world(world, items, used, ITEMS, &options);
         assert_ok(abut_world_remove(world, 5));
         items[5] = body_item(&things[round % THINGS], random_pose(&random, 1));
@@ -324,7 +324,7 @@ static abut_status live_a_little(abut_context *context, void *data) {
             if (status == ABUT_ERROR_DEVICE)
                 assert_ok(abut_world_contacts(world, &to));
         } else {
-            status = abut_world_move(world, NULL, poses, 5);
+            status = abut_world_move(world, NULL, abut_array_host(poses), 5);
         }
     }
     abut_world_destroy(world);

@@ -63,7 +63,8 @@ TEST(changes_are_seen) {
         if (s.used[id] && round % 3 == 0) {
             assert_ok(abut_world_remove(s.world, id));
             assert_refused("no item", abut_world_remove(s.world, id));
-            assert_refused("no item", abut_world_move(s.world, &id, &s.items[id].pose, 1));
+            assert_refused("no item",
+                           abut_world_move(s.world, &id, abut_array_host(&s.items[id].pose), 1));
             s.used[id] = false;
             if (round % 2) { /* the id is taken again */
                 s.items[id] = varied_item(&random, 1.5);
@@ -80,7 +81,7 @@ TEST(changes_are_seen) {
             s.items[ids[k]].pose = poses[k];
         }
         s.items[ids[1]].pose = ids[1] == ids[0] ? poses[2] : poses[1];
-        assert_ok(abut_world_move(s.world, ids, poses, 3));
+        assert_ok(abut_world_move(s.world, ids, abut_array_host(poses), 3));
         scene_check(&s);
     }
     abut_world_destroy(s.world);
@@ -129,7 +130,7 @@ TEST_THREADS(same_on_any_number_of_threads) {
         assert_non_null(lists[n]);
         abut_contacts to = {.list = lists[n], .capacity = ROOM};
         assert_ok(abut_world_contacts(world, &to));
-        assert_ok(abut_world_move(world, NULL, poses, ITEMS));
+        assert_ok(abut_world_move(world, NULL, abut_array_host(poses), ITEMS));
         assert_ok(abut_world_contacts(world, &to));
         counts[n] = to.count;
         abut_world_pairs(world, 0, NULL, &pair_counts[n]);
@@ -208,7 +209,7 @@ TEST(empty_worlds_have_nothing) {
         assert_ok(abut_world_contacts(world, &none));
         assert_ok(abut_world_pairs(world, 0, NULL, &count));
         assert_true(!none.count && !count);
-        assert_ok(abut_world_move(world, NULL, NULL, 0));
+        assert_ok(abut_world_move(world, NULL, abut_array_host(NULL), 0));
         if (round == 0)
             assert_ok(abut_world_add(world, &item, &id));
         if (round == 1)
@@ -358,7 +359,7 @@ TEST(pairs_to_ignore) {
         size_t at = 0;
         id = test_random_below(&random, ITEMS);
         if (used[id])
-            assert_ok(abut_world_move(world, &id, poses, 1));
+            assert_ok(abut_world_move(world, &id, abut_array_host(poses), 1));
         assert_ok(abut_world_pairs(world, PAIRS, pairs, &count));
         for (uint32_t i = 0; i < ITEMS; i++)
             for (uint32_t k = i + 1; k < ITEMS; k++) {
@@ -412,7 +413,7 @@ static void check_events(abut_world *world, const char *expected) {
 
 static void put(abut_world *world, uint32_t id, double x) {
     abut_pose where = {{0, 0, 0, 1}, {x, 0, 0}};
-    assert_ok(abut_world_move(world, &id, &where, 1));
+    assert_ok(abut_world_move(world, &id, abut_array_host(&where), 1));
 }
 
 /* Boxes of 1.4 along x. */
@@ -504,7 +505,7 @@ TEST(events_agree_with_every_pair) {
                 }
             } else {
                 s.items[i].pose = random_pose(&random, 1.2);
-                assert_ok(abut_world_move(s.world, &i, &s.items[i].pose, 1));
+                assert_ok(abut_world_move(s.world, &i, abut_array_host(&s.items[i].pose), 1));
             }
         }
         bool now[ITEMS][ITEMS] = {{false}};
@@ -577,7 +578,7 @@ TEST(thin_plates_remember_the_side) {
                 assert_ok(abut_world_events(world, 1, &event, &count));
                 assert_int_equal(count, slowly);
                 at.translation.z = -0.1 * side * radius; /* the middle is through */
-                assert_ok(abut_world_move(world, &ids[swapped], &at, 1));
+                assert_ok(abut_world_move(world, &ids[swapped], abut_array_host(&at), 1));
                 assert_ok(abut_world_events(world, 1, &event, &count));
                 assert_int_equal(count, 1);
                 double out = event.deepest.normal.z * (swapped ? -1 : 1) * side;
@@ -957,10 +958,10 @@ TEST(wrong_calls_are_refused) {
         assert_ok(abut_world_add(world, &item, &id));
     abut_pose poses[3] = {{{0, 0, 0, 0}, {9, 0, 0}}, {{0, 0, 0, 0}, {19, 0, 0}}, bad};
     poses[2].translation.z = INFINITY;
-    assert_refused("finite", abut_world_move(world, NULL, poses, 3));
-    assert_refused("4 poses for 3", abut_world_move(world, NULL, poses, 4));
-    assert_refused("poses is null", abut_world_move(world, NULL, NULL, 1));
-    assert_refused("world is null", abut_world_move(NULL, NULL, poses, 1));
+    assert_refused("finite", abut_world_move(world, NULL, abut_array_host(poses), 3));
+    assert_refused("4 poses for 3", abut_world_move(world, NULL, abut_array_host(poses), 4));
+    assert_refused("poses is null", abut_world_move(world, NULL, abut_array_host(NULL), 1));
+    assert_refused("world is null", abut_world_move(NULL, NULL, abut_array_host(poses), 1));
     assert_fails(ABUT_ERROR_BUFFER, "3 pairs", abut_world_pairs(world, 0, NULL, &count));
     assert_int_equal(count, 3);
     assert_refused("count is null", abut_world_pairs(world, 0, NULL, NULL));
@@ -1025,7 +1026,7 @@ static abut_status live_a_little(abut_context *context, void *data) {
     abut_world_impact list[200];
     abut_world_impacts impacts = {.list = list, .capacity = 200};
     status = status ? status : abut_world_sweep(world, NULL, poses, 20, NULL, &impacts);
-    status = status ? status : abut_world_move(world, NULL, poses, 20);
+    status = status ? status : abut_world_move(world, NULL, abut_array_host(poses), 20);
     status = status ? status : abut_world_contacts(world, &to);
     status = status ? status : abut_world_events(world, 400, events, &count);
     abut_world_destroy(world);

@@ -1,0 +1,246 @@
+/* Poses and pairs of a world on a device: poses that are given there, boxes of bodies, and a tree
+ * of these that finds the pairs which are tried there; see world_pairs.cl.
+ *
+ * The order of bodies along a curve is kept from step to step, and made anew when items come or go,
+ * or when the tree has become twice as slow.
+ */
+#include "world/device.h"
+
+#include "device/tools_shared.h"
+
+enum { POSES_A_TASK = 1024, SLOWER = 2, PAIRS_AN_ITEM = 4 };
+
+#define MEMORY(which) KIT_BUFFER(&d->kit, which)
+
+/* ---- poses ---- */
+
+static void copy_poses(void *data, size_t chunk, size_t begin, size_t end) {
+    const abut_world *world = data;
+    abut_pose *to = world->device->host_poses.data;
+    (void)chunk;
+    for (size_t i = begin; i < end; i++)
+        to[i] = world_items(world)[i].at.pose;
+}
+
+/* Those that the host has, to the device. */
+static void upload_poses(abut_world *world) {
+    world_device *d = world->device;
+    size_t count = world->items.count;
+    if (d->has_poses)
+        return;
+    abuti_kit_fail(&d->kit,
+                   abuti_world_reserve(world->context, &d->host_poses, count, sizeof(abut_pose)));
+    if (!abuti_kit_failed(&d->kit))
+        abuti_parallel_for(world->context, count, POSES_A_TASK, copy_poses, world);
+    abuti_kit_put(&d->kit, WORLD_POSES, d->host_poses.data, count, sizeof(abut_pose));
+    d->has_poses = !abuti_kit_failed(&d->kit);
+}
+
+abut_status abuti_world_device_bring(abut_world *world) {
+    world_device *d = world->device;
+    const size_t count = world->items.count;
+    if (!d->is_ahead)
+        return ABUT_OK;
+    abut_status status =
+        abuti_world_reserve(world->context, &d->host_poses, count, sizeof(abut_pose));
+    if (!status)
+        status = abuti_kit_get(&d->kit, WORLD_POSES, d->host_poses.data, count, sizeof(abut_pose));
+    const abut_pose *poses = d->host_poses.data;
+    for (size_t i = 0; i < count && !status; i++) {
+        world_item *item = &world_items(world)[i];
+        if (item->used && item->kind == ABUT_WORLD_BODY)
+            status = abuti_world_place("abut_world_move", item, &poses[i], world->options.margin,
+                                       &item->at);
+    }
+    d->is_ahead = status != ABUT_OK;
+    return status;
+}
+
+/* Whether all items that are moved are bodies; of each item the last pose that is for it. */
+static abut_status read_ids(abut_world *world, const uint32_t *ids, size_t count, bool *bodies) {
+    world_device *d = world->device;
+    const size_t items = world->items.count;
+    abut_status status = abuti_world_reserve(world->context, &d->last, items, sizeof(uint32_t));
+    uint32_t *last = d->last.data;
+    *bodies = true;
+    if (!status && items)
+        memset(last, 0xff, items * sizeof *last);
+    for (size_t i = 0; i < count && !status; i++) {
+        uint32_t id = ids ? ids[i] : (uint32_t)i;
+        status = abuti_world_check_id("abut_world_move", world, id);
+        if (!status) {
+            last[id] = (uint32_t)i;
+            *bodies = *bodies && world_items(world)[id].kind == ABUT_WORLD_BODY;
+        }
+    }
+    return status;
+}
+
+/* By way of the host, since solids are there. */
+static abut_status move_on_host(abut_world *world, const uint32_t *ids, const abut_buffer *poses,
+                                size_t count) {
+    abut_pose *list = abuti_allocate(world->context, count, sizeof *list);
+    abut_status status = list ? ABUT_OK : ABUT_ERROR_MEMORY;
+    if (!status)
+        status = abuti_buffer_download(&world->device->queue, &poses->memory, 0, list,
+                                       count * sizeof *list);
+    status = status ? status : abuti_world_move(world, ids, list, count);
+    abuti_release(world->context, list);
+    return status;
+}
+
+abut_status abuti_world_device_move(abut_world *world, const uint32_t *ids,
+                                    const abut_buffer *poses, size_t count) {
+    world_device *d = world->device;
+    uint32_t bad = ABUT_NONE, poses_count = (uint32_t)count;
+    const uint32_t items = (uint32_t)world->items.count;
+    const double most = ABUT_COORDINATE_MAX;
+    bool bodies;
+    abut_status status = abuti_buffer_check(poses, "abut_world_move", "poses", d->queue.device,
+                                            count, sizeof(abut_pose));
+    if (!status && count > INT32_MAX)
+        status = abuti_fail(ABUT_ERROR_LIMIT, "abut_world_move: %zu poses are too many", count);
+    status = status ? status : read_ids(world, ids, count, &bodies);
+    if (status || !count)
+        return status;
+    if (!bodies)
+        return move_on_host(world, ids, poses, count);
+    upload_poses(world); /* of those that stay where they are */
+    abuti_kit_put(&d->kit, WORLD_BAD, &bad, 1, sizeof bad);
+    ABUTI_KIT_RUN(&d->kit, WORLD_CHECK, count, WORLD_ITEMS, ABUTI_BUFFER(&poses->memory),
+                  MEMORY(WORLD_BAD), ABUTI_VALUE(poses_count), ABUTI_VALUE(most));
+    status = abuti_kit_get(&d->kit, WORLD_BAD, &bad, 1, sizeof bad);
+    if (status)
+        return status;
+    if (bad != ABUT_NONE)
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "abut_world_move: pose %u of the buffer is not finite, or moves by more "
+                          "than %g",
+                          bad, most);
+    if (ids) {
+        abuti_kit_put(&d->kit, WORLD_LAST, d->last.data, items, sizeof(uint32_t));
+        ABUTI_KIT_RUN(&d->kit, WORLD_TURN, items, WORLD_ITEMS, ABUTI_BUFFER(&poses->memory),
+                      MEMORY(WORLD_LAST), MEMORY(WORLD_POSES), ABUTI_VALUE(items));
+    } else {
+        abuti_kit_copy(&d->kit, &poses->memory, &d->kit.buffers[WORLD_POSES],
+                       count * sizeof(abut_pose));
+    }
+    status = abuti_kit_finish(&d->kit);
+    if (status) { /* the host still has those before, unless it had not */
+        d->has_poses = d->is_ahead;
+        return status;
+    }
+    abuti_world_changed(world, false);
+    d->has_poses = d->is_ahead = true;
+    return ABUT_OK;
+}
+
+/* ---- pairs ---- */
+
+/* Bodies by their order along a curve. */
+static void sort_bodies(abut_world *world) {
+    world_device *d = world->device;
+    const uint32_t count = (uint32_t)world->items.count;
+    abuti_kit_reserve(&d->kit, WORLD_CURVE, count, sizeof(uint32_t));
+    abuti_kit_reserve(&d->kit, WORLD_ORDER, count, sizeof(uint32_t));
+    ABUTI_KIT_RUN(&d->kit, WORLD_CURVES, count, WORLD_ITEMS, MEMORY(WORLD_BOXES),
+                  MEMORY(WORLD_CURVE), MEMORY(WORLD_ORDER), ABUTI_VALUE(count),
+                  ABUTI_LOCAL_MEMORY(2 * WORLD_ITEMS * sizeof(double)));
+    abuti_tools_sort(d->tools, 32, &d->kit.buffers[WORLD_CURVE], &d->kit.buffers[WORLD_ORDER],
+                     count, 0, 32);
+}
+
+static void make_boxes(abut_world *world) {
+    world_device *d = world->device;
+    const uint32_t count = (uint32_t)world->items.count;
+    double margin = world->options.margin;
+    abuti_kit_reserve(&d->kit, WORLD_MOTIONS, count, sizeof(contact_motion));
+    abuti_kit_reserve(&d->kit, WORLD_BOXES, count, sizeof(box3));
+    abuti_kit_reserve(&d->kit, WORLD_PARTNERS, count, sizeof(uint32_t));
+    abuti_kit_reserve(&d->kit, WORLD_PARTNERS_FIRST, count, sizeof(uint32_t));
+    abuti_kit_reserve(&d->kit, WORLD_MEETS, WORLD_MEET_TOTALS, sizeof(uint32_t));
+    ABUTI_KIT_RUN(&d->kit, WORLD_MAKE_BOXES, count < WORLD_ITEMS ? WORLD_ITEMS : count, WORLD_ITEMS,
+                  MEMORY(WORLD_BODIES), MEMORY(WORLD_POSES), MEMORY(WORLD_MOTIONS),
+                  MEMORY(WORLD_BOXES), MEMORY(WORLD_PARTNERS), MEMORY(WORLD_MEETS),
+                  ABUTI_VALUE(count), ABUTI_VALUE(margin));
+}
+
+static void make_tree(abut_world *world) {
+    world_device *d = world->device;
+    const uint32_t items = (uint32_t)world->items.count;
+    uint32_t count = (uint32_t)abuti_chunk_count(items, WORLD_CHILDREN), from = 0;
+    abuti_kit_reserve(&d->kit, WORLD_NODES, (size_t)count + count / 8 + WORLD_LEVELS,
+                      sizeof(world_node));
+    ABUTI_KIT_RUN(&d->kit, WORLD_LEAVES, count, WORLD_ITEMS, MEMORY(WORLD_BOXES),
+                  MEMORY(WORLD_ORDER), MEMORY(WORLD_NODES), ABUTI_VALUE(items));
+    while (count > WORLD_CHILDREN) {
+        uint32_t parents = (uint32_t)abuti_chunk_count(count, WORLD_CHILDREN), to = from + count;
+        ABUTI_KIT_RUN(&d->kit, WORLD_PARENTS, parents, WORLD_ITEMS, MEMORY(WORLD_NODES),
+                      ABUTI_VALUE(from), ABUTI_VALUE(to), ABUTI_VALUE(count));
+        from = to;
+        count = parents;
+    }
+}
+
+static void ask_tree(abut_world *world) {
+    world_device *d = world->device;
+    const uint32_t items = (uint32_t)world->items.count;
+    const uint32_t slots = world->ignored.count ? (uint32_t)world->ignored.room : 0;
+    ABUTI_KIT_RUN(&d->kit, WORLD_MEET, items, WORLD_ITEMS, MEMORY(WORLD_BODIES),
+                  MEMORY(WORLD_BOXES), MEMORY(WORLD_ORDER), MEMORY(WORLD_NODES),
+                  MEMORY(WORLD_IGNORED), MEMORY(WORLD_PARTNERS), MEMORY(WORLD_MEETS),
+                  MEMORY(WORLD_MET_LIST), ABUTI_VALUE(d->met.room), ABUTI_VALUE(slots),
+                  ABUTI_VALUE(items));
+}
+
+/* Pairs by a, then b. */
+static void sort_pairs(abut_world *world) {
+    world_device *d = world->device;
+    const uint32_t count = (uint32_t)d->pair_count, list = 0;
+    abuti_buffer *first = &d->kit.buffers[WORLD_PARTNERS_FIRST], *pairs = &d->pairs->memory;
+    abuti_kit_fail(&d->kit, abuti_buffer_reserve(d->queue.device, count, sizeof(world_two), pairs));
+    abuti_tools_scan(d->tools, &d->kit.buffers[WORLD_PARTNERS], first, world->items.count, NULL, 0);
+    ABUTI_KIT_RUN(&d->kit, WORLD_PLACE, count, WORLD_ITEMS, MEMORY(WORLD_MET_LIST),
+                  ABUTI_BUFFER(first), ABUTI_BUFFER(pairs), ABUTI_VALUE(count));
+    ABUTI_KIT_GROUPS(&d->kit, WORLD_SORT, world->items.count, WORLD_ITEMS, ABUTI_BUFFER(first),
+                     MEMORY(WORLD_PARTNERS), MEMORY(WORLD_MEETS), ABUTI_VALUE(list),
+                     ABUTI_BUFFER(pairs), ABUTI_VALUE(d->met.room));
+}
+
+abut_status abuti_world_device_pairs(abut_world *world) {
+    world_device *d = world->device;
+    uint32_t totals[WORLD_MEET_TOTALS] = {0};
+    bool sorted;
+    d->pair_count = 0;
+    if (!world->items.count)
+        return ABUT_OK;
+    upload_poses(world);
+    do {
+        if (!d->met.room)
+            abuti_kit_grow(&d->kit, &d->met, world->items.count * (uint64_t)PAIRS_AN_ITEM);
+        make_boxes(world);
+        sorted = !d->has_order;
+        if (sorted)
+            sort_bodies(world);
+        make_tree(world);
+        ask_tree(world);
+        abut_status status =
+            abuti_kit_get(&d->kit, WORLD_MEETS, totals, WORLD_MEET_TOTALS, sizeof *totals);
+        if (status)
+            return status;
+        d->has_order = true;
+        d->pair_count = (uint64_t)totals[WORLD_MET + 1] << 32 | totals[WORLD_MET];
+        if (d->pair_count > world->options.pair_limit)
+            return abuti_fail(ABUT_ERROR_LIMIT,
+                              "abut_world: there are more than %llu pairs whose boxes overlap; see "
+                              "options->pair_limit",
+                              (unsigned long long)world->options.pair_limit);
+    } while (abuti_kit_grow(&d->kit, &d->met, d->pair_count));
+    if (sorted)
+        d->visits = totals[WORLD_VISITS];
+    else if (totals[WORLD_VISITS] / SLOWER > d->visits)
+        d->has_order = false;
+    if (d->pair_count)
+        sort_pairs(world);
+    return abuti_queue_report(&d->queue);
+}

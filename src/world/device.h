@@ -62,6 +62,7 @@ typedef enum world_memory {
     WORLD_IGNORED,
     /* of each item, each time; pairs that are found, and counters */
     WORLD_POSES,
+    WORLD_POSES_NEXT,
     WORLD_LAST,
     WORLD_BAD,
     WORLD_MOTIONS,

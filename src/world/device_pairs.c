@@ -117,19 +117,23 @@ abut_status abuti_world_device_move(abut_world *world, const uint32_t *ids,
                           "abut_world_move: pose %u of the buffer is not finite, or moves by more "
                           "than %g",
                           bad, most);
+    /* To another buffer, so that those before stay where something fails. */
+    abuti_kit_reserve(&d->kit, WORLD_POSES_NEXT, items, sizeof(abut_pose));
+    if (ids || count < items)
+        abuti_kit_copy(&d->kit, &d->kit.buffers[WORLD_POSES], &d->kit.buffers[WORLD_POSES_NEXT],
+                       items * sizeof(abut_pose));
     if (ids) {
         abuti_kit_put(&d->kit, WORLD_LAST, d->last.data, items, sizeof(uint32_t));
         ABUTI_KIT_RUN(&d->kit, WORLD_TURN, items, WORLD_ITEMS, ABUTI_BUFFER(&poses->memory),
-                      MEMORY(WORLD_LAST), MEMORY(WORLD_POSES), ABUTI_VALUE(items));
+                      MEMORY(WORLD_LAST), MEMORY(WORLD_POSES_NEXT), ABUTI_VALUE(items));
     } else {
-        abuti_kit_copy(&d->kit, &poses->memory, &d->kit.buffers[WORLD_POSES],
+        abuti_kit_copy(&d->kit, &poses->memory, &d->kit.buffers[WORLD_POSES_NEXT],
                        count * sizeof(abut_pose));
     }
     status = abuti_kit_finish(&d->kit);
-    if (status) { /* the host still has those before, unless it had not */
-        d->has_poses = d->is_ahead;
+    if (status)
         return status;
-    }
+    abuti_kit_swap(&d->kit, WORLD_POSES, WORLD_POSES_NEXT);
     abuti_world_changed(world, false);
     d->has_poses = d->is_ahead = true;
     return ABUT_OK;

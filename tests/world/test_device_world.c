@@ -298,6 +298,163 @@ TEST(many_contacts_of_a_pair) {
     abut_mesh_destroy(ball.mesh);
 }
 
+/* ---- pairs and poses that stay there ---- */
+
+static bool by_fields(const abut_world *world, const abut_world_pair *p) {
+    const world_item *items = world_items(world);
+    return items[p->a].kind == ABUT_WORLD_BODY && items[p->b].kind == ABUT_WORLD_BODY &&
+           abuti_world_method(world, &items[p->a], &items[p->b]) == ABUT_WORLD_FIELD;
+}
+
+/* Pairs that the device has found against those of the host. Returns their number. */
+static size_t check_pairs(abut_world *world) {
+    abut_world_records records;
+    uint64_t count = 0;
+    size_t met = 0;
+    assert_ok(abut_world_records_get(world, &records));
+    abut_world_pair *there = malloc((records.pair_count + 1) * sizeof *there);
+    assert_non_null(there);
+    assert_ok(abut_buffer_read(records.pairs, 0, there, records.pair_count * sizeof *there));
+    abut_world_pairs(world, 0, NULL, &count);
+    abut_world_pair *here = malloc((count + 1) * sizeof *here);
+    assert_non_null(here);
+    assert_ok(abut_world_pairs(world, count, here, &count));
+    for (size_t i = 0; i < count; i++)
+        if (by_fields(world, &here[i])) {
+            assert_true(met < records.pair_count);
+            assert_int_equal(there[met].a, here[i].a);
+            assert_int_equal(there[met].b, here[i].b);
+            met++;
+        }
+    assert_int_equal(met, records.pair_count);
+    free(there);
+    free(here);
+    return met;
+}
+
+/* Many items of all kinds, groups and motions, one of them large, some far away; while they move
+ * little or much, come, go and are ignored. */
+TEST(pairs_are_those_of_the_host) {
+    enum { CROWD = 300 };
+    test_random random = {27};
+    abut_world_options options = abut_world_options_default();
+    abut_shape shape = abut_shape_default(ABUT_SHAPE_BOX);
+    abut_world *world;
+    size_t met = 0;
+    uint32_t id;
+    thing floor_thing;
+    shape.extent = (abut_vec3){30, 30, 1};
+    make_thing(&floor_thing, &shape, NULL, 0);
+    options.device = device;
+    options.samples = true;
+    options.margin = 0.02;
+    assert_ok(abut_world_create(serial, &options, &world));
+    for (uint32_t i = 0; i < CROWD; i++) {
+        abut_world_item item = varied_item(&random, 6);
+        if (i == 40)
+            item = body_item(&floor_thing, (abut_pose){{0, 0, 0, 1}, {0, 0, -5}});
+        if (i % 100 == 7)
+            item.pose.translation.x = 1e6 * i;
+        assert_ok(abut_world_add(world, &item, &id));
+    }
+    for (uint32_t round = 0; round < test_rounds(8); round++) {
+        for (uint32_t i = 0; i < 20; i++)
+            assert_ok(abut_world_ignore(world, i, 40 + i % 3, round % 3 != 2 && i != 40));
+        met += check_pairs(world);
+        for (uint32_t i = 41; i < CROWD; i++) {
+            abut_pose where = random_pose(&random, round % 2 ? 6 : 9);
+            assert_ok(abut_world_move(world, &i, abut_array_host(&where), 1));
+        }
+        assert_ok(abut_world_remove(world, 60 + round));
+    }
+    assert_true(met > test_rounds(8) * 100);
+    options.pair_limit = 3;
+    abut_world *small;
+    abut_world_records records;
+    assert_ok(abut_world_create(serial, &options, &small));
+    for (uint32_t i = 0; i < 5; i++) {
+        abut_world_item item = body_item(&things[0], (abut_pose){{0, 0, 0, 1}, {0.01 * i, 0, 0}});
+        assert_ok(abut_world_add(small, &item, &id));
+    }
+    assert_fails(ABUT_ERROR_LIMIT, "pair_limit", abut_world_records_get(small, &records));
+    abut_world_destroy(small);
+    abut_world_destroy(world);
+    abut_samples_destroy(floor_thing.samples);
+    abut_field_destroy(floor_thing.field);
+    abut_mesh_destroy(floor_thing.mesh);
+}
+
+/* Poses on the device: all of them, by ids, with ids that come twice, among solids, and bad ones.
+ */
+TEST(poses_in_buffers) {
+    test_random random = {28};
+    abut_world_options options = abut_world_options_default();
+    abut_world_item items[ITEMS];
+    bool used[ITEMS];
+    abut_pose poses[ITEMS];
+    abut_world *world, *on_cpu;
+    abut_world_records records;
+    abut_buffer *buffer, *short_buffer;
+    size_t contacts = 0;
+    uint32_t id;
+    options.device = device;
+    assert_ok(abut_buffer_create(device, sizeof poses, &buffer));
+    assert_ok(abut_buffer_create(device, sizeof *poses, &short_buffer));
+    assert_ok(abut_world_create(serial, &options, &world));
+    for (uint32_t i = 0; i < ITEMS; i++) {
+        items[i] = body_item(&things[i % THINGS], random_pose(&random, 1.2));
+        used[i] = true;
+        if (i == ITEMS - 1) { /* a solid */
+            items[i].kind = ABUT_WORLD_SPHERE;
+            items[i].shape.sphere = (abut_sphere){{0.1, 0, 0.2}, 0.3};
+        }
+        assert_ok(abut_world_add(world, &items[i], &id));
+    }
+    for (uint32_t round = 0; round < test_rounds(5); round++) {
+        const uint32_t bodies = ITEMS - 1, ids[4] = {7, 3, 7, 30};
+        for (uint32_t i = 0; i < ITEMS; i++)
+            poses[i] = random_pose(&random, 1.2);
+        assert_ok(abut_buffer_write(buffer, 0, poses, sizeof poses));
+        if (round % 5 < 3) {
+            uint32_t count = round % 5 == 0 ? bodies : round % 5 == 1 ? ITEMS : 5;
+            for (uint32_t i = 0; i < count; i++)
+                items[i].pose = poses[i];
+            assert_ok(abut_world_move(world, NULL, abut_array_buffer(buffer), count));
+        } else {
+            for (uint32_t i = 0; i < 4; i++)
+                items[ids[i]].pose = poses[i];
+            assert_ok(abut_world_move(world, ids, abut_array_buffer(buffer), 4));
+        }
+        if (round % 2) /* the host has not seen them yet */
+            assert_ok(abut_world_records_get(world, &records));
+        if (round % 5 == 2) { /* and an item changes */
+            assert_ok(abut_world_remove(world, 9));
+            assert_ok(abut_world_add(world, &items[9], &id));
+        }
+        contacts += check_world(world, items, used, ITEMS, &options);
+        check_pairs(world);
+        poses[2].translation.y = round % 2 ? NAN : 1e300;
+        assert_ok(abut_buffer_write(buffer, 0, poses, sizeof poses));
+        assert_refused("pose 2 of the buffer",
+                       abut_world_move(world, NULL, abut_array_buffer(buffer), bodies));
+        check_world(world, items, used, ITEMS, &options);
+    }
+    assert_true(contacts > 500);
+    assert_fails(ABUT_ERROR_BUFFER, "poses",
+                 abut_world_move(world, NULL, abut_array_buffer(short_buffer), 3));
+    id = ITEMS;
+    assert_refused("no item", abut_world_move(world, &id, abut_array_buffer(buffer), 1));
+    assert_refused("33 poses for 32", abut_world_move(world, NULL, abut_array_buffer(buffer), 33));
+    assert_ok(abut_world_move(world, NULL, abut_array_buffer(buffer), 0));
+    abut_world_destroy(world);
+    assert_ok(abut_world_create(serial, NULL, &on_cpu));
+    assert_ok(abut_world_add(on_cpu, &items[0], &id));
+    assert_refused("no device", abut_world_move(on_cpu, NULL, abut_array_buffer(buffer), 1));
+    abut_world_destroy(on_cpu);
+    abut_buffer_destroy(buffer);
+    abut_buffer_destroy(short_buffer);
+}
+
 /* ---- failures ---- */
 
 static abut_status live_a_little(abut_context *context, void *data) {
@@ -315,6 +472,9 @@ static abut_status live_a_little(abut_context *context, void *data) {
         poses[i] = random_pose(&random, 0.5);
         status = abut_world_add(world, &item, &id);
     }
+    abut_buffer *buffer = NULL;
+    status = status ? status : abut_buffer_create(device, sizeof poses, &buffer);
+    status = status ? status : abut_buffer_write(buffer, 0, poses, sizeof poses);
     for (int step = 0; step < 2 && !status; step++) {
         abut_contacts to = {.list = room, .capacity = 20000, .count = 77};
         status = abut_world_contacts(world, &to);
@@ -324,9 +484,10 @@ static abut_status live_a_little(abut_context *context, void *data) {
             if (status == ABUT_ERROR_DEVICE)
                 assert_ok(abut_world_contacts(world, &to));
         } else {
-            status = abut_world_move(world, NULL, abut_array_host(poses), 5);
+            status = abut_world_move(world, NULL, abut_array_buffer(buffer), 5);
         }
     }
+    abut_buffer_destroy(buffer);
     abut_world_destroy(world);
     return status;
 }

@@ -216,8 +216,8 @@ static abut_status build_bowl(world *w, uint32_t bodies) {
     if (status)
         return status;
     dWorldSetAutoDisableFlag(w->ode, 1); /* for bodies from here on */
-    dWorldSetAutoDisableLinearThreshold(w->ode, 0.05);
-    dWorldSetAutoDisableAngularThreshold(w->ode, 0.08);
+    dWorldSetAutoDisableLinearThreshold(w->ode, 0.02);
+    dWorldSetAutoDisableAngularThreshold(w->ode, 0.03);
     dWorldSetAutoDisableAverageSamplesCount(w->ode, 10);
     add_body(w, &w->models[0], (abut_vec3){0, 0, 0}, 0);
     for (uint32_t i = 0; i < bodies; i++)

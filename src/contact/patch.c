@@ -27,6 +27,7 @@ typedef struct patch_call {
     abut_patch_options options;
     abut_posed posed[2]; /* the second where it is, the first relative to it */
     bool swapped;
+    bool even;      /* both skins are as thick */
     double largest; /* coordinate of the poses */
     double size;    /* of the smaller body */
     double gap;     /* no contact is further apart: the margin and rounding */
@@ -57,7 +58,16 @@ static bool in_order(const abut_posed *a, const abut_posed *b) {
     order = order || p == q ? order
                             : memcmp(p->indices, q->indices,
                                      3 * (size_t)p->triangle_count * sizeof *p->indices);
-    order = order ? order : memcmp(&a->pose, &b->pose, sizeof a->pose);
+    if (order)
+        return order < 0;
+    /* Of one shape twice: along the axis on which they are furthest apart, so that little turns and
+     * shifts do not matter. */
+    vec3 way = v3_sub(b->pose.translation, a->pose.translation);
+    vec3 size = v3_abs(way);
+    int axis = size.x >= size.y && size.x >= size.z ? 0 : size.y >= size.z ? 1 : 2;
+    if (v3_get(way, axis) != 0)
+        return v3_get(way, axis) > 0;
+    order = memcmp(&a->pose, &b->pose, sizeof a->pose);
     return order <= 0;
 }
 
@@ -93,7 +103,9 @@ static abut_status set_bodies(patch_work *work, const patch_call *call, double m
         real_max(JITTER * real_min(a->skin->size, b->skin->size), 64 * ROUNDING * largest);
     for (int side = 0; side < 2; side++) {
         work->body[side].jitter = jitter;
-        work->body[side].grow = 0.5 * margin + 10 * jitter;
+        /* Where faces lie flush, the second is in the first, whatever the jitter. */
+        double more = call->even ? 10 : side ? 6 : 14;
+        work->body[side].grow = 0.5 * margin + more * jitter;
         work->body[side].seed = (uint64_t)(side + 1) << 40;
     }
     return ABUT_OK;
@@ -406,6 +418,14 @@ static abut_status answer_rest(patch_work *work, patch_call *call, uint32_t keep
     abut_status status = abuti_stop_status("contacts");
     if (status)
         return status;
+    if (meets && !call->even) { /* as where one is in the place of the other */
+        call->even = true;
+        start_work(work, call->memory);
+        status = find(work, call, call->options.margin);
+        status = status || !work->region_count ? status : answer_regions(work, call, keep);
+        if (status || call->count)
+            return status;
+    }
     if (meets) {
         /* By a skin without thickness, as where normals cancel: from the triangles. */
         vec3 n[2];

@@ -288,7 +288,7 @@ typedef struct patch_candidate {
     double u, v;
 } patch_candidate;
 
-enum { PATCH_CANDIDATES = 48 };
+enum { PATCH_CANDIDATES = 56 };
 
 /* At most PATCH_CANDIDATES of them. */
 typedef struct patch_choice {
@@ -296,6 +296,7 @@ typedef struct patch_choice {
     uint32_t count;
     double deepest; /* of them */
     double u, v;    /* the middle */
+    double as_deep; /* parts of the depth, by which others are as deep */
 } patch_choice;
 
 /* Chooses at most `keep`, none of them further apart than `gap`: the deepest, of equals that which

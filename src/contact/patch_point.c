@@ -29,11 +29,16 @@
 #define PIERCED 0.35   /* rho below this: through each other */
 #define CLEARLY 0.9    /* times as deep, or less */
 #define LASTING 1.05   /* times as good is a vertex */
+#define ABOUT 0.02     /* of a value: no difference for which another point is chosen */
+#define AS_DEEP 2e-3   /* of the depth, the same for the deepest of all */
+#define PLACE 1e-4     /* of the contour's extent: one place */
+#define LITTLE 1e-6    /* the same for lengths, of the contour */
 #define WORTH 0.01     /* of a point, at least, that is no gap beyond the margin */
 
 enum {
     DIRECTIONS = 8,                /* across the normal, and as many opposite ones */
-    CANDIDATES = PATCH_CANDIDATES, /* at least 2 DIRECTIONS + 10 + SEEDS + 1 */
+    CANDIDATES = PATCH_CANDIDATES, /* at least 2 DIRECTIONS + 2 VERTICES + SEEDS + 1 */
+    VERTICES = 9,                  /* in eight directions, and along the normal */
     FACES = 3,                     /* directions of faces of each body that are tried */
     WHOLE = 8192,                  /* triangles of two bodies that are looked at as a whole */
     EXITS = 4096,                  /* vertices of a part inside whose ways out are looked at */
@@ -187,21 +192,33 @@ static void add(measure *m, vec3 at, const patch_point *point) {
     add_at(m, at, at, point);
 }
 
+/* Across the normal; the opposite ones too. */
+static const double directions[DIRECTIONS][2] = {{1, 0},
+                                                 {0.70710678118654752, 0.70710678118654752},
+                                                 {0, 1},
+                                                 {-0.70710678118654752, 0.70710678118654752},
+                                                 {0.92387953251128676, 0.38268343236508977},
+                                                 {0.38268343236508977, 0.92387953251128676},
+                                                 {-0.38268343236508977, 0.92387953251128676},
+                                                 {-0.92387953251128676, 0.38268343236508977}};
+
+/* Whether something is further than the best so far; of what is as far, but for a little, that with
+ * the lower name, so that the same is chosen from frame to frame. */
+static bool is_further(double far, double most, double little, uint64_t name, uint64_t best) {
+    return far > most + little || (far >= most - little && name < best);
+}
+
+static uint64_t crossing_name(const patch_crossing *c) {
+    return (uint64_t)c->side << 63 | (uint64_t)c->edge << 31 | (c->face & 0x7fffffff);
+}
+
 /* The contour's outermost points: in eight directions, or in twice as many where more than four
  * points are kept. */
 static void add_contour(measure *m) {
-    static const double way[DIRECTIONS][2] = {{1, 0},
-                                              {0.70710678118654752, 0.70710678118654752},
-                                              {0, 1},
-                                              {-0.70710678118654752, 0.70710678118654752},
-                                              {0.92387953251128676, 0.38268343236508977},
-                                              {0.38268343236508977, 0.92387953251128676},
-                                              {-0.38268343236508977, 0.92387953251128676},
-                                              {-0.92387953251128676, 0.38268343236508977}};
     const patch_region *r = m->region;
     const patch_crossing *crossings = m->work->crossings;
     uint32_t best[2 * DIRECTIONS];
-    double most[2 * DIRECTIONS];
+    double most[2 * DIRECTIONS], little = LITTLE * r->length;
     int pairs = m->many ? DIRECTIONS : DIRECTIONS / 2; /* a direction and its opposite */
     for (int d = 0; d < 2 * pairs; d++) {
         best[d] = ABUT_NONE;
@@ -211,9 +228,11 @@ static void add_contour(measure *m) {
         vec3 p = v3_sub(crossings[m->work->points[i]].at, r->centre);
         double u = v3_dot(p, m->along[0]), v = v3_dot(p, m->along[1]);
         for (int d = 0; d < pairs; d++) {
-            double far = way[d][0] * u + way[d][1] * v;
+            double far = directions[d][0] * u + directions[d][1] * v;
             int to = far > 0 ? 2 * d : 2 * d + 1;
-            if (fabs(far) > most[to]) {
+            if (best[to] == ABUT_NONE || is_further(fabs(far), most[to], little,
+                                                    crossing_name(&crossings[m->work->points[i]]),
+                                                    crossing_name(&crossings[best[to]]))) {
                 most[to] = fabs(far);
                 best[to] = m->work->points[i];
             }
@@ -243,9 +262,9 @@ static void add_contour(measure *m) {
 static void add_vertices(measure *m, uint32_t side) {
     const patch_region *r = m->region;
     const patch_body *body = &m->work->body[side];
-    uint32_t best[5];
-    double most[5];
-    for (int d = 0; d < 5; d++) {
+    uint32_t best[VERTICES];
+    double most[VERTICES], little = LITTLE * r->length;
+    for (int d = 0; d < VERTICES; d++) {
         best[d] = ABUT_NONE;
         most[d] = -INFINITY;
     }
@@ -256,14 +275,17 @@ static void add_vertices(measure *m, uint32_t side) {
         vec3 p = v3_sub(patch_true(body, vertex->vertex), r->centre);
         double u = v3_dot(p, m->along[0]), v = v3_dot(p, m->along[1]);
         double h = v3_dot(p, m->normal);
-        const double way[5] = {side ? h : -h, u, v, -u, -v};
-        for (int d = 0; d < 5; d++)
-            if (way[d] > most[d]) {
-                most[d] = way[d];
+        for (int d = 0; d < VERTICES; d++) {
+            double far = d == VERTICES - 1 ? (side ? h : -h)
+                                           : directions[d / 2][0] * u + directions[d / 2][1] * v;
+            far = d % 2 ? -far : far;
+            if (best[d] == ABUT_NONE || is_further(far, most[d], little, vertex->vertex, best[d])) {
+                most[d] = far;
                 best[d] = vertex->vertex;
             }
+        }
     }
-    for (int d = 0; d < 5; d++) {
+    for (int d = 0; d < VERTICES; d++) {
         bool again = best[d] == ABUT_NONE;
         for (int k = 0; k < d; k++)
             again |= best[k] == best[d];
@@ -362,11 +384,20 @@ static void add_far_side(measure *m) {
 
 /* ---- a few of them ---- */
 
-/* The candidate with the most of `value`, among those not taken; the lowest of equals. */
+/* The name of a point: vertices come before crossings. */
+static uint64_t point_name(const patch_point *p) {
+    return (uint64_t)p->kind << 60 | (uint64_t)p->side << 59 | (uint64_t)p->element << 26 | p->part;
+}
+
+/* The candidate with the most of `value`, among those not taken; of about equals the lowest by
+ * name. */
 static uint32_t best_of(const patch_choice *m, const double *value, const bool *taken) {
     uint32_t best = ABUT_NONE;
     for (uint32_t i = 0; i < m->count; i++)
-        if (!taken[i] && (best == ABUT_NONE || value[i] > value[best]))
+        if (!taken[i] &&
+            (best == ABUT_NONE ||
+             is_further(value[i], value[best], ABOUT * fabs(value[best]),
+                        point_name(&m->found[i].point), point_name(&m->found[best].point))))
             best = i;
     return best;
 }
@@ -421,7 +452,40 @@ static double gain(const candidate *c, const uint32_t *chosen, uint32_t count, u
     return least;
 }
 
-void abuti_patch_choose(const patch_choice *m, uint32_t keep, double gap, patch_answer *answer) {
+/* Candidates in one place become one: as deep as the deepest, by the lowest name of them. */
+static uint32_t merge(const patch_choice *m, candidate *merged) {
+    const candidate centre = {.u = m->u, .v = m->v};
+    double extent = 0;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < m->count; i++)
+        extent = real_max(extent, apart(&m->found[i], &centre));
+    for (uint32_t i = 0; i < m->count; i++) {
+        const candidate *c = &m->found[i];
+        uint32_t k = 0;
+        while (k < count && !(fabs(c->u - merged[k].u) <= PLACE * extent &&
+                              fabs(c->v - merged[k].v) <= PLACE * extent))
+            k++;
+        if (k == count) {
+            merged[count++] = *c;
+            continue;
+        }
+        bool lower = point_name(&c->point) < point_name(&merged[k].point);
+        patch_point named = lower ? c->point : merged[k].point;
+        if (c->point.depth > merged[k].point.depth)
+            merged[k] = *c;
+        merged[k].point.side = named.side;
+        merged[k].point.kind = named.kind;
+        merged[k].point.element = named.element;
+        merged[k].point.part = named.part;
+    }
+    return count;
+}
+
+void abuti_patch_choose(const patch_choice *from, uint32_t keep, double gap, patch_answer *answer) {
+    candidate merged[CANDIDATES];
+    patch_choice one_a_place = *from, *m = &one_a_place;
+    m->found = merged;
+    m->count = merge(from, merged);
     bool taken[CANDIDATES];
     double value[CANDIDATES], worth[CANDIDATES];
     uint32_t chosen[PATCH_POINTS];
@@ -432,7 +496,7 @@ void abuti_patch_choose(const patch_choice *m, uint32_t keep, double gap, patch_
     rate(m, gap, worth, taken);
     candidate centre = {.u = m->u, .v = m->v};
     for (uint32_t i = 0; i < m->count; i++) /* the outermost of those that are as deep */
-        value[i] = c[i].point.depth + gap >= (1 - 1e-6) * (m->deepest + gap)
+        value[i] = c[i].point.depth + gap >= (1 - m->as_deep) * (m->deepest + gap)
                        ? worth[i] * (1 + apart(&c[i], &centre))
                        : 0;
     chosen[0] = best_of(m, value, taken);
@@ -451,8 +515,12 @@ void abuti_patch_choose(const patch_choice *m, uint32_t keep, double gap, patch_
 }
 
 static void choose(const measure *m, uint32_t keep, double gap, patch_answer *answer) {
-    patch_choice choice = {m->found, m->count, m->deepest, v3_dot(m->region->centre, m->along[0]),
-                           v3_dot(m->region->centre, m->along[1])};
+    patch_choice choice = {m->found,
+                           m->count,
+                           m->deepest,
+                           v3_dot(m->region->centre, m->along[0]),
+                           v3_dot(m->region->centre, m->along[1]),
+                           AS_DEEP};
     abuti_patch_choose(&choice, keep, gap, answer);
 }
 

@@ -274,8 +274,8 @@ static abut_status add_part(plane_work *w, const low_part *part) {
                            .area = real_max(part->area, 0),
                            .volume = real_max(part->volume, 0),
                            .centre = sum};
-    patch_choice choice = {found, count, part->most[8], v3_dot(sum, w->along[0]),
-                           v3_dot(sum, w->along[1])};
+    patch_choice choice = {
+        found, count, part->most[8], v3_dot(sum, w->along[0]), v3_dot(sum, w->along[1]), 1e-6};
     abuti_patch_choose(&choice, w->call->options->keep, w->gap, &answer);
     return add_answer(w->call, &answer);
 }
@@ -604,8 +604,8 @@ static abut_status add_wall(near_work *w, size_t first, bool *taken) {
     patch_answer answer = {.normal = v3_add(v3_scale(lead->out, -1), v3(0, 0, 0)),
                            .depth = w->radius - lead->gap,
                            .centre = sum};
-    patch_choice choice = {found, count, answer.depth, v3_dot(sum, along[0]),
-                           v3_dot(sum, along[1])};
+    patch_choice choice = {found, count, answer.depth, v3_dot(sum, along[0]), v3_dot(sum, along[1]),
+                           1e-6};
     uint32_t most = w->call->options->keep;
     abuti_patch_choose(&choice, keep < most ? keep : most,
                        w->call->options->margin + 1e-12 * w->size, &answer);

@@ -355,7 +355,7 @@ static void finish(places *p, uint32_t keep, patch_answer *answer) {
         v += p->found[i].v;
         sum = v3_add(sum, p->found[i].point.at);
     }
-    patch_choice choice = {p->found, p->count, p->depth, u / p->count, v / p->count};
+    patch_choice choice = {p->found, p->count, p->depth, u / p->count, v / p->count, 1e-6};
     abuti_patch_choose(&choice, keep, p->gap, answer);
     answer->of_faces = false;
     answer->normal = p->normal;

@@ -5,6 +5,8 @@
 
 #include <math.h>
 #include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
 
 enum { ROOM = 4096 };
 static abut_patch list[ROOM];
@@ -677,6 +679,52 @@ TEST(many_points_go_round) {
     }
     abut_bvh_destroy(prism);
     abut_bvh_destroy(floor);
+}
+
+static int by_number(const void *a, const void *b) {
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Bodies at rest in an engine shake a little: contacts keep their ids. */
+TEST(ids_stay_while_bodies_shake) {
+    abut_bvh *cube = box_of(1, 1, 1, 1), *floor = box_of(8, 8, 1, 1), *ball = ball_of(0.5, 8);
+    abut_pose turned;
+    assert_ok(abut_pose_from_axis_angle(v3(0, 0, 1), 0.4, v3(0.1, 0.05, 0.9999), &turned));
+    const struct {
+        const abut_bvh *a, *b;
+        abut_pose at;
+    } cases[] = {{cube, cube, shifted(0, 0, 0.9999)},
+                 {cube, cube, shifted(0.3, 0.2, 0.9999)},
+                 {cube, cube, turned},
+                 {cube, floor, turned},
+                 {ball, floor, shifted(0, 0, 0.999)},
+                 {ball, ball, shifted(0.1, 0.2, 0.93)}};
+    test_random random = {29};
+    for (size_t i = 0; i < 2 * sizeof cases / sizeof *cases; i++) {
+        uint64_t first[16], ids[16], count = 0;
+        for (int round = 0; round < 50; round++) {
+            abut_pose at = cases[i / 2].at;
+            double *numbers = (double *)&at;
+            for (int k = 0; k < 7; k++)
+                numbers[k] += k == 3 ? 0 : test_random_real(&random, -1e-10, 1e-10);
+            abut_patches found =
+                ask(cases[i / 2].a, at, cases[i / 2].b, shifted(0, 0, 0), i % 2 ? 0.005 : 0);
+            assert_true(found.contact_count > 0 && found.contact_count <= 16);
+            for (uint64_t k = 0; k < found.contact_count; k++)
+                ids[k] = contacts[k].id;
+            qsort(ids, found.contact_count, sizeof *ids, by_number);
+            if (!round) {
+                count = found.contact_count;
+                memcpy(first, ids, sizeof ids);
+            }
+            assert_int_equal(found.contact_count, count);
+            assert_memory_equal(ids, first, count * sizeof *ids);
+        }
+    }
+    abut_bvh_destroy(cube);
+    abut_bvh_destroy(floor);
+    abut_bvh_destroy(ball);
 }
 
 /* Many threads ask the same two hierarchies for the first time. */

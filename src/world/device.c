@@ -11,12 +11,7 @@
 
 #include <stdlib.h>
 
-enum {
-    FRAMES_A_GROUP = 128,
-    GROUPS_A_UNIT = 32,   /* of kernels that go through lists, for each compute unit */
-    LIST_LIMIT = 1 << 27, /* so that balls and features of a list can be counted */
-    ENTRIES_A_PAIR = 32   /* that lists have room for at first */
-};
+enum { FRAMES_A_GROUP = 128, ENTRIES_A_PAIR = 32 /* that lists have room for at first */ };
 
 static const abuti_kernel_source sources[WORLD_KERNELS] = {
     [WORLD_FRAMES] = {"world", "world_frames", NULL},
@@ -35,6 +30,7 @@ static const abuti_kernel_source sources[WORLD_KERNELS] = {
     [WORLD_CURVES] = {"world_pairs", "world_curve", NULL},
     [WORLD_LEAVES] = {"world_pairs", "world_leaves", NULL},
     [WORLD_PARENTS] = {"world_pairs", "world_parents", NULL},
+    [WORLD_VISIT] = {"world_pairs", "world_visits", NULL},
     [WORLD_MEET] = {"world_pairs", "world_meet", NULL},
     [WORLD_PLACE] = {"world_pairs", "world_place", NULL}};
 static const abuti_kit_table table = {sources, WORLD_KERNELS, WORLD_MEMORIES, NULL};
@@ -74,11 +70,16 @@ static abut_status create(abut_world *world) {
             (abuti_kit_list){.buffer = WORLD_LIST + i,
                              .element_bytes =
                                  i == WORLD_FOUND ? sizeof(world_found) : sizeof(world_near),
-                             .limit = LIST_LIMIT,
+                             .limit = WORLD_LIST_LIMIT,
                              .what = i == WORLD_FOUND ? "contacts" : "features that may touch"};
     d->met = (abuti_kit_list){.buffer = WORLD_MET_LIST,
                               .element_bytes = sizeof(world_met),
                               .what = "pairs"};
+    for (uint32_t i = 0; i < 2; i++)
+        d->visits[i] = (abuti_kit_list){.buffer = WORLD_VISIT_LIST + i,
+                                        .element_bytes = sizeof(world_visit),
+                                        .limit = WORLD_LIST_LIMIT,
+                                        .what = "pairs of boxes"};
     abuti_kit_build(&d->kit);
     return abuti_queue_report(&d->queue);
 }
@@ -319,10 +320,12 @@ static void put_bodies(abut_world *world) {
     abuti_kit_fail(&d->kit,
                    abuti_world_reserve(world->context, &d->host_bodies, count, sizeof(world_body)));
     world_body *bodies = d->host_bodies.data;
+    d->only_bodies = true;
     for (size_t i = 0; i < count && !abuti_kit_failed(&d->kit); i++) {
         const world_item *item = &world_items(world)[i];
         const uint32_t has = item->filter.traits & (WORLD_HAS_FIELD | WORLD_HAS_SAMPLES);
         bodies[i] = (world_body){item->local, item->filter, item->ignored};
+        d->only_bodies = d->only_bodies && item->used && item->kind == ABUT_WORLD_BODY;
         if (!item->used || !has)
             bodies[i].filter = (world_filter){0, 0, 0};
     }
@@ -381,7 +384,6 @@ static abut_status upload_data(abut_world *world) {
     MEMORY(WORLD_FIELDS), MEMORY(WORLD_FLOATS), MEMORY(WORLD_SHORTS), MEMORY(WORLD_INDICES), \
         MEMORY(WORLD_SAMPLES), MEMORY(WORLD_DIRECTIONS), MEMORY(WORLD_TOTAL)
 #define LIST(which) MEMORY(WORLD_LIST + (which)), ABUTI_VALUE(d->lists[which].room)
-#define PLACES ABUTI_LOCAL_MEMORY(2 * sizeof(uint32_t))
 
 static void make_frames(const abut_world *world) {
     world_device *d = world->device;
@@ -409,7 +411,7 @@ static void turn_frames(const abut_world *world) {
 /* Features of all pairs that touch, to their list. */
 static void search(const abut_world *world) {
     world_device *d = world->device;
-    const size_t groups = (size_t)d->queue.device->info.compute_units * GROUPS_A_UNIT;
+    const size_t groups = world_groups(d);
     int32_t only_samples = world->contact.samples;
     ABUTI_KIT_GROUPS(&d->kit, WORLD_SEARCH_GROUPS, d->pair_count, WORLD_ITEMS, BODIES,
                      MEMORY(WORLD_GROUPS), LIST(WORLD_NEAR_GROUPS), ABUTI_VALUE(only_samples),
@@ -430,7 +432,7 @@ static void search(const abut_world *world) {
 static void write_contacts(const abut_world *world) {
     world_device *d = world->device;
     const size_t pairs = (size_t)d->pair_count;
-    const size_t groups = (size_t)d->queue.device->info.compute_units * GROUPS_A_UNIT;
+    const size_t groups = world_groups(d);
     const uint32_t room = d->lists[WORLD_FOUND].room;
     abuti_buffer *begin = &d->begin->memory;
     uint32_t keep = world->options.patch_contacts;
@@ -443,7 +445,7 @@ static void write_contacts(const abut_world *world) {
                      ABUTI_VALUE(room));
     if (keep) {
         double cosine = abuti_contact_reduction(world->options.angle, &keep);
-        ABUTI_KIT_GROUPS(&d->kit, WORLD_REDUCE, pairs, WORLD_ITEMS, MEMORY(WORLD_CONTACTS),
+        ABUTI_KIT_GROUPS(&d->kit, WORLD_REDUCE, pairs, WORLD_REDUCE_ITEMS, MEMORY(WORLD_CONTACTS),
                          MEMORY(WORLD_FIRST), MEMORY(WORLD_COUNTS), MEMORY(WORLD_TOTAL),
                          MEMORY(WORLD_KEYS), MEMORY(WORLD_FAR), ABUTI_BUFFER(begin),
                          ABUTI_VALUE(room), ABUTI_VALUE(keep), ABUTI_VALUE(cosine),
@@ -504,7 +506,7 @@ static abut_status find(abut_world *world) {
         return ABUT_OK;
     abut_status status = upload_data(world);
     status = status ? status : abuti_world_device_pairs(world);
-    if (!status && d->pair_count > LIST_LIMIT)
+    if (!status && d->pair_count > WORLD_LIST_LIMIT)
         status = abuti_fail(ABUT_ERROR_LIMIT, "abut_world: %llu pairs are too many for the device",
                             (unsigned long long)d->pair_count);
     if (status)

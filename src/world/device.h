@@ -38,6 +38,7 @@ enum {
     WORLD_CURVES,
     WORLD_LEAVES,
     WORLD_PARENTS,
+    WORLD_VISIT,
     WORLD_MEET,
     WORLD_PLACE,
     WORLD_KERNELS
@@ -74,6 +75,8 @@ typedef enum world_memory {
     WORLD_PARTNERS_FIRST,
     WORLD_MEETS,
     WORLD_MET_LIST,
+    WORLD_VISIT_LIST, /* two of them */
+    WORLD_VISIT_LIST_2,
     /* of pairs, each time; lists of a search, and contacts in the order of these */
     WORLD_DIRECTIONS,
     WORLD_COUNTS,
@@ -93,14 +96,15 @@ struct world_device {
     abuti_kit kit;
     size_t sizes[WORLD_SHARED]; /* elements that are there */
     bool has_data;              /* fields and samples of all items are there */
+    bool only_bodies;           /* are among all items then, and none is free */
     bool has_poses;             /* those of all items are there */
     bool is_ahead;              /* and the host has older ones */
     bool has_order;             /* of bodies along a curve */
-    uint32_t visits;            /* nodes that were looked at when it was new */
+    uint64_t visit_count;       /* nodes that were looked at when it was new */
     bool has_contacts;
     world_list host_parts, host_bodies; /* world_parts, world_body: of each item */
     world_list host_poses, last;        /* abut_pose, uint32_t: of each item */
-    abuti_kit_list met;                 /* world_met */
+    abuti_kit_list met, visits[2];      /* world_met, world_visit */
     uint64_t pair_count;
     abuti_kit_list lists[WORLD_LISTS];
     /* abut_world_pair; of contacts that are left: uint32_t, one more than pairs; abut_contact */
@@ -108,6 +112,15 @@ struct world_device {
     uint64_t contact_count;
     world_list host_pairs, host_begin, host_contacts; /* the same */
 };
+
+/* Elements of a list, so that their children can be counted. */
+#define WORLD_LIST_LIMIT ((uint64_t)1 << 27)
+/* Groups of kernels that go through lists. */
+static inline size_t world_groups(const world_device *d) {
+    return (size_t)d->queue.device->info.compute_units * 32;
+}
+/* Local memory of kernels that append to lists. */
+#define PLACES ABUTI_LOCAL_MEMORY(2 * sizeof(uint32_t))
 
 /* ---- device_pairs.c ---- */
 

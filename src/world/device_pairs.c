@@ -8,7 +8,12 @@
 
 #include "device/tools_shared.h"
 
-enum { POSES_A_TASK = 1024, SLOWER = 2, PAIRS_AN_ITEM = 4 };
+enum {
+    POSES_A_TASK = 1024,
+    SLOWER = 2,
+    PAIRS_AN_ITEM = 4,  /* that lists have room for at first; */
+    VISITS_AN_ITEM = 32 /* and visits */
+};
 
 #define MEMORY(which) KIT_BUFFER(&d->kit, which)
 
@@ -60,9 +65,11 @@ abut_status abuti_world_device_bring(abut_world *world) {
 static abut_status read_ids(abut_world *world, const uint32_t *ids, size_t count, bool *bodies) {
     world_device *d = world->device;
     const size_t items = world->items.count;
+    *bodies = true;
+    if (!ids && d->has_data && d->only_bodies)
+        return ABUT_OK;
     abut_status status = abuti_world_reserve(world->context, &d->last, items, sizeof(uint32_t));
     uint32_t *last = d->last.data;
-    *bodies = true;
     if (!status && items)
         memset(last, 0xff, items * sizeof *last);
     for (size_t i = 0; i < count && !status; i++) {
@@ -106,18 +113,11 @@ abut_status abuti_world_device_move(abut_world *world, const uint32_t *ids,
     if (!bodies)
         return move_on_host(world, ids, poses, count);
     upload_poses(world); /* of those that stay where they are */
-    abuti_kit_put(&d->kit, WORLD_BAD, &bad, 1, sizeof bad);
+    abuti_kit_reserve(&d->kit, WORLD_BAD, 1, sizeof bad);
+    abuti_kit_fill(&d->kit, WORLD_BAD, bad, sizeof bad);
     ABUTI_KIT_RUN(&d->kit, WORLD_CHECK, count, WORLD_ITEMS, ABUTI_BUFFER(&poses->memory),
                   MEMORY(WORLD_BAD), ABUTI_VALUE(poses_count), ABUTI_VALUE(most));
-    status = abuti_kit_get(&d->kit, WORLD_BAD, &bad, 1, sizeof bad);
-    if (status)
-        return status;
-    if (bad != ABUT_NONE)
-        return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "abut_world_move: pose %u of the buffer is not finite, or moves by more "
-                          "than %g",
-                          bad, most);
-    /* To another buffer, so that those before stay where something fails. */
+    /* To another buffer, so that those before stay where something is wrong. */
     abuti_kit_reserve(&d->kit, WORLD_POSES_NEXT, items, sizeof(abut_pose));
     if (ids || count < items)
         abuti_kit_copy(&d->kit, &d->kit.buffers[WORLD_POSES], &d->kit.buffers[WORLD_POSES_NEXT],
@@ -130,7 +130,12 @@ abut_status abuti_world_device_move(abut_world *world, const uint32_t *ids,
         abuti_kit_copy(&d->kit, &poses->memory, &d->kit.buffers[WORLD_POSES_NEXT],
                        count * sizeof(abut_pose));
     }
-    status = abuti_kit_finish(&d->kit);
+    status = abuti_kit_get(&d->kit, WORLD_BAD, &bad, 1, sizeof bad);
+    if (!status && bad != ABUT_NONE)
+        status = abuti_fail(ABUT_ERROR_ARGUMENT,
+                            "abut_world_move: pose %u of the buffer is not finite, or moves by "
+                            "more than %g",
+                            bad, most);
     if (status)
         return status;
     abuti_kit_swap(&d->kit, WORLD_POSES, WORLD_POSES_NEXT);
@@ -169,32 +174,49 @@ static void make_boxes(abut_world *world) {
                   ABUTI_VALUE(count), ABUTI_VALUE(margin));
 }
 
-static void make_tree(abut_world *world) {
+/* Levels of the tree in one buffer, items first; the last has at most WORLD_CHILDREN nodes. */
+typedef struct levels {
+    uint32_t top; /* 0: items alone */
+    uint32_t first[WORLD_LEVELS], count[WORLD_LEVELS];
+} levels;
+
+static levels make_tree(abut_world *world) {
     world_device *d = world->device;
-    const uint32_t items = (uint32_t)world->items.count;
-    uint32_t count = (uint32_t)abuti_chunk_count(items, WORLD_CHILDREN), from = 0;
-    abuti_kit_reserve(&d->kit, WORLD_NODES, (size_t)count + count / 8 + WORLD_LEVELS,
+    levels l = {.count = {(uint32_t)world->items.count}};
+    abuti_kit_reserve(&d->kit, WORLD_NODES, l.count[0] + l.count[0] / 8 + WORLD_LEVELS,
                       sizeof(world_node));
-    ABUTI_KIT_RUN(&d->kit, WORLD_LEAVES, count, WORLD_ITEMS, MEMORY(WORLD_BOXES),
-                  MEMORY(WORLD_ORDER), MEMORY(WORLD_NODES), ABUTI_VALUE(items));
-    while (count > WORLD_CHILDREN) {
-        uint32_t parents = (uint32_t)abuti_chunk_count(count, WORLD_CHILDREN), to = from + count;
-        ABUTI_KIT_RUN(&d->kit, WORLD_PARENTS, parents, WORLD_ITEMS, MEMORY(WORLD_NODES),
+    ABUTI_KIT_RUN(&d->kit, WORLD_LEAVES, l.count[0], WORLD_ITEMS, MEMORY(WORLD_BOXES),
+                  MEMORY(WORLD_ORDER), MEMORY(WORLD_NODES), ABUTI_VALUE(l.count[0]));
+    for (; l.count[l.top] > WORLD_CHILDREN; l.top++) {
+        uint32_t from = l.first[l.top], count = l.count[l.top], to = from + count;
+        l.first[l.top + 1] = to;
+        l.count[l.top + 1] = (uint32_t)abuti_chunk_count(count, WORLD_CHILDREN);
+        ABUTI_KIT_RUN(&d->kit, WORLD_PARENTS, l.count[l.top + 1], WORLD_ITEMS, MEMORY(WORLD_NODES),
                       ABUTI_VALUE(from), ABUTI_VALUE(to), ABUTI_VALUE(count));
-        from = to;
-        count = parents;
     }
+    return l;
 }
 
-static void ask_tree(abut_world *world) {
+/* Level by level from the top: visits of a level are in one of two lists. */
+static void ask_tree(abut_world *world, const levels *l) {
     world_device *d = world->device;
-    const uint32_t items = (uint32_t)world->items.count;
+    const size_t groups = world_groups(d);
     const uint32_t slots = world->ignored.count ? (uint32_t)world->ignored.room : 0;
-    ABUTI_KIT_RUN(&d->kit, WORLD_MEET, items, WORLD_ITEMS, MEMORY(WORLD_BODIES),
-                  MEMORY(WORLD_BOXES), MEMORY(WORLD_ORDER), MEMORY(WORLD_NODES),
-                  MEMORY(WORLD_IGNORED), MEMORY(WORLD_PARTNERS), MEMORY(WORLD_MEETS),
-                  MEMORY(WORLD_MET_LIST), ABUTI_VALUE(d->met.room), ABUTI_VALUE(slots),
-                  ABUTI_VALUE(items));
+    int32_t at_top = 1;
+    for (uint32_t level = l->top; level > 0; level--, at_top = 0) {
+        const abuti_kit_list *from = &d->visits[(level + 1) % 2], *to = &d->visits[level % 2];
+        ABUTI_KIT_GROUPS(&d->kit, WORLD_VISIT, groups, WORLD_ITEMS, MEMORY(WORLD_NODES),
+                         MEMORY(from->buffer), ABUTI_VALUE(from->room), MEMORY(WORLD_MEETS),
+                         ABUTI_VALUE(level), ABUTI_VALUE(l->first[level]),
+                         ABUTI_VALUE(l->count[level]), ABUTI_VALUE(l->count[0]),
+                         ABUTI_VALUE(at_top), MEMORY(to->buffer), ABUTI_VALUE(to->room), PLACES);
+    }
+    ABUTI_KIT_GROUPS(&d->kit, WORLD_MEET, groups, WORLD_ITEMS, MEMORY(WORLD_BODIES),
+                     MEMORY(WORLD_BOXES), MEMORY(WORLD_ORDER), MEMORY(WORLD_NODES),
+                     MEMORY(WORLD_IGNORED), ABUTI_VALUE(slots), MEMORY(d->visits[1].buffer),
+                     ABUTI_VALUE(d->visits[1].room), MEMORY(WORLD_MEETS), ABUTI_VALUE(l->count[0]),
+                     ABUTI_VALUE(at_top), MEMORY(WORLD_PARTNERS), MEMORY(WORLD_MET_LIST),
+                     ABUTI_VALUE(d->met.room), PLACES);
 }
 
 /* Pairs by a, then b. */
@@ -211,38 +233,62 @@ static void sort_pairs(abut_world *world) {
                      ABUTI_BUFFER(pairs), ABUTI_VALUE(d->met.room));
 }
 
+static uint64_t counted(const uint32_t totals[WORLD_MEET_TOTALS], uint32_t which) {
+    return (uint64_t)totals[2 * which + 1] << 32 | totals[2 * which];
+}
+
+/* Makes lists longer that were too short; whether there were any. */
+static bool grow_lists(world_device *d, const uint32_t totals[WORLD_MEET_TOTALS]) {
+    bool grew = abuti_kit_grow(&d->kit, &d->met, counted(totals, WORLD_MET));
+    for (uint32_t level = 1; level < WORLD_LEVELS; level++)
+        grew = abuti_kit_grow(&d->kit, &d->visits[level % 2], counted(totals, level)) || grew;
+    return grew;
+}
+
 abut_status abuti_world_device_pairs(abut_world *world) {
     world_device *d = world->device;
     uint32_t totals[WORLD_MEET_TOTALS] = {0};
+    const uint64_t items = world->items.count;
+    uint64_t visits = 0;
     bool sorted;
     d->pair_count = 0;
-    if (!world->items.count)
+    if (!items)
         return ABUT_OK;
+    if (items > WORLD_LIST_LIMIT)
+        return abuti_fail(ABUT_ERROR_LIMIT, "abut_world: %llu items are too many for the device",
+                          (unsigned long long)items);
     upload_poses(world);
+    const uint64_t least[] = {items * PAIRS_AN_ITEM, items * VISITS_AN_ITEM,
+                              items * VISITS_AN_ITEM};
+    abuti_kit_list *const lists[] = {&d->met, &d->visits[0], &d->visits[1]};
+    for (int i = 0; i < 3; i++)
+        if (!lists[i]->room)
+            abuti_kit_grow(&d->kit, lists[i],
+                           least[i] < WORLD_LIST_LIMIT / 2 ? least[i] : WORLD_LIST_LIMIT / 2);
     do {
-        if (!d->met.room)
-            abuti_kit_grow(&d->kit, &d->met, world->items.count * (uint64_t)PAIRS_AN_ITEM);
         make_boxes(world);
         sorted = !d->has_order;
         if (sorted)
             sort_bodies(world);
-        make_tree(world);
-        ask_tree(world);
+        const levels l = make_tree(world);
+        ask_tree(world, &l);
         abut_status status =
             abuti_kit_get(&d->kit, WORLD_MEETS, totals, WORLD_MEET_TOTALS, sizeof *totals);
         if (status)
             return status;
         d->has_order = true;
-        d->pair_count = (uint64_t)totals[WORLD_MET + 1] << 32 | totals[WORLD_MET];
-        if (d->pair_count > world->options.pair_limit)
+        if (counted(totals, WORLD_MET) > world->options.pair_limit)
             return abuti_fail(ABUT_ERROR_LIMIT,
                               "abut_world: there are more than %llu pairs whose boxes overlap; see "
                               "options->pair_limit",
                               (unsigned long long)world->options.pair_limit);
-    } while (abuti_kit_grow(&d->kit, &d->met, d->pair_count));
+    } while (grow_lists(d, totals));
+    d->pair_count = counted(totals, WORLD_MET);
+    for (uint32_t level = 1; level < WORLD_LEVELS; level++)
+        visits += counted(totals, level);
     if (sorted)
-        d->visits = totals[WORLD_VISITS];
-    else if (totals[WORLD_VISITS] / SLOWER > d->visits)
+        d->visit_count = visits;
+    else if (visits / SLOWER > d->visit_count)
         d->has_order = false;
     if (d->pair_count)
         sort_pairs(world);

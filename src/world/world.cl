@@ -18,8 +18,7 @@
  * no order: what is found is sorted in the end. Lists that are too short are counted all the same,
  * and the host makes them longer and does it all again.
  */
-#include "device/tools_shared.h"
-#include "world/world_shared.h"
+#include "world/world_cl.h"
 
 #if ABUTI_REAL_BITS == 64
 
@@ -113,36 +112,6 @@ __kernel void world_one_way(__global const world_field *fields, __global const f
     directions[i].frame = frame;
 }
 
-/* ---- lists ---- */
-
-/* The length of a list, as far as it has room. */
-static uint list_length(__global const uint *totals, uint list, uint list_room) {
-    return totals[2 * list + 1] ? list_room : min(totals[2 * list], list_room);
-}
-
-/* A place in a list for every item of the group that wants one, as far as there is room; else
- * ABUT_NONE. For all items of the group; `room` are two words of local memory. */
-static uint take_place(bool wants, __global uint *totals, uint list, uint list_room,
-                       __local uint *room) {
-    uint rank = 0, item = (uint)get_local_id(0);
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (item == 0)
-        room[0] = 0;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (wants)
-        rank = atomic_inc(&room[0]);
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (item == 0 && room[0]) {
-        uint first = atomic_add(&totals[2 * list], room[0]);
-        if (first + room[0] < first)
-            atomic_inc(&totals[2 * list + 1]);
-        room[1] = first;
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    uint place = room[1] + rank;
-    return wants && place >= rank && place < list_room ? place : ABUT_NONE;
-}
-
 /* ---- what touches ---- */
 
 /* Where everything is. */
@@ -180,7 +149,6 @@ static size_t point_of(__global const world_samples *s, uint feature) {
         __global const short *shorts, __global const uint *indices,                        \
         __global const world_samples *samples, __global const world_direction *directions, \
         __global uint *totals
-#define GROUP_OF_ITEMS __kernel __attribute__((reqd_work_group_size(WORLD_ITEMS, 1, 1))) void
 
 /* Half of the items take the groups of a, the others those of b. */
 GROUP_OF_ITEMS world_groups(BODIES, __global const contact_ball *groups, __global world_near *near,
@@ -412,15 +380,15 @@ static best better(best a, best b) {
 static best load_best(__local const ulong *room, uint i) {
     best b;
     b.number = as_double(room[i]);
-    b.id = room[WORLD_ITEMS + i];
-    b.which = (uint)room[2 * WORLD_ITEMS + i];
+    b.id = room[WORLD_REDUCE_ITEMS + i];
+    b.which = (uint)room[2 * WORLD_REDUCE_ITEMS + i];
     return b;
 }
 
 static void store_best(__local ulong *room, uint i, best b) {
     room[i] = as_ulong(b.number);
-    room[WORLD_ITEMS + i] = b.id;
-    room[2 * WORLD_ITEMS + i] = b.which;
+    room[WORLD_REDUCE_ITEMS + i] = b.id;
+    room[2 * WORLD_REDUCE_ITEMS + i] = b.which;
 }
 
 /* The best of all items of the group. */
@@ -437,7 +405,7 @@ static best best_of_group(best own, __local ulong *room) {
         store_best(room, item, all);
     barrier(CLK_LOCAL_MEM_FENCE);
     all = load_best(room, 0);
-    for (uint i = row; i < WORLD_ITEMS; i += row)
+    for (uint i = row; i < WORLD_REDUCE_ITEMS; i += row)
         all = better(all, load_best(room, i));
     return all;
 }
@@ -448,19 +416,20 @@ static best best_of_group(best own, __local ulong *room) {
 
 /* As abut_contact_reduce(). Places of those that stay become the first keys of the pair; left[pair]
  * is their number. `far` has room for a number a contact. */
-GROUP_OF_ITEMS world_reduce(__global const world_contact *contacts, __global const uint *first,
-                            __global const uint *counts, __global const uint *totals,
-                            __global ulong *keys, __global real *far, __global uint *left,
-                            uint list_room, uint keep, real cosine, __local ulong *room) {
+__kernel __attribute__((reqd_work_group_size(WORLD_REDUCE_ITEMS, 1, 1))) void
+world_reduce(__global const world_contact *contacts, __global const uint *first,
+             __global const uint *counts, __global const uint *totals, __global ulong *keys,
+             __global real *far, __global uint *left, uint list_room, uint keep, real cosine,
+             __local ulong *room) {
     uint pair = (uint)get_group_id(0), item = (uint)get_local_id(0), count = counts[pair];
     uint begin = first[pair], end = begin + count, kept = 0;
     if (!is_whole(totals, WORLD_FOUND, list_room))
         return;
-    for (uint i = begin + item; i < end; i += WORLD_ITEMS)
+    for (uint i = begin + item; i < end; i += WORLD_REDUCE_ITEMS)
         far[i] = IN_NO_PATCH;
     for (;;) {
         best own = {0, 0, ABUT_NONE};
-        for (uint i = begin + item; i < end; i += WORLD_ITEMS)
+        for (uint i = begin + item; i < end; i += WORLD_REDUCE_ITEMS)
             if (far[i] == IN_NO_PATCH) {
                 best b = {contacts[i].depth, contacts[i].id, i};
                 own = better(own, b);
@@ -476,7 +445,7 @@ GROUP_OF_ITEMS world_reduce(__global const world_contact *contacts, __global con
                 keys[begin + kept] = last.which;
             kept++;
             own.which = ABUT_NONE;
-            for (uint i = begin + item; i < end; i += WORLD_ITEMS) {
+            for (uint i = begin + item; i < end; i += WORLD_REDUCE_ITEMS) {
                 real now = far[i];
                 if (taken == 1 && now == IN_NO_PATCH &&
                     v3_dot(contacts[i].normal, normal) >= cosine)

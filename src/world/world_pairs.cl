@@ -4,16 +4,17 @@
  * world_turn      poses that have changed, to those of all items
  * world_boxes     motions and boxes of items
  * world_curve     where items are along a Morton curve, by which they are sorted
- * world_leaves    a tree of WORLD_CHILDREN children a node over that order: its lowest nodes, and
- * world_parents   those above, level by level
- * world_meet      each item asks the tree for those that it meets
+ * world_leaves    a tree of WORLD_CHILDREN children a node over that order: items, and
+ * world_parents   nodes above, level by level
+ * world_visits    which nodes of a level an item has to look into: an item a child
+ * world_meet      which items of those nodes it meets
  * world_place     pairs, each to the place of its lower item; then they are sorted
  *
  * Any order of items gives the same pairs; one that was good a while ago is good still. Of two
  * items the smaller asks, so that a large one with many others on it keeps no one waiting. Boxes of
  * nodes are floats, rounded outwards; those of items are the doubles that the host has.
  */
-#include "world/world_shared.h"
+#include "world/world_cl.h"
 
 #if ABUTI_REAL_BITS == 64
 
@@ -152,13 +153,9 @@ static world_node join(world_node a, world_node b) {
 
 __kernel void world_leaves(__global const box3 *boxes, __global const uint *order,
                            __global world_node *nodes, uint count) {
-    uint i = (uint)get_global_id(0), begin = i * WORLD_CHILDREN;
-    if (begin >= count)
-        return;
-    world_node all = empty_node();
-    for (uint k = begin; k < min(begin + WORLD_CHILDREN, count); k++)
-        all = join(all, node_of(boxes[order[k]]));
-    nodes[i] = all;
+    uint i = (uint)get_global_id(0);
+    if (i < count)
+        nodes[i] = node_of(boxes[order[i]]);
 }
 
 /* Nodes from `to` on have `count` children, from `from` on. */
@@ -179,14 +176,6 @@ static bool node_overlaps(world_node a, world_node b) {
            a.lo[2] <= b.hi[2] && b.lo[2] <= a.hi[2];
 }
 
-/* What an item asks with. */
-typedef struct asker {
-    world_node node;
-    box3 box;
-    world_body body;
-    uint at, item; /* its place in the order, and its number */
-} asker;
-
 static bool is_ignored(__global const ulong *ignored, uint slots, uint a, uint b) {
     ulong key = world_ignored_key(a, b);
     uint slot = slots ? (uint)world_ignored_home(key, slots) : 0;
@@ -195,76 +184,83 @@ static bool is_ignored(__global const ulong *ignored, uint slots, uint a, uint b
     return slots && ignored[slot] == key;
 }
 
-static bool meets(const asker *q, uint at, uint item, __global const world_body *bodies,
-                  __global const box3 *boxes, __global const ulong *ignored, uint slots) {
-    box3 box = boxes[item];
-    float size = size_of(box);
-    if (size < q->node.size || (size == q->node.size && at <= q->at) || !box_overlaps(q->box, box))
-        return false;
-    world_body body = bodies[item];
-    return world_may_meet(&q->body.filter, &body.filter) &&
-           world_has_fields(q->body.filter.traits, body.filter.traits) &&
-           !(q->body.ignored && body.ignored && is_ignored(ignored, slots, q->item, item));
+/* Which nodes of a level, from `first_node` on, an item has to look into: children of those of the
+ * level above that are in a list, or, at the top, all. */
+GROUP_OF_ITEMS world_visits(__global const world_node *nodes, __global const world_visit *from,
+                            uint from_room, __global uint *totals, uint level, uint first_node,
+                            uint node_count, uint items, int at_top, __global world_visit *to,
+                            uint to_room, __local uint *room) {
+    uint all =
+        at_top ? items * node_count : list_length(totals, level + 1, from_room) * WORLD_CHILDREN;
+    uint step = (uint)get_num_groups(0) * WORLD_ITEMS;
+    for (uint first = (uint)get_group_id(0) * WORLD_ITEMS; first < all; first += step) {
+        uint i = first + (uint)get_local_id(0), at = 0, node = node_count;
+        if (i < all && at_top) {
+            at = i / node_count;
+            node = i % node_count;
+        } else if (i < all) {
+            world_visit parent = from[i / WORLD_CHILDREN];
+            at = parent.at;
+            node = parent.node * WORLD_CHILDREN + i % WORLD_CHILDREN;
+        }
+        bool wants = false;
+        if (node < node_count) {
+            world_node own = nodes[at], other = nodes[first_node + node];
+            wants = other.size >= own.size && node_overlaps(own, other);
+        }
+        uint place = take_place(wants, totals, level, to_room, room);
+        if (place != ABUT_NONE) {
+            to[place].at = at;
+            to[place].node = node;
+        }
+    }
 }
 
-/* Levels of nodes one after the other, the lowest first; the last has at most WORLD_CHILDREN. */
-__kernel void world_meet(__global const world_body *bodies, __global const box3 *boxes,
-                         __global const uint *order, __global const world_node *nodes,
-                         __global const ulong *ignored, __global uint *partners,
-                         __global uint *totals, __global world_met *met, uint met_room, uint slots,
-                         uint count) {
-    uint place = (uint)get_global_id(0), counts[WORLD_LEVELS], firsts[WORLD_LEVELS], top = 0;
-    if (place >= count)
-        return;
-    asker q;
-    q.at = place;
-    q.item = order[place];
-    q.box = boxes[q.item];
-    if (is_empty(q.box))
-        return;
-    q.node = node_of(q.box);
-    q.body = bodies[q.item];
-    counts[0] = (count + WORLD_CHILDREN - 1) / WORLD_CHILDREN;
-    firsts[0] = 0;
-    while (counts[top] > WORLD_CHILDREN && top + 1 < WORLD_LEVELS) {
-        firsts[top + 1] = firsts[top] + counts[top];
-        counts[top + 1] = (counts[top] + WORLD_CHILDREN - 1) / WORLD_CHILDREN;
-        top++;
-    }
-    uint level = top, i = 0, visits = 0;
-    while (level <= top && i < counts[level]) {
-        world_node node = nodes[firsts[level] + i];
-        bool is_near = node.size >= q.node.size && node_overlaps(node, q.node);
-        visits++;
-        if (is_near && level > 0) {
-            level--;
-            i *= WORLD_CHILDREN;
-            continue;
+/* Whether an item asks another, by their places in the order, and meets it. */
+static bool meets(uint at, uint other, __global const world_node *nodes, __global const uint *order,
+                  __global const world_body *bodies, __global const box3 *boxes,
+                  __global const ulong *ignored, uint slots) {
+    world_node own = nodes[at], node = nodes[other];
+    if (own.size < 0 || node.size < own.size || (node.size == own.size && other <= at) ||
+        !node_overlaps(own, node))
+        return false;
+    uint p = order[at], q = order[other];
+    world_body a = bodies[p], b = bodies[q];
+    return box_overlaps(boxes[p], boxes[q]) && world_may_meet(&a.filter, &b.filter) &&
+           world_has_fields(a.filter.traits, b.filter.traits) &&
+           !(a.ignored && b.ignored && is_ignored(ignored, slots, p, q));
+}
+
+/* The same with items instead of nodes. */
+GROUP_OF_ITEMS world_meet(__global const world_body *bodies, __global const box3 *boxes,
+                          __global const uint *order, __global const world_node *nodes,
+                          __global const ulong *ignored, uint slots,
+                          __global const world_visit *from, uint from_room, __global uint *totals,
+                          uint items, int at_top, __global uint *partners, __global world_met *met,
+                          uint met_room, __local uint *room) {
+    uint all = at_top ? items * items : list_length(totals, 1, from_room) * WORLD_CHILDREN;
+    uint step = (uint)get_num_groups(0) * WORLD_ITEMS;
+    for (uint first = (uint)get_group_id(0) * WORLD_ITEMS; first < all; first += step) {
+        uint i = first + (uint)get_local_id(0), at = 0, other = items;
+        if (i < all && at_top) {
+            at = i / items;
+            other = i % items;
+        } else if (i < all) {
+            at = from[i / WORLD_CHILDREN].at;
+            other = from[i / WORLD_CHILDREN].node * WORLD_CHILDREN + i % WORLD_CHILDREN;
         }
-        for (uint at = i * WORLD_CHILDREN; is_near && at < min((i + 1) * WORLD_CHILDREN, count);
-             at++) {
-            uint other = order[at];
-            if (!meets(&q, at, other, bodies, boxes, ignored, slots))
-                continue;
-            uint a = min(q.item, other), b = max(q.item, other);
-            uint to = atomic_inc(&totals[WORLD_MET]), rank = atomic_inc(&partners[a]);
-            if (to == ABUT_NONE)
-                atomic_inc(&totals[WORLD_MET + 1]);
-            if (to < met_room) {
-                met[to].a = a;
-                met[to].b = b;
-                met[to].rank = rank;
+        bool wants = other < items && meets(at, other, nodes, order, bodies, boxes, ignored, slots);
+        uint place = take_place(wants, totals, WORLD_MET, met_room, room);
+        if (wants) {
+            uint p = order[at], q = order[other], a = min(p, q);
+            uint rank = atomic_inc(&partners[a]);
+            if (place != ABUT_NONE) {
+                met[place].a = a;
+                met[place].b = max(p, q);
+                met[place].rank = rank;
             }
         }
-        /* To the next one, or to that of a level above. */
-        i++;
-        while (level < top && (i % WORLD_CHILDREN == 0 || i == counts[level])) {
-            i = (i - 1) / WORLD_CHILDREN + 1;
-            level++;
-        }
     }
-    if (place % WORLD_ITEMS == 0)
-        atomic_add(&totals[WORLD_VISITS], visits);
 }
 
 /* first[item] is where its pairs begin. */

@@ -11,9 +11,10 @@ typedef ulong word64;
 typedef uint64_t word64;
 #endif
 
-#define WORLD_ITEMS 64 /* of all work-groups but those of world_frames */
-/* Local memory of world_reduce, in words of 64 bits. */
-#define WORLD_REDUCE_ROOM (3 * WORLD_ITEMS)
+#define WORLD_ITEMS 64        /* of most work-groups */
+#define WORLD_REDUCE_ITEMS 32 /* of world_reduce, whose items wait for each other often */
+/* Its local memory, in words of 64 bits. */
+#define WORLD_REDUCE_ROOM (3 * WORLD_REDUCE_ITEMS)
 
 /* The bit of a feature that says which side it is of. */
 #define WORLD_SIDE_SHIFT 31
@@ -86,7 +87,7 @@ static inline box3 world_box(box3 local_box, const contact_motion *m, real margi
 /* ---- pairs on a device ---- */
 
 #define WORLD_CHILDREN 16
-#define WORLD_LEVELS 7 /* of nodes: for 2^31 items */
+#define WORLD_LEVELS 8 /* of the tree, items too: for 2^31 of them */
 
 /* What a device knows of an item. Without a group it is none for the device. */
 typedef struct world_body {
@@ -106,10 +107,14 @@ typedef struct world_met {
     word32 a, b, rank;
 } world_met;
 
-/* What is counted: pairs with the carry, and nodes that some items looked at. */
+/* A node of a level that an item may find someone in; of both the place in the order. */
+typedef struct world_visit {
+    word32 at, node;
+} world_visit;
+
+/* What is counted, with the carry: pairs, and then visits of each level above items. */
 #define WORLD_MET 0
-#define WORLD_VISITS 2
-#define WORLD_MEET_TOTALS 3
+#define WORLD_MEET_TOTALS (2 * WORLD_LEVELS)
 
 /* ---- fields and samples ---- */
 

@@ -76,9 +76,8 @@ typedef enum world_memory {
     WORLD_MEETS,
     WORLD_MET_LIST,
     WORLD_VISIT_LIST, /* two of them */
-    WORLD_VISIT_LIST_2,
     /* of pairs, each time; lists of a search, and contacts in the order of these */
-    WORLD_DIRECTIONS,
+    WORLD_DIRECTIONS = WORLD_VISIT_LIST + 2,
     WORLD_COUNTS,
     WORLD_WRONG,
     WORLD_FIRST,

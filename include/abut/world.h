@@ -5,13 +5,14 @@
  * come in one list, the same on any number of threads and on a device.
  *
  *              body                        solid
- * body         exact, or by fields         by fields
+ * body         exact, or by fields         exact, or by fields
  * solid                                    exact; two planes never
  *
- * Exact is abut_contact_patches() for bodies, which needs a hierarchy in both, and
- * abut_contact_solids() for solids. By fields is abut_contact_bodies(), abut_contact_plane() and so
- * on, and needs a field in one body and samples in the other; samples in the body against a plane;
- * a field in the body against a sphere, capsule or box. A pair that has neither is never tried.
+ * Exact is abut_contact_patches() for two bodies, abut_contact_solid() for a body and a solid, and
+ * abut_contact_solids(); bodies need a hierarchy. By fields is abut_contact_bodies(),
+ * abut_contact_plane() and so on, and needs a field in one body and samples in the other; samples
+ * in the body against a plane; a field in the body against a sphere, capsule or box. A pair that
+ * has neither is never tried.
  *
  * A world is for one user at a time; its work runs on all threads of its context.
  */

@@ -126,14 +126,19 @@ static void reverse(abut_contact *list, size_t count) {
     }
 }
 
-/* Contacts of b with a as those of a with b: features of a first again. */
+/* A contact of b with a as one of a with b. */
+static void swap_contact(abut_contact *c) {
+    c->side = !c->side;
+    c->normal = contact_back(c->normal);
+    c->id ^= contact_id(1, 0, 0, 0);
+}
+
+/* All of them: features of a first again. */
 static void swap_sides(abut_contact *list, size_t count) {
     size_t of_first = 0;
     for (size_t i = 0; i < count; i++) {
         of_first += !list[i].side;
-        list[i].side = !list[i].side;
-        list[i].normal = contact_back(list[i].normal);
-        list[i].id = contact_id(list[i].side, list[i].kind, list[i].element, list[i].part);
+        swap_contact(&list[i]);
     }
     reverse(list, of_first);
     reverse(list + of_first, count - of_first);
@@ -199,15 +204,31 @@ static vec3 hint_of(const abut_world *world, const world_item *a, const world_it
     return last ? last->event.deepest.normal : v3_sub(motion_of(b), motion_of(a));
 }
 
+/* A solid that is a, against a body: asked the other way round. */
+static abut_status ask_swapped(const world_item *a, const world_item *b,
+                               const abut_patch_options *options, abut_patches *found) {
+    const abut_posed body = {b->bvh, b->at.pose};
+    const abut_solid solid = abuti_world_solid(&a->is, &a->at.pose);
+    abut_patch_options ours = *options;
+    ours.hint = contact_back(ours.hint);
+    abut_status status = abut_contact_solid(&body, &solid, &ours, found);
+    for (uint64_t i = 0; i < found->contact_count && !status; i++)
+        swap_contact(&found->contacts[i]);
+    return status;
+}
+
 static abut_status ask_exact(const world_item *a, const world_item *b,
                              const abut_patch_options *options, abut_patches *found) {
-    if (a->kind != ABUT_WORLD_BODY) {
-        const abut_solid p = abuti_world_solid(&a->is, &a->at.pose),
-                         q = abuti_world_solid(&b->is, &b->at.pose);
-        return abut_contact_solids(&p, &q, options, found);
-    }
+    const bool body_a = a->kind == ABUT_WORLD_BODY, body_b = b->kind == ABUT_WORLD_BODY;
+    if (!body_a && body_b)
+        return ask_swapped(a, b, options, found);
     const abut_posed p = {a->bvh, a->at.pose}, q = {b->bvh, b->at.pose};
-    return abut_contact_patches(&p, &q, options, found);
+    if (body_a && body_b)
+        return abut_contact_patches(&p, &q, options, found);
+    const abut_solid x = abuti_world_solid(&a->is, &a->at.pose),
+                     y = abuti_world_solid(&b->is, &b->at.pose);
+    return body_a ? abut_contact_solid(&p, &y, options, found)
+                  : abut_contact_solids(&x, &y, options, found);
 }
 
 /* As try_fields(), with patches for a moment. */

@@ -35,7 +35,8 @@ static bool are_solids(uint32_t a, uint32_t b) {
 }
 
 static bool by_exact(uint32_t a, uint32_t b) {
-    return (a & b & WORLD_HAS_BVH) || are_solids(a, b);
+    const uint32_t fit = WORLD_HAS_BVH | WORLD_IS_SOLID;
+    return (a & fit) && (b & fit) && !(a & b & WORLD_IS_PLANE);
 }
 
 static bool by_field(uint32_t a, uint32_t b) {

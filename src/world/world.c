@@ -204,6 +204,8 @@ void abuti_world_changed(abut_world *world, bool items) {
 abut_solid abuti_world_solid(const abut_world_item *is, const abut_pose *at) {
     abut_solid solid = {.kind = (abut_solid_kind)(is->kind - ABUT_WORLD_PLANE), .pose = *at};
     switch (is->kind) {
+    case ABUT_WORLD_BODY: /* is none */
+        break;
     case ABUT_WORLD_PLANE:
         solid.shape.plane = is->shape.plane;
         break;

@@ -169,9 +169,11 @@ static inline abut_world_method method_of(const abut_world_item *a, const abut_w
                 (b->shape.body.field && a->shape.body.samples);
     } else if (a->kind != ABUT_WORLD_BODY) {
         return method_of(b, a, options);
-    } else if (b->kind != ABUT_WORLD_CYLINDER && b->kind != ABUT_WORLD_HULL) {
-        field = b->kind == ABUT_WORLD_PLANE ? a->shape.body.samples != NULL
-                                            : a->shape.body.field != NULL;
+    } else {
+        exact = a->shape.body.bvh;
+        if (b->kind != ABUT_WORLD_CYLINDER && b->kind != ABUT_WORLD_HULL)
+            field = b->kind == ABUT_WORLD_PLANE ? a->shape.body.samples != NULL
+                                                : a->shape.body.field != NULL;
     }
     if (options->method == ABUT_WORLD_EXACT)
         field = false;
@@ -280,8 +282,21 @@ static inline void ask_exact(const abut_world *world, const abut_world_item *ite
     ours.unchecked = options->unchecked;
     ours.keep = options->patch_contacts;
     ours.hint = expected_hint(world, a, b);
-    if (items[a].kind == ABUT_WORLD_BODY) {
+    if (items[a].kind == ABUT_WORLD_BODY && items[b].kind == ABUT_WORLD_BODY) {
         assert_ok(abut_contact_patches(&p, &q, &ours, &to));
+    } else if (items[a].kind == ABUT_WORLD_BODY) {
+        const abut_solid y = solid_of(&items[b]);
+        assert_ok(abut_contact_solid(&p, &y, &ours, &to));
+    } else if (items[b].kind == ABUT_WORLD_BODY) {
+        const abut_solid x = solid_of(&items[a]);
+        ours.hint = v3_sub(v3(0, 0, 0), ours.hint);
+        assert_ok(abut_contact_solid(&q, &x, &ours, &to));
+        for (uint64_t i = 0; i < to.contact_count; i++) {
+            abut_contact *c = &to.contacts[i];
+            c->normal = v3_sub(v3(0, 0, 0), c->normal);
+            c->side = 1 - c->side;
+            c->id ^= (uint64_t)1 << 63;
+        }
     } else {
         const abut_solid x = solid_of(&items[a]), y = solid_of(&items[b]);
         assert_ok(abut_contact_solids(&x, &y, &ours, &to));

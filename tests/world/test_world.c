@@ -31,7 +31,7 @@ static size_t scene_check(const scene *s) {
 TEST(random_worlds_agree_with_every_pair) {
     test_random random = {11};
     size_t contacts = 0;
-    for (uint32_t round = 0; round < test_rounds(8); round++) {
+    for (uint32_t round = 0; round < test_rounds(48); round++) {
         scene s = {.options = abut_world_options_default(), .count = 32};
         s.options.margin = round % 3 == 1 ? 0.02 : round % 5 == 4 ? 0.4 : 0;
         s.options.samples = round % 4 == 2;
@@ -57,7 +57,7 @@ TEST(changes_are_seen) {
     for (uint32_t i = 0; i < s.count; i++)
         s.items[i] = varied_item(&random, 1.5);
     scene_begin(&s, serial);
-    for (uint32_t round = 0; round < test_rounds(8); round++) {
+    for (uint32_t round = 0; round < test_rounds(64); round++) {
         uint32_t id = test_random_below(&random, s.count), ids[3], again;
         abut_pose poses[3];
         if (s.used[id] && round % 3 == 0) {
@@ -107,10 +107,15 @@ TEST(small_ones_within_large_ones) {
 }
 
 TEST_THREADS(same_on_any_number_of_threads) {
-    enum { ITEMS = 400, ROOM = 60000 };
+    enum { ITEMS = 160, ROOM = 30000, FEW = 4000 };
     abut_contact *lists[2];
     size_t counts[2];
-    uint64_t pair_counts[2];
+    uint64_t pair_counts[2], event_counts[2];
+    static abut_world_impact impacts[2][FEW];
+    static abut_world_event events[2][FEW];
+    abut_world_impacts swept[2];
+    memset(events, 0, sizeof events);
+    memset(impacts, 0, sizeof impacts);
     for (int n = 0; n < 2; n++) {
         test_memory memory = {0};
         test_random random = {13};
@@ -121,19 +126,22 @@ TEST_THREADS(same_on_any_number_of_threads) {
         options.patch_contacts = 8;
         assert_ok(abut_world_create(context, &options, &world));
         for (uint32_t i = 0; i < ITEMS; i++) {
-            abut_world_item item = varied_item(&random, 4.5);
+            abut_world_item item = varied_item(&random, 3.3);
             uint32_t id;
-            poses[i] = random_pose(&random, 4.5);
+            poses[i] = random_pose(&random, 3.3);
             assert_ok(abut_world_add(world, &item, &id));
         }
         lists[n] = calloc(ROOM, sizeof *lists[n]);
         assert_non_null(lists[n]);
         abut_contacts to = {.list = lists[n], .capacity = ROOM};
         assert_ok(abut_world_contacts(world, &to));
+        swept[n] = (abut_world_impacts){.list = impacts[n], .capacity = FEW};
+        assert_ok(abut_world_sweep(world, NULL, poses, ITEMS / 4, NULL, &swept[n]));
         assert_ok(abut_world_move(world, NULL, abut_array_host(poses), ITEMS));
         assert_ok(abut_world_contacts(world, &to));
         counts[n] = to.count;
         abut_world_pairs(world, 0, NULL, &pair_counts[n]);
+        assert_ok(abut_world_events(world, FEW, events[n], &event_counts[n]));
         abut_world_destroy(world);
         abut_context_destroy(context);
         assert_int_equal(memory.live_count, 0);
@@ -144,6 +152,21 @@ TEST_THREADS(same_on_any_number_of_threads) {
     for (size_t i = 0; i < counts[0]; i++) {
         assert_int_equal(lists[0][i].pair, lists[1][i].pair);
         assert_same_contact(&lists[0][i], &lists[1][i]);
+    }
+    assert_true(swept[0].count > 20 && event_counts[0] > 20);
+    assert_int_equal(swept[0].count, swept[1].count);
+    assert_true(swept[0].time == swept[1].time && swept[0].unknown == swept[1].unknown);
+    for (size_t i = 0; i < swept[0].count; i++) {
+        const abut_world_impact *x = &impacts[0][i], *y = &impacts[1][i];
+        assert_true(x->a == y->a && x->b == y->b && x->touch.time == y->touch.time);
+        assert_memory_equal(&x->touch.point, &y->touch.point, sizeof x->touch.point);
+    }
+    assert_int_equal(event_counts[0], event_counts[1]);
+    for (size_t i = 0; i < event_counts[0]; i++) {
+        const abut_world_event *x = &events[0][i], *y = &events[1][i];
+        assert_true(x->a == y->a && x->b == y->b && x->change == y->change);
+        assert_true(x->first == y->first && x->count == y->count && x->method == y->method);
+        assert_same_contact(&x->deepest, &y->deepest);
     }
     free(lists[0]);
     free(lists[1]);
@@ -1009,12 +1032,12 @@ static abut_status live_a_little(abut_context *context, void *data) {
     test_random random = {16};
     abut_world *world = NULL;
     abut_contacts to = {.list = room, .capacity = 20000};
-    abut_pose poses[20];
+    abut_pose poses[12];
     abut_world_event events[400];
     uint64_t count;
     (void)data;
     abut_status status = abut_world_create(context, NULL, &world);
-    for (uint32_t i = 0; i < 20 && !status; i++) {
+    for (uint32_t i = 0; i < 12 && !status; i++) {
         abut_world_item item = varied_item(&random, 1);
         uint32_t id;
         poses[i] = random_pose(&random, 1);
@@ -1025,8 +1048,8 @@ static abut_status live_a_little(abut_context *context, void *data) {
     status = status ? status : abut_world_events(world, 400, events, &count);
     abut_world_impact list[200];
     abut_world_impacts impacts = {.list = list, .capacity = 200};
-    status = status ? status : abut_world_sweep(world, NULL, poses, 20, NULL, &impacts);
-    status = status ? status : abut_world_move(world, NULL, abut_array_host(poses), 20);
+    status = status ? status : abut_world_sweep(world, NULL, poses, 12, NULL, &impacts);
+    status = status ? status : abut_world_move(world, NULL, abut_array_host(poses), 12);
     status = status ? status : abut_world_contacts(world, &to);
     status = status ? status : abut_world_events(world, 400, events, &count);
     abut_world_destroy(world);

@@ -541,8 +541,12 @@ bool abuti_solid_way(const solid_body *a, const solid_body *b, double reach, vec
             return way->separation <= reach;
     }
     if (a->kind == ABUT_SOLID_BOX && b->kind == ABUT_SOLID_BOX) { /* cheap, and tells most */
-        s.hint = hint;
         find_all(&s, true, true);
+        if (s.way.separation <= TOUCH * s.size && v3_dot(s.way.normal, hint) < 0) {
+            s.any = false; /* they overlap: another way out */
+            s.hint = hint;
+            find_all(&s, true, true);
+        }
         *way = s.way;
         if (!(way->separation > TOUCH * s.size && way->separation <= reach))
             return way->separation <= reach;

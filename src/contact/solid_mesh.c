@@ -506,6 +506,21 @@ static void try_axis(near_work *w, uint32_t triangle, triangle3 t) {
     }
 }
 
+/* Whether the box of a triangle is out of reach of that of the axis. */
+static bool is_far(const near_work *w, const triangle3 *t) {
+    double sum = 0;
+    for (int k = 0; k < 3; k++) {
+        double a = v3_get(t->corner[0], k), b = v3_get(t->corner[1], k),
+               c = v3_get(t->corner[2], k);
+        double p = v3_get(w->axis.end[0], k), q = v3_get(w->axis.end[1], k);
+        double below = real_min(p, q) - real_max(a, real_max(b, c));
+        double above = real_min(a, real_min(b, c)) - real_max(p, q);
+        double apart = real_max(0, real_max(below, above));
+        sum += apart * apart;
+    }
+    return sum > w->reach * w->reach * (1 + 1e-9);
+}
+
 /* Finds all places within reach of the axis. */
 static abut_status find_places(near_work *w) {
     mesh_reach r = {.limit = w->reach, .axis = w->axis};
@@ -516,7 +531,7 @@ static abut_status find_places(near_work *w) {
         uint32_t triangle = w->triangles[i];
         triangle3 t = {{corner_of(w->call, triangle, 0), corner_of(w->call, triangle, 1),
                         corner_of(w->call, triangle, 2)}};
-        if (abuti_is_collapsed(w->call->skin->corner + 3 * (size_t)triangle))
+        if (is_far(w, &t) || abuti_is_collapsed(w->call->skin->corner + 3 * (size_t)triangle))
             continue;
         for (uint32_t end = 0; end < (w->sphere ? 1u : 2u); end++)
             try_end(w, triangle, t, end);

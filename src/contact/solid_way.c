@@ -30,7 +30,15 @@
 
 #define ENOUGH 2e-7 /* of the size: bounds that are this near end a search of all normals */
 
-enum { STEPS = 64, ARC_STEPS = 48, ARC_PARTS = 8, ALL_STEPS = 4096, ALL_STACK = 64, EDGES = 64 };
+enum {
+    STEPS = 64,
+    ARC_STEPS = 48,
+    ARC_PARTS = 8,
+    ALL_STEPS = 4096,
+    ALL_STACK = 64,
+    EDGES = 64,
+    FEW_EDGES = 16
+};
 
 typedef struct search {
     const solid_body *a, *b;
@@ -174,6 +182,15 @@ static void try_edges(search *s, const frame_edge *a, const frame_edge *b) {
         try_normal(s, v3_dot(n, out) < 0 ? v3_scale(n, -1) : n, false);
 }
 
+/* Whether no normal of the arc between l and r, turned to b's, is better than what there is: the
+ * place p of the difference that is furthest along its middle bounds the shift by the lesser of
+ * p . l and p . r. Only where cores overlap. */
+static bool arc_is_worse(const search *s, vec3 l, vec3 r) {
+    vec3 p = difference(s, v3_normalise(v3_add(l, r)));
+    return s->any && s->way.separation < 0 &&
+           real_min(v3_dot(p, l), v3_dot(p, r)) >= -s->way.separation;
+}
+
 static void try_products(search *s) {
     frame_edge some[EDGES]; /* of b, made once for all of a */
     for (uint32_t first = 0; first < s->b->core.edge_count; first += EDGES) {
@@ -183,6 +200,9 @@ static void try_products(search *s) {
             some[k] = edge_of(s->b, first + k);
         for (uint32_t i = 0; i < s->a->core.edge_count; i++) {
             frame_edge a = edge_of(s->a, i);
+            if (count > FEW_EDGES && has_faces(&a) &&
+                arc_is_worse(s, v3_scale(a.normal[0], -1), v3_scale(a.normal[1], -1)))
+                continue;
             for (uint32_t k = 0; k < count; k++)
                 if (arcs_cross(&a, &some[k]))
                     try_edges(s, &a, &some[k]);
@@ -265,9 +285,8 @@ static void try_rims(search *s, const solid_body *other, int side) {
             continue;
         }
         vec3 l = v3_scale(e.normal[0], side ? 1 : -1), r = v3_scale(e.normal[1], side ? 1 : -1);
-        vec3 m = v3_normalise(v3_add(l, r)), p = difference(s, m);
-        double bound = real_min(v3_dot(p, l), v3_dot(p, r));
-        if (s->any && bound >= -s->way.separation) /* and so is every normal of the arc */
+        vec3 m = v3_normalise(v3_add(l, r));
+        if (arc_is_worse(s, l, r))
             continue;
         try_normal(s, m, false);
         try_arc(s, l, m);

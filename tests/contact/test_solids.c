@@ -491,6 +491,88 @@ TEST(random_pairs) {
             }
 }
 
+/* Corners keep their ids while what rests trembles, and points move as little. */
+TEST(ids_stay) {
+    test_random random = {5};
+    abut_solid below = box_solid(2, 2, 1, shifted(0, 0, 0));
+    abut_solid box = box_solid(.5, .4, .3, shifted(0, 0, 1.299));
+    abut_solid resting[] = {box, capsule_solid(.3, box.pose), cylinder_solid(.4, box.pose)};
+    resting[2].shape.cylinder.end[0].z = -.3;
+    resting[2].shape.cylinder.end[1].z = .3;
+    for (int kind = 0; kind < 3; kind++) {
+        uint64_t ids[4], count = 0;
+        for (uint32_t round = 0; round < 50; round++) {
+            abut_solid moved = resting[kind];
+            abut_pose a_little = random_pose(&random, 1e-7);
+            double *q = &a_little.rotation.x;
+            for (int k = 0; k < 3; k++)
+                moved.pose.rotation.x = q[k] *= 1e-7;
+            moved.pose.rotation = (abut_quat){q[0], q[1], q[2], 1};
+            moved.pose.translation = v3_add(moved.pose.translation, a_little.translation);
+            abut_patches found = ask(&moved, &below, 1e-4);
+            assert_int_equal(found.contact_count, kind == 1 ? 2 : 4);
+            assert_close(list[0].depth, .001, 1e-6);
+            if (kind == 2)
+                continue; /* which of its rim is deepest is anyone's guess */
+            for (uint64_t i = 0; i < found.contact_count; i++) {
+                bool known = round == 0;
+                for (uint64_t k = 0; k < count; k++)
+                    known |= ids[k] == contacts[i].id;
+                assert_true(known);
+                if (round == 0)
+                    ids[count++] = contacts[i].id;
+            }
+        }
+    }
+}
+
+/* A hull may face inwards, be a soup, and move. */
+TEST(hulls_as_they_come) {
+    double corners[8][3], soup[36][3], moved[36][3];
+    static const uint32_t quads[6][4] = {{0, 4, 6, 2}, {1, 3, 7, 5}, {0, 1, 5, 4},
+                                         {2, 6, 7, 3}, {0, 2, 3, 1}, {4, 5, 7, 6}};
+    for (int i = 0; i < 8; i++)
+        for (int k = 0; k < 3; k++)
+            corners[i][k] = (i >> k & 1 ? .5 : -.5) + 100;
+    for (int inward = 0; inward < 2; inward++) {
+        uint32_t count = 0;
+        for (int f = 0; f < 6; f++)
+            for (int t = 0; t < 2; t++)
+                for (int k = 0; k < 3; k++) {
+                    int at = k == 0 ? 0 : inward ? t + 3 - k : t + k;
+                    memcpy(soup[count++], corners[quads[f][at]], sizeof soup[0]);
+                }
+        abut_mesh *mesh = test_mesh(NULL, soup, 36, NULL, 12), *next;
+        abut_bvh *bvh;
+        assert_ok(abut_bvh_create(mesh, NULL, &bvh));
+        abut_solid hull = {.kind = ABUT_SOLID_HULL,
+                           .pose = shifted(-100, -100, -99.51),
+                           .shape.hull = bvh};
+        abut_solid ground = floor_solid();
+        abut_patches found = ask(&hull, &ground, 0);
+        assert_int_equal(found.contact_count, 4);
+        assert_close(list[0].depth, .01, 1e-12);
+        /* Twice as high: 0.25 deeper to both sides. */
+        memcpy(moved, soup, sizeof moved);
+        for (int i = 0; i < 36; i++)
+            moved[i][2] += .5 * (moved[i][2] - 100);
+        next = test_mesh(NULL, moved, 36, NULL, 12);
+        assert_ok(abut_bvh_refit(bvh, next));
+        found = ask(&hull, &ground, 0);
+        assert_close(list[0].depth, .26, 1e-12);
+        abut_mesh_destroy(next);
+        /* One corner of one triangle leaves: open. */
+        moved[0][0] -= 1;
+        next = test_mesh(NULL, moved, 36, NULL, 12);
+        assert_ok(abut_bvh_refit(bvh, next));
+        found = room();
+        assert_refused("no hull", abut_contact_solids(&hull, &ground, NULL, &found));
+        abut_mesh_destroy(next);
+        abut_bvh_destroy(bvh);
+        abut_mesh_destroy(mesh);
+    }
+}
+
 /* ---- bad input ---- */
 
 TEST(bad_input) {

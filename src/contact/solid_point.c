@@ -92,6 +92,7 @@ static void find_end(const solid_body *s, vec3 direction, vec3 towards, bool hig
     abuti_patch_across(own, across);
     vec3 x = solid_out(s, across[0]), y = solid_out(s, across[1]), way = v3_sub(towards, s->shift);
     vec3 middle = v3_along(s->shift, high ? s->half : -s->half, s->axis);
+    y = high ? y : v3_scale(y, -1); /* counterclockwise for who looks at it */
     double angle[RIM + 2];
     uint32_t name[RIM + 2], count = RIM;
     const double eighth = 3.141592653589793 / 4;
@@ -190,7 +191,7 @@ typedef struct cut_corner {
 
 typedef struct cut {
     places *p;
-    const feature *inner, *outer; /* that is cut, and by which */
+    const feature *outer; /* by which it is cut */
     uint32_t inner_side;
     uint32_t count;
     cut_corner corner[2 * SIDES + 2];
@@ -255,7 +256,11 @@ static void cut_by(cut *c, uint32_t line, double turn) {
 /* Cuts the inner feature by the outer one, which is a face, and adds what is left. */
 static void cut_features(places *p, const feature *inner, const feature *outer,
                          uint32_t inner_side) {
-    cut c = {.p = p, .inner = inner, .outer = outer, .inner_side = inner_side};
+    cut c; /* corners come below */
+    c.p = p;
+    c.outer = outer;
+    c.inner_side = inner_side;
+    c.count = 0;
     for (uint32_t i = 0; i < inner->count; i++) {
         const feature_corner *from = &inner->corner[i];
         c.corner[c.count++] = (cut_corner){.at = from->at,
@@ -483,7 +488,11 @@ static void add_told(places *p, const solid_way *way, const feature faces[2], in
 /* The patch of two solids, in the frame; no points where they are further apart than the margin. */
 static void answer_solids(const solid_body *a, const solid_body *b, double margin, vec3 hint,
                           uint32_t keep, patch_answer *answer) {
-    places p = {.a = a, .b = b, .size = a->size + b->size + a->radius + b->radius, .count = 0};
+    places p; /* candidates come later */
+    p.a = a;
+    p.b = b;
+    p.size = a->size + b->size + a->radius + b->radius;
+    p.count = 0;
     p.gap = margin + 1e-15 * p.size;
     answer->count = 0;
     if (b->kind == ABUT_SOLID_PLANE) {
@@ -545,7 +554,8 @@ abut_status abut_contact_solids(const abut_solid *a, const abut_solid *b,
     frame.swapped = !in_order(a, b);
     frame.pair = o.pair;
     solid_body body[2];
-    patch_answer answer = {.count = 0};
+    patch_answer answer;
+    answer.count = 0;
     if (a->kind != ABUT_SOLID_PLANE || b->kind != ABUT_SOLID_PLANE) {
         abuti_solid_place(frame.swapped ? b : a, frame.swapped ? a : b, &body[0], &body[1],
                           &frame.motion, &frame.origin);

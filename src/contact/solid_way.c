@@ -31,13 +31,13 @@
 #define ENOUGH 2e-7 /* of the size: bounds that are this near end a search of all normals */
 
 enum {
-    STEPS = 64,
+    STEPS = 256,
     ARC_STEPS = 48,
     ARC_PARTS = 8,
     ALL_STEPS = 4096,
     ALL_STACK = 64,
     EDGES = 64,
-    FEW_EDGES = 16
+    KNOWN = 8
 };
 
 typedef struct search {
@@ -47,19 +47,38 @@ typedef struct search {
     vec3 hint;
     bool any; /* has a way */
     solid_way way;
+    vec3 known[KNOWN]; /* places of the difference that were found last: each bounds all normals */
+    uint32_t known_count;
 } search;
 
 /* ---- separations ---- */
 
 /* The place of the difference b - a that is furthest along n. */
-static vec3 difference(const search *s, vec3 n) {
-    return v3_sub(abuti_solid_support(s->b, n), abuti_solid_support(s->a, v3_scale(n, -1)));
+static vec3 difference(search *s, vec3 n) {
+    vec3 p = v3_sub(abuti_solid_support(s->b, n), abuti_solid_support(s->a, v3_scale(n, -1)));
+    s->known[s->known_count++ % KNOWN] = p;
+    return p;
+}
+
+/* Whether no unit vector among `count`, or between them, is better than what there is by a hair, as
+ * places that are known tell. */
+static bool are_worse(const search *s, const vec3 *n, int count, double hair) {
+    uint32_t known = s->known_count < KNOWN ? s->known_count : KNOWN;
+    for (uint32_t i = 0; i < known && s->any; i++) {
+        double least = INFINITY;
+        for (int k = 0; k < count; k++)
+            least = real_min(least, v3_dot(s->known[i], n[k]));
+        /* Between them, p . n is no less than at both ends only where it is positive. */
+        if (least >= -s->way.separation - hair * s->size && (count == 1 || least > 0))
+            return true;
+    }
+    return false;
 }
 
 /* Tries a unit normal, which must be better than what there is by a hair. `face` tells that it is
  * the normal of a face of one of them. */
 static void try_normal(search *s, vec3 n, bool face) {
-    if (v3_dot(n, s->hint) < 0)
+    if (v3_dot(n, s->hint) < 0 || are_worse(s, &n, 1, s->hair))
         return;
     double here = -v3_dot(n, difference(s, n));
     if (s->any && !(here > s->way.separation + s->hair * s->size))
@@ -119,6 +138,34 @@ static void try_boxes(search *s) {
         else if (v3_length_sq(n) > 0)
             try_normal(s, v3_dot(n, to) < 0 ? v3_scale(n, -1) : n, i < 6);
     }
+}
+
+/* A box, which is a, and a segment whose nearest end is across a face; false where it is not. */
+static bool find_segment_way(const solid_body *a, const solid_body *b, solid_way *way) {
+    vec3 half = a->own[7], p[2], at[2];
+    for (uint32_t end = 0; end < 2; end++) {
+        at[end] = solid_vertex(b, end);
+        p[end] = solid_in(a, v3_sub(at[end], a->shift));
+    }
+    for (int axis = 0; axis < 3; axis++)
+        for (int sign = -1; sign < 2; sign += 2) {
+            double x[2] = {sign * v3_get(p[0], axis), sign * v3_get(p[1], axis)};
+            int end = x[1] < x[0];
+            int j = (axis + 1) % 3, k = (axis + 2) % 3;
+            double apart = x[end] - v3_get(half, axis);
+            if (!(apart > 0 && fabs(v3_get(p[end], j)) <= v3_get(half, j) &&
+                  fabs(v3_get(p[end], k)) <= v3_get(half, k)))
+                continue;
+            vec3 out = v3(axis == 0 ? sign : 0, axis == 1 ? sign : 0, axis == 2 ? sign : 0);
+            vec3 normal = v3_scale(solid_out(a, out), -1);
+            *way = (solid_way){.normal = normal,
+                               .separation = apart,
+                               .of_face = true,
+                               .has_places = true,
+                               .at = {v3_along(at[end], apart, normal), at[end]}};
+            return true;
+        }
+    return false;
 }
 
 /* ---- faces and edges ---- */
@@ -182,30 +229,30 @@ static void try_edges(search *s, const frame_edge *a, const frame_edge *b) {
         try_normal(s, v3_dot(n, out) < 0 ? v3_scale(n, -1) : n, false);
 }
 
-/* Whether no normal of the arc between l and r, turned to b's, is better than what there is: the
- * place p of the difference that is furthest along its middle bounds the shift by the lesser of
- * p . l and p . r. Only where cores overlap. */
-static bool arc_is_worse(const search *s, vec3 l, vec3 r) {
-    vec3 p = difference(s, v3_normalise(v3_add(l, r)));
-    return s->any && s->way.separation < 0 &&
-           real_min(v3_dot(p, l), v3_dot(p, r)) >= -s->way.separation;
+/* Whether no normal of the arc between l and r is better than what there is. */
+static bool arc_is_worse(search *s, vec3 l, vec3 r) {
+    vec3 ends[2] = {l, r};
+    if (are_worse(s, ends, 2, 0))
+        return true;
+    difference(s, v3_normalise(v3_add(l, r)));
+    return are_worse(s, ends, 2, 0);
 }
 
 static void try_products(search *s) {
-    frame_edge some[EDGES]; /* of b, made once for all of a */
-    for (uint32_t first = 0; first < s->b->core.edge_count; first += EDGES) {
-        uint32_t count = s->b->core.edge_count - first;
-        count = count < EDGES ? count : EDGES;
-        for (uint32_t k = 0; k < count; k++)
-            some[k] = edge_of(s->b, first + k);
-        for (uint32_t i = 0; i < s->a->core.edge_count; i++) {
-            frame_edge a = edge_of(s->a, i);
-            if (count > FEW_EDGES && has_faces(&a) &&
-                arc_is_worse(s, v3_scale(a.normal[0], -1), v3_scale(a.normal[1], -1)))
-                continue;
-            for (uint32_t k = 0; k < count; k++)
-                if (arcs_cross(&a, &some[k]))
-                    try_edges(s, &a, &some[k]);
+    frame_edge some[EDGES]; /* of b, if they are few */
+    uint32_t count = s->b->core.edge_count;
+    for (uint32_t k = 0; k < count && count <= EDGES; k++)
+        some[k] = edge_of(s->b, k);
+    for (uint32_t i = 0; i < s->a->core.edge_count; i++) {
+        frame_edge a = edge_of(s->a, i), made;
+        if (has_faces(&a) && arc_is_worse(s, v3_scale(a.normal[0], -1), v3_scale(a.normal[1], -1)))
+            continue;
+        for (uint32_t k = 0; k < count; k++) {
+            if (count > EDGES)
+                made = edge_of(s->b, k);
+            const frame_edge *b = count > EDGES ? &made : &some[k];
+            if (arcs_cross(&a, b))
+                try_edges(s, &a, b);
         }
     }
 }
@@ -308,9 +355,11 @@ static void try_all(search *s) {
     for (int step = 0; step < ALL_STEPS && count; step++) {
         vec3 n[3] = {stack[count - 1][0], stack[count - 1][1], stack[count - 1][2]};
         count--;
-        vec3 middle = v3_normalise(v3_add(n[0], v3_add(n[1], n[2]))), p = difference(s, middle);
-        double bound = real_min(v3_dot(p, n[0]), real_min(v3_dot(p, n[1]), v3_dot(p, n[2])));
-        if (s->any && bound >= -s->way.separation - ENOUGH * s->size)
+        vec3 middle = v3_normalise(v3_add(n[0], v3_add(n[1], n[2])));
+        if (are_worse(s, n, 3, ENOUGH))
+            continue;
+        difference(s, middle);
+        if (are_worse(s, n, 3, ENOUGH))
             continue;
         try_normal(s, middle, false);
         if (count + 4 > ALL_STACK)
@@ -431,16 +480,46 @@ static bool holds(const simplex *s, vec3 w) {
 
 typedef enum gap { GAP_NONE, GAP_SOME, GAP_FAR } gap;
 
+/* The place of a simplex that is nearest to the origin, as a corner. */
+static corner middle_of(const simplex *s) {
+    corner c = {.w = s->v};
+    for (int i = 0; i < s->count; i++)
+        for (int side = 0; side < 2; side++)
+            c.at[side] = v3_along(c.at[side], s->weight[i], s->corner[i].at[side]);
+    return c;
+}
+
+/* Adds a place of the difference. Where rounding does not let the simplex come nearer, although the
+ * place is nearer than all of it by the plane across v, the simplex becomes the segment from its
+ * nearest place to that one. False where it holds the origin. */
+static bool extend(simplex *s, const corner *next, double length, double along, bool *nearer) {
+    simplex before = *s;
+    double least = s->count ? length : INFINITY;
+    s->corner[s->count++] = *next;
+    bool outside = nearest_of(s);
+    *nearer = outside && v3_length(s->v) < least;
+    if (*nearer || !before.count || (!outside && !(along > 0)))
+        return outside;
+    s->count = 2;
+    s->corner[0] = middle_of(&before);
+    s->corner[1] = *next;
+    nearest_of(s);
+    *nearer = v3_length(s->v) < least;
+    if (!*nearer)
+        *s = before;
+    return true;
+}
+
 /* Whether two cores are apart, and how: a normal and the nearest places. */
-static gap find_gap(const search *of, double reach, solid_way *way) {
+static gap find_gap(search *of, double reach, solid_way *way) {
     const solid_body *a = of->a, *b = of->b;
-    double size = of->size;
-    simplex s = {.count = 0}, before = s;
+    simplex s;
+    s.count = 0;
     s.v = v3_sub(a->shift, b->shift);
     if (v3_max_abs(s.v) == 0)
         s.v.x = 1;
-    double least = INFINITY;
-    for (int step = 0; step < STEPS; step++) {
+    bool nearer = true;
+    for (int step = 0; step < STEPS && nearer; step++) {
         corner next;
         next.at[0] = abuti_solid_support(a, v3_scale(s.v, -1));
         next.at[1] = abuti_solid_support(b, s.v);
@@ -448,24 +527,16 @@ static gap find_gap(const search *of, double reach, solid_way *way) {
         double length = v3_length(s.v), along = v3_dot(s.v, next.w) / length;
         if (along > reach)
             return GAP_FAR;
-        if (s.count && (length - along <= 1e-16 * size || holds(&s, next.w)))
+        if (s.count && (length - along <= 1e-16 * of->size || holds(&s, next.w)))
             break;
-        before = s;
-        s.corner[s.count++] = next;
-        if (!nearest_of(&s) || v3_length(s.v) <= TOUCH * size)
+        if (!extend(&s, &next, length, along, &nearer) || v3_length(s.v) <= TOUCH * of->size)
             return GAP_NONE;
-        if (!(v3_length_sq(s.v) < least)) {
-            s = before;
-            break;
-        }
-        least = v3_length_sq(s.v);
     }
+    corner nearest = middle_of(&s);
     way->normal = v3_normalise(s.v);
     way->separation = -v3_dot(way->normal, difference(of, way->normal));
-    way->at[0] = way->at[1] = v3(0, 0, 0);
-    for (int i = 0; i < s.count; i++)
-        for (int side = 0; side < 2; side++)
-            way->at[side] = v3_along(way->at[side], s.weight[i], s.corner[i].at[side]);
+    way->at[0] = nearest.at[0];
+    way->at[1] = nearest.at[1];
     way->of_face = false;
     way->has_places = true;
     return GAP_SOME;
@@ -540,7 +611,14 @@ static void find_all(search *s, bool overlap, bool products) {
 
 bool abuti_solid_way(const solid_body *a, const solid_body *b, double reach, vec3 hint,
                      solid_way *way) {
-    search s = {.a = a, .b = b, .size = a->size + b->size, .hair = SAME};
+    search s; /* most of it is not for now */
+    s.a = a;
+    s.b = b;
+    s.size = a->size + b->size;
+    s.hair = SAME;
+    s.hint = v3(0, 0, 0);
+    s.any = false;
+    s.known_count = 0;
     bool round_a = a->kind == ABUT_SOLID_CYLINDER, round_b = b->kind == ABUT_SOLID_CYLINDER;
     if ((round_a && b->core.vertex_count == 1) || (round_b && a->core.vertex_count == 1)) {
         const solid_body *point = round_a ? b : a;
@@ -559,6 +637,9 @@ bool abuti_solid_way(const solid_body *a, const solid_body *b, double reach, vec
         if (v3_dot(way->normal, hint) >= 0 || way->separation > b->radius)
             return way->separation <= reach;
     }
+    if (a->kind == ABUT_SOLID_BOX && b->core.vertex_count == 2 && find_segment_way(a, b, way) &&
+        (v3_dot(way->normal, hint) >= 0 || way->separation > b->radius))
+        return way->separation <= reach;
     if (a->kind == ABUT_SOLID_BOX && b->kind == ABUT_SOLID_BOX) { /* cheap, and tells most */
         find_all(&s, true, true);
         if (s.way.separation <= TOUCH * s.size && v3_dot(s.way.normal, hint) < 0) {
@@ -569,7 +650,8 @@ bool abuti_solid_way(const solid_body *a, const solid_body *b, double reach, vec
         *way = s.way;
         if (!(way->separation > TOUCH * s.size && way->separation <= reach))
             return way->separation <= reach;
-        s = (search){.a = a, .b = b, .size = s.size, .hair = SAME};
+        s.hint = v3(0, 0, 0);
+        s.any = false;
     }
     gap found = find_gap(&s, reach, way);
     if (found == GAP_FAR)
@@ -588,6 +670,8 @@ bool abuti_solid_way(const solid_body *a, const solid_body *b, double reach, vec
             way->normal = s.way.normal;
             way->separation = s.way.separation;
             way->of_face = s.way.of_face;
+            vec3 off = v3_along(v3_sub(way->at[0], way->at[1]), -way->separation, way->normal);
+            way->has_places = v3_length(off) <= 1e-9 * s.size; /* else features tell better */
         }
     }
     return way->separation <= reach;

@@ -69,7 +69,8 @@ static abut_samples_options options_of(const tool_arguments *arguments, const ab
         const char *level = features ? features->words : "faces";
         o.kinds = ABUT_SAMPLES_VERTICES;
         o.kinds |= strcmp(level, "vertices") != 0 ? ABUT_SAMPLES_EDGES : 0;
-        o.kinds |= strcmp(level, "faces") == 0 ? ABUT_SAMPLES_FACES : 0;
+        o.face_middles = strcmp(level, "middles") == 0;
+        o.kinds |= strcmp(level, "faces") == 0 || o.face_middles ? ABUT_SAMPLES_FACES : 0;
     }
     o.kinds |= even ? ABUT_SAMPLES_EVEN : 0;
     return o;
@@ -159,9 +160,9 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
 
 static const tool_option options[] = {
     {"features", "LEVEL", OPTION_CHOICE,
-     "vertices, also edges, or also flat faces (default: faces, or none where even ones are asked "
-     "for)",
-     "vertices|edges|faces", false},
+     "vertices, also edges, also middles of flat faces, or also their corners (default: faces, or "
+     "none where even ones are asked for)",
+     "vertices|edges|middles|faces", false},
     {"cells", "N", OPTION_COUNT,
      "for a grid of N cells along the longest side, two of them around the mesh at each end "
      "(default: 68)",
@@ -192,8 +193,9 @@ const tool_command command_samples = {
     .summary = "the points of a mesh that are tried against distance fields",
     .about = "Prints points of a mesh, with normals, that stand for it where it is tried against "
              "the distance field of another, as comma-separated values: vertices that are not "
-             "flat, points along long edges that are not flat, and one point of each large flat "
-             "region; or points spread evenly. With --json a summary is printed instead; add --out "
+             "flat, points along long edges that are not flat, and the middle and points near "
+             "the corners of each large flat region; or points spread evenly. With --json a "
+             "summary is printed instead; add --out "
              "to get both.",
     .examples = "  abut samples part.obj --cells 64 --out samples.csv\n"
                 "  abut samples bunny.obj --count 500 --out samples.ply --png samples.png\n",

@@ -101,7 +101,7 @@ _abut_values() {
     offset:--sign) values="auto winding normal" ;;
     offset:--to) values="obj ply stl off gltf" ;;
     offset:--device) values="cpu gpu" ;;
-    samples:--features) values="vertices edges faces" ;;
+    samples:--features) values="vertices edges middles faces" ;;
     samples:--cells) values="" ;;
     samples:--cell) values="" ;;
     samples:--threshold) values="" ;;

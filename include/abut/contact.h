@@ -34,10 +34,11 @@ extern "C" {
  * The samples of a mesh: the few points, with normals, that stand for its surface where it is tried
  * against a distance field (Sundholm 2010, section 5.1.1, after Erleben 2005).
  *
- * Features: every vertex that is not flat; points along every long edge that is not flat; one point
- * for every large flat region. Flat parts need no more: what comes through them is found by samples
- * of the other body. Even: points spread over the whole surface by area, no two of them nearer than
- * a radius, for smooth dense meshes whose vertices would be too many.
+ * Features: every vertex that is not flat; points along every long edge that is not flat; of every
+ * large flat region the middle, and up to eight points near its corners on which it can stand. Flat
+ * parts need no more: what comes through them is found by samples of the other body. Even: points
+ * spread over the whole surface by area, no two of them nearer than a radius, for smooth dense
+ * meshes whose vertices would be too many.
  *
  * The same mesh and options give the same samples in the same order everywhere, and the kind,
  * element and part of a sample name it from frame to frame.
@@ -47,7 +48,8 @@ typedef enum abut_sample_kind {
     ABUT_SAMPLE_VERTEX = 0, /* element: the vertex */
     ABUT_SAMPLE_EDGE,       /* element: the edge, as the topology numbers it; part: which along it,
                              * counted from 0, or ABUT_SAMPLE_DEEPEST */
-    ABUT_SAMPLE_FACE,       /* a flat region; element: its lowest triangle */
+    ABUT_SAMPLE_FACE,       /* a flat region; element: its lowest triangle; part: 0 the middle, from
+                             * 1 on near its corners */
     ABUT_SAMPLE_EVEN        /* element: the triangle; part: which on it */
 } abut_sample_kind;
 
@@ -86,12 +88,13 @@ typedef struct abut_samples_options {
                         * the longest side of the mesh */
     double threshold;  /* see there */
     double flat_angle; /* radians between normals, up to which two faces are flat; 0 = 0.001 */
-    double face_area;  /* flat regions larger than this get a sample; 0 = four faces of a cell */
+    double face_area;  /* flat regions larger than this get samples; 0 = four faces of a cell */
     double radius;     /* of even samples: no two on the same side are nearer. 0 = the spacing of
                         * edges, unless a count is given */
     uint32_t count;    /* of even samples: exactly so many, spread as far as they go; 0 = by the
                         * radius */
     uint32_t limit;    /* keep at most so many of all, and those that are spread best; 0 = all */
+    bool face_middles; /* only the middle of a flat region, as Sundholm has it */
 } abut_samples_options;
 
 ABUT_DEFAULT(abut_samples_options)
@@ -341,10 +344,13 @@ ABUT_API abut_status abut_contact_ray(const abut_body *a, const abut_ray *ray, d
 /* ---- fewer contacts ---- */
 
 /* Keeps of the contacts of a pair what a solver needs. Contacts whose normals agree within `angle`
- * radians (0 = 0.5, at most 3) with the deepest of them make a patch; of each patch the deepest
- * stays and the `keep` - 1 (0 = 4 in all, at most 64) that are furthest from all that stay already.
- * Sorts the list: patches by their deepest contact, which stands first; so list[0] is the deepest
- * of all. Returns how many stay. Thread-safe. */
+ * radians (0 = 0.5, at most 3) with the deepest of them make a patch; of each patch `keep` stay
+ * (0 = 4, at most 64), those that make the largest support: the deepest, the one furthest from it,
+ * the two that make the largest area with both, then what is furthest from all that stay. Of
+ * contacts as deep as the deepest, but for a ten-thousandth of the way to it, the furthest takes
+ * its place, so that the middle of a face gives way to its corners. Sorts the list: patches by
+ * their deepest contact, and in each the first is that one or as deep. Returns how many stay.
+ * Thread-safe. */
 ABUT_API uint64_t abut_contact_reduce(abut_contact *list, uint64_t count, uint64_t keep,
                                       double angle);
 

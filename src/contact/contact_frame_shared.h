@@ -39,6 +39,47 @@ static inline bool contact_ball_is_far(const contact_grid *g, vec3 place, real r
     return v3_length(v3_sub(place, nearest)) > reach + g->cell;
 }
 
+/* ---- which contacts of a patch stay ----
+ *
+ * Those that make the largest support: the deepest, or of those that are level with it the one
+ * furthest from it, so that the middle of a face gives way to corners; the one furthest from that;
+ * the one that makes the largest triangle with both; the one that adds most to it; and from the
+ * fifth on the one furthest from all that stay. Areas are as seen along the normal of the deepest.
+ * Among contacts on a line, or within the triangle, distance decides too. */
+
+#define CONTACT_SUPPORT_CORNERS 3
+#define CONTACT_SUPPORT_SPREAD REAL(1e-6) /* weight of distances beside areas */
+/* Level is what is less deep by at most so much of the way to the deepest. */
+#define CONTACT_SUPPORT_LEVEL REAL(1e-4)
+
+/* How far a point is from the deepest, squared; 0 where it is not level with it. */
+static inline real contact_support_level(vec3 deepest, real depth, vec3 p, real own) {
+    real far_sq = v3_length_sq(v3_sub(p, deepest)), less = depth - own;
+    return less * less <= CONTACT_SUPPORT_LEVEL * CONTACT_SUPPORT_LEVEL * far_sq ? far_sq : 0;
+}
+
+/* Twice the area of a triangle, below 0 where it turns the other way. */
+static inline real contact_support_area(vec3 a, vec3 b, vec3 c, vec3 normal) {
+    return v3_dot(v3_cross(v3_sub(b, a), v3_sub(c, a)), normal);
+}
+
+/* What a point adds to `chosen` contacts, the first of which are `corner`; it is sqrt(far_sq) from
+ * the nearest of all of them. */
+static inline real contact_support_gain(word32 chosen, const vec3 *corner, vec3 normal, vec3 p,
+                                        real far_sq) {
+    if (chosen < 2 || chosen > CONTACT_SUPPORT_CORNERS)
+        return far_sq;
+    real area = contact_support_area(corner[0], corner[1], p, normal);
+    if (chosen == 3) {
+        real turn = contact_support_area(corner[0], corner[1], corner[2], normal) < 0 ? 1 : -1;
+        real second = turn * contact_support_area(corner[1], corner[2], p, normal);
+        real third = turn * contact_support_area(corner[2], corner[0], p, normal);
+        area = real_max(0, real_max(turn * area, real_max(second, third)));
+    }
+    return area * area +
+           CONTACT_SUPPORT_SPREAD * v3_length_sq(v3_sub(corner[1], corner[0])) * far_sq;
+}
+
 /* The frame that takes points about `centre`, a place in the coordinates of `of`, to the grid of a
  * field at `at`. */
 static inline contact_frame contact_frame_make(const contact_grid *g, const contact_motion *at,

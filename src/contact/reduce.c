@@ -1,9 +1,9 @@
-/* Fewer contacts: patches by normal, and of each the deepest and the furthest spread.
+/* Fewer contacts: patches by normal, and of each those that make the largest support.
  *
  * In place and without memory: the deepest of what is left leads a patch, whose members are swapped
- * to follow it; of them the one furthest from all that stay is taken again and again. There are
- * never many patches, since their leaders' normals are further apart than the angle. Ties go to
- * the lower id, so that the order of the list does not matter.
+ * to follow it; of them the one that adds most to those that stay is taken again and again (see
+ * contact_support_gain()). There are never many patches, since their leaders' normals are further
+ * apart than the angle. Ties go to the lower id, so that the order of the list does not matter.
  */
 #include "contact/contact.h"
 
@@ -37,22 +37,48 @@ static size_t gather(abut_contact *list, size_t begin, size_t end, double cosine
     return members;
 }
 
+/* The one of a patch that adds most to the first `kept` of it. */
+static size_t best_of(const abut_contact *patch, size_t count, size_t kept, vec3 normal) {
+    vec3 corner[CONTACT_SUPPORT_CORNERS] = {patch[0].point};
+    for (size_t k = 1; k < kept && k < CONTACT_SUPPORT_CORNERS; k++)
+        corner[k] = patch[k].point;
+    size_t best = kept;
+    double most = -1;
+    for (size_t i = kept; i < count; i++) {
+        double far_sq = INFINITY;
+        for (size_t k = 0; k < kept; k++)
+            far_sq = real_min(far_sq, v3_length_sq(v3_sub(patch[i].point, patch[k].point)));
+        double gain = contact_support_gain((word32)kept, corner, normal, patch[i].point, far_sq);
+        if (gain > most || (gain == most && patch[i].id < patch[best].id)) {
+            most = gain;
+            best = i;
+        }
+    }
+    return best;
+}
+
+/* Brings to the front of a patch the one that is level with its deepest and furthest from it. */
+static void lead_by_level(abut_contact *patch, size_t count) {
+    size_t best = 0;
+    double most = 0;
+    for (size_t i = 1; i < count; i++) {
+        double far_sq =
+            contact_support_level(patch[0].point, patch[0].depth, patch[i].point, patch[i].depth);
+        if (far_sq > most || (far_sq == most && far_sq > 0 && patch[i].id < patch[best].id)) {
+            most = far_sq;
+            best = i;
+        }
+    }
+    swap(patch, 0, best);
+}
+
 /* Brings `keep` of a patch to its front. */
 static void choose(abut_contact *patch, size_t count, size_t keep) {
-    for (size_t kept = 1; kept < keep; kept++) {
-        size_t best = kept;
-        double furthest = -1;
-        for (size_t i = kept; i < count; i++) {
-            double least = INFINITY;
-            for (size_t k = 0; k < kept; k++)
-                least = real_min(least, v3_length_sq(v3_sub(patch[i].point, patch[k].point)));
-            if (least > furthest || (least == furthest && patch[i].id < patch[best].id)) {
-                furthest = least;
-                best = i;
-            }
-        }
-        swap(patch, kept, best);
-    }
+    const vec3 normal = patch[0].normal;
+    if (keep > 1)
+        lead_by_level(patch, count);
+    for (size_t kept = 1; kept < keep; kept++)
+        swap(patch, kept, best_of(patch, count, kept, normal));
 }
 
 double abuti_contact_reduction(double angle, uint32_t *keep) {

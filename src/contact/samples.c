@@ -7,9 +7,16 @@
  * curved surface does not become one region step by step.
  *
  * Edges longer than the spacing h are cut into ceil(length / h) equal parts, whose inner ends are
- * samples: as many as steps of h from one end would give, and the same from either end. The sample
- * of a region is its centroid by area, or, where that lies outside of it, as for a ring, the middle
- * of the triangle that is nearest to it.
+ * samples: as many as steps of h from one end would give, and the same from either end. The first
+ * sample of a region is its centroid by area, or, where that lies outside of it, as for a ring, the
+ * middle of the triangle that is nearest to it.
+ *
+ * Flat on flat. Two cubes that stand on each other, side above side, have all vertices and edges
+ * where the nearest face of the other is a side, so that only the middles of faces would touch,
+ * which support nothing. So a region has samples near its corners too: of its vertices the one
+ * furthest from the first sample, then again and again the one furthest from all these, while that
+ * is CORNER_SPREAD of the first distance; each moved CORNER_CELLS towards the first sample,
+ * where the field of a like body is that of the face alone.
  */
 #include "contact/samples.h"
 
@@ -17,7 +24,10 @@
 
 #define FLAT_ANGLE 1e-3
 #define CELLS_DEFAULT 64
-#define FACES_OF_A_CELL 4 /* that a flat region has at least */
+#define FACES_OF_A_CELL 4  /* that a flat region has at least */
+#define CORNERS 8          /* of a flat region, at most */
+#define CORNER_SPREAD 0.75 /* the corners of a square, but not the middles of its sides */
+#define CORNER_CELLS 3.0   /* along the diagonal of a square: two cells from either side */
 #define MOST_SAMPLES ((double)(1u << 28))
 
 enum { ALL_KINDS = ABUT_SAMPLES_VERTICES | ABUT_SAMPLES_EDGES | ABUT_SAMPLES_FACES };
@@ -27,7 +37,7 @@ typedef struct work {
     abut_samples_options options;
     abut_topology_arrays topology;
     abut_normals_arrays normals;
-    double spacing, face_area, least_cosine;
+    double cell, spacing, face_area, least_cosine;
     unsigned char *flat_edge; /* of each edge */
     double area;
     sample_list found;
@@ -230,11 +240,51 @@ static vec3 middle_of(const work *w, const uint32_t *region, uint32_t count, dou
     return nearest;
 }
 
+static vec3 corner_of(const work *w, const uint32_t *region, uint32_t corner) {
+    return abuti_mesh_position(w->mesh,
+                               w->mesh->indices[3 * (size_t)region[corner / 3] + corner % 3]);
+}
+
+/* Whether a point is in the region, to which it is moved. */
+static bool is_in(const work *w, const uint32_t *region, uint32_t count, vec3 *point) {
+    for (uint32_t i = 0; i < count; i++)
+        if (covers(w, region[i], point))
+            return true;
+    return false;
+}
+
+/* Adds the samples near the corners of a region; see the head of the file. `far` has room for a
+ * number for each corner of its triangles. */
+static void add_corners(work *w, const uint32_t *region, uint32_t count, vec3 middle, double *far) {
+    vec3 from = middle;
+    double first = 0;
+    for (uint32_t i = 0; i < 3 * count; i++)
+        far[i] = INFINITY;
+    for (uint32_t part = 1; part <= CORNERS; part++) {
+        uint32_t best = 0;
+        for (uint32_t i = 0; i < 3 * count; i++) {
+            far[i] = real_min(far[i], v3_length(v3_sub(corner_of(w, region, i), from)));
+            if (far[i] > far[best])
+                best = i;
+        }
+        first = part == 1 ? far[best] : first;
+        if (!(far[best] > CORNER_SPREAD * first))
+            return;
+        from = corner_of(w, region, best);
+        vec3 in = v3_sub(middle, from);
+        double share = CORNER_CELLS * w->cell / v3_length(in);
+        vec3 point = v3_along(from, real_min(0.5, share), in);
+        if (is_in(w, region, count, &point))
+            add(w, point, w->normals.faces[region[0]], ABUT_SAMPLE_FACE, region[0], part);
+    }
+}
+
 static abut_status sample_faces(work *w) {
     uint32_t triangles = w->topology.triangle_count;
     unsigned char *seen = abuti_allocate_zeroed(w->mesh->context, triangles, 1);
     uint32_t *queue = seen ? abuti_allocate(w->mesh->context, triangles, sizeof *queue) : NULL;
-    abut_status status = queue ? ABUT_OK : ABUT_ERROR_MEMORY;
+    double *far = queue ? abuti_allocate(w->mesh->context, triangles, 3 * sizeof *far) : NULL;
+    abut_status status = far ? ABUT_OK : ABUT_ERROR_MEMORY;
     for (uint32_t f = 0; f < triangles && !status; f++) {
         if (f % 4096 == 0 && (status = abuti_progress(w->mesh->context, "samples", 0.6)))
             break;
@@ -246,11 +296,15 @@ static abut_status sample_faces(work *w) {
             area += triangle_area(w, queue[i]);
         if (!(area > w->face_area))
             continue;
-        status = abuti_samples_reserve(&w->found, 1);
-        if (!status)
-            add(w, middle_of(w, queue, count, area), w->normals.faces[f], ABUT_SAMPLE_FACE, f, 0);
+        status = abuti_samples_reserve(&w->found, 1 + CORNERS);
+        if (status)
+            break;
+        vec3 middle = middle_of(w, queue, count, area);
+        add(w, middle, w->normals.faces[f], ABUT_SAMPLE_FACE, f, 0);
+        if (!w->options.face_middles)
+            add_corners(w, queue, count, middle, far);
     }
-    ABUTI_RELEASE(w->mesh->context, seen, queue);
+    ABUTI_RELEASE(w->mesh->context, seen, queue, far);
     return status;
 }
 
@@ -332,9 +386,9 @@ abut_status abut_samples_create(abut_mesh *mesh, const abut_samples_options *opt
     if (status)
         return status;
     vec3 extent = v3_sub(mesh->bounds.hi, mesh->bounds.lo);
-    double cell = w.options.cell > 0 ? w.options.cell : v3_max_abs(extent) / CELLS_DEFAULT;
-    w.spacing = real_max(w.options.threshold, cell * sqrt(3.0));
-    w.face_area = w.options.face_area > 0 ? w.options.face_area : FACES_OF_A_CELL * cell * cell;
+    w.cell = w.options.cell > 0 ? w.options.cell : v3_max_abs(extent) / CELLS_DEFAULT;
+    w.spacing = real_max(w.options.threshold, w.cell * sqrt(3.0));
+    w.face_area = w.options.face_area > 0 ? w.options.face_area : FACES_OF_A_CELL * w.cell * w.cell;
     w.least_cosine = cos(w.options.flat_angle > 0 ? w.options.flat_angle : FLAT_ANGLE);
     w.found.context = mesh->context;
     abut_topology *topology = NULL;

@@ -166,7 +166,8 @@ static abut_status try_fields(const abut_world *world, size_t pair, const world_
         return status;
     if (swapped)
         swap_sides(to->list, to->count);
-    if (world->options.patch_contacts)
+    if (world->options.patch_contacts &&
+        !(world->backend->reduces && second->kind == ABUT_WORLD_BODY))
         to->count = abut_contact_reduce(to->list, to->count, world->options.patch_contacts,
                                         world->options.angle);
     return ABUT_OK;

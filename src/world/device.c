@@ -598,4 +598,5 @@ const world_backend abuti_world_on_device = {.create = create,
                                              .pair = tell_contacts,
                                              .records = records,
                                              .move = abuti_world_device_move,
-                                             .bring = abuti_world_device_bring};
+                                             .bring = abuti_world_device_bring,
+                                             .reduces = true};

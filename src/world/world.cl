@@ -437,24 +437,38 @@ world_reduce(__global const world_contact *contacts, __global const uint *first,
         best last = best_of_group(own, room); /* which leads a patch */
         if (last.which == ABUT_NONE)
             break;
-        vec3 normal = contacts[last.which].normal;
+        vec3 middle = contacts[last.which].point, normal = contacts[last.which].normal;
+        best level = {0, 0, ABUT_NONE};
+        for (uint i = begin + item; i < end; i += WORLD_REDUCE_ITEMS)
+            if (i == last.which ||
+                (far[i] == IN_NO_PATCH && v3_dot(contacts[i].normal, normal) >= cosine)) {
+                best b = {contact_support_level(middle, last.number, contacts[i].point,
+                                                contacts[i].depth),
+                          contacts[i].id, i};
+                far[i] = INFINITY;
+                if (b.number > 0 && keep > 1)
+                    level = better(level, b);
+            }
+        level = best_of_group(level, room);
+        if (level.which != ABUT_NONE)
+            last = level;
+        vec3 corner[CONTACT_SUPPORT_CORNERS];
         for (uint taken = 1;; taken++) {
-            /* What is as it was measured from the last one; and who is furthest. */
+            /* What is as it was measured from the last one; and who adds most. */
             vec3 from = contacts[last.which].point;
+            if (taken <= CONTACT_SUPPORT_CORNERS)
+                corner[taken - 1] = from;
             if (item == 0)
                 keys[begin + kept] = last.which;
             kept++;
             own.which = ABUT_NONE;
             for (uint i = begin + item; i < end; i += WORLD_REDUCE_ITEMS) {
-                real now = far[i];
-                if (taken == 1 && now == IN_NO_PATCH &&
-                    v3_dot(contacts[i].normal, normal) >= cosine)
-                    now = INFINITY;
-                if (i == last.which)
-                    now = IS_DONE;
+                real now = i == last.which ? IS_DONE : far[i];
                 if (now >= 0 && taken < keep) {
-                    now = real_min(now, v3_length_sq(v3_sub(contacts[i].point, from)));
-                    best b = {now, contacts[i].id, i};
+                    vec3 point = contacts[i].point;
+                    now = real_min(now, v3_length_sq(v3_sub(point, from)));
+                    best b = {contact_support_gain(taken, corner, normal, point, now),
+                              contacts[i].id, i};
                     own = better(own, b);
                 } else if (now >= 0) {
                     now = IS_DONE;

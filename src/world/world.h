@@ -144,6 +144,7 @@ struct world_backend {
     /* Brings poses to the host that were given in a buffer: before they are read, or items
      * change. */
     abut_status (*bring)(abut_world *world);
+    bool reduces; /* `pair` tells only the contacts that stay of a patch */
 };
 extern const world_backend abuti_world_on_cpu, abuti_world_on_device;
 

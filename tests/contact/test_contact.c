@@ -462,7 +462,7 @@ TEST(reduction_keeps_the_deepest_and_the_spread) {
         }
         size_t kept = abut_contact_reduce(list, 60, 4, 0);
         assert_int_equal(kept, 8);
-        assert_int_equal(list[0].id, deepest.id);
+        assert_true(list[0].depth >= deepest.depth - 4e-4);
         assert_int_equal(abut_contact_reduce(shuffled, 60, 4, 0), 8);
         for (size_t i = 0; i < kept; i++)
             assert_int_equal(list[i].id, shuffled[i].id);
@@ -478,6 +478,48 @@ TEST(reduction_keeps_the_deepest_and_the_spread) {
                             v3_length(v3_sub(list[1].point, list[0].point)));
     }
     assert_int_equal(abut_contact_reduce(NULL, 0, 0, 0), 0);
+}
+
+/* Of a grid of points that are level the corners stay, whatever is a little deeper in the middle;
+ * what is really deeper stays too. */
+TEST(reduction_keeps_the_largest_support) {
+    for (int deeper = 0; deeper < 2; deeper++) {
+        abut_contact list[81];
+        for (uint32_t i = 0; i < 81; i++) {
+            abut_vec3 point = {0.1 * (i % 9), 0.2 * (double)(i / 9), 0};
+            list[i] = (abut_contact){.id = i, .point = point, .normal = {0, 0, 1}, .depth = 0.1};
+        }
+        list[40].depth += deeper ? 1e-3 : 1e-5;
+        assert_int_equal(abut_contact_reduce(list, 81, 0, 0), 4);
+        assert_true((list[0].id == 40) == deeper);
+        for (int i = deeper; i < 4; i++) /* corners */
+            assert_true((list[i].id % 9 == 0 || list[i].id % 9 == 8) &&
+                        (list[i].id / 9 == 0 || list[i].id / 9 == 8));
+        assert_int_equal(abut_contact_reduce(list, 4, 8, 0), 4);
+    }
+}
+
+/* A cube stands on another of its size, side above side, by four points about its middle. */
+TEST(cubes_stand_on_cubes) {
+    thing box = thing_by(ABUT_SHAPE_BOX, 1, 48);
+    abut_body below = body_of(&box, shifted(0, 0, 0)), above = below;
+    const double shifts[] = {0, 0.01, 0.1, 0.3};
+    for (size_t s = 0; s < sizeof shifts / sizeof *shifts; s++) {
+        abut_contacts c = contacts_room();
+        above.pose = shifted(shifts[s], 0, 0.99);
+        assert_ok(abut_contact_bodies(&above, &below, NULL, &c));
+        size_t kept = abut_contact_reduce(room, c.count, 0, 0);
+        double lo = 1, hi = -1, near = 1, far = -1;
+        for (size_t i = 0; i < kept && i < 4; i++) {
+            assert_true(angle_between(room[i].normal, v3(0, 0, 1)) < 10);
+            assert_true(fabs(room[i].depth - 0.01) < 1e-3);
+            lo = fmin(lo, room[i].point.x), hi = fmax(hi, room[i].point.x);
+            near = fmin(near, room[i].point.y), far = fmax(far, room[i].point.y);
+        }
+        assert_true(kept >= 4);
+        assert_true(lo < shifts[s] - 0.4 && hi > 0.4 && near < -0.4 && far > 0.4);
+    }
+    thing_free(&box);
 }
 
 /* A body that sinks keeps the ids of its contacts. */

@@ -842,6 +842,53 @@ TEST(steps_agree_with_every_pair) {
     assert_true(impacts[0] > 2 && impacts[1] > 2 && impacts[2] > 2);
 }
 
+/* Solids without thickness: a square, a point, a segment and a needle that come down on it. */
+TEST(thin_solids_meet) {
+    abut_world *world;
+    uint32_t ids[4];
+    abut_pose ends[4];
+    assert_ok(abut_world_create(serial, NULL, &world));
+    for (int i = 0; i < 4; i++) {
+        abut_world_item item = {.kind = ABUT_WORLD_BOX, .motion = ABUT_WORLD_STATIC};
+        item.shape.half = v3(1, 1, 0);
+        if (i) {
+            item.motion = ABUT_WORLD_KINEMATIC;
+            item.sensor = true;
+            item.pose = (abut_pose){{0, 0, 0, 1}, {0.3 * i, 0.1, 1}};
+        }
+        if (i == 1) {
+            item.kind = ABUT_WORLD_SPHERE;
+            item.shape.sphere = (abut_sphere){{0, 0, 0}, 0};
+        } else if (i == 2) {
+            item.kind = ABUT_WORLD_CAPSULE;
+            item.shape.capsule = (abut_capsule){{{-0.1, 0, 0}, {0.1, 0, 0}}, 0};
+        } else if (i == 3) {
+            item.shape.half = v3(0, 0, 0.25);
+        }
+        assert_ok(abut_world_add(world, &item, &ids[i]));
+        ends[i] = item.pose;
+        ends[i].translation.z = -1;
+    }
+    abut_world_impact list[6];
+    abut_world_impacts to = {.list = list, .capacity = 6};
+    assert_ok(abut_world_sweep(world, ids + 1, ends + 1, 3, NULL, &to));
+    assert_int_equal(to.count, 3);
+    const double when[3] = {0.5, 0.5, 0.375};
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_true(list[i].a == 0 && list[i].b == i + 1);
+        assert_true(fabs(list[i].touch.time - when[i]) < 1e-5 && list[i].touch.time <= when[i]);
+    }
+    /* Through it, and no contact is left out. */
+    for (int i = 1; i < 4; i++)
+        ends[i].translation.z = 0;
+    assert_ok(abut_world_move(world, ids + 1, abut_array_host(ends + 1), 3));
+    abut_world_event events[6];
+    uint64_t count;
+    assert_ok(abut_world_events(world, 6, events, &count));
+    assert_int_equal(count, 3);
+    abut_world_destroy(world);
+}
+
 /* A ball of 0.05 at 100 m/s and a plate of 0.002, in steps of a sixtieth of a second. */
 TEST(fast_balls_meet_thin_plates) {
     abut_shape shapes[2] = {abut_shape_default(ABUT_SHAPE_BOX),

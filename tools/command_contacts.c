@@ -3,6 +3,7 @@
 #include "tool.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,6 +33,23 @@ static void give_row(const void *data, size_t row, double *values) {
     values[8] = contact->kind;
     values[9] = contact->element;
     values[10] = deepest ? NAN : (double)contact->part;
+}
+
+static const tool_column patch_columns[] = {
+    {"x", COLUMN_REAL, NULL},      {"y", COLUMN_REAL, NULL},        {"z", COLUMN_REAL, NULL},
+    {"nx", COLUMN_REAL, NULL},     {"ny", COLUMN_REAL, NULL},       {"nz", COLUMN_REAL, NULL},
+    {"depth", COLUMN_REAL, NULL},  {"area", COLUMN_REAL, NULL},     {"volume", COLUMN_REAL, NULL},
+    {"first", COLUMN_WHOLE, NULL}, {"contacts", COLUMN_WHOLE, NULL}};
+
+static void give_patch(const void *data, size_t row, double *values) {
+    const abut_patch *patch = &((const abut_patch *)data)[row];
+    table_vector(values, patch->centre);
+    table_vector(values + 3, patch->normal);
+    values[6] = patch->depth;
+    values[7] = patch->area;
+    values[8] = patch->volume;
+    values[9] = (double)patch->first;
+    values[10] = patch->count;
 }
 
 /* Both bodies, and what was found. */
@@ -87,8 +105,11 @@ static abut_status ask(const bodies *b, const abut_patch_options *options, abut_
 /* By exact geometry. */
 static int find_patches(tool_run *tool, const tool_arguments *arguments, bodies *b) {
     const tool_given *most = option_given(arguments, "most"),
-                     *margin = option_given(arguments, "margin");
+                     *margin = option_given(arguments, "margin"),
+                     *hint = option_given(arguments, "hint");
     abut_patch_options options = abut_patch_options_default();
+    if (hint)
+        options.hint = (abut_vec3){hint->numbers[0], hint->numbers[1], hint->numbers[2]};
     abut_patches found = {.capacity = 0};
     options.margin = margin ? margin->numbers[0] : 0;
     options.keep = most ? most->counts[0] : 0;
@@ -159,42 +180,157 @@ static double size_of(const bodies *b) {
     return size;
 }
 
-static abut_status draw(tool_run *tool, const tool_arguments *arguments,
-                        const abut_picture_options *options, const bodies *b) {
-    static const abut_colour colours[] = {{0.1f, 0.2f, 0.65f, 1}, {0.75f, 0.15f, 0.05f, 1}};
-    tool_legend legend = {0};
-    abut_picture *picture = NULL;
+/* Depths are told by colour: gaps blue, then from yellow to dark red at the deepest. */
+static abut_colour depth_colour(double depth, double deepest) {
+    if (depth < 0)
+        return (abut_colour){0.1f, 0.25f, 0.75f, 1};
+    float t = deepest > 0 ? (float)(depth / deepest) : 0;
+    return (abut_colour){0.95f - 0.35f * t, 0.75f * (1 - t), 0.05f, 1};
+}
+
+/* Whether q is to the right of the way from p to r, as seen against n. */
+static bool is_inner(abut_vec3 n, abut_vec3 p, abut_vec3 q, abut_vec3 r) {
+    abut_vec3 a = {q.x - p.x, q.y - p.y, q.z - p.z}, b = {r.x - p.x, r.y - p.y, r.z - p.z};
+    return n.x * (a.y * b.z - a.z * b.y) + n.y * (a.z * b.x - a.x * b.z) +
+               n.z * (a.x * b.y - a.y * b.x) <
+           0;
+}
+
+/* The polygon around a patch's contacts, as a fan about its middle: a mesh, or null where there are
+ * fewer than three. */
+static abut_status make_fan(tool_run *tool, const abut_contact *list, uint32_t count,
+                            abut_mesh **fan) {
+    enum { MOST = 8 };
+    abut_vec3 points[MOST + 1] = {{0, 0, 0}};
+    double angles[MOST];
+    uint32_t indices[3 * MOST];
+    *fan = NULL;
+    if (count < 3 || count > MOST)
+        return ABUT_OK;
+    for (uint32_t i = 0; i < count; i++)
+        points[count] = (abut_vec3){points[count].x + list[i].point.x / count,
+                                    points[count].y + list[i].point.y / count,
+                                    points[count].z + list[i].point.z / count};
+    abut_vec3 n = list[0].normal, c = points[count];
+    abut_vec3 u = fabs(n.x) < 0.6 ? (abut_vec3){0, n.z, -n.y} : (abut_vec3){-n.z, 0, n.x};
+    abut_vec3 v = {n.y * u.z - n.z * u.y, n.z * u.x - n.x * u.z, n.x * u.y - n.y * u.x};
+    for (uint32_t i = 0; i < count; i++) {
+        abut_vec3 d = {list[i].point.x - c.x, list[i].point.y - c.y, list[i].point.z - c.z};
+        double angle = atan2(d.x * v.x + d.y * v.y + d.z * v.z, d.x * u.x + d.y * u.y + d.z * u.z);
+        uint32_t k = i;
+        for (; k > 0 && angles[k - 1] > angle; k--) {
+            angles[k] = angles[k - 1];
+            points[k] = points[k - 1];
+        }
+        angles[k] = angle;
+        points[k] = list[i].point;
+    }
+    for (uint32_t i = 0; i < count && count > 3;) /* those within are left out */
+        if (is_inner(n, points[(i + count - 1) % count], points[i], points[(i + 1) % count])) {
+            memmove(&points[i], &points[i + 1], (--count - i) * sizeof *points);
+            i = 0;
+        } else {
+            i++;
+        }
+    points[count] = c;
+    for (uint32_t i = 0; i < count; i++) {
+        indices[3 * i] = count;
+        indices[3 * i + 1] = i;
+        indices[3 * i + 2] = (i + 1) % count;
+    }
+    abut_mesh_input input = abut_mesh_input_doubles(points, count + 1, indices, count);
+    return abut_mesh_create(tool->context, &input, fan);
+}
+
+static abut_status draw_patches(tool_run *tool, abut_picture *picture, const bodies *b,
+                                double deepest) {
+    abut_status status = ABUT_OK;
+    for (size_t i = 0; i < b->patch_count && !status; i++) {
+        const abut_patch *patch = &b->patches[i];
+        abut_mesh_style style = abut_mesh_style_default();
+        abut_mesh *fan;
+        status = make_fan(tool, b->list + patch->first, patch->count, &fan);
+        style.colour = depth_colour(patch->depth, deepest);
+        style.colour.a = 0.6f;
+        if (!status && fan)
+            status =
+                abut_picture_add_mesh(picture, fan, (abut_pose){{0, 0, 0, 1}, {0, 0, 0}}, &style);
+        abut_mesh_destroy(fan);
+    }
+    return status;
+}
+
+/* The shift of A that ends all contacts, if there is one. */
+static abut_vec3 shift_out(const bodies *b) {
+    abut_vec3 shift = {0, 0, 0};
+    for (int round = 0; round < 64; round++)
+        for (size_t i = 0; i < b->count; i++) {
+            abut_vec3 n = b->list[i].normal;
+            double missing = b->list[i].depth - (shift.x * n.x + shift.y * n.y + shift.z * n.z);
+            if (missing > 0 && b->list[i].depth > 0)
+                shift = (abut_vec3){shift.x + missing * n.x, shift.y + missing * n.y,
+                                    shift.z + missing * n.z};
+        }
+    return shift;
+}
+
+static abut_status draw_bodies(tool_run *tool, const tool_arguments *arguments, const bodies *b,
+                               abut_picture *picture, tool_legend *legend) {
     abut_mesh *solid = NULL;
     abut_pose solid_pose;
-    double arrow = 0.12 * size_of(b);
-    abut_status status = abut_picture_create(tool->context, options, &picture);
-    if (!status && b->with)
-        status = solid_mesh(tool, &b->solid, abut_bvh_mesh(b->pair.bvh[0]), &solid, &solid_pose);
+    abut_status status =
+        b->with ? solid_mesh(tool, &b->solid, abut_bvh_mesh(b->pair.bvh[0]), &solid, &solid_pose)
+                : ABUT_OK;
     for (int side = 0; side < 2 && !status; side++) {
         abut_mesh_style style = abut_mesh_style_default();
         style.smooth = true;
         style.colour = abut_picture_colour((uint32_t)side);
-        legend_file(&legend, style.colour, side && b->with ? b->with : arguments->operands[side]);
+        legend_file(legend, style.colour, side && b->with ? b->with : arguments->operands[side]);
         style.colour.a = 0.45f; /* what is inside shall be seen */
         abut_mesh *mesh = side ? solid : NULL;
         abut_pose at = side && b->with ? solid_pose : b->pair.pose[side];
+        if (!side && option_given(arguments, "after")) {
+            abut_vec3 shift = shift_out(b);
+            at.translation = (abut_vec3){at.translation.x + shift.x, at.translation.y + shift.y,
+                                         at.translation.z + shift.z};
+        }
         status = abut_picture_add_mesh(picture, mesh ? mesh : abut_bvh_mesh(b->pair.bvh[side]), at,
                                        &style);
     }
+    abut_mesh_destroy(solid);
+    return status;
+}
+
+static abut_status draw(tool_run *tool, const tool_arguments *arguments,
+                        const abut_picture_options *options, const bodies *b) {
+    tool_legend legend = {0};
+    abut_picture *picture = NULL;
+    double arrow = 0.12 * size_of(b), deepest = -HUGE_VAL, least = HUGE_VAL;
+    for (size_t i = 0; i < b->count; i++) {
+        deepest = fmax(deepest, b->list[i].depth);
+        least = fmin(least, b->list[i].depth);
+    }
+    abut_status status = abut_picture_create(tool->context, options, &picture);
+    status = status ? status : draw_bodies(tool, arguments, b, picture, &legend);
+    status = status ? status : draw_patches(tool, picture, b, deepest);
     for (size_t i = 0; i < b->count && !status; i++) {
         const abut_contact *c = &b->list[i];
+        abut_colour colour = depth_colour(c->depth, deepest);
         abut_vec3 p = c->point, q = {p.x + arrow * c->normal.x, p.y + arrow * c->normal.y,
                                      p.z + arrow * c->normal.z};
-        status = abut_picture_add_line(picture, p, q, 2, colours[c->side]);
-        status = status ? status : abut_picture_add_point(picture, p, 7, colours[c->side]);
+        status = abut_picture_add_line(picture, p, q, 2, colour);
+        status = status ? status : abut_picture_add_point(picture, p, 7, colour);
     }
-    for (uint32_t side = 0; side < 2; side++)
-        legend_add(&legend, colours[side], "contacts at features of %s, with normals",
-                   side ? "b" : "a");
+    if (b->count && deepest >= 0)
+        legend_add(&legend, depth_colour(deepest, deepest), "contact, %.3g deep, with its normal",
+                   deepest);
+    if (b->count > 1 && least >= 0 && least < deepest)
+        legend_add(&legend, depth_colour(least, deepest), "contact, %.3g deep", least);
+    if (b->count && least < 0)
+        legend_add(&legend, depth_colour(-1, deepest), "gap of up to %.3g", -least);
     const char *path = option_given(arguments, "png")->words;
     status = status ? status : picture_write(tool, picture, options, &legend, path);
     abut_picture_destroy(picture);
-    abut_mesh_destroy(solid);
     return status;
 }
 
@@ -208,6 +344,9 @@ static void tell_list(tool_output *out, const bodies *b) {
         json_vector(out, "point", c->point);
         json_vector(out, "normal", c->normal);
         json_number(out, "depth", c->depth);
+        char id[24];
+        snprintf(id, sizeof id, "%016llx", (unsigned long long)c->id);
+        json_text(out, "id", id);
         json_text(out, "side", side_name(c->side));
         json_text(out, "kind", abut_contact_kind_name(c->kind));
         json_count(out, "element", c->element);
@@ -282,6 +421,8 @@ static int tell(tool_run *tool, const tool_arguments *arguments, const bodies *b
     const tool_given *path = option_given(arguments, "out"), *png = option_given(arguments, "png");
     abut_picture_options camera = abut_picture_options_default();
     tool_table table = {columns, 11, b->count, give_row, b->list};
+    if (option_given(arguments, "patches"))
+        table = (tool_table){patch_columns, 11, b->patch_count, give_patch, b->patches};
     int code = png ? camera_read(tool, arguments, &camera) : 0;
     if (!code && (path || !png))
         code = table_put(tool, path ? path->words : NULL, &table);
@@ -306,9 +447,12 @@ static int sweep(tool_run *tool, const tool_arguments *arguments, const bodies *
                  const abut_pose *to) {
     tool_output *out = &tool->out;
     abut_path rests = {b->pair.pose[0], b->pair.pose[0]}, moves = {b->pair.pose[1], *to};
+    const tool_given *margin = option_given(arguments, "margin");
+    abut_sweep_rigid_options options = abut_sweep_rigid_options_default();
     abut_sweep_touch touch;
+    options.separation = margin ? margin->numbers[0] : 0;
     abut_status status =
-        abut_sweep_rigid(b->pair.bvh[0], &rests, b->pair.bvh[1], &moves, NULL, &touch);
+        abut_sweep_rigid(b->pair.bvh[0], &rests, b->pair.bvh[1], &moves, &options, &touch);
     if (status)
         return tool_fail(tool, status);
     pair_begin(out, arguments);
@@ -338,12 +482,16 @@ static int check(tool_run *tool, const tool_arguments *arguments, abut_pose *to)
     if (given && !pose_read(given->words, to))
         return tool_refuse(tool, "--to needs X,Y,Z, @z,30 or X,Y,Z@1,1,0,30; '%s' is not",
                            given->words);
-    if (given && (option_given(arguments, "out") || option_given(arguments, "png") || margin ||
+    if (given && (option_given(arguments, "out") || option_given(arguments, "png") ||
+                  option_given(arguments, "hint") || option_given(arguments, "patches") ||
                   option_given(arguments, "most") || option_given(arguments, "cells") ||
                   option_given(arguments, "method") || option_given(arguments, "samples") ||
                   option_given(arguments, "limit") || option_given(arguments, "cache")))
         return tool_refuse(tool, "--to asks for a time, by exact geometry; it goes with none of "
-                                 "--out, --png, --margin, --most and the options of fields");
+                                 "--out, --png, --hint, --patches, --most and the options of "
+                                 "fields");
+    if (option_given(arguments, "after") && !option_given(arguments, "png"))
+        return tool_refuse(tool, "--after is of --png");
     if (margin && !(margin->numbers[0] >= 0))
         return tool_refuse(tool, "--margin needs a number of at least 0; '%s' is not",
                            margin->words);
@@ -365,6 +513,8 @@ static bool wants_fields(tool_run *tool, const tool_arguments *arguments, int *c
         fields = true;
     }
     const tool_given *most = option_given(arguments, "most");
+    if (!*code && fields && (option_given(arguments, "hint") || option_given(arguments, "patches")))
+        *code = tool_refuse(tool, "--hint and --patches are of --method exact");
     if (!*code && !fields && most && most->counts[0] > 8)
         *code = tool_refuse(tool, "--most is at most 8 by exact geometry, not %u", most->counts[0]);
     return fields;
@@ -440,7 +590,15 @@ static const tool_option options[] = {
      "imply --method field",
      NULL, false},
     CACHE_OPTION,
-    {"margin", "M", OPTION_NUMBER, "also what is at most this far apart", NULL, false},
+    {"margin", "M", OPTION_NUMBER,
+     "also what is at most this far apart; with --to, when they come so near", NULL, false},
+    {"hint", "X,Y,Z", OPTION_VECTOR,
+     "which way out A was before, or against its motion: for bodies that have gone through each "
+     "other",
+     NULL, false},
+    {"patches", NULL, OPTION_FLAG,
+     "a row for each patch instead of its contacts: centre, normal, depth, area, volume", NULL,
+     false},
     {"samples", NULL, OPTION_FLAG, "fields: only at samples, without the deepest points of edges",
      NULL, false},
     {"limit", "N", OPTION_COUNT, "fields: at most N samples of each mesh", NULL, false},
@@ -452,6 +610,7 @@ static const tool_option options[] = {
      NULL, false},
     {"png", "FILE", OPTION_TEXT, "draw both meshes with contacts and normals, and print a summary",
      NULL, false},
+    {"after", NULL, OPTION_FLAG, "draw A where the depths and normals take it", NULL, false},
     {"view", "VIEW", OPTION_TEXT,
      "where to look from: front, back, left, right, top, bottom, iso, or X,Y,Z (default: across "
      "the first normal)",

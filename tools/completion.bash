@@ -120,6 +120,7 @@ _abut_values() {
     contacts:--method) values="exact field" ;;
     contacts:--cells) values="" ;;
     contacts:--margin) values="" ;;
+    contacts:--hint) values="" ;;
     contacts:--limit) values="" ;;
     contacts:--most) values="" ;;
     contacts:--out) values="" ;;
@@ -183,7 +184,7 @@ _abut() {
     slice) options="--axis --at --size --palette --cubic --sign --json --quiet --threads --help" ;;
     offset) options="--by --cells --cell --sign --to --cache --device --json --quiet --threads --help" ;;
     samples) options="--features --cells --cell --threshold --flat --even --radius --count --limit --out --png --view --up --json --quiet --threads --help" ;;
-    contacts) options="--pose --pose-a --with --to --method --cells --cache --margin --samples --limit --most --out --png --view --up --json --quiet --threads --help" ;;
+    contacts) options="--pose --pose-a --with --to --method --cells --cache --margin --hint --patches --samples --limit --most --out --png --after --view --up --json --quiet --threads --help" ;;
     cache) options="--older --json --quiet --threads --help" ;;
     demo) options="--png --triangles --solid --frames --record --meshes --device --bodies --seconds --seed --compare --json --quiet --threads --help" ;;
     devices) options="--check --json --quiet --threads --help" ;;

@@ -300,7 +300,7 @@ typedef struct patch_choice {
 } patch_choice;
 
 /* Chooses at most `keep`, none of them further apart than `gap`: the deepest, of equals that which
- * is outermost; the one furthest from it, and the furthest to both sides. */
+ * is outermost; the one furthest from it, the one furthest beside both, and what adds most area. */
 void abuti_patch_choose(const patch_choice *m, uint32_t keep, double gap, patch_answer *answer);
 
 /* Measures a region along several normals; the answers stand by depth, the least first, normals of

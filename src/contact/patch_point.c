@@ -11,9 +11,9 @@
  *
  * Points: the outermost of the contour, measured a little inwards, since what is right at a side
  * face is told by chance; the lowest and outermost inside vertices of a, the highest and outermost
- * of b. Of these the deepest, that which is furthest from it, and those furthest to both sides,
- * each by its depth's worth (Moravanszky and Terdiman 2004, "Fast contact reduction for dynamics
- * simulation").
+ * of b. Of these the deepest, that which is furthest from it, the one furthest beside both, and
+ * that which makes the area largest, each by its depth's worth (Moravanszky and Terdiman 2004,
+ * "Fast contact reduction for dynamics simulation").
  */
 #include "contact/patch.h"
 
@@ -436,16 +436,26 @@ static double beside(const candidate *from, const candidate *to, const candidate
     return (du * (at->v - from->v) - dv * (at->u - from->u)) / hypot(du, dv);
 }
 
-/* What a candidate adds to those chosen: as second its distance, as third and fourth how far it is
- * beside them, on the other side than the third; then how far it is from all. */
+/* How much larger the triangle of three chosen becomes by a fourth point: the sum of what it makes
+ * with the sides that it sees from outside. */
+static double more_area(const candidate *c, const uint32_t chosen[3], const candidate *at) {
+    double sum = 0, turn = beside(&c[chosen[0]], &c[chosen[1]], &c[chosen[2]]);
+    for (int k = 0; k < 3; k++) {
+        const candidate *from = &c[chosen[k]], *to = &c[chosen[k == 2 ? 0 : k + 1]];
+        double outside = turn > 0 ? -beside(from, to, at) : beside(from, to, at);
+        sum += outside > 0 ? outside * apart(from, to) : 0;
+    }
+    return sum;
+}
+
+/* What a candidate adds to those chosen: as second its distance, as third how far it is beside
+ * them, as fourth the area, as a length too; then how far it is from all. */
 static double gain(const candidate *c, const uint32_t *chosen, uint32_t count, uint32_t i) {
     const candidate *first = &c[chosen[0]], *second = &c[chosen[count > 1]], *at = &c[i];
     if (count == 2)
         return fabs(beside(first, second, at));
-    if (count == 3) {
-        double third = beside(first, second, &c[chosen[2]]);
-        return third > 0 ? -beside(first, second, at) : beside(first, second, at);
-    }
+    if (count == 3)
+        return more_area(c, chosen, at) / apart(first, second);
     double least = INFINITY;
     for (uint32_t k = 0; k < count; k++)
         least = real_min(least, apart(at, &c[chosen[k]]));

@@ -235,7 +235,7 @@ TEST(on_each_other) {
     assert_close(list[0].depth, .05, 1e-14);
     cylinder.pose.translation.x = 2;
     found = ask(&cylinder, &below, 0);
-    assert_int_equal(found.contact_count, 3);
+    assert_int_equal(found.contact_count, 4);
     assert_close(spread(&found, 0), .5, 1e-14);
     assert_ok(abut_pose_from_axis_angle(v3(1, 0, 0), acos(0), v3(0, 0, 1.45), &cylinder.pose));
     found = ask(&cylinder, &below, 0);

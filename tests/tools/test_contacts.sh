@@ -96,6 +96,28 @@ try 3 "$tool" contacts cube.obj cube.obj --pose-a 0.25,0,0.99 --png exact.ppm
 says "shifts by the depths"
 demand "no picture" "$(head -c 2 exact.ppm)" = P6
 
+# Patches, a hint, ids, a nearer time, before and after.
+try 3 "$tool" contacts cube.obj cube.obj --pose-a 0.25,0,0.99 --patches
+says "x,y,z,nx,ny,nz,depth,area,volume,first,contacts"
+demand "one patch" "$(wc -l <out)" -eq 2
+try 3 "$tool" contacts cube.obj cube.obj --pose-a 0.25,0,0.99 --json
+is "len({c['id'] for c in it['list']}), all(len(c['id']) == 16 for c in it['list'])" "(4, True)"
+try 3 "$tool" contacts shot.obj plate.obj --pose-a 0.1,0.2,-0.02 --json
+is "it['normal'][2] < -0.9 and abs(it['depth'] - 0.031) < 1e-6" True
+try 3 "$tool" contacts shot.obj plate.obj --pose-a 0.1,0.2,-0.02 --hint 0,0,1 --json
+is "it['normal'][2] > 0.9 and abs(it['depth'] - 0.071) < 1e-6" True
+try 3 "$tool" contacts cube.obj cube.obj --pose 0,0,3 --to 0,0,0 --margin 0.5 --json
+is "abs(it['time'] - 0.5) < 1e-3 and it['time'] <= 0.5" True
+try 3 "$tool" contacts cube.obj cube.obj --pose-a 0.25,0,0.9 --png after.ppm --after
+try 3 "$tool" contacts cube.obj cube.obj --pose-a 0.25,0,0.9 --png before.ppm
+if cmp -s after.ppm before.ppm; then wrong "before and after look the same"; fi
+try 2 "$tool" contacts cube.obj cube.obj --after
+complains "--after is of --png"
+try 2 "$tool" contacts cube.obj cube.obj --cells 32 --patches
+complains "of --method exact"
+try 2 "$tool" contacts cube.obj cube.obj --to 0,0,1 --hint 0,0,1
+complains "asks for a time"
+
 # With solids instead of a second mesh.
 try 3 "$tool" contacts ball.obj --with plane:0,0,2,0 --pose-a 0,0,0.95 --json
 is "[it['with'], it['contacts'] > 0, it['separates'], round(it['depth'], 12)]" "['plane:0,0,2,0', True, True, 0.05]"

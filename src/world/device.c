@@ -3,7 +3,7 @@
  * Fields are there as they are here, with bricks and 16 bits, so that interpolation does the same.
  * One that was built on the device is copied there, and the host does not see it.
  * Items share fields and samples; each is there once, and stays when other items come and go. Each
- * time only motions and pairs go there.
+ * time only poses go there; see device_pairs.c.
  */
 #include "world/device.h"
 
@@ -11,7 +11,7 @@
 
 #include <stdlib.h>
 
-enum { FRAMES_A_GROUP = 128, ENTRIES_A_PAIR = 32 /* that lists have room for at first */ };
+enum { FRAMES_A_GROUP = 128, ENTRIES_A_PAIR = 8 /* that lists have room for at first */ };
 
 static const abuti_kernel_source sources[WORLD_KERNELS] = {
     [WORLD_FRAMES] = {"world", "world_frames", NULL},
@@ -49,6 +49,29 @@ static const size_t shared_bytes[WORLD_SHARED] = {[WORLD_FIELDS] = sizeof(world_
 
 /* ---- create ---- */
 
+/* What is found becomes contacts, in another buffer. */
+static void name_lists(world_device *d) {
+    const uint64_t contacts = d->queue.device->info.buffer_bytes / sizeof(abut_contact);
+    for (uint32_t i = 0; i < WORLD_LISTS; i++)
+        d->lists[i] = (abuti_kit_list){.buffer = WORLD_LIST + i,
+                                       .element_bytes = sizeof(world_near),
+                                       .limit = WORLD_LIST_LIMIT,
+                                       .what = "features that may touch"};
+    abuti_kit_list *found = &d->lists[WORLD_FOUND];
+    found->element_bytes = sizeof(world_found);
+    found->limit = contacts < WORLD_LIST_LIMIT ? contacts : WORLD_LIST_LIMIT;
+    found->what = "contacts";
+    for (uint32_t i = 0; i < 2; i++)
+        d->visits[i] = (abuti_kit_list){.buffer = WORLD_VISIT_LIST + i,
+                                        .element_bytes = sizeof(world_visit),
+                                        .limit = WORLD_LIST_LIMIT,
+                                        .what = "pairs of boxes"};
+    d->met = (abuti_kit_list){.buffer = WORLD_MET_LIST,
+                              .element_bytes = sizeof(world_met),
+                              .limit = WORLD_LIST_LIMIT,
+                              .what = "pairs"};
+}
+
 static abut_status create(abut_world *world) {
     abut_device *device = world->options.device;
     abut_status status = abuti_device_check_bits("abut_world_create", device);
@@ -65,21 +88,7 @@ static abut_status create(abut_world *world) {
     status = status ? status : abut_buffer_create(device, 16, &d->contacts);
     if (status)
         return status;
-    for (uint32_t i = 0; i < WORLD_LISTS; i++)
-        d->lists[i] =
-            (abuti_kit_list){.buffer = WORLD_LIST + i,
-                             .element_bytes =
-                                 i == WORLD_FOUND ? sizeof(world_found) : sizeof(world_near),
-                             .limit = WORLD_LIST_LIMIT,
-                             .what = i == WORLD_FOUND ? "contacts" : "features that may touch"};
-    d->met = (abuti_kit_list){.buffer = WORLD_MET_LIST,
-                              .element_bytes = sizeof(world_met),
-                              .what = "pairs"};
-    for (uint32_t i = 0; i < 2; i++)
-        d->visits[i] = (abuti_kit_list){.buffer = WORLD_VISIT_LIST + i,
-                                        .element_bytes = sizeof(world_visit),
-                                        .limit = WORLD_LIST_LIMIT,
-                                        .what = "pairs of boxes"};
+    name_lists(d);
     abuti_kit_build(&d->kit);
     return abuti_queue_report(&d->queue);
 }
@@ -469,9 +478,11 @@ static void reserve(const abut_world *world) {
     world_device *d = world->device;
     abut_device *device = d->queue.device;
     const size_t pairs = (size_t)d->pair_count;
-    for (int i = 0; i < WORLD_LISTS; i++)
+    for (int i = 0; i < WORLD_LISTS; i++) {
+        const uint64_t some = (uint64_t)pairs * ENTRIES_A_PAIR, half = d->lists[i].limit / 2;
         if (!d->lists[i].room)
-            abuti_kit_grow(&d->kit, &d->lists[i], (uint64_t)pairs * ENTRIES_A_PAIR);
+            abuti_kit_grow(&d->kit, &d->lists[i], some < half ? some : half);
+    }
     const size_t room = d->lists[WORLD_FOUND].room;
     abuti_kit_reserve(&d->kit, WORLD_DIRECTIONS, 2 * pairs, sizeof(world_direction));
     abuti_kit_reserve(&d->kit, WORLD_COUNTS, pairs, sizeof(uint32_t));
@@ -506,9 +517,6 @@ static abut_status find(abut_world *world) {
         return ABUT_OK;
     abut_status status = upload_data(world);
     status = status ? status : abuti_world_device_pairs(world);
-    if (!status && d->pair_count > WORLD_LIST_LIMIT)
-        status = abuti_fail(ABUT_ERROR_LIMIT, "abut_world: %llu pairs are too many for the device",
-                            (unsigned long long)d->pair_count);
     if (status)
         return status;
     while (again) {

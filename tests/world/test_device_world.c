@@ -257,6 +257,8 @@ TEST(records_are_the_contacts) {
         assert_refused("records is null", abut_world_records_get(world, NULL));
         assert_ok(abut_world_records_get(world, &records)); /* of an empty world */
         assert_true(records.pair_count == 0 && records.contact_count == 0);
+        assert_ok(abut_buffer_read(records.begin, 0, &id, sizeof id));
+        assert_int_equal(id, 0);
         for (uint32_t i = 0; i < ITEMS; i++) {
             abut_world_item item = body_item(&things[i % THINGS], random_pose(&random, 1.2));
             assert_ok(abut_world_add(world, &item, &id));

@@ -34,6 +34,7 @@ enum {
     STEPS = 256,
     ARC_STEPS = 48,
     ARC_PARTS = 8,
+    AROUND_STEPS = 40,
     ALL_STEPS = 4096,
     ALL_STACK = 64,
     EDGES = 64,
@@ -375,16 +376,26 @@ static void try_all(search *s) {
     }
 }
 
-/* Searches around the best so far, which is good to a thousandth. */
+/* Goes down from the best so far, which is near a smooth minimum of the shift p . n: against its
+ * slope p - (p . n) n, by steps as long as the last change of the slope tells (Barzilai and Borwein
+ * 1988). */
 static void try_around(search *s) {
-    for (double step = 1e-3; step > 1e-10;) {
-        vec3 n = s->way.normal, across[2];
-        double before = s->way.separation;
-        abuti_patch_across(n, across);
-        for (int k = 0; k < 4; k++)
-            try_normal(s, v3_normalise(v3_along(n, k % 2 ? step : -step, across[k / 2])), false);
-        if (!(s->way.separation > before))
-            step *= 0.4;
+    vec3 n = s->way.normal, p = difference(s, n), slope = v3_along(p, -v3_dot(p, n), n);
+    double step = 0.1 / s->size;
+    for (int i = 0; i < AROUND_STEPS && v3_length(slope) > SAME * s->size; i++) {
+        vec3 next = v3_normalise(v3_along(n, -step, slope));
+        p = difference(s, next);
+        vec3 there = v3_along(p, -v3_dot(p, next), next);
+        vec3 way = v3_sub(next, n), change = v3_sub(there, slope);
+        double along = fabs(v3_dot(way, change));
+        if (!(along > 0))
+            return;
+        step = v3_length_sq(way) / along;
+        n = next;
+        slope = there;
+        s->hair = 0; /* a smaller slope tells the places better, however little the shift gains */
+        try_normal(s, n, false);
+        s->hair = SAME;
     }
 }
 

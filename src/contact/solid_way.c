@@ -28,7 +28,7 @@
 #define SAME 1e-12  /* of the size: separations that are equal */
 #define NEAR 1e-3   /* of the size: gaps across which products of edges tell more than places */
 
-#define ENOUGH 2e-7 /* of the size: bounds that are this near end a search of all normals */
+#define ENOUGH 3e-7 /* of the size: bounds that are this near end a search of all normals */
 
 enum {
     STEPS = 256,
@@ -345,7 +345,7 @@ static void try_rims(search *s, const solid_body *other, int side) {
 /* Tries all normals, by triangles of directions: the place p of the difference that is furthest
  * along the middle of one bounds the shift along all of its normals by the least of p . n at its
  * corners, since the shift is at least p . n everywhere. */
-static void try_all(search *s) {
+static void try_all(search *s, double enough) {
     vec3 stack[ALL_STACK][3];
     uint32_t count = 0;
     for (uint32_t i = 0; i < 8; i++, count++) {
@@ -357,10 +357,10 @@ static void try_all(search *s) {
         vec3 n[3] = {stack[count - 1][0], stack[count - 1][1], stack[count - 1][2]};
         count--;
         vec3 middle = v3_normalise(v3_add(n[0], v3_add(n[1], n[2])));
-        if (are_worse(s, n, 3, ENOUGH))
+        if (are_worse(s, n, 3, enough))
             continue;
         difference(s, middle);
-        if (are_worse(s, n, 3, ENOUGH))
+        if (are_worse(s, n, 3, enough))
             continue;
         try_normal(s, middle, false);
         if (count + 4 > ALL_STACK)
@@ -575,12 +575,16 @@ static void find_normals(search *s, bool overlap, bool products) {
     if (overlap && round_a && round_b) {
         try_circle(s, a->axis);
         try_circle(s, b->axis);
-        double before = s->way.separation;
-        s->hair = ENOUGH; /* normals across an axis tell the places better */
-        try_all(s);
-        s->hair = SAME;
-        if (s->way.separation > before)
-            try_around(s);
+        /* Roughly first, so that what is left for the last pass is little. */
+        static const double enough[] = {1e-2, 1e-4, ENOUGH};
+        for (int pass = 0; pass < 3; pass++) {
+            double before = s->way.separation;
+            s->hair = ENOUGH; /* normals across an axis tell the places better */
+            try_all(s, enough[pass]);
+            s->hair = SAME;
+            if (s->way.separation > before)
+                try_around(s);
+        }
     } else if (overlap && (round_a || round_b)) {
         try_rims(s, round_a ? b : a, round_a ? 0 : 1);
     }

@@ -88,6 +88,24 @@ static abut_status make_body(const tool_arguments *arguments, bodies *b, int sid
     return status;
 }
 
+/* Says where a part of a body is thinner than two cells of its field, whose sides are not told
+ * apart there. */
+static void warn_of_thin_parts(tool_run *tool, const bodies *b, int side) {
+    const double cell = abut_field_info_get(b->field[side]).grid.cell;
+    const abut_box box = abut_mesh_bounds(abut_bvh_mesh(b->pair.bvh[side]));
+    double thickness = 0;
+    char words[400];
+    if (abut_ray_thickness(b->pair.bvh[side], &thickness) || !(thickness < 2 * cell))
+        return;
+    double longest = fmax(box.hi.x - box.lo.x, fmax(box.hi.y - box.lo.y, box.hi.z - box.lo.z));
+    snprintf(
+        words, sizeof words,
+        "%s gets as thin as %.3g, below two cells of its field of %.3g, which may miss contacts "
+        "there; --cells %.0f would do, and --method exact needs none",
+        side ? "B" : "A", thickness, cell, ceil(2 * longest / thickness) + 4);
+    tool_log(tool, ABUT_LOG_WARNING, words);
+}
+
 static abut_contact_options options_of(const tool_arguments *arguments) {
     abut_contact_options o = abut_contact_options_default();
     const tool_given *margin = option_given(arguments, "margin");
@@ -549,6 +567,8 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
         progress_start(tool->progress, arguments->operands[side]);
         if ((status = make_body(arguments, &b, side)))
             code = tool_fail(tool, status);
+        else
+            warn_of_thin_parts(tool, &b, side);
     }
     if (!code && option_given(arguments, "to")) {
         double *q = &to.rotation.x, length = hypot(hypot(q[0], q[1]), hypot(q[2], q[3]));

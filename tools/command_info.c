@@ -1,6 +1,7 @@
 /* abut info: the health report of each file. */
 #include "tool.h"
 
+#include <math.h>
 #include <string.h>
 
 /* How a kind of problem is called in sentences, and what its offenders are. */
@@ -120,7 +121,7 @@ static bool tells(const abut_vec3 *up) {
 }
 
 static void say_measures(tool_output *out, const abut_mesh_report *report, const abut_vec3 *up,
-                         bool all) {
+                         double thickness, bool all) {
     const abut_box *box = &report->bounds;
     say_fact(out, "bounds", "%.6g, %.6g, %.6g to %.6g, %.6g, %.6g", box->lo.x, box->lo.y, box->lo.z,
              box->hi.x, box->hi.y, box->hi.z);
@@ -135,6 +136,9 @@ static void say_measures(tool_output *out, const abut_mesh_report *report, const
     else
         say_fact(out, "volume", "none: the surface is %s",
                  report->closed ? "not consistently oriented" : "open");
+    if (isfinite(thickness))
+        say_fact(out, "thinnest", "about %.3g: a distance field needs cells of %.3g there",
+                 thickness, 0.5 * thickness);
     say_fact(out, "centroid", "%.6g, %.6g, %.6g (of the %s)", report->centroid.x,
              report->centroid.y, report->centroid.z, report->solid ? "solid" : "surface");
     if (!all)
@@ -148,7 +152,7 @@ static void say_measures(tool_output *out, const abut_mesh_report *report, const
 /* ---- facts for programs ---- */
 
 static void write_facts(tool_output *out, const abut_mesh_report *report, const abut_vec3 *up,
-                        self_search self) {
+                        double thickness, self_search self) {
     static const char *const searches[] = {"complete", "given-up", "skipped"};
     const abut_box *box = &report->bounds;
     abut_vec3 size = {box->hi.x - box->lo.x, box->hi.y - box->lo.y, box->hi.z - box->lo.z};
@@ -176,6 +180,10 @@ static void write_facts(tool_output *out, const abut_mesh_report *report, const 
         json_number(out, "volume", report->volume);
     else
         json_null(out, "volume");
+    if (isfinite(thickness))
+        json_number(out, "thickness", thickness);
+    else
+        json_null(out, "thickness");
     json_vector(out, "centroid", report->centroid);
     json_numbers(out, "inertia", report->inertia, 6);
     json_text(out, "self_search", searches[self]);
@@ -296,8 +304,22 @@ abut_status tool_examine_self(abut_mesh *mesh, abut_mesh_report *report, bool *g
     return *given_up ? ABUT_OK : status;
 }
 
+/* How thin a solid gets; infinity where that cannot be told. */
+static abut_status examine_thickness(abut_mesh *mesh, const abut_mesh_report *report,
+                                     double *thickness) {
+    abut_bvh *bvh = NULL;
+    *thickness = HUGE_VAL;
+    if (!report->solid)
+        return ABUT_OK;
+    abut_status status = abut_bvh_create(mesh, NULL, &bvh);
+    status = status ? status : abut_ray_thickness(bvh, thickness);
+    abut_bvh_destroy(bvh);
+    return status;
+}
+
 static abut_status examine(tool_run *tool, const char *path, const abut_mesh_read_options *options,
-                           self_search *self, abut_topology **topology, abut_mesh_report *report) {
+                           self_search *self, abut_topology **topology, abut_mesh_report *report,
+                           double *thickness) {
     abut_mesh *mesh = NULL;
     abut_status status = tool_read(tool, path, options, &mesh);
     if (!status)
@@ -309,6 +331,7 @@ static abut_status examine(tool_run *tool, const char *path, const abut_mesh_rea
         status = tool_examine_self(mesh, report, &given_up);
     if (given_up)
         *self = SELF_GIVEN_UP;
+    status = status ? status : examine_thickness(mesh, report, thickness);
     abut_mesh_destroy(mesh); /* the topology keeps it */
     return status;
 }
@@ -326,7 +349,8 @@ static int tell_file(tool_run *tool, const char *path, const tool_arguments *arg
     out_object(out, NULL);
     json_path(out, "file", path);
     tool->up = (abut_vec3){0, 0, 0}; /* that of this file alone */
-    abut_status status = examine(tool, path, &options, &self, &topology, &report);
+    double thickness = HUGE_VAL;
+    abut_status status = examine(tool, path, &options, &self, &topology, &report, &thickness);
     int code = CODE_FINE;
     if (status == ABUT_ERROR_CANCELLED || tool_cancelled()) {
         code = CODE_CANCELLED;
@@ -338,10 +362,11 @@ static int tell_file(tool_run *tool, const char *path, const tool_arguments *arg
             say(out, "%s", "");
         say_headline(out, path, &report, self);
         if (out->json) {
-            write_facts(out, &report, &tool->up, self);
+            write_facts(out, &report, &tool->up, thickness, self);
         } else if (!tool->quiet) {
             say_surface(out, &report, self);
-            say_measures(out, &report, &tool->up, option_given(arguments, "all") != NULL);
+            say_measures(out, &report, &tool->up, thickness,
+                         option_given(arguments, "all") != NULL);
         }
         if (out->json || !tool->quiet) {
             tell_problems(out, &report, &view);

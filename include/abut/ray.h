@@ -55,6 +55,14 @@ ABUT_API abut_status abut_ray_all_batch(const abut_bvh *bvh, abut_array rays, si
                                         uint64_t capacity, abut_array offsets, abut_array hits,
                                         uint64_t *total);
 
+/* ---- how thin a solid gets ---- */
+
+/* Estimates how thin a closed, outward mesh gets: on a hundredth of its surface the wall behind,
+ * straight in and facing away, is no further than this. Infinity where there are no such walls.
+ * From some 2,000 rays, the same each time. A distance field tells both sides of a part where that
+ * is two cells thick. Takes no memory. Thread-safe. */
+ABUT_API abut_status abut_ray_thickness(const abut_bvh *bvh, double *thickness);
+
 #ifdef __cplusplus
 }
 #endif

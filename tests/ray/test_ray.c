@@ -383,7 +383,51 @@ TEST(list_refusals) {
     abut_mesh_destroy(mesh);
 }
 
+static double thickness_of(abut_mesh *mesh) {
+    abut_bvh *bvh = hierarchy(mesh);
+    double thickness = -1;
+    assert_ok(abut_ray_thickness(bvh, &thickness));
+    abut_bvh_destroy(bvh);
+    abut_mesh_destroy(mesh);
+    return thickness;
+}
+
+/* Plates from thick to thin, at any size; a ball; a ring, whose tube counts; a plate that is a
+ * fiftieth of the surface of what it is joined to; and surfaces without a wall behind. */
+TEST(how_thin_solids_get) {
+    for (double scale = 1e-6; scale < 1e7; scale *= 1e3)
+        for (double thin = 1; thin > 1e-4; thin /= 10) {
+            abut_shape plate = abut_shape_default(ABUT_SHAPE_BOX);
+            abut_mesh *mesh = NULL;
+            plate.extent = vec(scale, 2 * scale, thin * scale);
+            assert_ok(abut_shape_create(NULL, &plate, &mesh));
+            assert_true(fabs(thickness_of(mesh) / (thin * scale) - 1) < 1e-6);
+        }
+    double ball = thickness_of(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 16)),
+           radius = abut_shape_default(ABUT_SHAPE_ICOSPHERE).radius;
+    assert_true(ball > 1.95 * radius && ball <= 2 * radius);
+    abut_shape ring = abut_shape_default(ABUT_SHAPE_TORUS);
+    double tube = thickness_of(make_shape(NULL, ABUT_SHAPE_TORUS, 32));
+    assert_true(tube > 1.9 * ring.radius2 && tube <= 2 * ring.radius2);
+    abut_shape fin = abut_shape_default(ABUT_SHAPE_BOX);
+    abut_mesh *cube = make_shape(NULL, ABUT_SHAPE_BOX, 4), *thin = NULL;
+    double side = largest_extent(cube);
+    fin.extent = vec(0.25 * side, 0.25 * side, 0.01 * side); /* 2 of 98 sixteenths of a side */
+    assert_ok(abut_shape_create(NULL, &fin, &thin));
+    abut_mesh *apart = make_moved(thin, 1, vec(2 * side, 0, 0)), *joined = make_joined(cube, apart);
+    assert_true(fabs(thickness_of(joined) - 0.01 * side) < 1e-6 * side);
+    abut_mesh_destroy(apart);
+    abut_mesh_destroy(thin);
+    abut_mesh_destroy(cube);
+    assert_true(isinf(thickness_of(make_shape(NULL, ABUT_SHAPE_SHEET, 4))));
+    for (int kind = 0; kind < SOUP_COUNT; kind++)
+        assert_true(thickness_of(make_kind(NULL, (soup_kind)kind, 50, 1)) > 0);
+}
+
 TEST(refusals) {
+    double thickness = 77;
+    assert_refused("bvh is null", abut_ray_thickness(NULL, &thickness));
+    assert_true(thickness == 77);
     abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_BOX, 1);
     abut_bvh *bvh = hierarchy(mesh);
     abut_ray good = {{0, 0, 0}, {1, 0, 0}}, still = {{0, 0, 0}, {0, 0, 0}},
@@ -397,6 +441,7 @@ TEST(refusals) {
     assert_refused("bvh is null", abut_ray_first(NULL, &good, 1, &hit));
     assert_refused("ray is null", abut_ray_first(bvh, NULL, 1, &hit));
     assert_refused("hit is null", abut_ray_first(bvh, &good, 1, NULL));
+    assert_refused("thickness is null", abut_ray_thickness(bvh, NULL));
     assert_refused("direction is zero", abut_ray_first(bvh, &still, 1, &hit));
     assert_refused("origin is (", abut_ray_first(bvh, &bad, 1, &hit));
     assert_refused("limit is nan", abut_ray_first(bvh, &good, NAN, &hit));

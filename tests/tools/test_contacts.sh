@@ -35,6 +35,16 @@ complains "belong to --png"
 try 1 "$tool" samples box.obj --cell 1e-12
 complains "too many"
 
+# A plate of less than two cells is warned of, with the cells that would do.
+"$tool" make box plate.obj --size 4,4,0.05 --segments 1 --quiet || exit 1
+try 3 "$tool" contacts ball.obj plate.obj --pose-a 0,0,1 --cells 32
+complains "warning: B gets as thin as 0.05, below two cells"
+complains "164 would do"
+try 3 "$tool" contacts ball.obj plate.obj --pose-a 0,0,1 --cells 164 --quiet
+mute err
+try 3 "$tool" contacts ball.obj slab.obj --pose-a 0,0,1.95 --cells 32
+mute err
+
 # A sphere 0.05 deep in a slab.
 try 3 "$tool" contacts ball.obj slab.obj --pose-a 0,0,1.95 --cells 32 --json
 is "0.0495 < it['depth'] < 0.0505" True

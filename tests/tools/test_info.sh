@@ -34,6 +34,7 @@ is "it['files'][0]['size']" "[1, 2, 3]"
 is "it['files'][0]['bounds']['lo']" "[-0.5, -1, -1.5]"
 is "it['files'][0]['area']" 22
 is "abs(it['files'][0]['volume'] - 6) < 1e-12" True
+is "abs(it['files'][0]['thickness'] - 1) < 1e-5" True
 is "max(abs(x) for x in it['files'][0]['centroid']) < 1e-12" True
 # of a solid box of density 1: m (b^2 + c^2) / 12
 is "max(abs(a - b) for a, b in zip(it['files'][0]['inertia'], (6.5, 5, 2.5, 0, 0, 0))) < 1e-12" True

@@ -878,7 +878,7 @@ abut_status abut_contact_solid(const abut_posed *a, const abut_solid *b,
                                          : answer_round(&call, &view, b, &through);
     patch_frame frame = {function, view.motion, a->bvh->mesh->origin, false, o.pair};
     if (!status && !through)
-        status = abuti_patch_write(&frame, call.answers, call.count, call.separates,
+        status = abuti_patch_write(&frame, call.answers, call.count, call.separates || !call.count,
                                    call.skin->advice, patches);
     abuti_patch_memory_end(&memory);
     return status || !through ? status : answer_mesh(a, b, &o, patches);

@@ -957,6 +957,38 @@ TEST(meshes_and_flat_solids) {
     abut_bvh_destroy(cube);
 }
 
+/* A hundred-millionth and a hundred million in size, and far away. */
+TEST(sizes_of_meshes) {
+    for (int e = -8; e <= 8; e += 8) {
+        double size = pow(10, e);
+        abut_bvh *cube = box_mesh(size, size, size);
+        for (int far = 0; far < 2; far++) {
+            double z = far ? 1e6 * size : 0;
+            abut_pose at = shifted(z, 0, z);
+            abut_solid all[] = {floor_solid(), ball_solid(size, shifted(z, 0, z + 1.4 * size)),
+                                capsule_solid(size, shifted(z, 0, z + 1.4 * size)),
+                                box_solid(size, size, size, shifted(z, 0, z + 1.4 * size)),
+                                cylinder_solid(size, shifted(z, 0, z))};
+            all[0].shape.plane.offset = 2 * (z - .4 * size);
+            for (int k = 0; k < 2; k++) {
+                all[2].shape.capsule.end[k].x *= .3 * size;
+                all[4].shape.cylinder.end[k].z = (k ? 2.4 : .4) * size;
+            }
+            for (int i = 0; i < 5; i++) {
+                abut_patches found = ask_mesh(cube, at, &all[i], 0);
+                assert_int_equal(found.count, 1);
+                assert_close(list[0].depth / size, .1, far ? 1e-8 : 1e-12);
+                assert_close(fabs(list[0].normal.z), 1, 1e-12);
+                assert_true(found.separates);
+                all[i].pose.translation.z += i ? size : -size;
+                found = ask_mesh(cube, at, &all[i], 0);
+                assert_true(found.count == 0);
+            }
+        }
+        abut_bvh_destroy(cube);
+    }
+}
+
 static abut_status ask_all(abut_context *context, void *data) {
     static const abut_solid_kind kinds[] = {ABUT_SOLID_PLANE, ABUT_SOLID_SPHERE, ABUT_SOLID_CAPSULE,
                                             ABUT_SOLID_BOX, ABUT_SOLID_CYLINDER};

@@ -11,6 +11,7 @@
 #define ABUTI_CONTACT_SOLID_H
 
 #include "contact/patch.h"
+#include "geom/closest_shared.h"
 
 /* ---- solid_core.c: bodies ---- */
 
@@ -92,5 +93,54 @@ typedef struct solid_way {
  * `reach`. `hint` may be zero. */
 bool abuti_solid_way(const solid_body *a, const solid_body *b, double reach, vec3 hint,
                      solid_way *way);
+
+/* ---- a mesh and a solid: solid_mesh.c ---- */
+
+typedef struct solid_call {
+    const abut_bvh *bvh;
+    const patch_skin *skin;
+    const vec3 *positions;
+    patch_memory *memory;
+    const abut_patch_options *options;
+    patch_answer *answers; /* relative to the mesh's origin */
+    size_t count, room;
+    bool separates;
+} solid_call;
+
+/* From the world into the coordinates of the mesh. */
+typedef struct solid_view {
+    abuti_motion motion; /* of the mesh */
+    mat3 back;
+} solid_view;
+
+/* Relative to the mesh's origin. */
+static inline vec3 solid_seen(const solid_view *v, const abut_mesh *mesh, vec3 world) {
+    return v3_sub(m3_apply(&v->back, v3_sub(world, v->motion.translation)), mesh->origin);
+}
+static inline vec3 solid_corner(const solid_call *call, uint32_t triangle, uint32_t k) {
+    return call->positions[call->skin->corner[3 * (size_t)triangle + k]];
+}
+
+/* Below a plane, or around a segment. */
+typedef struct solid_reach {
+    bool plane;
+    vec3 normal;
+    double limit; /* of the height, or of the distance */
+    segment3 axis;
+} solid_reach;
+
+/* Lists the triangles of leaves that a solid reaches. */
+abut_status abuti_solid_triangles(const solid_call *call, const solid_reach *r, uint32_t **list,
+                                  size_t *count);
+/* Adds an answer; the deepest stand first. */
+abut_status abuti_solid_add(solid_call *call, const patch_answer *answer);
+
+/* ---- solid_plane.c, solid_round.c ---- */
+
+abut_status abuti_solid_plane(solid_call *call, const solid_view *view, const abut_solid *b);
+/* A sphere or capsule. `through` tells that the axis of a capsule meets the mesh or is inside it,
+ * which is left to others. */
+abut_status abuti_solid_round(solid_call *call, const solid_view *view, const abut_solid *b,
+                              bool *through);
 
 #endif

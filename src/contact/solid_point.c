@@ -8,8 +8,6 @@
  */
 #include "contact/solid.h"
 
-#include "geom/closest_shared.h"
-
 #include <math.h>
 #include <string.h>
 

@@ -19,7 +19,6 @@
  */
 #include "contact/solid.h"
 
-#include "geom/closest_shared.h"
 #include "geom/solid_shared.h"
 
 #include <math.h>

@@ -164,10 +164,24 @@ double sweep_static(btCollisionObject &mesh, const btConvexShape &b, const abut_
     return result.hasHit() ? result.m_closestHitFraction : 2;
 }
 
-void compare_sweeps(peer::report &report, const model &m) {
-    model ball = peer::generate_model(ABUT_SHAPE_ICOSPHERE, 4);
+const char *kind_of(bool across, bool convex) {
+    return across   ? convex ? "sweep-across-convex" : "sweep-across-static"
+           : convex ? "sweep-step-convex"
+                    : "sweep-step-static";
+}
+
+void compare_convex(peer::report &report, const model &ball) {
+    btConvexHullShape hull = hull_of(ball);
+    for (bool across : {true, false}) {
+        peer::path_queries queries(ball, ball, report.amount(200), across);
+        peer::compare_paths(report, kind_of(across, true), ball.name, queries, "",
+                            [&](const abut_path &path) { return sweep_convex(hull, hull, path); });
+    }
+}
+
+void compare_sweeps(peer::report &report, const model &m, const model &ball) {
     model small = peer::scaled(ball, (float)(0.25 * m.diagonal() / ball.diagonal()));
-    btConvexHullShape hull = hull_of(ball), small_hull = hull_of(small);
+    btConvexHullShape hull = hull_of(small);
     body theirs(m);
     btBvhTriangleMeshShape shape(&theirs.array, true);
     btCollisionObject fixed;
@@ -175,15 +189,9 @@ void compare_sweeps(peer::report &report, const model &m) {
     fixed.setCollisionShape(&shape);
     fixed.setWorldTransform(btTransform::getIdentity());
     for (bool across : {true, false}) {
-        std::string kind = across ? "sweep-across" : "sweep-step";
-        peer::path_queries balls(ball, ball, report.amount(200), across);
-        peer::compare_paths(report, (kind + "-convex").c_str(), ball.name, balls, "",
-                            [&](const abut_path &path) { return sweep_convex(hull, hull, path); });
         peer::path_queries queries(m, small, report.amount(200), across);
-        peer::compare_paths(report, (kind + "-static").c_str(), m.name, queries, "",
-                            [&](const abut_path &path) {
-                                return sweep_static(fixed, small_hull, path);
-                            });
+        peer::compare_paths(report, kind_of(across, false), m.name, queries, "",
+                            [&](const abut_path &path) { return sweep_static(fixed, hull, path); });
     }
 }
 
@@ -329,13 +337,13 @@ void compare_mesh(peer::report &report, const model &m, peer::side &ours) {
     compare_pairs(report, m, peer::scaled(m, 0.25f), true);
 }
 
-void compare(peer::report &report, const model &m) {
+void compare(peer::report &report, const model &m, const model &ball) {
     if (report.wants("mesh")) {
         peer::side ours(m, 1);
         compare_mesh(report, m, ours);
     }
     if (report.wants("sweep"))
-        compare_sweeps(report, m);
+        compare_sweeps(report, m, ball);
     if (report.wants("field")) { // from a hierarchy of its own: refits have moved the other
         peer::side ours(m, 1);
         compare_field(report, m, ours);
@@ -349,7 +357,10 @@ int main(int count, char **words) {
     std::snprintf(label, sizeof label, "Bullet %d.%02d", btGetVersion() / 100,
                   btGetVersion() % 100);
     peer::report report("bullet", label, count, words, {"mesh", "sweep", "field"});
+    model ball = peer::generate_model(ABUT_SHAPE_ICOSPHERE, 4);
+    if (report.wants("sweep"))
+        compare_convex(report, ball);
     for (const model &m : report.models)
-        compare(report, m);
+        compare(report, m, ball);
     return report.finish();
 }

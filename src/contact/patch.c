@@ -583,7 +583,7 @@ abut_status abuti_patch_write(const patch_frame *frame, const patch_answer *answ
                           frame->function, (unsigned long long)count, (unsigned long long)contacts,
                           (unsigned long long)out->capacity,
                           (unsigned long long)out->contact_capacity);
-    out->separates = separates;
+    out->separates = separates || !count;
     out->advice = advice;
     contacts = 0;
     for (size_t i = 0; i < count; i++) {
@@ -636,12 +636,7 @@ static abut_status check_call(const abut_posed *a, const abut_posed *b,
                               const abut_patch_options *options, patch_call *call,
                               const abut_patches *patches) {
     const char *name = "abut_contact_patches";
-    if (!a || !b || !patches)
-        return abuti_null(name, !a ? "a" : !b ? "b" : "patches");
-    abut_status status = abuti_bvh_check(name, a->bvh, patches, "patches");
-    status = status ? status : abuti_bvh_check(name, b->bvh, patches, "patches");
-    status = status ? status : abuti_pair_check_pose(name, "the pose of a", a->bvh, &a->pose);
-    status = status ? status : abuti_pair_check_pose(name, "the pose of b", b->bvh, &b->pose);
+    abut_status status = abuti_pair_check(name, a, b, patches, "patches");
     return status ? status : abuti_patch_options(name, options, patches, &call->options);
 }
 

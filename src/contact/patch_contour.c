@@ -435,6 +435,8 @@ static void mark(patch_work *work, uint32_t side, uint32_t vertex) {
 static void spread_over(patch_work *work, uint32_t side, uint32_t face, uint32_t vertex) {
     const patch_skin *skin = work->body[side].skin;
     const uint32_t *corner = skin->corner + 3 * (size_t)face;
+    if (abuti_is_collapsed(corner)) /* joins what is apart */
+        return;
     if (is_set(work->marks[side].cut, face)) {
         for (uint32_t k = 0; k < 3 && !work->status; k++) {
             uint32_t next = corner[k == 2 ? 0 : k + 1];

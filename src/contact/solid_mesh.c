@@ -156,7 +156,7 @@ abut_status abut_contact_solid(const abut_posed *a, const abut_solid *b,
         return abuti_null(function, "a");
     abut_status status = abuti_patch_options(function, options, patches, &o);
     status = status ? status : abuti_bvh_check(function, a->bvh, patches, "patches");
-    status = status ? status : abuti_pair_check_pose(function, "the pose of a", a->bvh, &a->pose);
+    status = status ? status : abuti_pair_check_pose(function, "a", a->bvh, &a->pose);
     status = status ? status : abuti_solid_check(function, "b", b);
     if (status)
         return status;

@@ -309,8 +309,8 @@ abut_status abuti_pair_check_pose(const char *function, const char *what, const 
     return ABUT_OK;
 }
 
-static abut_status check(const char *function, const abut_posed *a, const abut_posed *b,
-                         const void *out, const char *out_name) {
+abut_status abuti_pair_check(const char *function, const abut_posed *a, const abut_posed *b,
+                             const void *out, const char *out_name) {
     const char *null = !a ? "a" : !b ? "b" : !a->bvh ? "a->bvh" : !b->bvh ? "b->bvh" : NULL;
     if (!null && !out)
         null = out_name;
@@ -327,7 +327,7 @@ abut_status abut_pair_overlap(const abut_posed *a, const abut_posed *b,
                               abut_overlap *overlap) {
     abut_pair_options ours = abut_pair_options_default();
     unsigned doubt = 0;
-    abut_status status = check(__func__, a, b, overlap, "overlap");
+    abut_status status = abuti_pair_check(__func__, a, b, overlap, "overlap");
     status = status ? status : abuti_options_read(&ours, sizeof ours, options, __func__);
     status = status ? status
                     : abuti_pair_overlap(a, b, ours.surfaces, cache, &overlap->relation, &doubt);
@@ -340,7 +340,7 @@ abut_status abut_pair_distance(const abut_posed *a, const abut_posed *b,
                                const abut_pair_options *options, abut_pair_cache *cache,
                                abut_separation *separation) {
     abut_pair_options ours = abut_pair_options_default();
-    abut_status status = check(__func__, a, b, separation, "separation");
+    abut_status status = abuti_pair_check(__func__, a, b, separation, "separation");
     status = status ? status : abuti_options_read(&ours, sizeof ours, options, __func__);
     return status ? status : abuti_pair_distance(a, b, ours.surfaces, cache, separation);
 }
@@ -350,7 +350,7 @@ abut_status abut_pair_within(const abut_posed *a, const abut_posed *b, double ma
                              abut_advice *advice) {
     abut_pair_options ours = abut_pair_options_default();
     unsigned doubt = 0;
-    abut_status status = check(__func__, a, b, within, "within");
+    abut_status status = abuti_pair_check(__func__, a, b, within, "within");
     status = status ? status : abuti_bvh_check_limit(__func__, "margin", margin);
     status = status ? status : abuti_options_read(&ours, sizeof ours, options, __func__);
     status =
@@ -368,7 +368,7 @@ static bool meeting_after(const void *one, const void *other) {
 
 abut_status abut_pair_meetings(const abut_posed *a, const abut_posed *b, uint64_t capacity,
                                abut_pair_meeting *meetings, uint64_t *count) {
-    abut_status status = check(__func__, a, b, count, "count");
+    abut_status status = abuti_pair_check(__func__, a, b, count, "count");
     if (!status && !meetings && capacity)
         status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: meetings is null, but capacity is %llu",
                             __func__, (unsigned long long)capacity);

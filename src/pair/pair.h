@@ -212,6 +212,9 @@ abut_advice abuti_pair_doubt(unsigned doubt);
 void abuti_pair_inside(const pair_frame *frame, int inner, uint32_t vertex,
                        abut_separation *separation);
 
+/* Whether two posed meshes and a place for the answer are given, and sound. */
+abut_status abuti_pair_check(const char *function, const abut_posed *a, const abut_posed *b,
+                             const void *out, const char *out_name);
 abut_status abuti_pair_check_pose(const char *function, const char *what, const abut_bvh *bvh,
                                   const abut_pose *at);
 abut_status abuti_pair_overlap(const abut_posed *a, const abut_posed *b, bool surfaces,

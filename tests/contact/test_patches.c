@@ -214,6 +214,32 @@ static abut_mesh *inward_cube(const abut_bvh *cube) {
     return test_mesh(NULL, corners, 8, indices, 12);
 }
 
+/* A triangle that names a vertex twice joins what it names for no flood. */
+TEST(collapsed_triangles_join_nothing) {
+    abut_bvh *cube = box_of(1, 1, 1, 1), *odd;
+    const abut_mesh *mesh = abut_bvh_mesh(cube);
+    for (uint32_t k = 1; k < 8; k++) {
+        uint32_t indices[39];
+        abut_vec3 corners[8];
+        memcpy(indices, abut_mesh_indices(mesh), 36 * sizeof *indices);
+        indices[36] = indices[37] = 0;
+        indices[38] = k;
+        for (uint32_t i = 0; i < 8; i++)
+            corners[i] = v3_add(abut_mesh_origin(mesh), abut_mesh_positions(mesh)[i]);
+        abut_mesh *made = test_mesh(NULL, corners, 8, indices, 13);
+        assert_ok(abut_bvh_create(made, NULL, &odd));
+        for (int up = -1; up < 2; up += 2) {
+            abut_patches found = ask(odd, shifted(0.2, 0, 0.99 * up), cube, shifted(0, 0, 0), 0);
+            assert_true(found.count == 1 && found.contact_count == 4 && found.separates);
+            assert_close(list[0].volume, 0.008, 1e-6);
+            assert_close(list[0].depth, 0.01, 1e-7);
+        }
+        abut_bvh_destroy(odd);
+        abut_mesh_destroy(made);
+    }
+    abut_bvh_destroy(cube);
+}
+
 /* Of two balls in one mesh one meets the floor and the other is wholly in it: both have a patch. A
  * cavity that is wholly in the floor has none of its own. */
 TEST(parts_wholly_inside_have_patches) {

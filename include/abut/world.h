@@ -194,6 +194,7 @@ ABUT_API abut_status abut_world_events(abut_world *world, uint64_t capacity,
 /* Two items that touch within a step. */
 typedef struct abut_world_impact {
     uint32_t a, b; /* a < b */
+    bool sensor;   /* one of them is, which stops nothing */
     abut_sweep_touch touch;
 } abut_world_impact;
 
@@ -201,7 +202,7 @@ typedef struct abut_world_impacts {
     abut_world_impact *list;
     uint64_t capacity, count;
     double time; /* the part of the step that is safe: the first time at which a pair touches that
-                  * is apart at the start; 1 where none does */
+                  * is apart at the start and has no sensor; 1 where none does */
     uint64_t unknown; /* pairs whose boxes overlap on the way that cannot be swept */
 } abut_world_impacts;
 

@@ -408,9 +408,11 @@ static abut_status write(const abut_world *world, abut_world_impacts *impacts) {
     for (size_t i = 0; i < world->sweep_pairs.count; i++) {
         const abut_sweep_touch *touch = &swept[i].touch;
         unknown += swept[i].unknown;
+        const world_item *a = &world_items(world)[pairs[i].a], *b = &world_items(world)[pairs[i].b];
+        bool sensor = ((a->filter.traits | b->filter.traits) & WORLD_IS_SENSOR) != 0;
         if (touch->hit)
-            impacts->list[count++] = (abut_world_impact){pairs[i].a, pairs[i].b, *touch};
-        if (touch->hit && touch->time > 0)
+            impacts->list[count++] = (abut_world_impact){pairs[i].a, pairs[i].b, sensor, *touch};
+        if (touch->hit && touch->time > 0 && !sensor)
             time = real_min(time, touch->time);
     }
     impacts->time = time;

@@ -18,7 +18,7 @@ is "all(c['case'].startswith('geom/') for c in it['cases']) and len(it['cases'])
 # The brief ones by themselves, each case with the answer of the benchmark program.
 try 0 "$tool" bench --quick --json
 mute err
-is "sorted({c['case'] for c in it['cases']}) == sorted({c['case'] for c in it['cases'] if c['repeats'] == 1})" True
+is "{c['repeats'] for c in it['cases']} <= {1, 2}" True
 is "all(c['minimum_ms'] <= c['median_ms'] and c['elements_per_s'] > 0 for c in it['cases'])" True
 is "len({(c['case'], c['hash']) for c in it['cases']}) == len({c['case'] for c in it['cases']})" True
 is "[it['quick'], 'cpu' in it, 'commit' in it, 'compiler' in it]" "[True, True, True, True]"

@@ -760,7 +760,9 @@ static void check_sweep(const scene *s, const abut_pose *ends,
                 assert_false(listed);
                 continue;
             }
-            if (listed && touch->time > 0)
+            if (listed)
+                assert_int_equal(list[at - 1].sensor, p->sensor || q->sensor);
+            if (listed && touch->time > 0 && !p->sensor && !q->sensor)
                 time = fmin(time, touch->time);
             if (!in_both(s->items, a, b, ABUT_WORLD_PLANE)) {
                 if ((!p->kind && !p->shape.body.bvh) || (!q->kind && !q->shape.body.bvh)) {

@@ -31,6 +31,7 @@
 #define LASTING 1.05   /* times as good is a vertex */
 #define ABOUT 0.02     /* of a value: no difference for which another point is chosen */
 #define AS_DEEP 2e-3   /* of the depth, the same for the deepest of all */
+#define NAMED 1e-3     /* of the contour: a vertex so near gives its name */
 #define PLACE 1e-4     /* of the contour's extent: one place */
 #define LITTLE 1e-6    /* the same for lengths, of the contour */
 #define WORTH 0.01     /* of a point, at least, that is no gap beyond the margin */
@@ -212,6 +213,24 @@ static uint64_t crossing_name(const patch_crossing *c) {
     return (uint64_t)c->side << 63 | (uint64_t)c->edge << 31 | (c->face & 0x7fffffff);
 }
 
+/* The name of a crossing: that of a vertex if there is one at the same place, of a first, since
+ * which edges cross there is a matter of chance; else edge and triangle. */
+static patch_point name_of(const measure *m, const patch_crossing *c) {
+    double least = real_max(NAMED * m->region->length, 3 * m->work->body[0].grow);
+    for (uint32_t side = 0; side < 2; side++) {
+        const patch_body *body = &m->work->body[side];
+        const uint32_t *near = side == c->side ? body->skin->view.edges + 2 * (size_t)c->edge
+                                               : body->skin->corner + 3 * (size_t)c->face;
+        for (int k = 0; k < (side == c->side ? 2 : 3); k++)
+            if (v3_length_sq(v3_sub(patch_true(body, near[k]), c->at)) < least * least)
+                return (patch_point){.side = side, .kind = ABUT_CONTACT_VERTEX, .element = near[k]};
+    }
+    return (patch_point){.side = c->side,
+                         .kind = ABUT_CONTACT_CROSSING,
+                         .element = c->edge,
+                         .part = c->face & 0x3ffffff};
+}
+
 /* The contour's outermost points: in eight directions, or in twice as many where more than four
  * points are kept. */
 static void add_contour(measure *m) {
@@ -245,15 +264,14 @@ static void add_contour(measure *m) {
         if (again)
             continue;
         const patch_crossing *c = &crossings[best[d]];
-        patch_point point = {.side = c->side,
-                             .kind = ABUT_CONTACT_CROSSING,
-                             .element = c->edge,
-                             .part = c->face & 0x3ffffff};
-        /* Measured a little inwards; placed where it is, but for the skin. */
+        patch_point point = name_of(m, c);
+        /* Measured a little inwards; placed where it is, but for the skin, or at its vertex. */
         vec3 in = v3_sub(r->centre, c->at);
         double skin = 1.5 * m->work->body[0].grow, far = v3_length(in);
-        add_at(m, v3_along(c->at, INSET, in), v3_along(c->at, skin < far ? skin / far : 0, in),
-               &point);
+        vec3 place = point.kind == ABUT_CONTACT_VERTEX
+                         ? patch_true(&m->work->body[point.side], point.element)
+                         : v3_along(c->at, skin < far ? skin / far : 0, in);
+        add_at(m, v3_along(c->at, INSET, in), place, &point);
     }
 }
 

@@ -731,9 +731,10 @@ TEST(ids_stay_while_bodies_shake) {
         uint64_t first[16], ids[16], count = 0;
         for (int round = 0; round < 50; round++) {
             abut_pose at = cases[i / 2].at;
+            double shake = i / 2 == 2 ? 1e-10 : 1e-7; /* an octagon has more than four corners */
             double *numbers = (double *)&at;
             for (int k = 0; k < 7; k++)
-                numbers[k] += k == 3 ? 0 : test_random_real(&random, -1e-10, 1e-10);
+                numbers[k] += k == 3 ? 0 : test_random_real(&random, -shake, shake);
             abut_patches found =
                 ask(cases[i / 2].a, at, cases[i / 2].b, shifted(0, 0, 0), i % 2 ? 0.005 : 0);
             assert_true(found.contact_count > 0 && found.contact_count <= 16);

@@ -138,8 +138,8 @@ abut_status abuti_solid_add(solid_call *call, const patch_answer *answer);
 /* ---- solid_plane.c, solid_round.c ---- */
 
 abut_status abuti_solid_plane(solid_call *call, const solid_view *view, const abut_solid *b);
-/* A sphere or capsule. `through` tells that the axis of a capsule meets the mesh or is inside it,
- * which is left to others. */
+/* A sphere or capsule. `through` tells that the axis of a capsule meets the mesh, is inside it or
+ * has gone through, which is left to others. */
 abut_status abuti_solid_round(solid_call *call, const solid_view *view, const abut_solid *b,
                               bool *through);
 

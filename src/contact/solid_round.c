@@ -5,7 +5,8 @@
  * do. The nearest pair of an axis and a surface has an end of the axis, an edge or a vertex in it,
  * so these are all. Places whose surface faces away are left out: they are behind another. Where a
  * centre is inside the mesh, it is the other way round, and the nearest place that separates is the
- * way out. A capsule whose axis meets the mesh, or is inside, is left to the mesh of a capsule.
+ * way out. So it is where a hint tells that the centre has gone through. A capsule whose axis meets
+ * the mesh, is inside or has gone through is left to the mesh of a capsule.
  */
 #include "contact/solid.h"
 
@@ -22,9 +23,10 @@
 #define TIGHT 1e-6    /* of the radius: what may be left of an overlap that is gone */
 
 enum {
-    ROUNDS = 6, /* of making depths larger */
-    WAYS = 8,   /* out that are tried */
-    AXIS = 2    /* the part of a contact that is at no end of the axis */
+    ROUNDS = 6,  /* of making depths larger */
+    FURTHER = 3, /* times the reach is doubled for a way out */
+    WAYS = 8,    /* out that are tried */
+    AXIS = 2     /* the part of a contact that is at no end of the axis */
 };
 
 /* A place that is nearest among those around it. */
@@ -404,13 +406,14 @@ static abut_status answer_outside(near_work *w) {
     return status;
 }
 
-/* A sphere whose centre is inside: the nearest way out that separates, on the side of the hint;
- * else the nearest. */
-static abut_status answer_inside(near_work *w, vec3 hint) {
+/* The nearest way out of a sphere whose centre is behind the surface, of those that are not against
+ * the hint: the first that separates, else the nearest. `answer` has no point where there is none.
+ */
+static abut_status find_way_out(near_work *w, vec3 hint, patch_answer *answer) {
     solid_call *call = w->call;
     abut_status status = ABUT_OK;
     double before = -1;
-    patch_answer first = {.count = 0};
+    answer->count = 0;
     for (int way = 0; way < WAYS && !status && !call->separates; way++) {
         const near_place *best = NULL;
         for (size_t i = 0; i < w->count; i++) {
@@ -422,24 +425,51 @@ static abut_status answer_inside(near_work *w, vec3 hint) {
         if (!best)
             break;
         before = -best->gap;
-        vec3 along[2];
+        vec3 along[2], shift;
         abuti_patch_across(best->out, along);
-        patch_answer answer = {.normal = v3_add(v3_scale(best->out, -1), v3(0, 0, 0)),
-                               .depth = w->radius - best->gap,
-                               .count = 1};
-        answer.points[0] = candidate_of(w, best, along).point;
-        answer.centre = answer.points[0].at;
-        vec3 shift;
+        patch_answer next = {.normal = v3_add(v3_scale(best->out, -1), v3(0, 0, 0)),
+                             .depth = w->radius - best->gap,
+                             .count = 1};
+        next.points[0] = candidate_of(w, best, along).point;
+        next.centre = next.points[0].at;
         near_work rest;
-        abuti_patch_shift(w->size, &answer, 1, &shift);
+        abuti_patch_shift(w->size, &next, 1, &shift);
         if (!call->options->unchecked)
             status = find_rest(w, shift, &rest, &call->separates);
-        if (!first.count || call->separates)
-            first = answer;
+        if (!answer->count || call->separates)
+            *answer = next;
         if (call->options->unchecked)
             break;
     }
-    return status || !first.count ? status : abuti_solid_add(call, &first);
+    return status;
+}
+
+/* A sphere whose centre is inside. The way out on the side of the hint may be far. */
+static abut_status answer_inside(near_work *w, vec3 hint) {
+    patch_answer answer;
+    abut_status status = find_way_out(w, hint, &answer);
+    for (int round = 0; round < FURTHER && !status && !answer.count; round++) {
+        w->reach *= 2;
+        status = find_places(w);
+        status = status ? status : find_way_out(w, hint, &answer);
+    }
+    if (!status && !answer.count)
+        status = find_way_out(w, v3(0, 0, 0), &answer);
+    return status || !answer.count ? status : abuti_solid_add(w->call, &answer);
+}
+
+/* Whether what is found outside overlaps, and all of that would be pushed out against the hint. */
+static bool is_against(const near_work *w, vec3 hint) {
+    bool any = false;
+    for (size_t i = 0; i < w->count; i++) {
+        const near_place *p = &w->found[i];
+        if (p->gap < 0 || !(p->gap < w->radius))
+            continue;
+        if (!(v3_dot(p->out, hint) > 0))
+            return false;
+        any = true;
+    }
+    return any;
 }
 
 abut_status abuti_solid_round(solid_call *call, const solid_view *view, const abut_solid *b,
@@ -463,11 +493,19 @@ abut_status abuti_solid_round(solid_call *call, const solid_view *view, const ab
     bool inside = nearest && nearest->gap < 0;
     if (!status && !nearest)
         status = is_inside(call->bvh, w.axis.end[0], &inside);
-    *through = (w.meets || inside) && !w.sphere;
+    vec3 hint = m3_apply(&view->back, call->options->hint);
+    bool against = !inside && is_against(&w, hint);
+    *through = (w.meets || inside || against) && !w.sphere;
     if (status || *through)
         return status;
-    if (!inside)
-        return answer_outside(&w);
+    if (against) { /* the centre has gone through, if there is a way back */
+        patch_answer back;
+        status = find_way_out(&w, hint, &back);
+        if (!status && back.count && (call->separates || call->options->unchecked))
+            return abuti_solid_add(call, &back);
+    }
+    if (status || !inside)
+        return status ? status : answer_outside(&w);
     abut_nearest surface;
     if (!nearest) { /* deeper than its radius: as far as the surface, and what is about as far */
         bvh_hint none = {.known = false};
@@ -476,5 +514,5 @@ abut_status abuti_solid_round(solid_call *call, const solid_view *view, const ab
         w.reach = 1.5 * surface.distance + w.radius;
         status = find_places(&w);
     }
-    return status ? status : answer_inside(&w, m3_apply(&view->back, call->options->hint));
+    return status ? status : answer_inside(&w, hint);
 }

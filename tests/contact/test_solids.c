@@ -927,6 +927,53 @@ TEST(walls_and_ways_out) {
     abut_bvh_destroy(ring);
 }
 
+/* Which way a mesh is pushed out of a solid, with a hint. */
+static abut_patch ask_hinted(const abut_bvh *bvh, const abut_solid *b, vec3 hint) {
+    abut_posed a = {bvh, shifted(0, 0, 0)};
+    abut_patch_options options = abut_patch_options_default();
+    abut_patches found = room();
+    options.hint = hint;
+    assert_ok(abut_contact_solid(&a, b, &options, &found));
+    assert_int_equal(found.count, 1);
+    assert_true(found.separates);
+    return list[0];
+}
+
+/* What has gone through a plate goes back the way it came. */
+TEST(hints_with_meshes) {
+    abut_bvh *plate = box_mesh(4, 4, .002), *slab = box_mesh(4, 4, .3);
+    abut_solid all[] = {ball_solid(.5, shifted(.1, .1, -.1)),
+                        capsule_solid(.5, shifted(.1, .1, -.1)),
+                        box_solid(.5, .5, .5, shifted(.1, .1, -.1)),
+                        cylinder_solid(.5, shifted(.1, .1, -.6))};
+    all[3].shape.cylinder.end[0].z = 0; /* from -.6 to .4 */
+    for (int i = 0; i < 4; i++)
+        for (int side = -1; side <= 1; side++) {
+            abut_patch patch = ask_hinted(plate, &all[i], v3(0, 0, 3 * side));
+            assert_way(patch.normal, v3(0, 0, side < 0 ? -1 : 1), 1e-9);
+            assert_close(patch.depth, side < 0 ? .601 : .401, i == 1 ? .0015 : 1e-6);
+        }
+    /* A hint that no overlap is against changes nothing. */
+    abut_patch patch = ask_hinted(plate, &all[0], v3(1, 0, 0));
+    assert_way(patch.normal, v3(0, 0, 1), 1e-12);
+    /* In a slab, nearer to the bottom, which is all that the ball reaches; and in a deep cube,
+     * where nothing is on the side of the hint for long. */
+    abut_solid ball = ball_solid(.1, shifted(.1, .1, -.12));
+    patch = ask_hinted(slab, &ball, v3(0, 0, 0));
+    assert_way(patch.normal, v3(0, 0, 1), 1e-12);
+    assert_close(patch.depth, .13, 1e-12);
+    patch = ask_hinted(slab, &ball, v3(0, 0, -1));
+    assert_way(patch.normal, v3(0, 0, -1), 1e-12);
+    assert_close(patch.depth, .37, 1e-12);
+    abut_bvh *block = box_mesh(4, 4, 4);
+    ball.pose.translation.z = 1.95;
+    patch = ask_hinted(block, &ball, v3(0, 0, 1));
+    assert_way(patch.normal, v3(0, 0, -1), 1e-12);
+    abut_bvh_destroy(plate);
+    abut_bvh_destroy(slab);
+    abut_bvh_destroy(block);
+}
+
 /* Boxes, cylinders and hulls are meshes: what separates is checked with solids. */
 TEST(meshes_and_flat_solids) {
     make_hulls();

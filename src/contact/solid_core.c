@@ -2,16 +2,22 @@
  * along a direction.
  *
  * A hull is made of the triangles of a closed mesh: those in one plane, within FLAT, become one
- * face, which is a polygon. It is convex if no vertex stands out of a face by more than FLAT; then
- * the solid is the convex hull of its vertices, and its faces are right within as much.
+ * face, which is a polygon. It is convex if no vertex stands out of a triangle by more than OUT;
+ * then the solid is the convex hull of its vertices, and its faces are right within as much. A
+ * triangle that is thinner than the size tells its plane by so much worse. So a hull that is flat
+ * within FLAT is a polygon with two faces. Where faces so made are no polygons, as may be where
+ * points are rough by about FLAT, each triangle is a face.
  */
 #include "contact/solid.h"
 
 #include <math.h>
 #include <string.h>
 
-#define FLAT 1e-7  /* of the size */
-#define EMPTY 1e-9 /* of the squared size: smaller triangles do not tell a plane */
+#define FLAT 5e-7  /* of the size */
+#define OUT 1e-6   /* of the size */
+#define TURN 1e-9  /* of the size: by so much does a corner stand out of the line past it */
+#define LARGE 1e-3 /* of the squared size: triangles whose planes are taken first */
+#define SMALL 1e-2 /* of those before: triangles whose planes are taken next */
 
 enum { HULL_TRIANGLES = 1 << 16 };
 
@@ -62,6 +68,7 @@ typedef struct hull_work {
     uint32_t *queue;   /* triangles */
     uint32_t *next;    /* of a vertex: the edge of the mesh on which the current face goes on */
     double size;
+    bool merges; /* triangles in one plane */
 } hull_work;
 
 static vec3 corner_at(const hull_work *w, uint32_t triangle, int k) {
@@ -87,7 +94,7 @@ static void flood(hull_work *w, uint32_t seed, uint32_t face) {
     uint32_t count = 0;
     w->face_of[seed] = face;
     w->queue[count++] = seed;
-    while (count) {
+    while (count && w->merges) {
         uint32_t t = w->queue[--count];
         for (int k = 0; k < 3; k++) {
             uint32_t other = neighbour(w, t, k);
@@ -103,23 +110,37 @@ static void flood(hull_work *w, uint32_t seed, uint32_t face) {
     }
 }
 
-/* Faces of triangles, those with a plane of their own first. */
+/* Faces of triangles, large ones first, since they tell planes best. 0 where one has no plane and
+ * lies in none. */
 static uint32_t find_faces(hull_work *w) {
-    uint32_t triangles = w->skin->bvh->triangle_count, count = 0;
+    uint32_t triangles = w->skin->bvh->triangle_count, count = 0, left = triangles;
     for (uint32_t t = 0; t < triangles; t++)
         w->face_of[t] = ABUT_NONE;
-    for (uint32_t t = 0; t < triangles; t++)
-        if (w->face_of[t] == ABUT_NONE &&
-            v3_length(triangle_area(w, t)) > EMPTY * w->size * w->size)
-            flood(w, t, count++);
-    for (uint32_t t = 0; t < triangles; t++)
-        if (w->face_of[t] == ABUT_NONE)
-            return 0;
+    for (double least = LARGE * w->size * w->size; left; least *= SMALL) {
+        left = 0;
+        for (uint32_t t = 0; t < triangles; t++) {
+            if (w->face_of[t] != ABUT_NONE)
+                continue;
+            double area = v3_length(triangle_area(w, t));
+            if (area > least)
+                flood(w, t, count++);
+            else if (!(area > 0) && !(least > 0))
+                return 0;
+            else
+                left++;
+        }
+    }
     return count;
 }
 
+/* Whether the border of a face turns at a vertex between two of its edges. */
+static bool border_turns(const hull_work *w, vec3 before, vec3 at, vec3 after) {
+    segment3 past = {{before, after}};
+    return segment_closest_point(past, at).distance > TURN * w->size;
+}
+
 /* Marks the edges of the mesh between faces, and numbers the vertices where three or more of them
- * end; along the others an edge of the polytope goes on. */
+ * end, or two that turn; along the others an edge of the polytope goes on. */
 static void find_vertices(hull_work *w) {
     const abut_topology_arrays *view = &w->skin->view;
     solid_hull *hull = w->hull;
@@ -130,8 +151,13 @@ static void find_vertices(hull_work *w) {
         abuti_edge_faces(view, e, &faces);
         bool inner = w->face_of[faces[0]] == w->face_of[faces[1]];
         w->edge_of[e] = inner ? ABUT_NONE : UNNUMBERED;
-        for (int k = 0; k < 2; k++)
-            w->number[ends[k]] += !inner;
+        for (int k = 0; k < 2 && !inner; k++) {
+            uint32_t at = ends[k], to = ends[!k]; /* `next`: the one before it, for a moment */
+            if (++w->number[at] == 2 &&
+                border_turns(w, w->positions[w->next[at]], w->positions[at], w->positions[to]))
+                w->number[at] = 3;
+            w->next[at] = to;
+        }
     }
     for (uint32_t v = 0; v < view->vertex_count; v++) {
         bool ends = w->number[v] > 2;
@@ -207,13 +233,19 @@ static bool find_loop(hull_work *w, uint32_t face, const uint32_t *members, uint
     return !sides && v3_length_sq(f->normal) > 0;
 }
 
+/* Whether no vertex of the polytope stands out of a triangle. */
 static bool is_convex(const hull_work *w) {
     const solid_hull *hull = w->hull;
-    for (uint32_t f = 0; f < hull->core.face_count; f++) {
-        const solid_face *face = &hull->faces[f];
-        double top = v3_dot(face->normal, hull->vertices[hull->loops[face->begin].vertex]);
+    for (uint32_t t = 0; t < w->skin->bvh->triangle_count; t++) {
+        vec3 area = triangle_area(w, t), normal = v3_normalise(area), at = corner_at(w, t, 0);
+        double longest = 0;
+        for (int k = 0; k < 3; k++)
+            longest = real_max(longest,
+                               v3_length(v3_sub(corner_at(w, t, k), corner_at(w, t, (k + 1) % 3))));
+        double thin = v3_length(area) / longest / w->size; /* its least height, of the size */
+        double most = OUT * w->size / real_min(thin, 1);
         for (uint32_t v = 0; v < hull->core.vertex_count; v++)
-            if (v3_dot(face->normal, hull->vertices[v]) > top + 10 * FLAT * w->size)
+            if (v3_dot(normal, v3_sub(hull->vertices[v], at)) > most)
                 return false;
     }
     return true;
@@ -233,12 +265,12 @@ static void sort_members(hull_work *w) {
         w->queue[hull->faces[w->face_of[t]].begin++] = t;
 }
 
-static const char *find_polytope(hull_work *w) {
+/* Faces, their vertices and borders. False where a border is not one loop. */
+static bool find_loops(hull_work *w) {
     solid_hull *hull = w->hull;
-    const char *bent = "it is not convex; abut_mesh_hull() makes the hull of points";
     hull->core = (solid_polytope){.face_count = find_faces(w)};
     if (!hull->core.face_count)
-        return "it has triangles without area that lie in no face";
+        return false;
     find_vertices(w);
     memset(hull->faces, 0, hull->core.face_count * sizeof *hull->faces);
     sort_members(w);
@@ -246,11 +278,24 @@ static const char *find_polytope(hull_work *w) {
     for (uint32_t f = 0, begin = 0; f < hull->core.face_count; f++) {
         uint32_t end = hull->faces[f].begin; /* past its members by now */
         if (!find_loop(w, f, w->queue + begin, end - begin, &loops))
-            return bent;
+            return false;
         begin = end;
     }
-    if (!is_convex(w))
-        return bent;
+    return true;
+}
+
+static const char *find_polytope(hull_work *w) {
+    solid_hull *hull = w->hull;
+    w->merges = true;
+    bool made = find_loops(w);
+    if (!made) {
+        w->merges = false;
+        made = find_loops(w);
+    }
+    if (!hull->core.face_count)
+        return "it has triangles without area that lie in no face";
+    if (!made || !is_convex(w))
+        return "it is not convex; abut_mesh_hull() makes the hull of points";
     hull->core.vertices = hull->vertices;
     hull->core.faces = hull->faces;
     hull->core.edges = hull->edges;

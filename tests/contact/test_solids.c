@@ -635,6 +635,85 @@ TEST(hulls_as_they_come) {
     }
 }
 
+static abut_bvh *hull_tree(const vec3 *points, uint32_t count) {
+    abut_mesh *mesh;
+    assert_ok(abut_mesh_hull(NULL, points, count, &mesh));
+    return tree_of_mesh(mesh);
+}
+
+static vec3 random_point(test_random *random) {
+    return v3(test_random_real(random, -1, 1), test_random_real(random, -1, 1),
+              test_random_real(random, -1, 1));
+}
+
+/* Points on the faces of turned cubes, rounded to floats: as good as the cube. */
+TEST(rounded_hulls) {
+    test_random random = {17};
+    vec3 points[200];
+    for (uint32_t round = 0; round < test_rounds(100); round++) {
+        abut_pose at = random_pose(&random, 0);
+        for (int i = 0; i < 200; i++) {
+            vec3 p =
+                i < 8 ? v3(i & 1 ? 1 : -1, i & 2 ? 1 : -1, i & 4 ? 1 : -1) : random_point(&random);
+            double *side = i % 3 == 0 ? &p.x : i % 3 == 1 ? &p.y : &p.z;
+            *side = *side > 0 ? 1 : -1;
+            p = pose_apply(&at, p);
+            points[i] = v3((float)p.x, (float)p.y, (float)p.z);
+        }
+        abut_solid hull = {.kind = ABUT_SOLID_HULL,
+                           .pose = shifted(0, 0, 0),
+                           .shape.hull = hull_tree(points, 200)};
+        vec3 up = v3_sub(pose_apply(&at, v3(0, 0, 1)), at.translation);
+        abut_solid cube = box_solid(1, 1, 1, at), below = box_solid(3, 3, 1, at);
+        abut_solid ball = ball_solid(.5, random_pose(&random, 1));
+        below.pose.translation = v3_along(at.translation, -1.99, up);
+        ask(&cube, &ball, 2);
+        double wanted = list[0].depth;
+        ask(&hull, &ball, 2);
+        assert_close(list[0].depth, wanted, 1e-6);
+        abut_patches found = ask(&hull, &below, 0);
+        assert_close(list[0].depth, .01, 1e-6);
+        assert_way(list[0].normal, up, 1e-5);
+        assert_int_equal(found.contact_count, 4);
+        assert_close(list[0].area, 4, .5);
+        abut_bvh_destroy((abut_bvh *)(uintptr_t)hull.shape.hull);
+    }
+}
+
+/* Slabs, discs and needles, down to hardly more than rounding, through a cube. */
+TEST(thin_hulls) {
+    test_random random = {23};
+    abut_solid cube = box_solid(.5, .5, .5, shifted(0, 0, 0)), ground = floor_solid();
+    vec3 points[100];
+    for (double thin = 1e-3; thin > 1e-14; thin *= .1)
+        for (int kind = 0; kind < 4; kind++) {
+            uint32_t count = kind == 0 ? 8 : kind == 1 ? 5 : 100;
+            for (uint32_t i = 0; i < count; i++) {
+                vec3 p = random_point(&random);
+                if (kind < 2) /* a slab, a roof */
+                    p = i == 4 && kind == 1 ? v3(0, 0, 1)
+                                            : v3(i & 1 ? 1 : -1, i & 2 ? 1 : -1, i & 4 ? 1 : -1);
+                points[i] = v3(p.x, kind == 3 ? thin * p.y : p.y, thin * p.z);
+            }
+            abut_solid hull = {.kind = ABUT_SOLID_HULL,
+                               .pose = shifted(.1, .2, .3),
+                               .shape.hull = hull_tree(points, count)};
+            abut_patches found = ask(&hull, &cube, 0);
+            assert_int_equal(found.count, 1);
+            assert_close(list[0].depth, .2, 1.1 * thin + 1e-6);
+            assert_way(list[0].normal, v3(0, 0, 1), 1e-3);
+            found = ask(&cube, &hull, 0);
+            assert_close(list[0].depth, .2, 1.1 * thin + 1e-6);
+            hull.pose.translation.z = -.1;
+            found = ask(&hull, &ground, 0);
+            assert_close(list[0].depth, .1, 1.1 * thin + 1e-6);
+            hull.pose.translation.z = .6;
+            assert_int_equal(ask(&hull, &cube, 0).count, 0);
+            assert_int_equal(ask(&hull, &cube, .11).count, 1);
+            abut_bvh_destroy((abut_bvh *)(uintptr_t)hull.shape.hull);
+        }
+}
+
 /* ---- bad input ---- */
 
 TEST(bad_input) {

@@ -211,9 +211,9 @@ typedef struct abut_patches {
     uint64_t capacity, count;
     abut_contact *contacts; /* of the first patch, then of the second ... */
     uint64_t contact_capacity, contact_count;
-    bool separates;     /* a shift of a by every patch's depth along its normal, or more, leaves the
-                         * bodies apart: this was checked, and the depth of one patch made larger where
-                         * that was enough. True where there is no patch */
+    bool separates; /* the least shift of a that goes by every patch's depth along its normal, or
+                     * more, leaves the bodies apart: this was checked, and the depth of one patch
+                     * made larger where that was enough. True where there is no patch */
     abut_advice advice; /* unfit where a surface does not tell in from out */
 } abut_patches;
 

@@ -20,7 +20,7 @@
 #define WIDE 0.05        /* of the smaller body: a margin beyond which gaps are checked */
 #define GAP 1e-12 /* of the smaller body: bodies that touch may be this far apart by rounding */
 
-enum { KEEP = 4, ROUNDS = 3 };
+enum { KEEP = 4, ROUNDS = 3, SHIFT_ROUNDS = 512, MANY = 32, TOO_MANY = 1024 };
 
 typedef struct patch_call {
     patch_memory *memory;
@@ -146,17 +146,22 @@ static double wanted_shift(const patch_call *call, const patch_answer *answer) {
     return real_max(answer->depth, 0) * (1 + SLACK) + HAIR * call->size;
 }
 
-/* A shift that satisfies all answers; false where there is none, as between opposite walls. */
+/* The least shift that satisfies all answers (Hildreth 1957, "A quadratic programming procedure");
+ * false where there is none, as between opposite walls. Of more than MANY answers the others are
+ * satisfied too, but the shift may not be the least. */
 static bool common_shift(const patch_call *call, const patch_answer *answers, size_t count,
                          vec3 *shift) {
+    double gone[MANY] = {0};
     *shift = v3(0, 0, 0);
-    for (int round = 0; round < 64; round++) {
+    for (int round = 0; round < SHIFT_ROUNDS; round++) {
         double worst = 0;
         for (size_t i = 0; i < count; i++) {
             double missing = wanted_shift(call, &answers[i]) - v3_dot(*shift, answers[i].normal);
-            worst = real_max(worst, missing / call->size);
-            if (missing > 0)
-                *shift = v3_along(*shift, missing, answers[i].normal);
+            missing = real_max(missing, i < MANY ? -gone[i] : 0);
+            worst = real_max(worst, fabs(missing) / call->size);
+            *shift = v3_along(*shift, missing, answers[i].normal);
+            if (i < MANY)
+                gone[i] += missing;
         }
         if (worst < 1e-9)
             return true;
@@ -347,24 +352,52 @@ static abut_status answer_parts(patch_work *work, patch_call *call, uint32_t kee
     return ABUT_OK;
 }
 
+/* The answers of a region; none where it does not count. */
+static abut_status answer_region(patch_work *work, patch_call *call, size_t i, uint32_t keep,
+                                 patch_answer answers[PATCH_WAYS], int *count) {
+    *count = 0;
+    if (!region_counts(work, call, i))
+        return ABUT_OK;
+    abut_status status = abuti_patch_points(work, &work->regions[i], call->hint, keep, call->gap,
+                                            !call->options.unchecked, answers, count);
+    return status ? status : drop_depths(call, answers, count);
+}
+
+/* Where one region of several is no gap: the normal that separates it, instead of the first. */
+static abut_status answer_deep(patch_work *work, patch_call *call, size_t i, uint32_t keep) {
+    patch_answer answers[PATCH_WAYS];
+    int count, deep = 0;
+    abut_status status = answer_region(work, call, i, keep, answers, &count);
+    for (int k = 0; k < count && !status; k++)
+        if (answers[k].depth > 0)
+            answers[deep++] = answers[k];
+    if (status || !deep)
+        return status;
+    memmove(call->answers, call->answers + 1, --call->count * sizeof *call->answers);
+    return choose_depths(call, answers, deep);
+}
+
 static abut_status answer_regions(patch_work *work, patch_call *call, uint32_t keep) {
     abut_status status = answer_parts(work, call, keep);
-    size_t regions = call->count;
+    size_t regions = call->count, deep = call->count, last = 0;
     call->parts = regions > 0;
     for (size_t i = 0; i < work->region_count; i++)
         regions += region_counts(work, call, i);
     for (size_t i = 0; i < work->region_count && !status; i++) {
         patch_answer answers[PATCH_WAYS];
-        int count = 0;
-        if (region_counts(work, call, i))
-            status = abuti_patch_points(work, &work->regions[i], call->hint, keep, call->gap,
-                                        !call->options.unchecked, answers, &count);
-        status = status ? status : drop_depths(call, answers, &count);
-        if (!status && count)
-            status =
-                regions == 1 ? choose_one(call, answers, count) : add_answer(call, &answers[0]);
+        int count;
+        status = answer_region(work, call, i, keep, answers, &count);
+        if (status || !count)
+            continue;
+        work->regions[i].gap = !(answers[0].depth > 0);
+        deep += !work->regions[i].gap;
+        last = work->regions[i].gap ? last : i;
+        status = regions == 1 ? choose_one(call, answers, count) : add_answer(call, &answers[0]);
     }
-    return status;
+    if (status || regions == 1 || deep != 1 || call->parts || call->options.unchecked)
+        return status;
+    status = separates(call, call->answers, call->count, &call->separates);
+    return status || call->separates ? status : answer_deep(work, call, last, keep);
 }
 
 /* Where the margin is wide, skins may meet at corners of bodies that are further apart, and tell
@@ -516,17 +549,21 @@ static abut_status go_one_way(patch_work *work, patch_call *call, patch_ways *wa
     if (status || !call->separates)
         return status;
     i--;
-    call->count = 0;
+    size_t gaps = 0;
+    for (size_t k = 0; k < call->count; k++)
+        if (!(call->answers[k].depth > 0))
+            call->answers[gaps++] = call->answers[k];
+    call->count = gaps;
     for (size_t r = 0; r < work->region_count && !status; r++) {
         patch_answer answer = {.count = 0};
-        if (region_counts(work, call, r))
+        if (region_counts(work, call, r) && !work->regions[r].gap)
             status = abuti_patch_points_along(work, &work->regions[r], ways->way[i], keep,
                                               call->gap, &answer);
         if (!status && answer.count)
             status = add_answer(call, &answer);
     }
-    call->separates = call->count > 0;
-    if (!status && call->count)
+    call->separates = call->count > gaps;
+    if (!status && call->separates)
         set_depth(&call->answers[0], ways->depth[i]);
     return status;
 }
@@ -569,6 +606,22 @@ static vec3 to_world(const patch_frame *frame, vec3 p) {
     return abuti_motion_apply(&frame->motion, v3_add(p, frame->origin));
 }
 
+/* The id of a contact: that of its feature, and where patches before have it too, as the walls of a
+ * corner do, with the axis that the normal is nearest to. */
+static uint64_t unique_id(const abut_contact *list, uint64_t before, uint64_t id, vec3 normal) {
+    vec3 size = v3_abs(normal);
+    uint64_t axis = size.x >= size.y && size.x >= size.z ? 1 : size.y >= size.z ? 2 : 3, own = id;
+    for (int turn = 0; turn < 3; turn++) {
+        bool again = false;
+        for (uint64_t i = 0; i < before && before <= TOO_MANY && !again; i++)
+            again = list[i].id == own;
+        if (!again)
+            return own;
+        own = id | ((axis + (uint64_t)turn - 1) % 3 + 1) << CONTACT_ID_SPARE;
+    }
+    return own;
+}
+
 abut_status abuti_patch_write(const patch_frame *frame, const patch_answer *answers, size_t count,
                               bool separates, abut_advice advice, abut_patches *out) {
     uint64_t contacts = 0;
@@ -597,16 +650,17 @@ abut_status abuti_patch_write(const patch_frame *frame, const patch_answer *answ
         for (uint32_t k = 0; k < a->count; k++) {
             const patch_point *p = &a->points[k];
             uint32_t side = p->side ^ (uint32_t)frame->swapped;
-            out->contacts[contacts++] =
-                (abut_contact){.point = to_world(frame, p->at),
-                               .normal = normal,
-                               .depth = p->depth,
-                               .id = contact_id(side, p->kind, p->element, p->part),
-                               .pair = frame->pair,
-                               .side = side,
-                               .kind = (abut_contact_kind)p->kind,
-                               .element = p->element,
-                               .part = p->part};
+            uint64_t id = contact_id(side, p->kind, p->element, p->part);
+            id = unique_id(out->contacts, out->list[i].first, id, normal);
+            out->contacts[contacts++] = (abut_contact){.point = to_world(frame, p->at),
+                                                       .normal = normal,
+                                                       .depth = p->depth,
+                                                       .id = id,
+                                                       .pair = frame->pair,
+                                                       .side = side,
+                                                       .kind = (abut_contact_kind)p->kind,
+                                                       .element = p->element,
+                                                       .part = p->part};
         }
     }
     return ABUT_OK;

@@ -166,6 +166,7 @@ typedef struct patch_region {
     vec3 area;   /* of a's surface inside b: S */
     double volume, length;
     vec3 centre;                       /* of the contour */
+    bool gap;                          /* only skins meet here */
     uint32_t facet_begin, facet_end;   /* once they are sorted */
     uint32_t point_begin, point_end;   /* of its crossings, in `points` */
     uint32_t vertex_begin, vertex_end; /* of its inside vertices, in `inner` */
@@ -315,7 +316,7 @@ void abuti_patch_inside(patch_work *work, uint32_t inner, uint32_t part, vec3 hi
 /* Measures a region along one normal. */
 abut_status abuti_patch_points_along(patch_work *work, const patch_region *region, vec3 normal,
                                      uint32_t keep, double gap, patch_answer *answer);
-/* The largest depth of all regions along a normal. */
+/* The largest depth of all regions but gaps along a normal. */
 abut_status abuti_patch_depth(patch_work *work, vec3 normal, double *depth);
 
 /* ---- patch.c: options and answers, of solids too ---- */

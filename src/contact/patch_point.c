@@ -796,6 +796,8 @@ abut_status abuti_patch_depth(patch_work *work, vec3 normal, double *depth) {
     measure m;
     *depth = -INFINITY;
     for (size_t i = 0; i < work->region_count; i++) {
+        if (work->regions[i].gap)
+            continue;
         abut_status status = measure_along(&m, work, &work->regions[i], normal, false);
         if (status)
             return status;

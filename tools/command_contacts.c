@@ -304,6 +304,8 @@ static abut_status draw_bodies(tool_run *tool, const tool_arguments *arguments, 
         style.smooth = true;
         style.colour = abut_picture_colour((uint32_t)side);
         legend_file(legend, style.colour, side && b->with ? b->with : arguments->operands[side]);
+        if (!side && option_given(arguments, "after"))
+            legend_add(legend, style.colour, "where its contacts push it");
         style.colour.a = 0.45f; /* what is inside shall be seen */
         abut_mesh *mesh = side ? solid : NULL;
         abut_pose at = side && b->with ? solid_pose : b->pair.pose[side];
@@ -343,7 +345,7 @@ static abut_status draw(tool_run *tool, const tool_arguments *arguments,
         legend_add(&legend, depth_colour(deepest, deepest), "contact, %.3g deep, with its normal",
                    deepest);
     if (b->count > 1 && least >= 0 && least < deepest)
-        legend_add(&legend, depth_colour(least, deepest), "contact, %.3g deep", least);
+        legend_add(&legend, depth_colour(least, deepest), "the least deep contact, %.3g", least);
     if (b->count && least < 0)
         legend_add(&legend, depth_colour(-1, deepest), "gap of up to %.3g", -least);
     const char *path = option_given(arguments, "png")->words;

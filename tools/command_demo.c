@@ -168,8 +168,10 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
                            "dominoes, bowl, drop, ball, sleeve and sheet",
                            which);
     int code = check_options(tool, arguments,
-                             drop    ? "png|bodies|seconds|seed|compare"
-                             : stand ? "png|bodies|seconds|seed"
+                             drop                              ? "png|bodies|seconds|seed|compare"
+                             : !strcmp(which, "shot")          ? "png|seconds"
+                             : word_in(which, "wall|dominoes") ? "png|bodies|seconds"
+                             : stand                           ? "png|bodies|seconds|seed"
                                      : "png|triangles|solid|frames|record|meshes|device");
     if (code)
         return code;

@@ -643,9 +643,9 @@ abut_status abuti_patch_write(const patch_frame *frame, const patch_answer *answ
         const patch_answer *a = &answers[i];
         vec3 normal = m3_apply(&frame->motion.rotation, a->normal);
         normal = v3_add(v3_scale(normal, frame->swapped ? -1 : 1), v3(0, 0, 0)); /* no -0 */
-        out->list[i] = (abut_patch){normal,    to_world(frame, a->centre),
-                                    a->depth,  a->area,
-                                    a->volume, contacts,
+        out->list[i] = (abut_patch){normal,         to_world(frame, a->centre),
+                                    a->depth + 0.0, a->area,
+                                    a->volume,      contacts,
                                     a->count};
         for (uint32_t k = 0; k < a->count; k++) {
             const patch_point *p = &a->points[k];
@@ -654,7 +654,7 @@ abut_status abuti_patch_write(const patch_frame *frame, const patch_answer *answ
             id = unique_id(out->contacts, out->list[i].first, id, normal);
             out->contacts[contacts++] = (abut_contact){.point = to_world(frame, p->at),
                                                        .normal = normal,
-                                                       .depth = p->depth,
+                                                       .depth = p->depth + 0.0,
                                                        .id = id,
                                                        .pair = frame->pair,
                                                        .side = side,

@@ -28,6 +28,7 @@ typedef struct plane_work {
     solid_call *call;
     vec3 normal, along[2];
     double offset, gap;
+    double flush; /* by rounding: what is no higher lies on the plane */
     uint32_t *triangles;
     size_t triangle_count;
     low_vertex *low;
@@ -81,14 +82,15 @@ static void add_below(const plane_work *w, uint32_t triangle, low_part *part) {
     for (uint32_t k = 0; k < 3; k++) {
         vec3 p = solid_corner(w->call, triangle, k),
              q = solid_corner(w->call, triangle, (k + 1) % 3);
-        double here = v3_dot(w->normal, p) - w->offset, there = v3_dot(w->normal, q) - w->offset;
+        double level = w->offset + w->flush;
+        double here = v3_dot(w->normal, p) - level, there = v3_dot(w->normal, q) - level;
         for (int end = 0; end < 2; end++) {
-            if (end ? (here < 0) == (there < 0) : here >= 0)
+            if (end ? (here <= 0) == (there <= 0) : here > 0)
                 continue;
             vec3 at = end ? v3_lerp(p, q, here / (here - there)) : p;
             u[count] = v3_dot(at, w->along[0]);
             v[count] = v3_dot(at, w->along[1]);
-            h[count++] = end ? 0 : here;
+            h[count++] = end ? 0 : real_min(here + w->flush, 0);
         }
     }
     for (int i = 1; i + 1 < count; i++) {
@@ -99,14 +101,18 @@ static void add_below(const plane_work *w, uint32_t triangle, low_part *part) {
     }
 }
 
+/* Of those that are as far out the lowest counts. */
 static void add_low(const plane_work *w, uint32_t i, low_part *part) {
     static const double way[8][2] = {{1, 0},  {.75, .75},   {0, 1},  {-.75, .75},
                                      {-1, 0}, {-.75, -.75}, {0, -1}, {.75, -.75}};
     vec3 at = w->call->positions[w->low[i].vertex];
     double u = v3_dot(at, w->along[0]), v = v3_dot(at, w->along[1]);
+    double height = w->low[i].height, little = 1e-12 * w->call->skin->size;
     for (int k = 0; k < 9; k++) {
-        double here = k == 8 ? -w->low[i].height : u * way[k][0] + v * way[k][1];
-        if (here > part->most[k]) {
+        double here = k == 8 ? -height : u * way[k][0] + v * way[k][1];
+        double more = here - part->most[k];
+        bool lower = more >= -little && height < w->low[part->best[k]].height - little;
+        if (k == 8 ? more > 0 : more > little || lower) {
             part->most[k] = here;
             part->best[k] = i;
         }
@@ -176,7 +182,8 @@ static abut_status add_parts(plane_work *w) {
 }
 
 abut_status abuti_solid_plane(solid_call *call, const solid_view *view, const abut_solid *b) {
-    plane_work w = {.call = call, .gap = call->options->margin + 1e-15 * call->skin->size};
+    plane_work w = {.call = call, .flush = 1e-15 * call->skin->size};
+    w.gap = call->options->margin + w.flush;
     const abut_mesh *mesh = call->bvh->mesh;
     mat3 turn = quat_matrix(b->pose.rotation);
     vec3 up = m3_apply(&turn, v3_normalise(b->shape.plane.normal));

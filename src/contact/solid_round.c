@@ -294,7 +294,8 @@ static patch_candidate candidate_of(const near_work *w, const near_place *p, con
                              v3_dot(at, along[1])};
 }
 
-/* Adds the patch of a place and of all that look the same way and are no deeper. */
+/* Adds the patch of a place and of all that look the same way and are no deeper. Those of a sphere
+ * have no contacts of their own: they would be beside the normal. */
 static abut_status add_wall(near_work *w, size_t first, bool *taken) {
     patch_candidate found[PATCH_CANDIDATES];
     uint32_t count = 0, keep = w->sphere ? 1 : 2;
@@ -306,7 +307,7 @@ static abut_status add_wall(near_work *w, size_t first, bool *taken) {
         if (taken[i] || (i != first && v3_dot(p->out, lead->out) < SAME_WALL))
             continue;
         taken[i] = true;
-        if (count == PATCH_CANDIDATES)
+        if (count == PATCH_CANDIDATES || (w->sphere && i != first))
             continue;
         found[count] = candidate_of(w, p, along);
         sum = v3_add(sum, found[count++].point.at);

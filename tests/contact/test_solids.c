@@ -834,6 +834,27 @@ TEST(meshes_on_planes) {
     assert_int_equal(found.contact_count, 4);
     assert_close(list[0].depth, -.1, 1e-15);
     assert_close(list[0].volume, 0, 0);
+    /* Flush, and wholly below: the lowest corners, whatever else there is. */
+    abut_shape fine = abut_shape_default(ABUT_SHAPE_BOX);
+    fine.extent = v3(1, 1, 1);
+    fine.segments = 8;
+    abut_bvh *cubes[2] = {cube, tree_of(&fine)};
+    for (int i = 0; i < 2; i++) {
+        found = ask_mesh(cubes[i], shifted(2, 3, .5), &ground, 0);
+        assert_int_equal(found.contact_count, 4);
+        assert_true(list[0].depth == 0 && !signbit(list[0].depth) && !signbit(contacts[0].depth));
+        assert_close(list[0].area, 1, 1e-12);
+        assert_close(list[0].volume, 0, 0);
+        for (int below = 0; below < 2; below++) {
+            found = ask_mesh(cubes[i], shifted(2, 3, below ? -3 : .49), &ground, 0);
+            assert_int_equal(found.contact_count, 4);
+            assert_close(spread(&found, 0), 1, 1e-14);
+            assert_close(spread(&found, 1), 1, 1e-14);
+            for (int k = 0; k < 4; k++)
+                assert_close(contacts[k].depth, below ? 3.5 : .01, 1e-12);
+        }
+    }
+    abut_bvh_destroy(cubes[1]);
     /* On an edge. */
     abut_pose tilted;
     assert_ok(abut_pose_from_axis_angle(v3(1, 0, 0), atan(1), v3(0, 0, sqrt(.5) - .1), &tilted));
@@ -1001,6 +1022,24 @@ TEST(walls_and_ways_out) {
             assert_ok(abut_shape_distance(&torus, out, &left));
             assert_ok(abut_nearest_point(ring, out, HUGE_VAL, &near));
             assert_true(near.distance >= radius * (1 - 1e-5) && left > 0);
+        }
+    }
+    abut_bvh_destroy(ring);
+}
+
+/* A ball on a ring touches many triangles: each contact is where its normal leads. */
+TEST(points_along_normals) {
+    abut_shape torus = abut_shape_default(ABUT_SHAPE_TORUS);
+    torus.radius = 1;
+    torus.radius2 = .3;
+    abut_bvh *ring = tree_of(&torus);
+    for (int i = 0; i < 20; i++) {
+        abut_solid ball = ball_solid(.85, shifted(.002 * i, .001 * i, .55));
+        abut_patches found = ask_mesh(ring, shifted(0, 0, 0), &ball, 0);
+        assert_true(found.count > 1 && found.contact_count == found.count);
+        for (uint64_t k = 0; k < found.count; k++) {
+            vec3 way = v3_sub(contacts[k].point, ball.pose.translation);
+            assert_way(v3_normalise(way), contacts[k].normal, 1e-9);
         }
     }
     abut_bvh_destroy(ring);

@@ -1,4 +1,4 @@
-/* abut demo: fields inside a physics engine, and cloth. */
+/* abut demo: fields inside a physics engine and before a line, and cloth. */
 #include "tool.h"
 
 #include <string.h>
@@ -11,6 +11,7 @@ typedef struct film {
     tool_run *tool;
     const drop_scene *scene;
     double seconds;
+    abut_mesh *floor; /* of the plane; else null */
     tool_film strip;
     abut_status status;
 } film;
@@ -21,15 +22,19 @@ static abut_status draw(const film *f, const abut_pose *poses, uint32_t count,
     abut_mesh_style style = abut_mesh_style_default();
     camera.width = FILM_WIDTH;
     camera.height = FILM_HEIGHT;
-    camera.eye_direction = (abut_vec3){0.25, -1, 0.95};
+    camera.eye_direction = (abut_vec3){0.25, -1, f->floor ? 0.45 : 0.95};
     abut_status status = abut_picture_create(f->tool->context, &camera, picture);
     style.smooth = true;
     style.colour = (abut_colour){0.80f, 0.84f, 0.90f, 0.35f};
-    if (!status)
+    abut_pose floor = {{0, 0, 0, 1}, {0, 0, drop_plane()}};
+    if (!status && f->floor)
+        status = abut_picture_add_mesh(*picture, f->floor, floor, &style);
+    else if (!status)
         status = abut_picture_add_mesh(*picture, drop_bowl(f->scene), (abut_pose){0}, &style);
     /* all frames show the same: as far up as anything will be */
+    abut_vec3 top = {0, 0, drop_top().z - (f->floor ? 0.9 : 0)};
     if (!status)
-        status = abut_picture_add_point(*picture, drop_top(), 0.1, (abut_colour){1, 1, 1, 0.01f});
+        status = abut_picture_add_point(*picture, top, 0.1, (abut_colour){1, 1, 1, 0.01f});
     for (uint32_t i = 0; i < count && !status; i++) {
         abut_mesh *mesh = drop_mesh(f->scene, i, &style.colour);
         status = abut_picture_add_mesh(*picture, mesh, poses[i], &style);
@@ -106,18 +111,28 @@ static int run_drop(tool_run *tool, const tool_arguments *arguments) {
                      *bodies = option_given(arguments, "bodies"),
                      *seconds = option_given(arguments, "seconds"),
                      *seed = option_given(arguments, "seed");
-    drop_options options = {.bodies = bodies ? bodies->counts[0] : 100,
-                            .seed = seed ? seed->counts[0] : 1};
+    bool plane = strcmp(arguments->operands[0], "plane") == 0;
+    drop_options options = {.bodies = bodies  ? bodies->counts[0]
+                                      : plane ? 1
+                                              : 100,
+                            .seed = seed ? seed->counts[0] : 1,
+                            .plane = plane};
     drop_scene *scene = NULL;
     drop_result fields, meshes;
     film f = {.status = ABUT_OK};
     if (!options.bodies || options.bodies > 2000)
         return tool_refuse(tool, "--bodies needs a number from 1 to 2000");
-    options.seconds = seconds ? seconds->numbers[0] : drop_seconds(options.bodies);
+    options.seconds = seconds                        ? seconds->numbers[0]
+                      : plane && options.bodies == 1 ? 1.6
+                                                     : drop_seconds(options.bodies);
     if (png && !film_start(&f.strip))
         return tool_fail_with(tool, "out of memory", "there is no memory for the picture");
     progress_start(tool->progress, "models");
     abut_status status = drop_create(tool->context, &scene);
+    abut_shape sheet = abut_shape_default(ABUT_SHAPE_SHEET);
+    sheet.extent = (abut_vec3){options.bodies > 1 ? 9 : 3, options.bodies > 1 ? 9 : 3, 0};
+    if (!status && plane)
+        status = abut_shape_create(tool->context, &sheet, &f.floor);
     int code = status ? tool_fail(tool, status) : 0;
     code = code ? code : run_scene(tool, scene, &options, &f, "abut", &fields);
     if (!code && png && (status = film_write(tool, &f.strip, png->words)))
@@ -135,6 +150,7 @@ static int run_drop(tool_run *tool, const tool_arguments *arguments) {
         out_end(&tool->out);
         answer(tool, "%.6g", fields.seconds / fields.wall);
     }
+    abut_mesh_destroy(f.floor);
     drop_destroy(scene);
     return code;
 }
@@ -160,19 +176,20 @@ static int check_options(tool_run *tool, const tool_arguments *arguments, const 
 static int run(tool_run *tool, const tool_arguments *arguments) {
     const char *which = arguments->operands[0];
     const tool_given *png = option_given(arguments, "png");
-    bool drop = !strcmp(which, "drop"),
+    bool drop = word_in(which, "drop|plane"), line = !strcmp(which, "line"),
          stand = word_in(which, "stack|wall|plates|shot|dominoes|bowl");
-    if (!drop && !stand && !word_in(which, "ball|sleeve|sheet"))
+    if (!drop && !line && !stand && !word_in(which, "ball|sleeve|sheet"))
         return tool_refuse(tool,
                            "there is no demo '%s'; there are stack, wall, plates, shot, "
-                           "dominoes, bowl, drop, ball, sleeve and sheet",
+                           "dominoes, bowl, drop, plane, line, ball, sleeve and sheet",
                            which);
     int code = check_options(tool, arguments,
                              drop                              ? "png|bodies|seconds|seed|compare"
                              : !strcmp(which, "shot")          ? "png|seconds"
                              : word_in(which, "wall|dominoes") ? "png|bodies|seconds"
                              : stand                           ? "png|bodies|seconds|seed"
-                                     : "png|triangles|solid|frames|record|meshes|device");
+                             : line                            ? "png"
+                                    : "png|triangles|solid|frames|record|meshes|device");
     if (code)
         return code;
     code = png ? picture_check(tool, png->words) : 0;
@@ -180,6 +197,7 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
         return code;
     return drop    ? run_drop(tool, arguments)
            : stand ? demo_stand(tool, arguments)
+           : line  ? demo_line(tool, arguments)
                    : demo_cloth(tool, arguments);
 }
 
@@ -194,15 +212,16 @@ static const tool_option options[] = {
      false},
     DEVICE_OPTION,
     {"bodies", "N", OPTION_COUNT,
-     "drop, bowl: how many fall (default: 100); stack: cubes (10); wall: rows (5); plates: 4; "
-     "dominoes: 12",
+     "drop, bowl: how many fall (default: 100); plane: 1; stack: cubes (10); wall: rows (5); "
+     "plates: 4; dominoes: 12",
      NULL, false},
     {"seconds", "S", OPTION_POSITIVE,
-     "drop, bowl: how long (default: until all have come to rest); others: 10", NULL, false},
+     "drop, bowl: how long (default: until all have come to rest); plane: 1.6; others: 10", NULL,
+     false},
     {"seed", "S", OPTION_COUNT,
-     "drop, bowl, stack, plates: start of the random numbers (default: 1)", NULL, false},
+     "drop, plane, bowl, stack, plates: start of the random numbers (default: 1)", NULL, false},
     {"compare", NULL, OPTION_FLAG,
-     "drop: run it with ODE's own colliders of triangle meshes as well", NULL, false},
+     "drop, plane: run it with ODE's own colliders of triangle meshes as well", NULL, false},
     {0}};
 
 const tool_command command_demo = {
@@ -221,15 +240,21 @@ const tool_command command_demo = {
         "Open Dynamics Engine moves them; abut's distance fields are a geometry class of it "
         "(examples/ode) and find the contacts. Tells how long that took, how deep bodies sank "
         "into each other, in cells of the field of the bowl, and whether energy grew.\n\n"
+        "plane: the same on a plane instead of the bowl, with one teapot by default.\n\n"
+        "line: a thousand lines through a teapot that has a field: where each enters first, by "
+        "the field and exactly.\n\n"
         "ball, sleeve, sheet: cloth that meets a moving solid and itself, and never passes "
         "through (examples/cloth): a critter in a ball of cloth, a sleeve on a rod that bends, "
         "a sheet on a board in the wind. Tells the time of a frame, how many impacts were "
         "found, the thinnest gap, and whether any frame has an intersection, decided exactly: "
         "then the exit code is 3.",
-    .found = "a body that is not where it belongs, or cloth that passed through something",
+    .found = "a body that is not where it belongs, a line whose entry was missed, or cloth that "
+             "passed through something",
     .examples = "  abut demo stack --png stack.png\n"
                 "  abut demo drop --png drop.png\n"
                 "  abut demo drop --bodies 30 --compare --json\n"
+                "  abut demo plane --png plane.png\n"
+                "  abut demo line --png line.png\n"
                 "  abut demo sleeve --png sleeve.png\n"
                 "  abut demo sheet --triangles 80000 --frames 1166 --record sheet.abutm\n"
                 "  abut demo ball --triangles 49000 --device gpu\n",

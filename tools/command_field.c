@@ -1,8 +1,9 @@
-/* abut field: the distance field of a mesh, as a file. */
+/* abut field: the distance field of a mesh, as a file, and its cells as a picture. */
 #include "tool.h"
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -76,15 +77,113 @@ static int check_format(tool_run *tool, const char *file, const tool_given *to,
     return 0;
 }
 
+/* ---- the picture ---- */
+
+enum { CELLS_MOST = 1000000 }; /* that are drawn */
+static const abut_colour edge_colour = {0.35f, 0.38f, 0.45f, 0.35f};
+
+/* Distances at the ends of the palette, half way and on both sides of the surface, as far as there
+ * are such. */
+static void add_colours(tool_legend *legend, const tool_palette *palette,
+                        const abut_field_info *info, bool inside) {
+    const double low = info->lowest, high = info->highest;
+    for (int k = 2; k >= 0 && !inside && high > 0; k--)
+        legend_add(legend, palette_colour(palette, 0.5 * k * high, low, high), "%.3g%s",
+                   0.5 * k * high, k ? "" : ", outside");
+    for (int k = 0; k <= 2 && low < 0; k++) {
+        double distance = k ? 0.5 * k * low : 1e-6 * low;
+        legend_add(legend, palette_colour(palette, distance, low, high), "%.3g%s", k ? distance : 0,
+                   k ? "" : ", inside");
+    }
+}
+
+/* A dot at the centre of each cell, or of each inside. */
+static abut_status add_cells(abut_picture *picture, const abut_field_info *info,
+                             const float *values, bool inside, const tool_palette *palette) {
+    const uint32_t *n = info->grid.count;
+    const abut_vec3 o = info->grid.origin;
+    const double cell = info->grid.cell;
+    uint32_t longest = n[0] > n[1] ? n[0] : n[1];
+    double width = fmax(2, 150.0 / (longest > n[2] ? longest : n[2]));
+    abut_status status = ABUT_OK;
+    for (uint32_t z = 0; z < n[2]; z++)
+        for (uint32_t y = 0; y < n[1]; y++)
+            for (uint32_t x = 0; x < n[0] && !status; x++) {
+                double distance = *values++;
+                abut_vec3 at = {o.x + cell * x, o.y + cell * y, o.z + cell * z};
+                if (distance < 0 || !inside)
+                    status = abut_picture_add_point(picture, at, width,
+                                                    palette_colour(palette, distance, info->lowest,
+                                                                   info->highest));
+            }
+    return status;
+}
+
+/* The edges of a mesh, which hide nothing. */
+static abut_status add_edges(abut_picture *picture, const abut_mesh *mesh) {
+    const abut_vec3 o = abut_mesh_origin(mesh), *from = abut_mesh_positions(mesh);
+    const uint32_t *corner = abut_mesh_indices(mesh);
+    abut_status status = ABUT_OK;
+    for (size_t i = 0; i < 3 * (size_t)abut_mesh_triangle_count(mesh) && !status; i++) {
+        abut_vec3 p = from[corner[i]], q = from[corner[i % 3 == 2 ? i - 2 : i + 1]];
+        status =
+            abut_picture_add_line(picture, (abut_vec3){o.x + p.x, o.y + p.y, o.z + p.z},
+                                  (abut_vec3){o.x + q.x, o.y + q.y, o.z + q.z}, 1, edge_colour);
+    }
+    return status;
+}
+
+static int draw(tool_run *tool, const tool_arguments *arguments, abut_mesh *mesh,
+                const abut_field *field) {
+    const tool_given *named = option_given(arguments, "palette");
+    const tool_palette *palette = palette_of(named ? named->words : "thesis");
+    const bool inside = option_given(arguments, "inside") != NULL;
+    const abut_field_info info = abut_field_info_get(field);
+    const uint32_t *n = info.grid.count, first[3] = {0, 0, 0};
+    const double cells = (double)n[0] * n[1] * n[2];
+    abut_picture_options camera = abut_picture_options_default();
+    abut_mesh_style style = abut_mesh_style_default();
+    abut_picture *picture = NULL;
+    tool_legend legend = {0};
+    int code = camera_read(tool, arguments, &camera);
+    if (code)
+        return code;
+    if (cells > CELLS_MOST)
+        return tool_refuse(tool, "a picture of %.0f cells shows nothing; take at most %d", cells,
+                           CELLS_MOST);
+    float *values = abut_context_allocate(tool->context, (size_t)cells, sizeof *values);
+    style.smooth = true;
+    style.colour = (abut_colour){0.72f, 0.74f, 0.78f, 1};
+    legend_file(&legend, inside ? edge_colour : style.colour, arguments->operands[0]);
+    add_colours(&legend, palette, &info, inside);
+    abut_status status = values ? abut_field_copy(field, first, n, values) : ABUT_ERROR_MEMORY;
+    status = status ? status : abut_picture_create(tool->context, &camera, &picture);
+    if (!status && inside)
+        status = add_edges(picture, mesh);
+    else if (!status)
+        status = abut_picture_add_mesh(picture, mesh, (abut_pose){{0, 0, 0, 1}, {0, 0, 0}}, &style);
+    status = status ? status : add_cells(picture, &info, values, inside, palette);
+    const char *path = option_given(arguments, "png")->words;
+    status = status ? status : picture_write(tool, picture, &camera, &legend, path);
+    abut_picture_destroy(picture);
+    abut_context_release(tool->context, values);
+    return status ? tool_fail(tool, status) : 0;
+}
+
+/* ---- the command ---- */
+
 static int run(tool_run *tool, const tool_arguments *arguments) {
     tool_output *out = &tool->out;
-    const tool_given *to = option_given(arguments, "to");
+    const tool_given *to = option_given(arguments, "to"), *png = option_given(arguments, "png");
     const char *path = arguments->operands[0],
                *file = arguments->operand_count > 1 ? arguments->operands[1] : NULL;
     abut_mesh *mesh = NULL;
     abut_field *field = NULL;
     abut_field_write_options how = abut_field_write_options_default();
     int code = check_format(tool, file, to, &how.format);
+    code = code || !png ? code : picture_check(tool, png->words);
+    if (!code && !png && option_given(arguments, "inside"))
+        code = tool_refuse(tool, "--inside is for a picture, but --png names none");
     if (code)
         return code;
     abut_field_options options = abut_field_options_default();
@@ -105,12 +204,16 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
         if ((status = abut_field_write(field, tool_target(tool, file), &how)))
             code = tool_fail(tool, status);
     }
+    if (!code && png)
+        code = draw(tool, arguments, mesh, field);
     if (!code) {
         abut_field_info info = abut_field_info_get(field);
         out_object(out, NULL);
         tell(out, path, &info, build_ms, tool->quiet);
         if (file)
             json_path(out, "file", file);
+        if (png)
+            json_path(out, "picture", png->words);
         if (option_given(arguments, "time") && !tool->quiet)
             say_fact(out, "time", "%.1f ms", build_ms);
         out_end(out);
@@ -127,6 +230,19 @@ static const tool_option options_of_field[] = {
     {"int16", NULL, OPTION_FLAG, "store 16 bits a value", NULL, false},
     {"plain", NULL, OPTION_FLAG, "do not compress the .abutf file", NULL, false},
     {"time", NULL, OPTION_FLAG, "print how long building took", NULL, false},
+    {"png", "FILE", OPTION_TEXT, "draw the mesh and a dot for each cell, coloured by its distance",
+     NULL, false},
+    {"inside", NULL, OPTION_FLAG, "picture: only the cells inside, and of the mesh its edges", NULL,
+     false},
+    {"palette", "NAME", OPTION_CHOICE,
+     "picture: thesis (default): red-green-blue outside, pink-yellow-cyan inside; diverging; grey",
+     "thesis|diverging|grey", false},
+    {"view", "VIEW", OPTION_TEXT,
+     "where to look from: front, back, left, right, top, bottom, iso, or X,Y,Z",
+     "front|back|left|right|top|bottom|iso", false},
+    {"up", "AXIS", OPTION_TEXT,
+     "which way is up: x, y, z, -x, -y, -z or X,Y,Z (default: as the file tells, else z)",
+     "x|y|z|-x|-y|-z", false},
     FIELD_OPTIONS,
     {0}};
 
@@ -141,7 +257,8 @@ const tool_command command_field = {
     .examples = "  abut field bunny.obj bunny.abutf --cells 128\n"
                 "  abut field bunny.obj bunny.vti --cell 0.001 --band 0.01\n"
                 "  abut field bunny.obj bunny.abutf --sparse --int16 --cells 512\n"
-                "  abut field torn.obj torn.npy --sign winding --json\n",
+                "  abut field torn.obj torn.npy --sign winding --json\n"
+                "  abut field teapot.obj --cells 32 --inside --png cells.png\n",
     .options = options_of_field,
     .operand_kind = OPERAND_FILES,
     .operand_least = 1,

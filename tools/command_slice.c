@@ -14,41 +14,6 @@
 enum { BORDER = 24, BAR = 26, SIDE = 720, SIDE_MOST = 8192 };
 #define WORDS 13.0 /* height of letters */
 
-/* ---- palettes ---- */
-
-/* Five colours from the surface on, in even steps, outside and inside. */
-typedef struct palette {
-    const char *name;
-    uint32_t outside[5], inside[5];
-} palette;
-
-static const palette palettes[] = {
-    /* light at the surface and dark away from it, orange against blue */
-    {"diverging",
-     {0xfff7ec, 0xfdd4a0, 0xf4a25e, 0xc8602e, 0x7f2a10},
-     {0xeef5fb, 0xb5d4ea, 0x6ca6d2, 0x2f6fae, 0x123a6b}},
-    /* Sundholm 2010, section 7.1.1: red, green, blue away from the object; pink, yellow, cyan into
-     * it */
-    {"thesis",
-     {0xff0000, 0x808000, 0x00ff00, 0x008080, 0x0000ff},
-     {0xff80c0, 0xffc060, 0xffff00, 0x80ff80, 0x00ffff}},
-    {"grey",
-     {0xf2f2f2, 0xcccccc, 0xa6a6a6, 0x808080, 0x5a5a5a},
-     {0xffffff, 0xe0e0e0, 0xb8b8b8, 0x909090, 0x686868}},
-};
-
-static abut_colour colour_at(const uint32_t ramp[5], double share) {
-    double at = 4 * fmin(1, fmax(0, share));
-    int low = (int)fmin(3, floor(at));
-    float t = (float)(at - low), c[3];
-    for (int k = 0; k < 3; k++) {
-        int shift = 16 - 8 * k;
-        float a = (float)(ramp[low] >> shift & 255), b = (float)(ramp[low + 1] >> shift & 255);
-        c[k] = (a + t * (b - a)) / 255;
-    }
-    return (abut_colour){c[0], c[1], c[2], 1};
-}
-
 /* ---- the slice ---- */
 
 typedef struct slice {
@@ -61,7 +26,7 @@ typedef struct slice {
     double pixel;             /* length of a side */
     abut_field_value *values; /* from malloc, rows from the top */
     double least, most, step;
-    const palette *palette;
+    const tool_palette *palette;
 } slice;
 
 static double *part(abut_vec3 *v, int axis) {
@@ -69,8 +34,7 @@ static double *part(abut_vec3 *v, int axis) {
 }
 
 static abut_colour colour_of(const slice *s, double distance) {
-    return distance < 0 ? colour_at(s->palette->inside, distance / s->least)
-                        : colour_at(s->palette->outside, s->most > 0 ? distance / s->most : 0);
+    return palette_colour(s->palette, distance, s->least, s->most);
 }
 
 /* 1, 2 or 5 times a power of ten: about ten steps in all. */
@@ -260,10 +224,7 @@ static void choose_axes(const tool_arguments *arguments, slice *s) {
     s->axis = axis ? axis->words[0] - 'x' : 2;
     s->across[0] = s->axis == 0 ? 1 : 0;
     s->across[1] = s->axis == 2 ? 1 : 2;
-    s->palette = palettes;
-    for (size_t i = 0; named && i < sizeof palettes / sizeof *palettes; i++)
-        if (strcmp(palettes[i].name, named->words) == 0)
-            s->palette = &palettes[i];
+    s->palette = palette_of(named ? named->words : NULL);
 }
 
 /* The field or the mesh of the first operand, and the box that is shown of it. */

@@ -361,6 +361,15 @@ abut_status picture_write(struct tool_run *tool, abut_picture *picture,
                           const char *path);
 abut_status canvas_write(struct tool_run *tool, const tool_canvas *canvas, const char *path);
 
+/* ---- palette.c: colours that tell distances ---- */
+
+typedef struct tool_palette tool_palette;
+
+/* The palette of this name; the first, "diverging", where there is none or it is null. */
+const tool_palette *palette_of(const char *name);
+/* The colour of a distance; `least` (at most 0) and `most` (at least 0) have the ends. */
+abut_colour palette_colour(const tool_palette *palette, double distance, double least, double most);
+
 /* ---- film.c: frames side by side in one picture ---- */
 
 enum { FILM_FRAMES = 8, FILM_WIDTH = 360, FILM_HEIGHT = 300 };
@@ -439,6 +448,11 @@ void json_advice(tool_output *out, const abut_advice *advice);
 
 /* Runs the demo that the operand names: ball, sleeve or sheet. */
 int demo_cloth(tool_run *tool, const tool_arguments *arguments);
+
+/* ---- demo_line.c ---- */
+
+/* Runs the scene `line`. The exit code. */
+int demo_line(tool_run *tool, const tool_arguments *arguments);
 
 /* ---- demo_stand.c ---- */
 

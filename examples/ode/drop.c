@@ -27,6 +27,7 @@ enum {
 #define SIZE 1.5 /* of a body */
 #define WAVE_HEIGHT 4.0
 #define WAVE_SECONDS 0.5
+#define PLANE_HEIGHT 2.4
 
 typedef struct model {
     abut_mesh *mesh;
@@ -41,7 +42,6 @@ typedef struct model {
 struct drop_scene {
     abut_context *context;
     model models[MODELS], bowl;
-    double cell; /* the largest of all */
 };
 
 typedef struct body {
@@ -63,11 +63,11 @@ typedef struct run {
     dWorldID world;
     dSpaceID space;
     dJointGroupID joints;
-    dGeomID bowl;
+    dGeomID bowl; /* or the plane */
     body *bodies;
     abut_pose *poses;
     uint32_t count, falling; /* bodies, and how many of them have been let go */
-    bool trimesh, out_of_memory;
+    bool trimesh, plane, out_of_memory;
     near_pair *pairs;
     size_t pair_count, pair_room;
     uint64_t contacts;
@@ -182,7 +182,6 @@ abut_status drop_create(abut_context *context, drop_scene **scene) {
         drop_destroy(made);
         return status;
     }
-    made->cell = abut_field_info_get(made->bowl.field).grid.cell;
     *scene = made;
     return ABUT_OK;
 }
@@ -209,6 +208,10 @@ abut_mesh *drop_bowl(const drop_scene *scene) {
 
 abut_vec3 drop_top(void) {
     return (abut_vec3){0, 0, WAVE_HEIGHT + SIZE};
+}
+
+double drop_plane(void) {
+    return PLANE_HEIGHT;
 }
 
 /* ---- the engine ---- */
@@ -246,7 +249,7 @@ static void find_contacts(run *r) {
             find_pair(&r->pairs[i]);
     else {
 #ifdef _OPENMP
-#pragma omp parallel for schedule(dynamic, 4)
+#pragma omp parallel for schedule(dynamic, 4) if (count > 4)
 #endif
         for (long i = 0; i < count; i++)
             find_pair(&r->pairs[i]);
@@ -290,9 +293,9 @@ static double random_real(uint64_t *state) {
     return (double)(next_random(state) >> 11) * 0x1p-53;
 }
 
-/* Where a body is let go. */
-static void place_body(body *b, uint32_t index, uint64_t *random) {
-    uint32_t in = index % WAVE;
+/* Where a body is let go: over a plane the first in the middle. */
+static void place_body(body *b, uint32_t index, bool plane, uint64_t *random) {
+    uint32_t in = (index + (plane ? WAVE / 2 : 0)) % WAVE;
     double x = ((double)(in % 3) - 1) * 1.9, y = ((double)(in / 3) - 1) * 1.9;
     double turn = index / WAVE, c = cos(turn), s = sin(turn); /* no wave above the last */
     dQuaternion q;
@@ -334,8 +337,9 @@ static bool fill_world(run *r, const drop_options *options) {
     dWorldSetAutoDisableLinearThreshold(r->world, 0.08);
     dWorldSetAutoDisableAngularThreshold(r->world, 0.12);
     dWorldSetAutoDisableAverageSamplesCount(r->world, 10);
-    r->bowl = options->trimesh ? dCreateTriMesh(r->space, r->scene->bowl.data, NULL, NULL, NULL)
-                               : abut_ode_create(r->space, r->scene->bowl.field, NULL);
+    r->bowl = options->plane     ? dCreatePlane(r->space, 0, 0, 1, PLANE_HEIGHT)
+              : options->trimesh ? dCreateTriMesh(r->space, r->scene->bowl.data, NULL, NULL, NULL)
+                                 : abut_ode_create(r->space, r->scene->bowl.field, NULL);
     for (uint32_t i = 0; i < r->count; i++) {
         body *b = &r->bodies[i];
         b->model = &r->scene->models[i % MODELS];
@@ -346,7 +350,7 @@ static bool fill_world(run *r, const drop_options *options) {
         if (!b->geom)
             return false;
         dGeomSetBody(b->geom, b->body);
-        place_body(b, i, &random);
+        place_body(b, i, options->plane, &random);
     }
     return r->bowl != NULL;
 }
@@ -410,7 +414,21 @@ static double depth_of(const abut_body *a, const abut_body *b) {
     return deepest;
 }
 
-/* How deep bodies are in each other and in the bowl, by fields, whatever moved them. */
+/* How far the lowest vertex is below the plane. */
+static double depth_below(const model *m, abut_pose pose) {
+    const abut_vec3 o = abut_mesh_origin(m->mesh), *from = abut_mesh_positions(m->mesh);
+    const abut_quat q = pose.rotation;
+    const abut_vec3 up = {2 * (q.x * q.z - q.w * q.y), 2 * (q.y * q.z + q.w * q.x),
+                          1 - 2 * (q.x * q.x + q.y * q.y)}; /* of the body */
+    double lowest = HUGE_VAL;
+    for (uint32_t i = 0; i < abut_mesh_vertex_count(m->mesh); i++)
+        lowest = fmin(lowest, up.x * (o.x + from[i].x) + up.y * (o.y + from[i].y) +
+                                  up.z * (o.z + from[i].z));
+    return PLANE_HEIGHT - pose.translation.z - lowest;
+}
+
+/* How deep bodies are in each other and in the bowl, by fields, or in the plane, whatever moved
+ * them. */
 static double deepest_of(run *r) {
     double deepest = 0;
     abut_body bowl = {.field = r->scene->bowl.field};
@@ -418,7 +436,7 @@ static double deepest_of(run *r) {
     for (uint32_t i = 0; i < r->falling; i++) {
         const model *m = r->bodies[i].model;
         abut_body a = {m->field, m->samples, r->poses[i]};
-        deepest = fmax(deepest, depth_of(&a, &bowl));
+        deepest = fmax(deepest, r->plane ? depth_below(m, r->poses[i]) : depth_of(&a, &bowl));
         for (uint32_t j = i + 1; j < r->falling; j++) {
             abut_vec3 p = r->poses[i].translation, q = r->poses[j].translation;
             if (hypot(hypot(p.x - q.x, p.y - q.y), p.z - q.z) > 2 * SIZE)
@@ -430,8 +448,14 @@ static double deepest_of(run *r) {
     return deepest;
 }
 
+/* The size that depths are told in. */
+static double cell_of(const run *r) {
+    return abut_field_info_get(r->plane ? r->scene->models[0].field : r->scene->bowl.field)
+        .grid.cell;
+}
+
 static void finish(run *r, drop_result *result) {
-    result->deepest_last = deepest_of(r) / r->scene->cell;
+    result->deepest_last = deepest_of(r) / cell_of(r);
     result->deepest = fmax(result->deepest, result->deepest_last);
     result->energy_last = energy_of(r);
     for (uint32_t i = 0; i < r->count; i++) {
@@ -440,7 +464,7 @@ static void finish(run *r, drop_result *result) {
         double speed = sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
         bool resting = !dBodyIsEnabled(r->bodies[i].body);
         result->speed_last = fmax(result->speed_last, resting ? 0 : speed);
-        result->lost += p[2] < -(BOWL_RADIUS + BOWL_WALL);
+        result->lost += p[2] < (r->plane ? PLANE_HEIGHT : -(BOWL_RADIUS + BOWL_WALL));
     }
 }
 
@@ -467,7 +491,7 @@ static abut_status simulate(run *r, const drop_options *options, drop_result *re
             energy = next;
         }
         if ((step + 1) % (STEPS_A_SECOND / 6) == 0)
-            result->deepest = fmax(result->deepest, deepest_of(r) / r->scene->cell);
+            result->deepest = fmax(result->deepest, deepest_of(r) / cell_of(r));
         double time = (double)(step + 1) / STEPS_A_SECOND;
         if (options->frame && time * FRAMES_A_SECOND >= frames) {
             read_poses(r);
@@ -484,6 +508,7 @@ static abut_status simulate(run *r, const drop_options *options, drop_result *re
 abut_status drop_run(drop_scene *scene, const drop_options *options, drop_result *result) {
     run r = {.scene = scene,
              .trimesh = options->trimesh,
+             .plane = options->plane,
              .count = options->bodies ? options->bodies : 100};
     drop_result ours = {.bodies = r.count};
     r.bodies = calloc(r.count, sizeof *r.bodies);

@@ -9,6 +9,7 @@ typedef struct drop_options {
     uint32_t bodies; /* 0 = 100 */
     double seconds;  /* of the scene; 0 = 8 */
     bool trimesh;    /* ODE's own colliders */
+    bool plane;      /* a plane at the height of drop_plane() instead of the bowl */
     uint64_t seed;
     void *user;
     /* Called about thirty times a second of the scene, with the poses of those bodies that have
@@ -25,7 +26,7 @@ typedef struct drop_result {
     double energy_first, energy_last;
     double energy_growth; /* the largest from one tenth of a second to the next, of the first */
     double speed_last;    /* the largest of any body at the end */
-    double deepest;       /* at any time, in cells of the larger field */
+    double deepest;       /* at any time, in cells of the bowl, or of a body on the plane */
     double deepest_last;  /* at the end */
     uint32_t lost;        /* bodies that fell out of the bowl or through it */
 } drop_result;
@@ -41,9 +42,11 @@ abut_status drop_run(drop_scene *scene, const drop_options *options, drop_result
 /* How long so many bodies need to fall and to come to rest. */
 double drop_seconds(uint32_t bodies);
 
-/* For pictures: the mesh and colour of a body, the bowl, and a place above everything. */
+/* For pictures: the mesh and colour of a body, the bowl, a place above everything, and
+ * how high the plane is. */
 abut_mesh *drop_mesh(const drop_scene *scene, uint32_t body, abut_colour *colour);
 abut_mesh *drop_bowl(const drop_scene *scene);
 abut_vec3 drop_top(void);
+double drop_plane(void);
 
 #endif

@@ -23,6 +23,15 @@ for scene in ball sleeve sheet; do
     demand "the film has another size" "$(wc -c <film.ppm)" -eq 2592016
     demand "there are other meshes" "$(ls $scene | wc -l)" -eq 26
 done
+# A thousand lines enter a teapot: none is missed, and interpolation is better than cells.
+try 2 "$tool" demo line --bodies 3
+complains "no meaning"
+try 0 "$tool" demo line --json --png film.ppm
+is "it['lines'], it['traced']['missed'], it['cells']['missed']" "(1000, 0, 0)"
+is "it['traced']['mean_gap_cells'] < 0.05 < it['cells']['mean_gap_cells'] < 0.6" True
+demand "the film has another size" "$(wc -c <film.ppm)" -eq 2592016
+try 0 "$tool" demo line
+says "1000 of 1000"
 cp sheet.abutm first.abutm
 try 0 "$tool" demo sheet --threads 2 --triangles 200 --frames 12 --record sheet.abutm
 demand "another run gives another recording" "$(cmp first.abutm sheet.abutm 2>&1)" = ""
@@ -30,7 +39,7 @@ try 0 "$tool" selfcheck sheet/cloth00012.ply
 try 0 "$tool" demo sheet --threads 1 --triangles 200 --frames 2
 says "none in any frame"
 if ! grep -q 'ODE_LIBRARY:FILEPATH=/' "$build/CMakeCache.txt"; then
-    for scene in drop stack; do
+    for scene in drop plane stack; do
         try 1 "$tool" demo $scene
         complains "libode-dev"
     done
@@ -48,6 +57,13 @@ is "it['abut']['energy_growth'] < 1e-4" True
 is "it['abut']['energy_left'] < 0.5" True
 is "it['abut']['contacts_a_step'] > 1" True
 demand "the film has another size" "$(wc -c <film.ppm)" -eq 2592016
+try 0 "$tool" demo plane --json --png film.ppm
+mute err
+is "it['abut']['bodies'], it['abut']['lost'], it['abut']['contacts_a_step'] > 0.5" "(1, 0, True)"
+is "0 < it['abut']['deepest_cells'] < 1 and it['abut']['energy_growth'] < 1e-4" True
+demand "the film has another size" "$(wc -c <film.ppm)" -eq 2592016
+try 0 "$tool" demo plane --bodies 3 --seconds 1 --json
+is "it['abut']['bodies'], it['abut']['lost'], it['abut']['deepest_cells'] < 1" "(3, 0, True)"
 
 # What stands, stands: cubes, bricks and plates end at rest where they belong, a shot stays above.
 try 2 "$tool" demo stack --bodies 51

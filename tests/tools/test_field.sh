@@ -50,6 +50,24 @@ try 0 "$tool" field ball.ply two.abutf --cells 20 --threads 2 --quiet
 demand "threads change the file" "$(cmp one.abutf two.abutf 2>&1)" = ""
 try 0 "$tool" field ball.ply plain.abutf --cells 20 --plain --quiet
 
+# Cells as a picture: all of them, or those inside, which are fewer and have other colours.
+pink() { tail -c +16 "$1" | od -An -v -tu1 -w3 | awk '$1 > 230 && $2 > 60 && $2 < 200 && $3 > 60 && $3 < 200' | wc -l; }
+blue() { tail -c +16 "$1" | od -An -v -tu1 -w3 | awk '$1 < 60 && $2 < 90 && $3 > 190' | wc -l; }
+try 0 "$tool" field ball.ply --cells 16 --png cells.ppm --json
+is "it['picture'], 'file' in it" "('cells.ppm', False)"
+try 0 "$tool" field ball.ply --cells 16 --inside --png inside.ppm --quiet
+demand "no cell is far away" "$(blue cells.ppm)" -gt 300
+demand "cells outside are drawn" "$(blue inside.ppm)" -eq 0
+demand "no cell is inside" "$(pink inside.ppm)" -gt 300
+try 0 "$tool" field ball.ply --cells 16 --sparse --palette grey --view top --png grey.ppm --quiet
+demand "a palette has no effect" "$(blue grey.ppm)" -eq 0
+try 2 "$tool" field ball.ply --cells 16 --inside
+complains "--png"
+try 2 "$tool" field ball.ply --cells 200 --png many.ppm
+complains "at most 1000000"
+demand "a picture was written" ! -e many.ppm
+try 2 "$tool" field ball.ply --png cells.gif
+
 # Slices: of fields and of meshes.
 try 0 "$tool" slice box.abutf box.ppm --size 100
 says "z at 0"

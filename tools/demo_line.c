@@ -1,0 +1,158 @@
+/* abut demo line: lines through a teapot that has a distance field, and where they enter it first:
+ * by the field, traced and by cells, beside the exact answer. */
+#include "tool.h"
+
+#include <math.h>
+
+enum { LINES = 1000, CELLS = 64 };
+#define REACH 3.6 /* of a line, from the middle to its ends */
+
+typedef struct line_scene {
+    abut_mesh *mesh;
+    abut_bvh *bvh;
+    abut_body body;
+    abut_field *field;
+    double cell;
+} line_scene;
+
+/* Entries beside the exact one, along the line, in cells. */
+typedef struct line_gap {
+    double sum, largest;
+    uint32_t missed;
+} line_gap;
+
+static abut_status make_scene(tool_run *tool, line_scene *s) {
+    abut_shape shape = abut_shape_default(ABUT_SHAPE_TEAPOT_SOLID);
+    abut_field_options options = abut_field_options_default();
+    options.cells = CELLS;
+    abut_status status = abut_shape_create(tool->context, &shape, &s->mesh);
+    status = status ? status : abut_bvh_create(s->mesh, NULL, &s->bvh);
+    status = status ? status : abut_sign_prepare(s->bvh, NULL);
+    status = status ? status : abut_field_create_from(s->bvh, &options, &s->field);
+    s->body = (abut_body){.field = s->field, .pose = {{0, 0, 0, 1}, {0, 0, 0}}};
+    s->cell = abut_field_info_get(s->field).grid.cell;
+    return status;
+}
+
+static void free_scene(line_scene *s) {
+    abut_field_destroy(s->field);
+    abut_bvh_destroy(s->bvh);
+    abut_mesh_destroy(s->mesh);
+}
+
+/* All lines pass the middle of the pot: their ends go once around, up and down. */
+static abut_ray line_at(uint32_t number) {
+    const double turn = 6.283185307179586 * number / LINES, rise = 0.35 * sin(3 * turn);
+    const abut_vec3 d = {REACH * cos(turn) * cos(rise), REACH * sin(turn) * cos(rise),
+                         REACH * sin(rise)};
+    return (abut_ray){{-d.x, -d.y, 1.2 - d.z}, {2 * d.x, 2 * d.y, 2 * d.z}};
+}
+
+static void compare(line_gap *gap, double parameter, double exact, double cell) {
+    double away = fabs(parameter - exact) * 2 * REACH / cell;
+    if (!(parameter <= 1)) {
+        gap->missed++;
+        return;
+    }
+    gap->sum += away;
+    gap->largest = fmax(gap->largest, away);
+}
+
+/* The line, where it enters, the normal there, and the middle of the first cell inside. */
+static abut_status take(tool_run *tool, const line_scene *s, const abut_ray *line,
+                        const abut_field_hit hits[2], tool_film *film) {
+    abut_picture_options camera = abut_picture_options_default();
+    abut_mesh_style style = abut_mesh_style_default();
+    abut_picture *picture = NULL;
+    const abut_vec3 o = line->origin, d = line->direction, p = hits[0].point, n = hits[0].normal;
+    const abut_vec3 end = {o.x + d.x, o.y + d.y, o.z + d.z};
+    const abut_vec3 tip = {p.x + n.x, p.y + n.y, p.z + n.z};
+    camera.width = FILM_WIDTH;
+    camera.height = FILM_HEIGHT;
+    camera.eye_direction = (abut_vec3){0.25, -1, 0.6};
+    style.smooth = true;
+    style.colour = (abut_colour){0.80f, 0.62f, 0.42f, 0.5f};
+    abut_status status = abut_picture_create(tool->context, &camera, &picture);
+    if (!status)
+        status = abut_picture_add_mesh(picture, s->mesh, s->body.pose, &style);
+    for (int i = 0; i < 8 && !status; i++) /* all frames show the same */
+        status = abut_picture_add_point(picture,
+                                        (abut_vec3){i & 1 ? REACH : -REACH, i & 2 ? 1.8 : -1.8,
+                                                    i & 4 ? 2.6 : -0.2},
+                                        0.1, (abut_colour){1, 1, 1, 0.01f});
+    if (!status)
+        status = abut_picture_add_line(picture, o, end, 2, (abut_colour){0.1f, 0.2f, 0.5f, 1});
+    if (!status)
+        status = abut_picture_add_line(picture, p, tip, 2, (abut_colour){0.1f, 0.5f, 0.15f, 1});
+    if (!status)
+        status = abut_picture_add_point(picture, hits[1].point, 6, (abut_colour){1, 0.8f, 0, 1});
+    if (!status)
+        status = abut_picture_add_point(picture, p, 8, (abut_colour){0.85f, 0.05f, 0.05f, 1});
+    status = status ? status : film_take(film, picture);
+    abut_picture_destroy(picture);
+    return status;
+}
+
+static abut_status ask(tool_run *tool, const line_scene *s, tool_film *film, line_gap gaps[2]) {
+    static const abut_contact_ray_method methods[] = {ABUT_CONTACT_RAY_TRACE,
+                                                      ABUT_CONTACT_RAY_CELLS};
+    abut_status status = ABUT_OK;
+    for (uint32_t i = 0; i < LINES && !status; i++) {
+        const abut_ray line = line_at(i);
+        abut_ray_hit exact;
+        abut_field_hit hits[2];
+        status = abut_ray_first(s->bvh, &line, 1, &exact);
+        for (int k = 0; k < 2 && !status; k++) {
+            status = abut_contact_ray(&s->body, &line, 1, methods[k], &hits[k]);
+            if (!status)
+                compare(&gaps[k], hits[k].parameter, exact.parameter, s->cell);
+        }
+        bool both = !status && hits[0].parameter <= 1 && hits[1].parameter <= 1;
+        if (both && film->pixels && i == LINES / FILM_FRAMES * film->taken)
+            status = take(tool, s, &line, hits, film);
+    }
+    return status;
+}
+
+static void tell(tool_run *tool, const line_scene *s, const line_gap gaps[2]) {
+    static const char *const names[] = {"traced", "by cells"}, *const keys[] = {"traced", "cells"};
+    tool_output *out = &tool->out;
+    out_object(out, NULL);
+    json_text(out, "scene", "line");
+    json_count(out, "lines", LINES);
+    json_number(out, "cell", s->cell);
+    for (int k = 0; k < 2; k++) {
+        double mean = gaps[k].sum / fmax(1, LINES - gaps[k].missed);
+        out_object(out, keys[k]);
+        json_count(out, "missed", gaps[k].missed);
+        json_number(out, "mean_gap_cells", mean);
+        json_number(out, "largest_gap_cells", gaps[k].largest);
+        out_end(out);
+        if (!out->json)
+            say_fact(out, names[k],
+                     "%u of %d lines enter, %.3g cells from where they do on average, "
+                     "%.3g at most",
+                     LINES - gaps[k].missed, LINES, mean, gaps[k].largest);
+    }
+    out_end(out);
+    answer(tool, "%u", gaps[0].missed);
+}
+
+int demo_line(tool_run *tool, const tool_arguments *arguments) {
+    const tool_given *png = option_given(arguments, "png");
+    line_scene s = {0};
+    tool_film film = {0};
+    line_gap gaps[2] = {{0, 0, 0}, {0, 0, 0}};
+    if (png && !film_start(&film))
+        return tool_fail_with(tool, "out of memory", "there is no memory for the picture");
+    abut_status status = make_scene(tool, &s);
+    status = status ? status : ask(tool, &s, &film, gaps);
+    if (!status && png)
+        status = film_write(tool, &film, png->words);
+    int code = status ? tool_fail(tool, status) : 0;
+    if (!code)
+        tell(tool, &s, gaps);
+    film_free(&film);
+    free_scene(&s);
+    return code ? code : gaps[0].missed ? CODE_FOUND : CODE_FINE;
+}

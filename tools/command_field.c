@@ -199,13 +199,13 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     double begun = now_ms();
     code = field_build(tool, arguments, mesh, &options, &field);
     double build_ms = now_ms() - begun;
+    if (!code && png)
+        code = draw(tool, arguments, mesh, field);
     if (!code && file) {
         progress_start(tool->progress, file);
         if ((status = abut_field_write(field, tool_target(tool, file), &how)))
             code = tool_fail(tool, status);
     }
-    if (!code && png)
-        code = draw(tool, arguments, mesh, field);
     if (!code) {
         abut_field_info info = abut_field_info_get(field);
         out_object(out, NULL);

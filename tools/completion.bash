@@ -84,6 +84,10 @@ _abut_values() {
     replay:--up) values="x y z -x -y -z" ;;
     replay:--device) values="cpu gpu" ;;
     field:--to) values="abutf vti npy raw dcache" ;;
+    field:--png) values="" ;;
+    field:--palette) values="thesis diverging grey" ;;
+    field:--view) values="front back left right top bottom iso" ;;
+    field:--up) values="x y z -x -y -z" ;;
     field:--cells) values="" ;;
     field:--cell) values="" ;;
     field:--margin) values="" ;;
@@ -180,7 +184,7 @@ _abut() {
     selfcheck) options="--first --out --png --view --up --by-index --limit --json --quiet --threads --help" ;;
     sweep) options="--mode --thickness --tolerance --exact --self --others --regardless --from --to --frames-only --first --out --png --view --up --device --json --quiet --threads --help" ;;
     replay) options="--scheme --line --from --to --every --frames-only --summary --png --picture --view --up --device --json --quiet --threads --help" ;;
-    field) options="--to --sparse --int16 --plain --time --cells --cell --margin --band --sign --cache --device --json --quiet --threads --help" ;;
+    field) options="--to --sparse --int16 --plain --time --png --inside --palette --view --up --cells --cell --margin --band --sign --cache --device --json --quiet --threads --help" ;;
     slice) options="--axis --at --size --palette --cubic --sign --json --quiet --threads --help" ;;
     offset) options="--by --cells --cell --sign --to --cache --device --json --quiet --threads --help" ;;
     samples) options="--features --cells --cell --threshold --flat --even --radius --count --limit --out --png --view --up --json --quiet --threads --help" ;;

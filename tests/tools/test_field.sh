@@ -63,9 +63,10 @@ try 0 "$tool" field ball.ply --cells 16 --sparse --palette grey --view top --png
 demand "a palette has no effect" "$(blue grey.ppm)" -eq 0
 try 2 "$tool" field ball.ply --cells 16 --inside
 complains "--png"
-try 2 "$tool" field ball.ply --cells 200 --png many.ppm
+try 2 "$tool" field ball.ply many.abutf --cells 110 --png many.ppm
 complains "at most 1000000"
 demand "a picture was written" ! -e many.ppm
+demand "a field was written" ! -e many.abutf
 try 2 "$tool" field ball.ply --png cells.gif
 
 # Slices: of fields and of meshes.

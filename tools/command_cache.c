@@ -1,4 +1,4 @@
-/* abut cache: the fields that are kept on disk. */
+/* abut cache: the fields and samples that are kept on disk. */
 #include "tool.h"
 
 #include <inttypes.h>
@@ -9,7 +9,7 @@ typedef struct cache_view {
     tool_output *out;
     bool verified;
     tool_text problems; /* for people, after the table */
-    uint64_t fields, damaged, bytes;
+    uint64_t fields, samples, damaged, bytes;
 } cache_view;
 
 static void print_age(char *words, size_t bytes, double age) {
@@ -23,6 +23,13 @@ static void print_age(char *words, size_t bytes, double age) {
             return;
         }
     snprintf(words, bytes, "just now");
+}
+
+static void tell_problem(tool_output *out, const char *problem) {
+    if (problem)
+        json_text(out, "problem", problem);
+    else
+        json_null(out, "problem");
 }
 
 static void tell_json(tool_output *out, const abut_field_cache_entry *entry) {
@@ -43,17 +50,29 @@ static void tell_json(tool_output *out, const abut_field_cache_entry *entry) {
             json_null(out, "band");
         json_count(out, "bytes", info->bytes);
     }
-    if (entry->problem)
-        json_text(out, "problem", entry->problem);
-    else
-        json_null(out, "problem");
+    tell_problem(out, entry->problem);
+}
+
+/* The last columns of a row, for people. */
+static void tell_state(cache_view *view, uint64_t bytes, double age, const char *problem) {
+    char words[32];
+    print_age(words, sizeof words, age);
+    say_fact(view->out, "on disk", "%.2f MB", (double)bytes / 1e6);
+    say_fact(view->out, "used", "%s", words);
+    if (view->verified) {
+        out_shade(view->out, problem ? SHADE_BAD : SHADE_GOOD);
+        say_fact(view->out, "state", "%s", problem ? "damaged" : "fine");
+    }
+    if (problem) {
+        text_safe(&view->problems, problem);
+        text_add(&view->problems, "\n");
+    }
 }
 
 static bool tell(void *user, const abut_field_cache_entry *entry) {
     cache_view *view = user;
     tool_output *out = view->out;
     const uint32_t *n = entry->info.grid.count;
-    char age[32];
     bool known = entry->info.bytes > 0;
     view->fields++;
     view->damaged += entry->problem != NULL;
@@ -64,7 +83,6 @@ static bool tell(void *user, const abut_field_cache_entry *entry) {
         out_end(out);
         return true;
     }
-    print_age(age, sizeof age, entry->age);
     say_fact(out, "mesh", "%.12s", entry->mesh);
     if (known)
         say_fact(out, "cells", "%u x %u x %u", n[0], n[1], n[2]);
@@ -73,18 +91,48 @@ static bool tell(void *user, const abut_field_cache_entry *entry) {
     say_fact(out, "layout", "%s%s", known ? abut_field_layout_name(entry->info.layout) : "?",
              known && entry->info.type == ABUT_FIELD_INT16 ? ", 16 bits" : "");
     say_fact(out, "memory", "%.2f MB", (double)entry->info.bytes / 1e6);
-    say_fact(out, "on disk", "%.2f MB", (double)entry->stored_bytes / 1e6);
-    say_fact(out, "used", "%s", age);
-    if (view->verified) {
-        out_shade(out, entry->problem ? SHADE_BAD : SHADE_GOOD);
-        say_fact(out, "state", "%s", entry->problem ? "damaged" : "fine");
+    tell_state(view, entry->stored_bytes, entry->age, entry->problem);
+    out_end(out);
+    return true;
+}
+
+static bool tell_samples(void *user, const abut_samples_cache_entry *entry) {
+    cache_view *view = user;
+    tool_output *out = view->out;
+    view->samples++;
+    view->damaged += entry->problem != NULL;
+    view->bytes += entry->stored_bytes;
+    out_object(out, NULL);
+    if (out->json) {
+        if (entry->mesh[0])
+            json_text(out, "mesh", entry->mesh);
+        else
+            json_null(out, "mesh");
+        json_path(out, "file", entry->path);
+        json_count(out, "stored_bytes", entry->stored_bytes);
+        json_number(out, "age_s", entry->age);
+        if (entry->mesh[0]) {
+            json_count(out, "samples", entry->count);
+            json_count(out, "edges", entry->edge_count);
+        }
+        tell_problem(out, entry->problem);
+    } else {
+        char samples[16] = "?", edges[16] = "?";
+        if (entry->mesh[0]) {
+            snprintf(samples, sizeof samples, "%u", entry->count);
+            snprintf(edges, sizeof edges, "%u", entry->edge_count);
+        }
+        say_fact(out, "mesh", "%.12s", entry->mesh[0] ? entry->mesh : "?");
+        say_fact(out, "samples", "%s", samples);
+        say_fact(out, "edges", "%s", edges);
+        tell_state(view, entry->stored_bytes, entry->age, entry->problem);
     }
     out_end(out);
-    if (entry->problem) {
-        text_safe(&view->problems, entry->problem);
-        text_add(&view->problems, "\n");
-    }
     return true;
+}
+
+static const char *plural(uint64_t count) {
+    return count == 1 ? "" : "s";
 }
 
 static int look(tool_run *tool, const char *folder, bool verify) {
@@ -95,11 +143,17 @@ static int look(tool_run *tool, const char *folder, bool verify) {
     abut_status status = verify ? abut_field_cache_verify(tool->context, folder, tell, &view)
                                 : abut_field_cache_list(tool->context, folder, tell, &view);
     out_end(out);
+    out_table(out, "samples");
+    status = status ? status : abut_samples_cache_list(tool->context, folder, tell_samples, &view);
+    out_end(out);
     json_count(out, "stored_bytes", view.bytes);
     json_count(out, "damaged", view.damaged);
-    if (!tool->quiet && !status && view.fields)
-        say(out, "%llu field%s, %.2f MB", (unsigned long long)view.fields,
-            view.fields == 1 ? "" : "s", (double)view.bytes / 1e6);
+    if (!tool->quiet && !status && view.samples)
+        say(out, "%" PRIu64 " field%s, %" PRIu64 " file%s of samples, %.2f MB", view.fields,
+            plural(view.fields), view.samples, plural(view.samples), (double)view.bytes / 1e6);
+    else if (!tool->quiet && !status && view.fields)
+        say(out, "%" PRIu64 " field%s, %.2f MB", view.fields, plural(view.fields),
+            (double)view.bytes / 1e6);
     else if (!tool->quiet && !status)
         say(out, "no fields are kept");
     if (view.problems.data) {
@@ -116,18 +170,21 @@ static int look(tool_run *tool, const char *folder, bool verify) {
 
 static int clear(tool_run *tool, const char *folder, const tool_given *older) {
     tool_output *out = &tool->out;
-    uint64_t files, bytes;
-    abut_status status =
-        abut_field_cache_clear(tool->context, folder, older ? 86400 * older->numbers[0] : 0, &files,
-                               &bytes);
+    uint64_t files, bytes, more_files, more_bytes;
+    const double age = older ? 86400 * older->numbers[0] : 0;
+    abut_status status = abut_field_cache_clear(tool->context, folder, age, &files, &bytes);
+    status = status
+                 ? status
+                 : abut_samples_cache_clear(tool->context, folder, age, &more_files, &more_bytes);
     if (status)
         return tool_fail(tool, status);
+    files += more_files;
+    bytes += more_bytes;
     out_object(out, NULL);
     json_count(out, "removed", files);
     json_count(out, "bytes", bytes);
     if (!tool->quiet)
-        say(out, "removed %" PRIu64 " file%s, %.2f MB", files, files == 1 ? "" : "s",
-            (double)bytes / 1e6);
+        say(out, "removed %" PRIu64 " file%s, %.2f MB", files, plural(files), (double)bytes / 1e6);
     out_end(out);
     answer(tool, "%" PRIu64, files);
     return CODE_FINE;
@@ -154,9 +211,10 @@ static const tool_option options[] = {{"older", "DAYS", OPTION_POSITIVE,
 const tool_command command_cache = {
     .name = "cache",
     .operands = "ls|verify|clear [FOLDER]",
-    .summary = "list, check or remove the fields that are kept on disk",
-    .about = "Looks after the fields that '--cache' keeps, one file for each mesh: 'ls' lists "
-             "them, 'verify' also reads them all to find damage, and 'clear' removes them. The "
+    .summary = "list, check or remove the fields and samples that are kept on disk",
+    .about = "Looks after the fields that '--cache' keeps, one file for each mesh, and the "
+             "samples, one for each mesh and options: 'ls' lists them, 'verify' also reads them "
+             "all to find damage, and 'clear' removes them. The "
              "folder is that of the user, ~/.cache/abut/fields, or 'fields' in ABUT_CACHE_DIR. "
              "Damaged files do no harm: they are replaced when they are next asked for.",
     .examples = "  abut field bunny.obj --cells 256 --cache\n"

@@ -75,7 +75,7 @@ static abut_status make_body(const tool_arguments *arguments, bodies *b, int sid
                      *limit = option_given(arguments, "limit");
     abut_field_options field = abut_field_options_default();
     abut_samples_options samples = abut_samples_options_default();
-    field.cache = option_given(arguments, "cache") ? "" : NULL;
+    field.cache = samples.cache = option_given(arguments, "cache") ? "" : NULL;
     field.cells = cells ? cells->counts[0] : 0;
     samples.limit = limit ? limit->counts[0] : 0;
     abut_status status = abut_sign_prepare(b->pair.bvh[side], NULL);
@@ -611,7 +611,9 @@ static const tool_option options[] = {
      "fields: of each along its longest side (default: 64). This and the other options of fields "
      "imply --method field",
      NULL, false},
-    CACHE_OPTION,
+    {"cache", NULL, OPTION_FLAG,
+     "fields: look for fields and samples on disk first, and keep them there; see 'abut cache'",
+     NULL, false},
     {"margin", "M", OPTION_NUMBER,
      "also what is at most this far apart; with --to, when they come so near", NULL, false},
     {"hint", "X,Y,Z", OPTION_VECTOR,

@@ -64,6 +64,7 @@ static abut_samples_options options_of(const tool_arguments *arguments, const ab
     o.radius = number_of(arguments, "radius");
     o.count = count_of(arguments, "count");
     o.limit = count_of(arguments, "limit");
+    o.cache = option_given(arguments, "cache") ? "" : NULL;
     bool even = o.radius > 0 || o.count || option_given(arguments, "even");
     if (features || !even) {
         const char *level = features ? features->words : "faces";
@@ -176,6 +177,8 @@ static const tool_option options[] = {
     {"radius", "R", OPTION_POSITIVE, "even ones, no two of them nearer than this", NULL, false},
     {"count", "N", OPTION_COUNT, "so many even ones", NULL, false},
     {"limit", "N", OPTION_COUNT, "keep at most N, those that are spread best", NULL, false},
+    {"cache", NULL, OPTION_FLAG,
+     "look for the samples on disk first, and keep them there; see 'abut cache'", NULL, false},
     {"out", "FILE", OPTION_TEXT, "write the table there (.csv, .ply, .npy) and print a summary",
      NULL, false},
     {"png", "FILE", OPTION_TEXT, "draw the mesh with its samples and print a summary", NULL, false},

@@ -95,6 +95,8 @@ typedef struct abut_samples_options {
                         * radius */
     uint32_t limit;    /* keep at most so many of all, and those that are spread best; 0 = all */
     bool face_middles; /* only the middle of a flat region, as Sundholm has it */
+    const char *cache; /* a folder where samples are kept, to be found there the next time, as in
+                        * abut_field_options; null = none, "" = the user's own */
 } abut_samples_options;
 
 ABUT_DEFAULT(abut_samples_options)
@@ -121,6 +123,27 @@ ABUT_API abut_status abut_samples_create(abut_mesh *mesh, const abut_samples_opt
 ABUT_API void abut_samples_destroy(abut_samples *samples);
 /* Null gives an empty view. Thread-safe. */
 ABUT_API abut_samples_arrays abut_samples_arrays_get(const abut_samples *samples);
+
+/* Samples in a folder of abut_samples_options.cache, or what is wrong with a file there. */
+typedef struct abut_samples_cache_entry {
+    const char *path;           /* of the file: one for each mesh and options */
+    char mesh[65];              /* SHA-256 of the mesh, 64 hexadecimal digits; empty = not known */
+    uint32_t count, edge_count; /* as in abut_samples_arrays */
+    uint64_t stored_bytes;      /* on disk */
+    double age;                 /* seconds since they were last used */
+    const char *problem;        /* a sentence; null = none was found */
+} abut_samples_cache_entry;
+
+/* Gets one entry after the other, which is there until it returns; false ends the listing. */
+typedef bool abut_samples_cache_visit(void *user, const abut_samples_cache_entry *entry);
+
+/* Lists the samples that a folder keeps, by the names of their files, and reads all of them to tell
+ * damage; "" = the user's own folder. One that is not there has none. Thread-safe. */
+ABUT_API abut_status abut_samples_cache_list(abut_context *context, const char *folder,
+                                             abut_samples_cache_visit *visit, void *user);
+/* As abut_field_cache_clear(), for files of samples alone. Thread-safe. */
+ABUT_API abut_status abut_samples_cache_clear(abut_context *context, const char *folder, double age,
+                                              uint64_t *files, uint64_t *bytes);
 
 /* ---- bodies ---- */
 

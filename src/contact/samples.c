@@ -348,15 +348,12 @@ static contact_point point_of(vec3 p, vec3 centre, vec3 n) {
     return point;
 }
 
-/* Copies what was found to the floats that kernels read. */
+/* Copies samples and edges to the floats that kernels read. */
 static abut_status finish(const work *w, abut_samples *to) {
     abut_samples_arrays *view = &to->view;
-    to->samples = w->found.list;
-    view->count = (uint32_t)w->found.count;
     view->samples = to->samples;
     view->edges = to->edges;
     view->spacing = w->spacing;
-    view->area = w->area;
     to->has_vertices = w->options.kinds & ABUT_SAMPLES_VERTICES && !w->options.limit;
     size_t count = view->count + 2 * (size_t)view->edge_count;
     to->points = abuti_allocate(to->context, count, sizeof *to->points);
@@ -377,6 +374,58 @@ static abut_status finish(const work *w, abut_samples *to) {
     return abuti_samples_balls(to);
 }
 
+/* Finds the samples and edges of a mesh. */
+static abut_status make(work *w, abut_samples *to) {
+    abut_topology *topology = NULL;
+    abut_normals *normals = NULL;
+    abut_status status = abut_topology_create(w->mesh, &topology);
+    status = status ? status : abut_normals_create(topology, &normals);
+    w->topology = abut_topology_arrays_get(topology);
+    w->normals = abut_normals_arrays_get(normals);
+    status = status ? status : find(w, to);
+    to->samples = w->found.list;
+    to->view.count = status ? 0 : (uint32_t)w->found.count;
+    to->view.area = w->area;
+    abut_normals_destroy(normals);
+    abut_topology_destroy(topology);
+    return status;
+}
+
+/* Where samples of these options are kept: by the mesh and all that changes them, as worked out. */
+static void find_place(const work *w, cache_place *place) {
+    const abut_samples_options *o = &w->options;
+    const vec3 from = w->mesh->origin; /* positions are relative to it */
+    const double lengths[] = {from.x,     from.y,       from.z,          w->cell,
+                              w->spacing, w->face_area, w->least_cosine, o->radius};
+    const uint32_t numbers[] = {o->kinds, o->count, o->limit, o->face_middles};
+    abuti_digest sum;
+    abuti_mesh_digest(w->mesh, place->mesh);
+    abuti_digest_begin(&sum);
+    abuti_digest_text(&sum, abut_version()); /* another one may choose others */
+    abuti_digest_add(&sum, place->mesh, sizeof place->mesh);
+    abuti_digest_add(&sum, lengths, sizeof lengths);
+    abuti_digest_add(&sum, numbers, sizeof numbers);
+    abuti_digest_end(&sum, place->key);
+    abuti_cache_file_path(w->mesh->context, o->cache, place->key, SAMPLES_ENDING, place->path);
+}
+
+/* From the cache where there is one and has them, else made and kept there. */
+static abut_status recall_or_make(work *w, abut_samples *to) {
+    cache_place place = {.path = ""};
+    bool found = false;
+    if (w->options.cache)
+        find_place(w, &place);
+    abut_status status = ABUT_OK;
+    if (place.path[0])
+        status = abuti_samples_recall(&place, w->mesh, w->options.kinds, to, &found);
+    if (status || found)
+        return status;
+    status = make(w, to);
+    if (!status && place.path[0])
+        abuti_samples_keep(&place, to);
+    return status;
+}
+
 abut_status abut_samples_create(abut_mesh *mesh, const abut_samples_options *options,
                                 abut_samples **samples) {
     work w = {.mesh = mesh};
@@ -391,22 +440,12 @@ abut_status abut_samples_create(abut_mesh *mesh, const abut_samples_options *opt
     w.face_area = w.options.face_area > 0 ? w.options.face_area : FACES_OF_A_CELL * w.cell * w.cell;
     w.least_cosine = cos(w.options.flat_angle > 0 ? w.options.flat_angle : FLAT_ANGLE);
     w.found.context = mesh->context;
-    abut_topology *topology = NULL;
-    abut_normals *normals = NULL;
     abut_samples *made = abuti_allocate_zeroed(mesh->context, 1, sizeof *made);
     if (!made)
         return ABUT_ERROR_MEMORY;
     made->context = abuti_context_retain(mesh->context);
-    status = abut_topology_create(mesh, &topology);
-    status = status ? status : abut_normals_create(topology, &normals);
-    w.topology = abut_topology_arrays_get(topology);
-    w.normals = abut_normals_arrays_get(normals);
-    status = status ? status : find(&w, made);
-    if (status)
-        abuti_release(mesh->context, w.found.list);
+    status = recall_or_make(&w, made);
     status = status ? status : finish(&w, made);
-    abut_normals_destroy(normals);
-    abut_topology_destroy(topology);
     if (status)
         abut_samples_destroy(made);
     else

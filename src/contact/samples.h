@@ -3,6 +3,7 @@
 #define ABUTI_CONTACT_SAMPLES_H
 
 #include "contact/contact_shared.h"
+#include "field/cache.h"
 #include "mesh/mesh.h"
 
 #include <abut/contact.h>
@@ -28,6 +29,16 @@ struct abut_samples {
 
 /* Sorts all features into balls. */
 abut_status abuti_samples_balls(abut_samples *samples);
+
+/* ---- samples_cache.c ---- */
+
+#define SAMPLES_ENDING ".samples"
+
+/* Looks for samples at a place, and tells whether they were there. Fails only where memory ends. */
+abut_status abuti_samples_recall(const cache_place *place, const abut_mesh *mesh, uint32_t kinds,
+                                 abut_samples *to, bool *found);
+/* Keeps samples there. Failures are logged. */
+void abuti_samples_keep(const cache_place *place, const abut_samples *samples);
 
 /* ---- samples_even.c ---- */
 

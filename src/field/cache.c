@@ -42,23 +42,21 @@ static void key_of(const abut_mesh *mesh, const abut_field_options *o, const abu
     abuti_digest_end(&sum, key);
 }
 
-static void find_place(const abut_mesh *mesh, const char *folder, cache_place *place) {
+void abuti_cache_file_path(abut_context *context, const char *folder, const unsigned char *digest,
+                           const char *ending, char path[CACHE_PATH_BYTES]) {
     char name[ABUTI_HEX_BYTES];
-    if (!abuti_cache_folder(folder, place->path, sizeof place->path)) {
-        place->path[0] = 0;
-        if (folder[0])
-            abuti_log(mesh->context, ABUT_LOG_WARNING,
-                      "the folder of the cache has too long a name; nothing is kept");
-        return;
+    bool there = abuti_cache_folder(folder, path, CACHE_PATH_BYTES);
+    if (there) {
+        abuti_folder_name(digest, name);
+        size_t used = strlen(path), room = CACHE_PATH_BYTES - used;
+        int length = snprintf(path + used, room, "/%s%s", name, ending);
+        if (length > 0 && (size_t)length < room)
+            return;
     }
-    abuti_folder_name(place->mesh, name);
-    size_t used = strlen(place->path), room = sizeof place->path - used;
-    int length = snprintf(place->path + used, room, "/%s" CACHE_ENDING, name);
-    if (length > 0 && (size_t)length < room)
-        return;
-    place->path[0] = 0;
-    abuti_log(mesh->context, ABUT_LOG_WARNING,
-              "the folder of the cache has too long a name; nothing is kept");
+    path[0] = 0;
+    if (there || folder[0])
+        abuti_log(context, ABUT_LOG_WARNING,
+                  "the folder of the cache has too long a name; nothing is kept");
 }
 
 /* ---- in ---- */
@@ -109,7 +107,7 @@ abut_status abuti_cache_recall(abut_mesh *mesh, const abut_field_options *o, cac
         return status;
     abuti_mesh_digest(mesh, place->mesh);
     key_of(mesh, o, &grid, band, place->key);
-    find_place(mesh, o->cache, place);
+    abuti_cache_file_path(mesh->context, o->cache, place->mesh, CACHE_ENDING, place->path);
     if (!place->path[0] || (access(place->path, F_OK) != 0 && errno == ENOENT))
         return ABUT_OK;
     status = look(place, mesh, o, &grid, band, field);

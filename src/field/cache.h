@@ -8,7 +8,7 @@
 #include "base/folder.h"
 
 #define CACHE_ENDING ".fields"
-enum { CACHE_PATH_BYTES = 1024 };
+enum { CACHE_PATH_BYTES = 1024, CACHE_NAME_BYTES = ABUTI_HEX_BYTES + 16 };
 
 /* ---- cache_file.c: one file ---- */
 
@@ -46,11 +46,35 @@ typedef struct cache_place {
 
 /* The folder that a user names; false where it is none, or too long. */
 bool abuti_cache_folder(const char *given, char *folder, size_t bytes);
+/* The path of a file named by a digest, in a folder that a user names; empty where there is none.
+ */
+void abuti_cache_file_path(abut_context *context, const char *folder, const unsigned char *digest,
+                           const char *ending, char path[CACHE_PATH_BYTES]);
 /* Looks for the field that these options ask for; *field stays as it is where there is none. Fails
  * only where memory ends or the user cancels. */
 abut_status abuti_cache_recall(abut_mesh *mesh, const abut_field_options *options,
                                cache_place *place, abut_field **field);
 /* Keeps a field there. Failures are logged. */
 void abuti_cache_keep(const cache_place *place, const abut_field *field);
+
+/* ---- cache_list.c: the files of a folder, for all kinds of them ---- */
+
+typedef struct cache_names {
+    abut_context *context;
+    char folder[CACHE_PATH_BYTES];
+    char (*names)[CACHE_NAME_BYTES]; /* of files that may be ours, in order */
+    size_t count;
+} cache_names;
+
+/* Finds the files of an ending (at most 15 bytes). The names are the caller's to release; there are
+ * none where it fails or there is no folder. */
+abut_status abuti_cache_names(const char *function, abut_context *context, const char *folder,
+                              const char *ending, cache_names *names);
+struct stat;
+/* Seconds since a file was last used. */
+double abuti_cache_age(const struct stat *about);
+/* As abut_field_cache_clear(), for files of an ending. */
+abut_status abuti_cache_clear(const char *function, const char *folder, const char *ending,
+                              double age, uint64_t *files, uint64_t *bytes);
 
 #endif

@@ -9,13 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { NAME_BYTES = ABUTI_HEX_BYTES + sizeof CACHE_ENDING };
-
 typedef struct listing {
     abut_context *context;
-    char folder[CACHE_PATH_BYTES];
-    char (*names)[NAME_BYTES]; /* of files that may be ours, in order */
-    size_t count;
     bool verify, ended; /* `ended` by the visitor */
     abut_field_cache_visit *visit;
     void *user;
@@ -38,7 +33,7 @@ static abut_status open_folder(const char *function, const char *given, char *fo
     return ABUT_OK;
 }
 
-static double age_of(const struct stat *about) {
+double abuti_cache_age(const struct stat *about) {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
     double age = difftime(now.tv_sec, about->st_mtim.tv_sec) +
@@ -53,19 +48,33 @@ static int by_name(const void *a, const void *b) {
 }
 
 /* Names first, since files may come and go meanwhile. */
-static abut_status collect(listing *l, DIR *folder) {
+static abut_status collect(cache_names *n, DIR *folder, const char *ending) {
     size_t room = 0;
     for (struct dirent *entry; (entry = readdir(folder));)
-        room += abuti_folder_is_name(entry->d_name, CACHE_ENDING);
-    l->names = abuti_allocate(l->context, room, sizeof *l->names);
-    if (!l->names)
+        room += abuti_folder_is_name(entry->d_name, ending);
+    n->names = abuti_allocate(n->context, room, sizeof *n->names);
+    if (!n->names)
         return ABUT_ERROR_MEMORY;
     rewinddir(folder);
-    for (struct dirent *entry; l->count < room && (entry = readdir(folder));)
-        if (abuti_folder_is_name(entry->d_name, CACHE_ENDING))
-            strcpy(l->names[l->count++], entry->d_name);
-    qsort(l->names, l->count, sizeof *l->names, by_name);
+    for (struct dirent *entry; n->count < room && (entry = readdir(folder));)
+        if (abuti_folder_is_name(entry->d_name, ending))
+            strcpy(n->names[n->count++], entry->d_name);
+    qsort(n->names, n->count, sizeof *n->names, by_name);
     return ABUT_OK;
+}
+
+abut_status abuti_cache_names(const char *function, abut_context *context, const char *folder,
+                              const char *ending, cache_names *names) {
+    DIR *opened;
+    names->context = context;
+    names->names = NULL;
+    names->count = 0;
+    abut_status status = open_folder(function, folder, names->folder, &opened);
+    if (status || !opened)
+        return status;
+    status = collect(names, opened, ending);
+    closedir(opened);
+    return status;
 }
 
 /* A field of a file. */
@@ -89,17 +98,17 @@ static abut_status list_item(listing *l, cache_file *file, const cache_item *ite
     return ABUT_OK;
 }
 
-static abut_status list_file(listing *l, const char *name) {
-    char path[CACHE_PATH_BYTES + NAME_BYTES], problem[1024];
+static abut_status list_file(listing *l, const char *folder, const char *name) {
+    char path[CACHE_PATH_BYTES + CACHE_NAME_BYTES], problem[1024];
     cache_file file;
     struct stat about;
-    snprintf(path, sizeof path, "%s/%s", l->folder, name);
+    snprintf(path, sizeof path, "%s/%s", folder, name);
     if (stat(path, &about) != 0)
         return ABUT_OK; /* removed meanwhile */
     abut_field_cache_entry entry;
     memset(&entry, 0, sizeof entry);
     entry.path = path;
-    entry.age = age_of(&about);
+    entry.age = abuti_cache_age(&about);
     memcpy(entry.mesh, name, sizeof entry.mesh - 1);
     abut_status status = abuti_cache_file_open(&file, l->context, path);
     if (status == ABUT_ERROR_MEMORY)
@@ -118,17 +127,13 @@ static abut_status list_file(listing *l, const char *name) {
 }
 
 static abut_status list(const char *function, const char *folder, listing *l) {
-    DIR *opened;
+    cache_names files;
     if (!l->visit)
         return abuti_null(function, "visit");
-    abut_status status = open_folder(function, folder, l->folder, &opened);
-    if (status || !opened)
-        return status;
-    status = collect(l, opened);
-    closedir(opened);
-    for (size_t i = 0; i < l->count && !status && !l->ended; i++)
-        status = list_file(l, l->names[i]);
-    abuti_release(l->context, l->names);
+    abut_status status = abuti_cache_names(function, l->context, folder, CACHE_ENDING, &files);
+    for (size_t i = 0; i < files.count && !status && !l->ended; i++)
+        status = list_file(l, files.folder, files.names[i]);
+    abuti_release(l->context, files.names);
     return status;
 }
 
@@ -149,22 +154,21 @@ abut_status abut_field_cache_verify(abut_context *context, const char *folder,
 
 /* ---- clear ---- */
 
-abut_status abut_field_cache_clear(abut_context *context, const char *folder, double age,
-                                   uint64_t *files, uint64_t *bytes) {
+abut_status abuti_cache_clear(const char *function, const char *folder, const char *ending,
+                              double age, uint64_t *files, uint64_t *bytes) {
     char path[CACHE_PATH_BYTES];
     DIR *opened;
     uint64_t removed = 0, sum = 0;
-    (void)context;
     if (!(age >= 0))
-        return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "abut_field_cache_clear: age is %g; it must be 0 seconds or more", age);
-    abut_status status = open_folder("abut_field_cache_clear", folder, path, &opened);
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: age is %g; it must be 0 seconds or more",
+                          function, age);
+    abut_status status = open_folder(function, folder, path, &opened);
     for (struct dirent *entry; !status && opened && (entry = readdir(opened));) {
         struct stat about;
         const char *name = entry->d_name;
-        if ((!abuti_folder_is_name(name, CACHE_ENDING) && !abuti_folder_is_temporary(name)) ||
+        if ((!abuti_folder_is_name(name, ending) && !abuti_folder_is_temporary(name)) ||
             fstatat(dirfd(opened), name, &about, AT_SYMLINK_NOFOLLOW) != 0 ||
-            S_ISDIR(about.st_mode) || age_of(&about) < age)
+            S_ISDIR(about.st_mode) || abuti_cache_age(&about) < age)
             continue;
         if (unlinkat(dirfd(opened), name, 0) == 0) {
             removed++;
@@ -181,4 +185,10 @@ abut_status abut_field_cache_clear(abut_context *context, const char *folder, do
     if (!status && bytes)
         *bytes = sum;
     return status;
+}
+
+abut_status abut_field_cache_clear(abut_context *context, const char *folder, double age,
+                                   uint64_t *files, uint64_t *bytes) {
+    (void)context;
+    return abuti_cache_clear(__func__, folder, CACHE_ENDING, age, files, bytes);
 }

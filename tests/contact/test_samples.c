@@ -1,10 +1,15 @@
 /* Samples: the counts of the document, what each of them is, and how even they are. */
 #include "support/support.h"
 
-#include "mesh/mesh.h"
+#include "base/checksum.h"
+#include "contact/samples.h"
 
+#include <dirent.h>
 #include <math.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static abut_mesh *mesh_of(abut_shape_kind kind, uint32_t segments) {
     abut_shape shape = abut_shape_default(kind);
@@ -282,7 +287,7 @@ static abut_status make_all(abut_context *context, void *data) {
     abut_samples_options options = abut_samples_options_default();
     abut_mesh *mesh = NULL;
     abut_samples *samples = NULL;
-    (void)data;
+    options.cache = data;
     options.kinds = 15;
     options.limit = 50;
     abut_status status = abut_shape_create(context, &shape, &mesh);
@@ -294,4 +299,406 @@ static abut_status make_all(abut_context *context, void *data) {
 
 TEST(out_of_memory) {
     assert_true(test_every_allocation(make_all, NULL) > 10);
+}
+
+/* ---- the cache ---- */
+
+typedef struct told {
+    uint32_t warnings;
+    char last[2048];
+} told;
+
+static told heard;
+
+static void take_log(void *user, abut_log_level level, const char *message) {
+    told *t = user;
+    if (level == ABUT_LOG_WARNING) {
+        t->warnings++;
+        snprintf(t->last, sizeof t->last, "%s", message);
+    }
+}
+
+static abut_context *listening(void) {
+    abut_context *context = NULL;
+    abut_context_options options = abut_context_options_default();
+    options.log = take_log;
+    options.log_user = &heard;
+    options.thread_count = 1;
+    heard.warnings = 0;
+    assert_ok(abut_context_create(&options, &context));
+    return context;
+}
+
+static abut_mesh *cube_that_listens(uint32_t segments) {
+    abut_context *context = listening();
+    abut_shape shape = abut_shape_default(ABUT_SHAPE_BOX);
+    abut_mesh *mesh = NULL;
+    shape.segments = segments;
+    assert_ok(abut_shape_create(context, &shape, &mesh));
+    abut_context_destroy(context); /* held by the mesh */
+    return mesh;
+}
+
+static void same_vector(abut_vec3 a, abut_vec3 b) {
+    assert_memory_equal(&a, &b, sizeof a); /* the sign of zero too */
+}
+
+static void same_samples(const abut_samples *a, const abut_samples *b) {
+    const abut_samples_arrays *x = &a->view, *y = &b->view;
+    assert_true(x->count == y->count && x->edge_count == y->edge_count);
+    assert_true(x->spacing == y->spacing && x->area == y->area && !x->edges == !y->edges);
+    assert_memory_equal(x->kind_count, y->kind_count, sizeof x->kind_count);
+    for (uint32_t i = 0; i < x->count; i++) {
+        const abut_sample *s = &x->samples[i], *t = &y->samples[i];
+        same_vector(s->point, t->point);
+        same_vector(s->normal, t->normal);
+        assert_true(s->kind == t->kind && s->element == t->element && s->part == t->part);
+    }
+    for (uint32_t i = 0; i < x->edge_count; i++) {
+        same_vector(x->edges[i].end[0], y->edges[i].end[0]);
+        same_vector(x->edges[i].end[1], y->edges[i].end[1]);
+        same_vector(x->edges[i].normal, y->edges[i].normal);
+        assert_int_equal(x->edges[i].edge, y->edges[i].edge);
+    }
+    size_t features = x->count + (size_t)x->edge_count;
+    same_vector(a->centre, b->centre);
+    assert_true(a->radius == b->radius && a->has_vertices == b->has_vertices);
+    assert_memory_equal(a->points, b->points, (features + x->edge_count) * sizeof *a->points);
+    assert_memory_equal(a->order, b->order, features * sizeof *a->order);
+    assert_memory_equal(a->parts, b->parts, sizeof a->parts);
+    for (int kind = 0; kind < 2; kind++) {
+        const contact_part *p = &a->parts[kind];
+        assert_memory_equal(a->balls + p->first_ball, b->balls + p->first_ball,
+                            p->balls * sizeof *a->balls);
+        assert_memory_equal(a->groups + p->first_group, b->groups + p->first_group,
+                            p->groups * sizeof *a->groups);
+    }
+}
+
+/* How many files of samples a folder has; gives the path of the last. */
+static size_t files_in(const char *folder, char path[CACHE_PATH_BYTES]) {
+    size_t count = 0;
+    DIR *opened = opendir(folder);
+    for (struct dirent *entry; opened && (entry = readdir(opened));)
+        if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, "..")) {
+            assert_true(abuti_folder_is_name(entry->d_name, SAMPLES_ENDING));
+            snprintf(path, CACHE_PATH_BYTES, "%s/%s", folder, entry->d_name);
+            count++;
+        }
+    if (opened)
+        closedir(opened);
+    return count;
+}
+
+/* Whether samples come from the cache: what is made is written to a new file. They are right in any
+ * case. */
+static bool hits(abut_mesh *mesh, abut_samples_options o) {
+    char path[CACHE_PATH_BYTES] = "";
+    const char *folder = o.cache;
+    struct stat before = {0}, after = {0};
+    size_t files = files_in(folder, path);
+    if (path[0])
+        assert_int_equal(0, stat(path, &before));
+    abut_samples *cached = samples_of(mesh, &o);
+    o.cache = NULL;
+    abut_samples *made = samples_of(mesh, &o);
+    same_samples(made, cached);
+    abut_samples_destroy(made);
+    abut_samples_destroy(cached);
+    size_t now = files_in(folder, path);
+    if (now)
+        assert_int_equal(0, stat(path, &after));
+    return now == files && (files != 1 || before.st_ino == after.st_ino);
+}
+
+static abut_samples_options ways(int which) {
+    abut_samples_options o = abut_samples_options_default();
+    o.cell = which == 1 ? 0.1 : 0.2;
+    o.threshold = which == 2 ? 0.7 : 0;
+    o.flat_angle = which == 3 ? 0.01 : 0;
+    o.face_area = which == 4 ? 0.5 : 0;
+    o.kinds = which == 5 ? ABUT_SAMPLES_FACES : which == 6 ? ABUT_SAMPLES_EVEN : 0;
+    o.radius = which == 7 ? 0.3 : 0;
+    o.count = which == 8 ? 20 : 0;
+    o.limit = which == 9 ? 7 : 0;
+    o.face_middles = which == 10;
+    return o;
+}
+enum { WAYS = 11 };
+
+typedef struct seen {
+    size_t count, problems, samples;
+    uint64_t bytes;
+} seen;
+
+static bool see(void *user, const abut_samples_cache_entry *entry) {
+    seen *s = user;
+    s->count++;
+    s->problems += entry->problem != NULL;
+    s->samples += entry->count;
+    s->bytes += entry->stored_bytes;
+    assert_true(entry->age >= 0 && entry->age < 1000);
+    assert_int_equal(entry->problem ? 0 : 64, strlen(entry->mesh));
+    return true;
+}
+
+static bool see_one(void *user, const abut_samples_cache_entry *entry) {
+    see(user, entry);
+    return false;
+}
+
+TEST(samples_are_found_again) {
+    abut_mesh *mesh = cube_that_listens(2), *again = cube_that_listens(2),
+              *other = cube_that_listens(3);
+    const char *folder = test_path("found/deeper");
+    char path[CACHE_PATH_BYTES];
+    for (int i = 0; i < WAYS; i++) {
+        abut_samples_options o = ways(i);
+        o.cache = folder;
+        assert_false(hits(mesh, o));
+        assert_int_equal(i + 1, files_in(folder, path));
+        assert_true(hits(again, o));
+    }
+    for (int i = 0; i < WAYS; i++) {
+        abut_samples_options o = ways(i);
+        o.cache = folder;
+        assert_true(hits(mesh, o));
+    }
+    abut_samples_options o = ways(0);
+    o.cache = folder;
+    o.kinds = ABUT_SAMPLES_VERTICES | ABUT_SAMPLES_EDGES | ABUT_SAMPLES_FACES; /* in other words */
+    assert_true(hits(mesh, o));
+    assert_false(hits(other, o));
+    /* none at all are kept too */
+    o.kinds = ABUT_SAMPLES_FACES;
+    o.face_area = 100;
+    assert_false(hits(mesh, o));
+    assert_true(hits(mesh, o));
+    assert_int_equal(0, heard.warnings);
+    seen s = {0}, first = {0};
+    uint64_t files = 0, bytes = 0;
+    assert_ok(abut_samples_cache_list(NULL, folder, see, &s));
+    assert_true(s.count == WAYS + 2 && s.problems == 0 && s.samples > 100);
+    assert_ok(abut_samples_cache_list(NULL, folder, see_one, &first));
+    assert_int_equal(1, first.count);
+    struct stat about;
+    files_in(folder, path);
+    assert_int_equal(0, stat(path, &about));
+    assert_int_equal(0600, about.st_mode & 0777);
+    /* fields and samples are cleared each on their own */
+    assert_ok(abut_field_cache_clear(NULL, folder, 0, &files, NULL));
+    assert_int_equal(0, files);
+    assert_ok(abut_samples_cache_clear(NULL, folder, 1000, &files, NULL));
+    assert_int_equal(0, files);
+    assert_ok(abut_samples_cache_clear(NULL, folder, 0, &files, &bytes));
+    assert_true(files == WAYS + 2 && bytes == s.bytes);
+    assert_refused("visit", abut_samples_cache_list(NULL, folder, NULL, NULL));
+    assert_refused("folder is null", abut_samples_cache_list(NULL, NULL, see, &s));
+    assert_refused("age", abut_samples_cache_clear(NULL, folder, -1, NULL, NULL));
+    abut_mesh_destroy(mesh);
+    abut_mesh_destroy(again);
+    abut_mesh_destroy(other);
+}
+
+static unsigned char whole[1 << 14], hurt[1 << 14];
+
+static size_t slurp(const char *path) {
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    size_t got = fread(whole, 1, sizeof whole, file);
+    fclose(file);
+    assert_true(got < sizeof whole);
+    return got;
+}
+
+static void spit(const char *path, const unsigned char *from, size_t bytes) {
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(bytes, fwrite(from, 1, bytes, file));
+    fclose(file);
+}
+
+/* The damage must be told, the samples right, and the file whole again. */
+static void is_mended(abut_mesh *mesh, abut_samples_options o, const char *words) {
+    heard.warnings = 0;
+    assert_false(hits(mesh, o));
+    assert_int_equal(1, heard.warnings);
+    assert_non_null(strstr(heard.last, words));
+    assert_true(hits(mesh, o));
+    assert_int_equal(1, heard.warnings);
+}
+
+/* Every byte in turn and every length. */
+TEST(damaged_samples_are_made_anew) {
+    const double corners[] = {0, 0, 0, 1, 0, 0, 0, 1, 0};
+    const uint32_t triangle[] = {0, 1, 2};
+    abut_context *context = listening();
+    abut_mesh *mesh = test_mesh(context, corners, 3, triangle, 1);
+    abut_samples_options o = ways(0);
+    char path[CACHE_PATH_BYTES];
+    o.cell = 0.4;
+    o.limit = 2;
+    o.cache = test_path("damaged");
+    assert_false(hits(mesh, o));
+    assert_int_equal(1, files_in(o.cache, path));
+    size_t bytes = slurp(path);
+    assert_int_equal(bytes, 96 + 2 * 64 + 3 * 80 + 8);
+    test_random random = {1};
+    for (size_t i = 0; i < bytes; i++)
+        for (int cut = 0; cut < 2; cut++) {
+            memcpy(hurt, whole, bytes);
+            hurt[i] ^= (unsigned char)(1u << test_random_below(&random, 8));
+            spit(path, hurt, cut ? i : bytes);
+            heard.warnings = 0;
+            assert_false(hits(mesh, o));
+            assert_int_equal(1, heard.warnings);
+            assert_non_null(strstr(heard.last, path));
+        }
+    assert_true(hits(mesh, o));
+    memcpy(hurt, whole, bytes);
+    spit(path, hurt, bytes + 1);
+    seen s = {0};
+    assert_ok(abut_samples_cache_list(NULL, o.cache, see, &s));
+    assert_true(s.count == 1 && s.problems == 1);
+    is_mended(mesh, o, "length");
+    hurt[12] = 2;
+    spit(path, hurt, bytes);
+    is_mended(mesh, o, "newer version");
+    assert_int_equal(0, chmod(path, 0666));
+    is_mended(mesh, o, "others may write");
+    abut_mesh_destroy(mesh);
+    abut_context_destroy(context);
+}
+
+/* Files with a right checksum that lie. */
+TEST(hostile_samples_are_made_anew) {
+    enum { HEAD = 96, SAMPLE = 64, EDGE = 80 };
+    abut_mesh *mesh = cube_that_listens(1);
+    abut_samples_options o = ways(0), other = ways(5);
+    char path[CACHE_PATH_BYTES], other_path[CACHE_PATH_BYTES];
+    o.cell = 0.4;
+    o.cache = test_path("hostile");
+    other.cache = test_path("hostile_other");
+    assert_false(hits(mesh, o));
+    assert_int_equal(1, files_in(o.cache, path));
+    size_t bytes = slurp(path);
+    uint32_t count, edges;
+    memcpy(&count, whole + 80, sizeof count);
+    memcpy(&edges, whole + 84, sizeof edges);
+    assert_true(count > 8 && edges > 1);
+    assert_int_equal(bytes, HEAD + SAMPLE * count + EDGE * edges + 8);
+    const size_t edge = HEAD + SAMPLE * (size_t)count;
+    const double far = 3e90, nan = NAN, negative = -1, long_normal = 1.5;
+    const uint32_t huge = 0xffffffffu, even = ABUT_SAMPLE_EVEN, four = 4, vertices = 8, one = 1;
+    const struct {
+        size_t at;
+        const void *value;
+        size_t bytes;
+        const char *words;
+    } lies[] = {
+        {16, &huge, 4, "another mesh"},
+        {48, &huge, 4, "other options"},
+        {80, &huge, 4, "length"},
+        {84, &huge, 4, "length"},
+        {88, &negative, 8, "cannot be"},
+        {88, &nan, 8, "cannot be"},
+        {HEAD, &far, 8, "cannot be"},
+        {HEAD + 8, &nan, 8, "cannot be"},
+        {HEAD + 24, &long_normal, 8, "cannot be"},
+        {HEAD + 48, &even, 4, "cannot be"}, /* was not asked for */
+        {HEAD + 48, &four, 4, "cannot be"},
+        {HEAD + 48, &huge, 4, "cannot be"},
+        {HEAD + 52, &vertices, 4, "cannot be"}, /* beyond the last */
+        {HEAD + 52, &one, 4, "cannot be"},      /* twice the same */
+        {HEAD + 60, &one, 4, "cannot be"},      /* what is always 0 */
+        {edge - SAMPLE + 52, &huge, 4, "cannot be"},
+        {edge + 16, &nan, 8, "cannot be"},
+        {edge + 48, &far, 8, "cannot be"},
+        {edge + 72, &huge, 4, "cannot be"},
+        {edge + 76, &one, 4, "cannot be"},
+    };
+    for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
+        memcpy(hurt, whole, bytes);
+        memcpy(hurt + lies[i].at, lies[i].value, lies[i].bytes);
+        uint64_t sum = abuti_checksum(hurt, bytes - 8);
+        memcpy(hurt + bytes - 8, &sum, sizeof sum);
+        spit(path, hurt, bytes);
+        is_mended(mesh, o, lies[i].words);
+    }
+    /* a file of other options under this name, and no file at all */
+    assert_false(hits(mesh, other));
+    assert_int_equal(1, files_in(other.cache, other_path));
+    assert_int_equal(0, rename(other_path, path));
+    is_mended(mesh, o, "other options");
+    assert_int_equal(0, unlink(path));
+    assert_int_equal(0, mkdir(path, 0700));
+    heard.warnings = 0;
+    assert_true(hits(mesh, o)); /* it stays a folder */
+    assert_int_equal(2, heard.warnings);
+    assert_int_equal(0, rmdir(path));
+    abut_mesh_destroy(mesh);
+}
+
+/* As a user without rights, if there is one. */
+TEST(folders_that_cannot_be_written_do_no_harm) {
+    char locked[CACHE_PATH_BYTES];
+    snprintf(locked, sizeof locked, "%s", test_path("locked"));
+    assert_int_equal(0, mkdir(locked, 0500));
+    assert_int_equal(0, chmod(locked, 0555));
+    assert_int_equal(0, chmod(test_folder(), 0755)); /* another user may look into it */
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        if (getuid() == 0 && (setgid(65534) || setuid(65534)))
+            _exit(0);
+        abut_mesh *mesh = cube_that_listens(1);
+        abut_samples_options o = ways(0);
+        abut_samples *samples = NULL;
+        o.cache = locked;
+        int bad = abut_samples_create(mesh, &o, &samples) || !samples;
+        _exit(bad || heard.warnings != 1 || !strstr(heard.last, "denied"));
+    }
+    int result = 0;
+    assert_int_equal(child, waitpid(child, &result, 0));
+    assert_true(WIFEXITED(result) && WEXITSTATUS(result) == 0);
+    /* names that are too long */
+    char name[CACHE_PATH_BYTES + 10];
+    memset(name, 'x', sizeof name - 1);
+    for (size_t length = CACHE_PATH_BYTES - 40; length < sizeof name; length += 40) {
+        abut_mesh *mesh = cube_that_listens(1);
+        abut_samples_options o = ways(0);
+        name[length] = 0;
+        o.cache = name;
+        assert_true(hits(mesh, o));
+        assert_int_equal(1, heard.warnings);
+        assert_non_null(strstr(heard.last, "too long"));
+        name[length] = 'x';
+        abut_mesh_destroy(mesh);
+    }
+}
+
+static abut_status list_all(abut_context *context, void *data) {
+    seen s = {0};
+    return abut_samples_cache_list(context, data, see, &s);
+}
+
+/* Samples that cannot be kept are given all the same. */
+TEST(out_of_memory_with_a_cache) {
+    char folder[CACHE_PATH_BYTES];
+    uint64_t n = 0;
+    bool done = false;
+    snprintf(folder, sizeof folder, "%s", test_path("memory"));
+    while (!done) {
+        n = test_next_fault(n);
+        test_memory memory = {.fail_at = n};
+        abut_context *context = test_context(&memory, 1);
+        assert_ok(abut_samples_cache_clear(NULL, folder, 0, NULL, NULL));
+        abut_status status = make_all(context, folder);
+        done = memory.calls < n;
+        assert_true(!status || (status == ABUT_ERROR_MEMORY && !done));
+        abut_context_destroy(context);
+        assert_int_equal(0, memory.live_count);
+    }
+    assert_true(test_every_allocation(make_all, folder) < n); /* found */
+    assert_true(test_every_allocation(list_all, folder) > 2);
 }

@@ -151,10 +151,28 @@ try 0 "$tool" offset ball.ply grown.ply --cells 12 --cache --quiet
 try 3 "$tool" contacts box.obj ball.ply --cells 12 --cache --quiet
 try 0 "$tool" cache ls
 says "12 x 12 x 12"
-says "4 fields"
+says "4 fields, 2 files of samples"
 try 0 "$tool" cache verify --json
 is "sorted(len(f['mesh']) for f in it['fields']), it['damaged']" "([64, 64, 64, 64], 0)"
-is "sum(f['stored_bytes'] for f in it['fields']) == it['stored_bytes']" True
+is "sum(f['stored_bytes'] for f in it['fields'] + it['samples']) == it['stored_bytes']" True
+is "{s['mesh'] for s in it['samples']} < {f['mesh'] for f in it['fields']} | {0}" True
+for round in 1 2; do
+    try 0 "$tool" samples ball.ply --cells 12
+    cp out plain.csv
+    try 0 "$tool" samples ball.ply --cells 12 --cache
+    mute err
+    checks=$((checks + 1))
+    cmp -s plain.csv out || wrong "samples of the cache are others (round $round)"
+done
+for file in kept/fields/*.samples; do
+    printf 'some words' | dd of="$file" bs=1 seek=300 conv=notrunc 2>/dev/null
+done
+try 1 "$tool" cache verify --json
+is "[s['problem'] is None for s in it['samples']], it['damaged']" "([False, False], 2)"
+try 0 "$tool" samples ball.ply --cells 12 --cache
+complains "warning: the samples are made"
+checks=$((checks + 1))
+cmp -s plain.csv out || wrong "samples were read from a damaged cache"
 for file in kept/fields/*.fields; do
     printf 'some words' | dd of="$file" bs=1 seek=300 conv=notrunc 2>/dev/null
 done
@@ -168,7 +186,7 @@ cmp -s plain.abutf again.abutf || wrong "a field was read from a damaged cache"
 try 0 "$tool" cache clear --older 1 --json
 is "it" "{'removed': 0, 'bytes': 0}"
 try 0 "$tool" cache clear "$scratch/kept/fields"
-says "removed 2 files"
+says "removed 4 files"
 try 0 "$tool" cache ls --json
 is "it['fields']" "[]"
 try 2 "$tool" cache remove

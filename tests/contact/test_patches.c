@@ -376,7 +376,7 @@ TEST(wide_margins_make_no_depth) {
     enum { BODIES = sizeof bodies / sizeof *bodies };
     test_random random = {17};
     uint32_t gaps = 0;
-    for (uint32_t round = 0; round < test_rounds(6000); round++) {
+    for (uint32_t round = 0; round < test_rounds(2800); round++) {
         abut_posed a = {bodies[round % BODIES], random_pose(&random, 1.5)};
         abut_posed b = {bodies[round / BODIES % BODIES], random_pose(&random, 0)};
         abut_patch_options options = abut_patch_options_default();
@@ -396,7 +396,7 @@ TEST(wide_margins_make_no_depth) {
         assert_true(found.contact_count > 0);
         gaps++;
     }
-    assert_true(gaps > 100);
+    assert_true(gaps > 40);
     for (int i = 0; i < BODIES; i++)
         abut_bvh_destroy(bodies[i]);
 }

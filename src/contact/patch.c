@@ -128,17 +128,7 @@ static abut_status find(patch_work *work, const patch_call *call, double margin)
 /* ---- answers ---- */
 
 static abut_status add_answer(patch_call *call, const patch_answer *answer) {
-    if (call->count == call->room) {
-        abut_status status = abuti_patch_grow(call->memory, &call->answers, call->count,
-                                              call->count + 1, sizeof *answer, &call->room);
-        if (status)
-            return status;
-    }
-    size_t i = call->count++;
-    for (; i > 0 && call->answers[i - 1].depth < answer->depth; i--) /* deepest first */
-        call->answers[i] = call->answers[i - 1];
-    call->answers[i] = *answer;
-    return ABUT_OK;
+    return abuti_patch_add(call->memory, &call->answers, &call->count, &call->room, answer);
 }
 
 /* By how much a shift must go along the normal of an answer. */

@@ -237,8 +237,17 @@ typedef struct patch_work {
     patch_table by_facet;
 } patch_work;
 
+/* ---- patch_memory.c ---- */
+
 void abuti_patch_memory_start(patch_memory *memory, abut_context *context);
 void abuti_patch_memory_end(patch_memory *memory);
+/* Memory until the end, aligned to 16, or null with the error set. */
+void *abuti_patch_take(patch_memory *memory, size_t count, size_t bytes);
+/* The value of a key, which is added with `value` if it is not there: then *added. Keys are 1 or
+ * more. Null where there is no memory. */
+uint32_t *abuti_patch_put(patch_work *work, patch_table *table, uint64_t key, uint32_t value,
+                          bool *added);
+void abuti_patch_clear(patch_table *table);
 /* Makes room for `wanted` elements in the array that `array` is the address of. */
 abut_status abuti_patch_grow(patch_memory *memory, void *array, size_t count, size_t wanted,
                              size_t bytes, size_t *room);
@@ -260,6 +269,13 @@ double abuti_patch_bound(const patch_view *view, double u, double v, uint32_t si
 typedef double patch_deeper(void *data, const patch_plane *a, int edge_a, double along,
                             const patch_plane *b);
 void abuti_patch_edges(const patch_view *view, double deepest, patch_deeper *tell, void *data);
+
+/* Whether something is further than the best so far; of what is as far, but for a little, that with
+ * the lower name, so that the same is chosen from frame to frame. */
+static inline bool patch_is_further(double far, double most, double little, uint64_t name,
+                                    uint64_t best) {
+    return far > most + little || (far >= most - little && name < best);
+}
 
 /* ---- patch_point.c: what a region says to a solver ---- */
 
@@ -303,6 +319,10 @@ typedef struct patch_choice {
 /* Chooses at most `keep`, none of them further apart than `gap`: the deepest, of equals that which
  * is outermost; the one furthest from it, the one furthest beside both, and what adds most area. */
 void abuti_patch_choose(const patch_choice *m, uint32_t keep, double gap, patch_answer *answer);
+
+/* Adds an answer to those that stand in memory, the deepest first. */
+abut_status abuti_patch_add(patch_memory *memory, patch_answer **answers, size_t *count,
+                            size_t *room, const patch_answer *answer);
 
 /* Measures a region along several normals; the answers stand by depth, the least first, normals of
  * faces before others that are hardly better. None has a contact further apart than `gap`. More

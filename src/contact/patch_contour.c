@@ -36,111 +36,7 @@ enum {
     FEW_VERTICES = 32, /* of a body that has no folds */
 };
 
-/* ---- memory ---- */
-
-void abuti_patch_memory_start(patch_memory *memory, abut_context *context) {
-    memory->context = context;
-    memory->at = memory->first;
-    memory->end = memory->first + sizeof memory->first;
-    memory->blocks = NULL;
-    memory->block_bytes = 4 * sizeof memory->first;
-}
-
-void abuti_patch_memory_end(patch_memory *memory) {
-    for (void **block = memory->blocks, **before; block; block = before) {
-        before = *block;
-        abuti_release(memory->context, block);
-    }
-}
-
-/* Memory until the end, aligned to 16, or null with the error set. */
-static void *take(patch_memory *memory, size_t count, size_t bytes) {
-    size_t wanted;
-    if (abuti_multiply_overflows(count, bytes, &wanted) || wanted > SIZE_MAX / 4) {
-        abuti_fail(ABUT_ERROR_MEMORY, "abut_contact_patches: more memory than there can be");
-        return NULL;
-    }
-    wanted = (wanted + 15) & ~(size_t)15;
-    if (wanted > (size_t)(memory->end - memory->at)) {
-        size_t all = wanted + 64 > memory->block_bytes ? wanted + 64 : memory->block_bytes;
-        void **block = abuti_allocate(memory->context, all, 1);
-        if (!block)
-            return NULL;
-        *block = memory->blocks;
-        memory->blocks = block;
-        memory->block_bytes *= 2;
-        memory->at = (unsigned char *)block + 64;
-        memory->end = (unsigned char *)block + all;
-    }
-    void *taken = memory->at;
-    memory->at += wanted;
-    return taken;
-}
-
-abut_status abuti_patch_grow(patch_memory *memory, void *array, size_t count, size_t wanted,
-                             size_t bytes, size_t *room) {
-    size_t next = wanted > 2 * *room ? wanted : 2 * *room;
-    void *grown = take(memory, next, bytes), *old;
-    if (!grown)
-        return ABUT_ERROR_MEMORY;
-    memcpy(&old, array, sizeof old);
-    if (count)
-        memcpy(grown, old, count * bytes);
-    memcpy(array, &grown, sizeof grown);
-    *room = next;
-    return ABUT_OK;
-}
-
-/* ---- tables and lists ---- */
-
-static size_t slot_of(const patch_table *table, uint64_t key) {
-    size_t mask = table->room - 1;
-    size_t slot = (size_t)((key * UINT64_C(0x9e3779b97f4a7c15)) >> 20) & mask;
-    while (table->keys[slot] && table->keys[slot] != key)
-        slot = (slot + 1) & mask;
-    return slot;
-}
-
-static bool grow_table(patch_work *work, patch_table *table) {
-    patch_table next = {.room = table->room ? 2 * table->room : 64, .count = table->count};
-    next.keys = take(work->memory, next.room, sizeof *next.keys);
-    next.values = take(work->memory, next.room, sizeof *next.values);
-    if (!next.keys || !next.values) {
-        work->status = ABUT_ERROR_MEMORY;
-        return false;
-    }
-    memset(next.keys, 0, next.room * sizeof *next.keys);
-    for (size_t i = 0; i < table->room; i++)
-        if (table->keys[i]) {
-            size_t slot = slot_of(&next, table->keys[i]);
-            next.keys[slot] = table->keys[i];
-            next.values[slot] = table->values[i];
-        }
-    *table = next;
-    return true;
-}
-
-/* The value of a key, which is added with `value` if it is not there: then *added. Keys are 1 or
- * more. Null where there is no memory. */
-static uint32_t *table_put(patch_work *work, patch_table *table, uint64_t key, uint32_t value,
-                           bool *added) {
-    if (2 * (table->count + 1) > table->room && !grow_table(work, table))
-        return NULL;
-    size_t slot = slot_of(table, key);
-    *added = !table->keys[slot];
-    if (*added) {
-        table->keys[slot] = key;
-        table->values[slot] = value;
-        table->count++;
-    }
-    return &table->values[slot];
-}
-
-static void table_clear(patch_table *table) {
-    if (table->count)
-        memset(table->keys, 0, table->room * sizeof *table->keys);
-    table->count = 0;
-}
+/* ---- lists ---- */
 
 /* The key of something of a side. */
 static uint64_t key_of(uint32_t side, uint32_t element) {
@@ -280,7 +176,7 @@ static uint32_t cross(patch_work *work, face_pair *pair, uint32_t side, int k, b
     uint32_t edge = work->body[side].skin->view.triangle_edges[3 * (size_t)f->face + (size_t)k];
     uint64_t key = ((uint64_t)edge << 32 | other->face) + 1;
     uint32_t *index =
-        table_put(work, &work->by_pair[side], key, (uint32_t)work->crossing_count, &added);
+        abuti_patch_put(work, &work->by_pair[side], key, (uint32_t)work->crossing_count, &added);
     if (!index)
         return ABUT_NONE;
     if (added) {
@@ -364,7 +260,7 @@ static void sort_by_edge(patch_stop *stops, size_t count) {
 /* Sorts crossings along their edges. */
 static abut_status sort_stops(patch_work *work) {
     size_t count = work->crossing_count;
-    work->stops = take(work->memory, count, sizeof *work->stops);
+    work->stops = abuti_patch_take(work->memory, count, sizeof *work->stops);
     if (!work->stops)
         return ABUT_ERROR_MEMORY;
     for (size_t i = 0; i < count; i++) {
@@ -548,7 +444,8 @@ static void spread(patch_work *work, const pair_frame *frame) {
 static void add_area(patch_work *work, uint32_t side, uint32_t face, uint32_t patch, vec3 area) {
     bool added;
     uint64_t key = (uint64_t)(side + 1) << 62 | (uint64_t)patch << 32 | face;
-    uint32_t *value = table_put(work, &work->by_facet, key, (uint32_t)work->facet_count, &added);
+    uint32_t *value =
+        abuti_patch_put(work, &work->by_facet, key, (uint32_t)work->facet_count, &added);
     if (!value)
         return;
     if (added) {
@@ -660,7 +557,7 @@ static void sum_faces(patch_work *work, const uint32_t *number) {
 
 /* Facets by region, and volumes. */
 static abut_status gather_facets(patch_work *work) {
-    patch_facet *sorted = take(work->memory, work->facet_count, sizeof *sorted);
+    patch_facet *sorted = abuti_patch_take(work->memory, work->facet_count, sizeof *sorted);
     uint32_t begin = 0;
     if (!sorted)
         return ABUT_ERROR_MEMORY;
@@ -697,13 +594,13 @@ static abut_status gather(patch_work *work, const uint32_t *number) {
     abut_status status = gather_facets(work);
     if (status)
         return status;
-    work->region_of = take(work->memory, crossings, sizeof *work->region_of);
+    work->region_of = abuti_patch_take(work->memory, crossings, sizeof *work->region_of);
     if (!work->region_of)
         return ABUT_ERROR_MEMORY;
     for (size_t i = 0; i < crossings; i++)
         work->region_of[i] = number[abuti_root(work->parent, (uint32_t)i)];
-    work->points = take(work->memory, crossings, sizeof *work->points);
-    work->inner = take(work->memory, vertices, sizeof *work->inner);
+    work->points = abuti_patch_take(work->memory, crossings, sizeof *work->points);
+    work->inner = abuti_patch_take(work->memory, vertices, sizeof *work->inner);
     if (!work->points || !work->inner)
         return ABUT_ERROR_MEMORY;
     for (size_t i = 0; i < crossings + vertices; i++) {
@@ -743,7 +640,7 @@ static abut_status gather(patch_work *work, const uint32_t *number) {
 
 static abut_status sum(patch_work *work) {
     size_t nodes = work->crossing_count + work->spread_count;
-    uint32_t *number = take(work->memory, nodes, sizeof *number);
+    uint32_t *number = abuti_patch_take(work->memory, nodes, sizeof *number);
     if (!number)
         return ABUT_ERROR_MEMORY;
     memset(number, 0xff, nodes * sizeof *number);
@@ -758,7 +655,7 @@ static abut_status sum(patch_work *work) {
 
 static abut_status start_sets(patch_work *work) {
     work->parent_room = 2 * work->crossing_count + 64;
-    work->parent = take(work->memory, work->parent_room, sizeof *work->parent);
+    work->parent = abuti_patch_take(work->memory, work->parent_room, sizeof *work->parent);
     if (!work->parent)
         return ABUT_ERROR_MEMORY;
     for (size_t i = 0; i < work->crossing_count; i++)
@@ -767,8 +664,8 @@ static abut_status start_sets(patch_work *work) {
         const abut_topology_arrays *view = &work->body[side].skin->view;
         patch_marks *marks = &work->marks[side];
         size_t faces = view->triangle_count / 32 + 1, vertices = view->vertex_count / 32 + 1;
-        uint32_t *bits = take(work->memory, 2 * faces + vertices, sizeof *bits);
-        marks->place = take(work->memory, view->vertex_count, sizeof *marks->place);
+        uint32_t *bits = abuti_patch_take(work->memory, 2 * faces + vertices, sizeof *bits);
+        marks->place = abuti_patch_take(work->memory, view->vertex_count, sizeof *marks->place);
         if (!bits || !marks->place)
             return ABUT_ERROR_MEMORY;
         memset(bits, 0, (2 * faces + vertices) * sizeof *bits);
@@ -789,8 +686,8 @@ abut_status abuti_patch_find(patch_work *work, const pair_frame *frame) {
         work->flat = false;
         forget_places(work);
         work->crossing_count = work->segment_count = 0;
-        table_clear(&work->by_pair[0]);
-        table_clear(&work->by_pair[1]);
+        abuti_patch_clear(&work->by_pair[0]);
+        abuti_patch_clear(&work->by_pair[1]);
         abuti_pair_candidates(frame, visit, work);
         work->status = work->status ? work->status : abuti_stop_status("contacts");
         if (work->status || !work->flat)

@@ -11,9 +11,7 @@
  *
  * Points: the outermost of the contour, measured a little inwards, since what is right at a side
  * face is told by chance; the lowest and outermost inside vertices of a, the highest and outermost
- * of b. Of these the deepest, that which is furthest from it, the one furthest beside both, and
- * that which makes the area largest, each by its depth's worth (Moravanszky and Terdiman 2004,
- * "Fast contact reduction for dynamics simulation").
+ * of b. patch_choose.c keeps a few of them.
  */
 #include "contact/patch.h"
 
@@ -28,13 +26,9 @@
 #define MUCH 0.3       /* the same where nothing is checked */
 #define PIERCED 0.35   /* rho below this: through each other */
 #define CLEARLY 0.9    /* times as deep, or less */
-#define LASTING 1.05   /* times as good is a vertex */
-#define ABOUT 0.02     /* of a value: no difference for which another point is chosen */
-#define AS_DEEP 2e-3   /* of the depth, the same for the deepest of all */
+#define AS_DEEP 2e-3   /* of the depth, by which others are as deep */
 #define NAMED 1e-3     /* of the contour: a vertex so near gives its name */
-#define PLACE 1e-4     /* of the contour's extent: one place */
-#define LITTLE 1e-6    /* the same for lengths, of the contour */
-#define WORTH 0.01     /* of a point, at least, that is no gap beyond the margin */
+#define LITTLE 1e-6    /* of the contour: no difference for which another point is tried */
 
 enum {
     DIRECTIONS = 8,                /* across the normal, and as many opposite ones */
@@ -203,12 +197,6 @@ static const double directions[DIRECTIONS][2] = {{1, 0},
                                                  {-0.38268343236508977, 0.92387953251128676},
                                                  {-0.92387953251128676, 0.38268343236508977}};
 
-/* Whether something is further than the best so far; of what is as far, but for a little, that with
- * the lower name, so that the same is chosen from frame to frame. */
-static bool is_further(double far, double most, double little, uint64_t name, uint64_t best) {
-    return far > most + little || (far >= most - little && name < best);
-}
-
 static uint64_t crossing_name(const patch_crossing *c) {
     return (uint64_t)c->side << 63 | (uint64_t)c->edge << 31 | (c->face & 0x7fffffff);
 }
@@ -249,9 +237,10 @@ static void add_contour(measure *m) {
         for (int d = 0; d < pairs; d++) {
             double far = directions[d][0] * u + directions[d][1] * v;
             int to = far > 0 ? 2 * d : 2 * d + 1;
-            if (best[to] == ABUT_NONE || is_further(fabs(far), most[to], little,
-                                                    crossing_name(&crossings[m->work->points[i]]),
-                                                    crossing_name(&crossings[best[to]]))) {
+            if (best[to] == ABUT_NONE ||
+                patch_is_further(fabs(far), most[to], little,
+                                 crossing_name(&crossings[m->work->points[i]]),
+                                 crossing_name(&crossings[best[to]]))) {
                 most[to] = fabs(far);
                 best[to] = m->work->points[i];
             }
@@ -297,7 +286,8 @@ static void add_vertices(measure *m, uint32_t side) {
             double far = d == VERTICES - 1 ? (side ? h : -h)
                                            : directions[d / 2][0] * u + directions[d / 2][1] * v;
             far = d % 2 ? -far : far;
-            if (best[d] == ABUT_NONE || is_further(far, most[d], little, vertex->vertex, best[d])) {
+            if (best[d] == ABUT_NONE ||
+                patch_is_further(far, most[d], little, vertex->vertex, best[d])) {
                 most[d] = far;
                 best[d] = vertex->vertex;
             }
@@ -401,146 +391,6 @@ static void add_far_side(measure *m) {
 }
 
 /* ---- a few of them ---- */
-
-/* The name of a point: vertices come before crossings. */
-static uint64_t point_name(const patch_point *p) {
-    return (uint64_t)p->kind << 60 | (uint64_t)p->side << 59 | (uint64_t)p->element << 26 | p->part;
-}
-
-/* The candidate with the most of `value`, among those not taken; of about equals the lowest by
- * name. */
-static uint32_t best_of(const patch_choice *m, const double *value, const bool *taken) {
-    uint32_t best = ABUT_NONE;
-    for (uint32_t i = 0; i < m->count; i++)
-        if (!taken[i] &&
-            (best == ABUT_NONE ||
-             is_further(value[i], value[best], ABOUT * fabs(value[best]),
-                        point_name(&m->found[i].point), point_name(&m->found[best].point))))
-            best = i;
-    return best;
-}
-
-static bool same_feature(const patch_point *a, const patch_point *b) {
-    return a->side == b->side && a->kind == b->kind && a->element == b->element &&
-           a->part == b->part;
-}
-
-/* Takes a candidate, and with it all others of its feature. */
-static void take(const patch_choice *m, uint32_t i, bool *taken, patch_answer *answer) {
-    for (uint32_t k = 0; k < m->count; k++)
-        taken[k] |= same_feature(&m->found[k].point, &m->found[i].point);
-    answer->points[answer->count++] = m->found[i].point;
-}
-
-/* What each candidate is worth: by its depth; more if it lasts; and whether it is none at all. */
-static void rate(const patch_choice *m, double gap, double *worth, bool *taken) {
-    double scale = m->deepest + gap;
-    for (uint32_t i = 0; i < m->count; i++) {
-        const patch_point *p = &m->found[i].point;
-        taken[i] = p->depth < -gap;
-        worth[i] = scale > 0 ? real_clamp((p->depth + gap) / scale, WORTH, 1) : 1;
-        if (p->kind == ABUT_CONTACT_VERTEX) /* lasts longer than a crossing beside it */
-            worth[i] *= LASTING;
-    }
-}
-
-static double apart(const candidate *a, const candidate *b) {
-    return hypot(a->u - b->u, a->v - b->v);
-}
-
-/* How far a candidate is to the left of the way from one chosen to another. */
-static double beside(const candidate *from, const candidate *to, const candidate *at) {
-    double du = to->u - from->u, dv = to->v - from->v;
-    return (du * (at->v - from->v) - dv * (at->u - from->u)) / hypot(du, dv);
-}
-
-/* How much larger the triangle of three chosen becomes by a fourth point: the sum of what it makes
- * with the sides that it sees from outside. */
-static double more_area(const candidate *c, const uint32_t chosen[3], const candidate *at) {
-    double sum = 0, turn = beside(&c[chosen[0]], &c[chosen[1]], &c[chosen[2]]);
-    for (int k = 0; k < 3; k++) {
-        const candidate *from = &c[chosen[k]], *to = &c[chosen[k == 2 ? 0 : k + 1]];
-        double outside = turn > 0 ? -beside(from, to, at) : beside(from, to, at);
-        sum += outside > 0 ? outside * apart(from, to) : 0;
-    }
-    return sum;
-}
-
-/* What a candidate adds to those chosen: as second its distance, as third how far it is beside
- * them, as fourth the area, as a length too; then how far it is from all. */
-static double gain(const candidate *c, const uint32_t *chosen, uint32_t count, uint32_t i) {
-    const candidate *first = &c[chosen[0]], *second = &c[chosen[count > 1]], *at = &c[i];
-    if (count == 2)
-        return fabs(beside(first, second, at));
-    if (count == 3)
-        return more_area(c, chosen, at) / apart(first, second);
-    double least = INFINITY;
-    for (uint32_t k = 0; k < count; k++)
-        least = real_min(least, apart(at, &c[chosen[k]]));
-    return least;
-}
-
-/* Candidates in one place become one: as deep as the deepest, by the lowest name of them. */
-static uint32_t merge(const patch_choice *m, candidate *merged) {
-    const candidate centre = {.u = m->u, .v = m->v};
-    double extent = 0;
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < m->count; i++)
-        extent = real_max(extent, apart(&m->found[i], &centre));
-    for (uint32_t i = 0; i < m->count; i++) {
-        const candidate *c = &m->found[i];
-        uint32_t k = 0;
-        while (k < count && !(fabs(c->u - merged[k].u) <= PLACE * extent &&
-                              fabs(c->v - merged[k].v) <= PLACE * extent))
-            k++;
-        if (k == count) {
-            merged[count++] = *c;
-            continue;
-        }
-        bool lower = point_name(&c->point) < point_name(&merged[k].point);
-        patch_point named = lower ? c->point : merged[k].point;
-        if (c->point.depth > merged[k].point.depth)
-            merged[k] = *c;
-        merged[k].point.side = named.side;
-        merged[k].point.kind = named.kind;
-        merged[k].point.element = named.element;
-        merged[k].point.part = named.part;
-    }
-    return count;
-}
-
-void abuti_patch_choose(const patch_choice *from, uint32_t keep, double gap, patch_answer *answer) {
-    candidate merged[CANDIDATES];
-    patch_choice one_a_place = *from, *m = &one_a_place;
-    m->found = merged;
-    m->count = merge(from, merged);
-    bool taken[CANDIDATES];
-    double value[CANDIDATES], worth[CANDIDATES];
-    uint32_t chosen[PATCH_POINTS];
-    const candidate *c = m->found;
-    answer->count = 0;
-    if (!m->count || m->deepest < -gap)
-        return;
-    rate(m, gap, worth, taken);
-    candidate centre = {.u = m->u, .v = m->v};
-    for (uint32_t i = 0; i < m->count; i++) /* the outermost of those that are as deep */
-        value[i] = c[i].point.depth + gap >= (1 - m->as_deep) * (m->deepest + gap)
-                       ? worth[i] * (1 + apart(&c[i], &centre))
-                       : 0;
-    chosen[0] = best_of(m, value, taken);
-    take(m, chosen[0], taken, answer);
-    answer->points[0].depth = m->deepest;
-    while (answer->count < keep) {
-        uint32_t n = answer->count;
-        for (uint32_t i = 0; i < m->count; i++)
-            value[i] = worth[i] * gain(c, chosen, n, i);
-        uint32_t next = best_of(m, value, taken);
-        if (next == ABUT_NONE || !(value[next] > 1e-6 * apart(&c[chosen[0]], &c[chosen[n > 1]])))
-            return;
-        chosen[n] = next;
-        take(m, next, taken, answer);
-    }
-}
 
 static void choose(const measure *m, uint32_t keep, double gap, patch_answer *answer) {
     patch_choice choice = {m->found,

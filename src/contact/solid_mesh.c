@@ -18,17 +18,7 @@ enum {
 static const char function[] = "abut_contact_solid";
 
 abut_status abuti_solid_add(solid_call *call, const patch_answer *answer) {
-    if (call->count == call->room) {
-        abut_status status = abuti_patch_grow(call->memory, &call->answers, call->count,
-                                              call->count + 8, sizeof *answer, &call->room);
-        if (status)
-            return status;
-    }
-    size_t i = call->count++;
-    for (; i > 0 && call->answers[i - 1].depth < answer->depth; i--) /* deepest first */
-        call->answers[i] = call->answers[i - 1];
-    call->answers[i] = *answer;
-    return ABUT_OK;
+    return abuti_patch_add(call->memory, &call->answers, &call->count, &call->room, answer);
 }
 
 /* ---- triangles that may matter ---- */

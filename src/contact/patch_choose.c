@@ -1,0 +1,156 @@
+/* A few points of many: what a solver needs of a patch.
+ *
+ * Candidates in one place are one. Of these the deepest stays, that which is furthest from it, the
+ * one furthest beside both, and that which makes the area largest, each by its depth's worth
+ * (Moravanszky and Terdiman 2004, "Fast contact reduction for dynamics simulation"). */
+#include "contact/patch.h"
+
+#include <math.h>
+
+#define ABOUT 0.02   /* of a value: no difference for which another point is chosen */
+#define LASTING 1.05 /* times as good is a vertex */
+#define WORTH 0.01   /* of a point, at least, that is no gap beyond the margin */
+#define PLACE 1e-4   /* of the contour's extent: one place */
+
+/* The name of a point: vertices come before crossings. */
+static uint64_t point_name(const patch_point *p) {
+    return (uint64_t)p->kind << 60 | (uint64_t)p->side << 59 | (uint64_t)p->element << 26 | p->part;
+}
+
+/* The candidate with the most of `value`, among those not taken; of about equals the lowest
+ * by name. */
+static uint32_t best_of(const patch_choice *m, const double *value, const bool *taken) {
+    uint32_t best = ABUT_NONE;
+    for (uint32_t i = 0; i < m->count; i++)
+        if (!taken[i] &&
+            (best == ABUT_NONE ||
+             patch_is_further(value[i], value[best], ABOUT * fabs(value[best]),
+                              point_name(&m->found[i].point), point_name(&m->found[best].point))))
+            best = i;
+    return best;
+}
+
+static bool same_feature(const patch_point *a, const patch_point *b) {
+    return a->side == b->side && a->kind == b->kind && a->element == b->element &&
+           a->part == b->part;
+}
+
+/* Takes a candidate, and with it all others of its feature. */
+static void take(const patch_choice *m, uint32_t i, bool *taken, patch_answer *answer) {
+    for (uint32_t k = 0; k < m->count; k++)
+        taken[k] |= same_feature(&m->found[k].point, &m->found[i].point);
+    answer->points[answer->count++] = m->found[i].point;
+}
+
+/* What each candidate is worth: by its depth; more if it lasts; and whether it is none at
+ * all. */
+static void rate(const patch_choice *m, double gap, double *worth, bool *taken) {
+    double scale = m->deepest + gap;
+    for (uint32_t i = 0; i < m->count; i++) {
+        const patch_point *p = &m->found[i].point;
+        taken[i] = p->depth < -gap;
+        worth[i] = scale > 0 ? real_clamp((p->depth + gap) / scale, WORTH, 1) : 1;
+        if (p->kind == ABUT_CONTACT_VERTEX) /* lasts longer than a crossing beside it */
+            worth[i] *= LASTING;
+    }
+}
+
+static double apart(const patch_candidate *a, const patch_candidate *b) {
+    return hypot(a->u - b->u, a->v - b->v);
+}
+
+/* How far a candidate is to the left of the way from one chosen to another. */
+static double beside(const patch_candidate *from, const patch_candidate *to,
+                     const patch_candidate *at) {
+    double du = to->u - from->u, dv = to->v - from->v;
+    return (du * (at->v - from->v) - dv * (at->u - from->u)) / hypot(du, dv);
+}
+
+/* How much larger the triangle of three chosen becomes by a fourth point: the sum of what it makes
+ * with the sides that it sees from outside. */
+static double more_area(const patch_candidate *c, const uint32_t chosen[3],
+                        const patch_candidate *at) {
+    double sum = 0, turn = beside(&c[chosen[0]], &c[chosen[1]], &c[chosen[2]]);
+    for (int k = 0; k < 3; k++) {
+        const patch_candidate *from = &c[chosen[k]], *to = &c[chosen[k == 2 ? 0 : k + 1]];
+        double outside = turn > 0 ? -beside(from, to, at) : beside(from, to, at);
+        sum += outside > 0 ? outside * apart(from, to) : 0;
+    }
+    return sum;
+}
+
+/* What a candidate adds to those chosen: as second its distance, as third how far it is
+ * beside them, as fourth the area, as a length too; then how far it is from all. */
+static double gain(const patch_candidate *c, const uint32_t *chosen, uint32_t count, uint32_t i) {
+    const patch_candidate *first = &c[chosen[0]], *second = &c[chosen[count > 1]], *at = &c[i];
+    if (count == 2)
+        return fabs(beside(first, second, at));
+    if (count == 3)
+        return more_area(c, chosen, at) / apart(first, second);
+    double least = INFINITY;
+    for (uint32_t k = 0; k < count; k++)
+        least = real_min(least, apart(at, &c[chosen[k]]));
+    return least;
+}
+
+/* Candidates in one place become one: as deep as the deepest, by the lowest name of them. */
+static uint32_t merge(const patch_choice *m, patch_candidate *merged) {
+    const patch_candidate centre = {.u = m->u, .v = m->v};
+    double extent = 0;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < m->count; i++)
+        extent = real_max(extent, apart(&m->found[i], &centre));
+    for (uint32_t i = 0; i < m->count; i++) {
+        const patch_candidate *c = &m->found[i];
+        uint32_t k = 0;
+        while (k < count && !(fabs(c->u - merged[k].u) <= PLACE * extent &&
+                              fabs(c->v - merged[k].v) <= PLACE * extent))
+            k++;
+        if (k == count) {
+            merged[count++] = *c;
+            continue;
+        }
+        bool lower = point_name(&c->point) < point_name(&merged[k].point);
+        patch_point named = lower ? c->point : merged[k].point;
+        if (c->point.depth > merged[k].point.depth)
+            merged[k] = *c;
+        merged[k].point.side = named.side;
+        merged[k].point.kind = named.kind;
+        merged[k].point.element = named.element;
+        merged[k].point.part = named.part;
+    }
+    return count;
+}
+
+void abuti_patch_choose(const patch_choice *from, uint32_t keep, double gap, patch_answer *answer) {
+    patch_candidate merged[PATCH_CANDIDATES];
+    patch_choice one_a_place = *from, *m = &one_a_place;
+    m->found = merged;
+    m->count = merge(from, merged);
+    bool taken[PATCH_CANDIDATES];
+    double value[PATCH_CANDIDATES], worth[PATCH_CANDIDATES];
+    uint32_t chosen[PATCH_POINTS];
+    const patch_candidate *c = m->found;
+    answer->count = 0;
+    if (!m->count || m->deepest < -gap)
+        return;
+    rate(m, gap, worth, taken);
+    patch_candidate centre = {.u = m->u, .v = m->v};
+    for (uint32_t i = 0; i < m->count; i++) /* the outermost of those that are as deep */
+        value[i] = c[i].point.depth + gap >= (1 - m->as_deep) * (m->deepest + gap)
+                       ? worth[i] * (1 + apart(&c[i], &centre))
+                       : 0;
+    chosen[0] = best_of(m, value, taken);
+    take(m, chosen[0], taken, answer);
+    answer->points[0].depth = m->deepest;
+    while (answer->count < keep) {
+        uint32_t n = answer->count;
+        for (uint32_t i = 0; i < m->count; i++)
+            value[i] = worth[i] * gain(c, chosen, n, i);
+        uint32_t next = best_of(m, value, taken);
+        if (next == ABUT_NONE || !(value[next] > 1e-6 * apart(&c[chosen[0]], &c[chosen[n > 1]])))
+            return;
+        chosen[n] = next;
+        take(m, next, taken, answer);
+    }
+}

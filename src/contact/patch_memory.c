@@ -1,0 +1,126 @@
+/* Memory of one question that is given back all at once, and what stands in it: tables of numbers,
+ * lists, answers. */
+#include "contact/patch.h"
+
+#include <string.h>
+
+/* ---- memory ---- */
+
+void abuti_patch_memory_start(patch_memory *memory, abut_context *context) {
+    memory->context = context;
+    memory->at = memory->first;
+    memory->end = memory->first + sizeof memory->first;
+    memory->blocks = NULL;
+    memory->block_bytes = 4 * sizeof memory->first;
+}
+
+void abuti_patch_memory_end(patch_memory *memory) {
+    for (void **block = memory->blocks, **before; block; block = before) {
+        before = *block;
+        abuti_release(memory->context, block);
+    }
+}
+
+void *abuti_patch_take(patch_memory *memory, size_t count, size_t bytes) {
+    size_t wanted;
+    if (abuti_multiply_overflows(count, bytes, &wanted) || wanted > SIZE_MAX / 4) {
+        abuti_fail(ABUT_ERROR_MEMORY, "abut_contact_patches: more memory than there can be");
+        return NULL;
+    }
+    wanted = (wanted + 15) & ~(size_t)15;
+    if (wanted > (size_t)(memory->end - memory->at)) {
+        size_t all = wanted + 64 > memory->block_bytes ? wanted + 64 : memory->block_bytes;
+        void **block = abuti_allocate(memory->context, all, 1);
+        if (!block)
+            return NULL;
+        *block = memory->blocks;
+        memory->blocks = block;
+        memory->block_bytes *= 2;
+        memory->at = (unsigned char *)block + 64;
+        memory->end = (unsigned char *)block + all;
+    }
+    void *taken = memory->at;
+    memory->at += wanted;
+    return taken;
+}
+
+abut_status abuti_patch_grow(patch_memory *memory, void *array, size_t count, size_t wanted,
+                             size_t bytes, size_t *room) {
+    size_t next = wanted > 2 * *room ? wanted : 2 * *room;
+    void *grown = abuti_patch_take(memory, next, bytes), *old;
+    if (!grown)
+        return ABUT_ERROR_MEMORY;
+    memcpy(&old, array, sizeof old);
+    if (count)
+        memcpy(grown, old, count * bytes);
+    memcpy(array, &grown, sizeof grown);
+    *room = next;
+    return ABUT_OK;
+}
+
+/* ---- tables and lists ---- */
+
+static size_t slot_of(const patch_table *table, uint64_t key) {
+    size_t mask = table->room - 1;
+    size_t slot = (size_t)((key * UINT64_C(0x9e3779b97f4a7c15)) >> 20) & mask;
+    while (table->keys[slot] && table->keys[slot] != key)
+        slot = (slot + 1) & mask;
+    return slot;
+}
+
+static bool grow_table(patch_work *work, patch_table *table) {
+    patch_table next = {.room = table->room ? 2 * table->room : 64, .count = table->count};
+    next.keys = abuti_patch_take(work->memory, next.room, sizeof *next.keys);
+    next.values = abuti_patch_take(work->memory, next.room, sizeof *next.values);
+    if (!next.keys || !next.values) {
+        work->status = ABUT_ERROR_MEMORY;
+        return false;
+    }
+    memset(next.keys, 0, next.room * sizeof *next.keys);
+    for (size_t i = 0; i < table->room; i++)
+        if (table->keys[i]) {
+            size_t slot = slot_of(&next, table->keys[i]);
+            next.keys[slot] = table->keys[i];
+            next.values[slot] = table->values[i];
+        }
+    *table = next;
+    return true;
+}
+
+uint32_t *abuti_patch_put(patch_work *work, patch_table *table, uint64_t key, uint32_t value,
+                          bool *added) {
+    if (2 * (table->count + 1) > table->room && !grow_table(work, table))
+        return NULL;
+    size_t slot = slot_of(table, key);
+    *added = !table->keys[slot];
+    if (*added) {
+        table->keys[slot] = key;
+        table->values[slot] = value;
+        table->count++;
+    }
+    return &table->values[slot];
+}
+
+void abuti_patch_clear(patch_table *table) {
+    if (table->count)
+        memset(table->keys, 0, table->room * sizeof *table->keys);
+    table->count = 0;
+}
+
+/* ---- answers ---- */
+
+abut_status abuti_patch_add(patch_memory *memory, patch_answer **answers, size_t *count,
+                            size_t *room, const patch_answer *answer) {
+    if (*count == *room) {
+        abut_status status =
+            abuti_patch_grow(memory, answers, *count, *count + 1, sizeof *answer, room);
+        if (status)
+            return status;
+    }
+    patch_answer *list = *answers;
+    size_t i = (*count)++;
+    for (; i > 0 && list[i - 1].depth < answer->depth; i--)
+        list[i] = list[i - 1];
+    list[i] = *answer;
+    return ABUT_OK;
+}

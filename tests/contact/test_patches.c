@@ -1,32 +1,12 @@
 /* Contacts from exact geometry: solids whose overlap is known, promises on random pairs, positions
  * in which nothing is general, and bad input. */
 #include "base/base.h"
-#include "support/pose.h"
+#include "contact/patches.h"
 
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { ROOM = 4096 };
-static abut_patch list[ROOM];
-static abut_contact contacts[ROOM];
-
-static abut_patches room(void) {
-    return (abut_patches){.list = list,
-                          .capacity = ROOM,
-                          .contacts = contacts,
-                          .contact_capacity = ROOM};
-}
-
-static abut_bvh *tree_of(abut_context *context, const abut_shape *shape) {
-    abut_mesh *mesh;
-    abut_bvh *bvh;
-    assert_ok(abut_shape_create(context, shape, &mesh));
-    assert_ok(abut_bvh_create(mesh, NULL, &bvh));
-    abut_mesh_destroy(mesh);
-    return bvh;
-}
 
 static abut_bvh *box_of(double x, double y, double z, uint32_t segments) {
     abut_shape shape = abut_shape_default(ABUT_SHAPE_BOX);
@@ -42,10 +22,6 @@ static abut_bvh *ball_of(double radius, uint32_t segments) {
     return tree_of(NULL, &shape);
 }
 
-static abut_pose shifted(double x, double y, double z) {
-    return (abut_pose){{0, 0, 0, 1}, {x, y, z}};
-}
-
 static abut_patches ask(const abut_bvh *a, abut_pose pose_a, const abut_bvh *b, abut_pose pose_b,
                         double margin) {
     abut_posed posed[2] = {{a, pose_a}, {b, pose_b}};
@@ -54,28 +30,6 @@ static abut_patches ask(const abut_bvh *a, abut_pose pose_a, const abut_bvh *b, 
     options.margin = margin;
     assert_ok(abut_contact_patches(&posed[0], &posed[1], &options, &found));
     return found;
-}
-
-static void assert_close(double value, double wanted, double tolerance) {
-    if (!(fabs(value - wanted) <= tolerance))
-        fail_msg("%.17g is not %.17g within %g", value, wanted, tolerance);
-}
-
-static void assert_way(abut_vec3 way, abut_vec3 wanted, double tolerance) {
-    if (!(v3_length(v3_sub(way, wanted)) <= tolerance))
-        fail_msg("(%g, %g, %g) is not (%g, %g, %g)", way.x, way.y, way.z, wanted.x, wanted.y,
-                 wanted.z);
-}
-
-/* How far apart contacts are along an axis. */
-static double spread(const abut_patches *found, int axis) {
-    double lo = INFINITY, hi = -INFINITY;
-    for (uint64_t i = 0; i < found->contact_count; i++) {
-        double x = v3_get(contacts[i].point, axis);
-        lo = real_min(lo, x);
-        hi = real_max(hi, x);
-    }
-    return hi - lo;
 }
 
 /* ---- solids whose overlap is known ---- */

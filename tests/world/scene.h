@@ -405,4 +405,26 @@ static inline size_t check_world(abut_world *world, const abut_world_item *items
     return all.count;
 }
 
+/* ---- a world and what is in it ---- */
+
+enum { MOST = 64 };
+
+typedef struct scene {
+    abut_world *world;
+    abut_world_options options;
+    abut_world_item items[MOST];
+    bool used[MOST];
+    uint32_t count;
+} scene;
+
+static inline void scene_begin(scene *s, abut_context *context) {
+    assert_ok(abut_world_create(context, &s->options, &s->world));
+    for (uint32_t i = 0; i < s->count; i++) {
+        uint32_t id = 99;
+        assert_ok(abut_world_add(s->world, &s->items[i], &id));
+        assert_int_equal(id, i);
+        s->used[i] = true;
+    }
+}
+
 #endif

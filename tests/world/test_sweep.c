@@ -1,0 +1,351 @@
+/* Worlds over a step: against every pair by itself, samples of time, and wrong calls. */
+#include "world/scene.h"
+
+static bool in_both(const abut_world_item *items, uint32_t a, uint32_t b, abut_world_kind kind) {
+    return items[a].kind == kind || items[b].kind == kind;
+}
+
+/* The lowest point of an item above a plane at a time, by all of its vertices. */
+static double height_above(const abut_world_item *item, const abut_path *path,
+                           const abut_world_item *plane, const abut_path *plane_path, double t) {
+    abut_pose at, on;
+    contact_motion m, n;
+    assert_ok(abut_path_at(path, t, &at));
+    assert_ok(abut_path_at(plane_path, t, &on));
+    assert_ok(abuti_contact_pose("test", "a pose", &at, &m));
+    assert_ok(abuti_contact_pose("test", "a pose", &on, &n));
+    const abut_plane *p = &plane->shape.plane;
+    double length = v3_length(p->normal), least = HUGE_VAL;
+    abut_vec3 normal = m3_apply(&n.turn, v3_scale(p->normal, 1 / length)), corner = {0, 0, 0};
+    const bool sphere = item->kind == ABUT_WORLD_SPHERE, box = item->kind == ABUT_WORLD_BOX,
+               capsule = item->kind == ABUT_WORLD_CAPSULE;
+    const abut_mesh *mesh = item->kind == ABUT_WORLD_BODY   ? item->shape.body.bvh->mesh
+                            : item->kind == ABUT_WORLD_HULL ? item->shape.hull->mesh
+                                                            : NULL;
+    uint32_t count = sphere ? 1 : box ? 8 : capsule ? 2 : mesh ? mesh->vertex_count : 0;
+    if (item->kind == ABUT_WORLD_CYLINDER) { /* the lowest point of the rim of either end */
+        abut_vec3 u = m3_apply(&m.turn, v3_normalise(v3_sub(item->shape.cylinder.end[1],
+                                                            item->shape.cylinder.end[0])));
+        double up = v3_dot(u, normal), down = item->shape.cylinder.radius * sqrt(1 - up * up);
+        for (int i = 0; i < 2; i++)
+            least =
+                fmin(least, v3_dot(normal, v3_sub(contact_to_world(&m, item->shape.cylinder.end[i]),
+                                                  on.translation)) -
+                                down);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        const abut_vec3 h = item->shape.half;
+        corner = sphere    ? item->shape.sphere.centre
+                 : capsule ? item->shape.capsule.end[i]
+                 : box     ? v3(i & 1 ? h.x : -h.x, i & 2 ? h.y : -h.y, i & 4 ? h.z : -h.z)
+                           : v3_add(mesh->positions[i], mesh->origin);
+        least = fmin(least, v3_dot(normal, v3_sub(contact_to_world(&m, corner), on.translation)));
+    }
+    return least - p->offset / length -
+           (sphere    ? item->shape.sphere.radius
+            : capsule ? item->shape.capsule.radius
+                      : 0);
+}
+
+/* The solids of random_item() as what stands for them here: a point, a segment or a box, and a
+ * radius. Triangles that are only a point or a segment count as that. */
+typedef struct axis {
+    abut_bvh *bvh;
+    double radius;
+} axis;
+
+static axis axis_of(const abut_world_item *item) {
+    abut_vec3 corners[3];
+    axis made = {NULL, 0};
+    abut_mesh *mesh;
+    if (item->kind == ABUT_WORLD_BODY)
+        return (axis){(abut_bvh *)item->shape.body.bvh, 0};
+    if (item->kind == ABUT_WORLD_HULL)
+        return (axis){(abut_bvh *)item->shape.hull, 0};
+    if (item->kind == ABUT_WORLD_CYLINDER) { /* inscribed, in another way */
+        const abut_cylinder *c = &item->shape.cylinder;
+        abut_vec3 rim[200], u = v3_normalise(v3_sub(c->end[1], c->end[0])),
+                            v = v3_normalise(v3_cross(u, v3(0, 0, 1))), w = v3_cross(u, v);
+        for (int i = 0; i < 200; i++)
+            rim[i] =
+                v3_along(v3_along(c->end[i % 2], c->radius * cos(0.0628318530718 * (i / 2)), v),
+                         c->radius * sin(0.0628318530718 * (i / 2)), w);
+        assert_ok(abut_mesh_hull(serial, rim, 200, &mesh));
+    } else if (item->kind == ABUT_WORLD_BOX) {
+        abut_shape shape = abut_shape_default(ABUT_SHAPE_BOX);
+        shape.extent = v3_scale(item->shape.half, 2);
+        assert_ok(abut_shape_create(serial, &shape, &mesh));
+    } else {
+        const bool sphere = item->kind == ABUT_WORLD_SPHERE;
+        for (int i = 0; i < 3; i++)
+            corners[i] = sphere ? item->shape.sphere.centre : item->shape.capsule.end[i / 2];
+        made.radius = sphere ? item->shape.sphere.radius : item->shape.capsule.radius;
+        mesh = test_mesh(serial, corners, 3, NULL, 1);
+    }
+    assert_ok(abut_bvh_create(mesh, NULL, &made.bvh));
+    abut_mesh_destroy(mesh);
+    return made;
+}
+
+static double gap_at(const axis *p, const abut_path *path_p, const axis *q, const abut_path *path_q,
+                     double t) {
+    abut_posed a = {.bvh = p->bvh}, b = {.bvh = q->bvh};
+    abut_separation apart;
+    assert_ok(abut_path_at(path_p, t, &a.pose));
+    assert_ok(abut_path_at(path_q, t, &b.pose));
+    assert_ok(abut_pair_distance(&a, &b, NULL, NULL, &apart));
+    return apart.distance - p->radius - q->radius;
+}
+
+/* Pairs with a solid: apart before, and near when they are said to touch. */
+static void check_solids(const abut_world_item *items[2], const abut_path paths[2],
+                         const abut_sweep_touch *touch, double separation) {
+    enum { TIMES = 60 };
+    axis axes[2] = {axis_of(items[0]), axis_of(items[1])};
+    double until = touch ? touch->time : 1;
+    for (int i = 0; i < TIMES && until > 0; i++)
+        assert_true(gap_at(&axes[0], &paths[0], &axes[1], &paths[1], until * i / TIMES) >
+                    separation - 1e-12);
+    if (touch) {
+        double gap = gap_at(&axes[0], &paths[0], &axes[1], &paths[1], until);
+        double beyond = 3e-3 * (axes[0].radius + axes[1].radius) + 1e-5;
+        for (int k = 0; k < 2; k++) /* outside of it, and what stands for it here inside */
+            beyond +=
+                items[k]->kind == ABUT_WORLD_CYLINDER ? 2e-3 * items[k]->shape.cylinder.radius : 0;
+        assert_true(gap < separation + beyond);
+        assert_true(until == 0 || gap > separation - 1e-9);
+        assert_true(until == 0 || fabs(v3_length(touch->normal) - 1) < 1e-12);
+        for (int k = 0; k < 2; k++)
+            assert_int_equal(touch->triangle[k] != ABUT_NONE || until == 0,
+                             items[k]->kind == ABUT_WORLD_BODY ||
+                                 items[k]->kind == ABUT_WORLD_HULL || until == 0);
+    }
+    for (int k = 0; k < 2; k++)
+        if (items[k]->kind != ABUT_WORLD_BODY && items[k]->kind != ABUT_WORLD_HULL)
+            abut_bvh_destroy(axes[k].bvh);
+}
+
+/* Against every pair by itself, and planes against 200 samples of time. */
+static void check_sweep(const scene *s, const abut_pose *ends,
+                        const abut_sweep_rigid_options *options, size_t sums[3]) {
+    enum { ROOM = MOST * MOST / 2, SAMPLES = 200 };
+    static abut_world_impact list[ROOM];
+    abut_world_impacts to = {.list = list, .capacity = ROOM};
+    assert_ok(abut_world_sweep(s->world, NULL, ends, s->count, options, &to));
+    size_t at = 0, of_planes = 0, of_solids = 0;
+    uint64_t unknown = 0;
+    double time = 1;
+    for (uint32_t a = 0; a < s->count; a++)
+        for (uint32_t b = a + 1; b < s->count; b++) {
+            const abut_world_item *p = &s->items[a], *q = &s->items[b];
+            const abut_path paths[2] = {{p->pose, ends[a]}, {q->pose, ends[b]}};
+            const bool listed = at < to.count && list[at].a == a && list[at].b == b;
+            const abut_sweep_touch *touch = &list[at].touch;
+            at += listed;
+            if (!may_meet(p, q) || method_of(p, q, &s->options) == ABUT_WORLD_AUTO) {
+                assert_false(listed);
+                continue;
+            }
+            if (listed)
+                assert_int_equal(list[at - 1].sensor, p->sensor || q->sensor);
+            if (listed && touch->time > 0 && !p->sensor && !q->sensor)
+                time = fmin(time, touch->time);
+            if (!in_both(s->items, a, b, ABUT_WORLD_PLANE)) {
+                if ((!p->kind && !p->shape.body.bvh) || (!q->kind && !q->shape.body.bvh)) {
+                    assert_false(listed);
+                    unknown++; /* at most: boxes may be apart */
+                    continue;
+                }
+                if (p->kind || q->kind) {
+                    check_solids((const abut_world_item *[2]){p, q}, paths, listed ? touch : NULL,
+                                 options ? options->separation : 0);
+                    of_solids += listed;
+                    continue;
+                }
+                abut_sweep_touch wanted;
+                assert_ok(abut_sweep_rigid(p->shape.body.bvh, &paths[0], q->shape.body.bvh,
+                                           &paths[1], options, &wanted));
+                assert_int_equal(wanted.hit, listed);
+                if (listed)
+                    assert_memory_equal(&wanted, touch, sizeof wanted);
+                continue;
+            }
+            const bool first = p->kind == ABUT_WORLD_PLANE;
+            const abut_world_item *item = first ? q : p;
+            if (item->kind == ABUT_WORLD_BODY && !item->shape.body.bvh) {
+                assert_false(listed);
+                unknown++;
+                continue;
+            }
+            of_planes += listed;
+            const double until = listed ? touch->time : 1,
+                         separation = options ? options->separation : 0;
+            for (int i = 0; i < SAMPLES; i++)
+                assert_true(height_above(item, &paths[first], first ? p : q, &paths[!first],
+                                         until * i / SAMPLES) > separation - 1e-12 ||
+                            until == 0);
+            if (listed) {
+                double height =
+                    height_above(item, &paths[first], first ? p : q, &paths[!first], until);
+                /* 1e-6 of the item; or what stands around a cylinder */
+                assert_true(height <
+                            separation + (item->kind == ABUT_WORLD_CYLINDER ? 1e-3 : 1e-5));
+                assert_true(until == 0 || height > -1e-9);
+                assert_true(until == 0 || fabs(v3_length(touch->normal) - 1) < 1e-12);
+            }
+        }
+    assert_int_equal(at, to.count);
+    assert_true(to.unknown <= unknown && to.time == time);
+    sums[0] += to.count - of_planes - of_solids;
+    sums[1] += of_planes;
+    sums[2] += of_solids;
+}
+
+TEST(steps_agree_with_every_pair) {
+    test_random random = {33};
+    size_t impacts[3] = {0, 0, 0}; /* of bodies, with planes, with solids */
+    for (uint32_t round = 0; round < test_rounds(32); round++) {
+        scene s = {.options = abut_world_options_default(), .count = 20};
+        abut_pose ends[MOST];
+        abut_sweep_rigid_options options = abut_sweep_rigid_options_default();
+        options.separation = round % 3 == 1 ? 0.05 : 0;
+        s.options.margin = round % 2 ? 0.1 : 0;
+        for (uint32_t i = 0; i < s.count; i++) {
+            s.items[i] = varied_item(&random, round % 2 ? 4 : 2);
+            if (i < 2) {
+                s.items[i].kind = ABUT_WORLD_PLANE;
+                s.items[i].shape.plane = (abut_plane){{0.3, 0.2, 2}, -7};
+                s.items[i].pose.rotation = (abut_quat){0.1 * i, 0, 0, 1};
+            }
+            ends[i] = random_pose(&random, 2);
+            if (i == 0 || round % 4 == 3) /* a plane that stands still; none of them turns */
+                ends[i].rotation = s.items[i].pose.rotation;
+            if (i == 0)
+                ends[i] = s.items[i].pose;
+        }
+        scene_begin(&s, serial);
+        check_sweep(&s, ends, round % 3 ? &options : NULL, impacts);
+        abut_world_destroy(s.world);
+    }
+    assert_true(impacts[0] > 2 && impacts[1] > 2 && impacts[2] > 2);
+}
+
+/* Solids without thickness: a square, a point, a segment and a needle that come down on it. */
+TEST(thin_solids_meet) {
+    abut_world *world;
+    uint32_t ids[4];
+    abut_pose ends[4];
+    assert_ok(abut_world_create(serial, NULL, &world));
+    for (int i = 0; i < 4; i++) {
+        abut_world_item item = {.kind = ABUT_WORLD_BOX, .motion = ABUT_WORLD_STATIC};
+        item.shape.half = v3(1, 1, 0);
+        if (i) {
+            item.motion = ABUT_WORLD_KINEMATIC;
+            item.sensor = true;
+            item.pose = (abut_pose){{0, 0, 0, 1}, {0.3 * i, 0.1, 1}};
+        }
+        if (i == 1) {
+            item.kind = ABUT_WORLD_SPHERE;
+            item.shape.sphere = (abut_sphere){{0, 0, 0}, 0};
+        } else if (i == 2) {
+            item.kind = ABUT_WORLD_CAPSULE;
+            item.shape.capsule = (abut_capsule){{{-0.1, 0, 0}, {0.1, 0, 0}}, 0};
+        } else if (i == 3) {
+            item.shape.half = v3(0, 0, 0.25);
+        }
+        assert_ok(abut_world_add(world, &item, &ids[i]));
+        ends[i] = item.pose;
+        ends[i].translation.z = -1;
+    }
+    abut_world_impact list[6];
+    abut_world_impacts to = {.list = list, .capacity = 6};
+    assert_ok(abut_world_sweep(world, ids + 1, ends + 1, 3, NULL, &to));
+    assert_int_equal(to.count, 3);
+    const double when[3] = {0.5, 0.5, 0.375};
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_true(list[i].a == 0 && list[i].b == i + 1);
+        assert_true(fabs(list[i].touch.time - when[i]) < 1e-5 && list[i].touch.time <= when[i]);
+    }
+    /* Through it, and no contact is left out. */
+    for (int i = 1; i < 4; i++)
+        ends[i].translation.z = 0;
+    assert_ok(abut_world_move(world, ids + 1, abut_array_host(ends + 1), 3));
+    abut_world_event events[6];
+    uint64_t count;
+    assert_ok(abut_world_events(world, 6, events, &count));
+    assert_int_equal(count, 3);
+    abut_world_destroy(world);
+}
+
+/* A ball of 0.05 at 100 m/s and a plate of 0.002, in steps of a sixtieth of a second. */
+TEST(fast_balls_meet_thin_plates) {
+    abut_shape shapes[2] = {abut_shape_default(ABUT_SHAPE_BOX),
+                            abut_shape_default(ABUT_SHAPE_ICOSPHERE)};
+    abut_mesh *meshes[2];
+    abut_bvh *trees[2];
+    abut_world *world;
+    uint32_t ids[2];
+    shapes[0].extent = v3(1, 1, 0.002);
+    shapes[1].radius = 0.05;
+    assert_ok(abut_world_create(serial, NULL, &world));
+    for (int i = 0; i < 2; i++) {
+        assert_ok(abut_shape_create(serial, &shapes[i], &meshes[i]));
+        assert_ok(abut_bvh_create(meshes[i], NULL, &trees[i]));
+        abut_world_item item = {.motion = i ? ABUT_WORLD_DYNAMIC : ABUT_WORLD_STATIC,
+                                .pose = {{0, 0, 0, 1}, {0.1 * i, 0.2 * i, 0.7 * i}}};
+        item.shape.body.bvh = trees[i];
+        assert_ok(abut_world_add(world, &item, &ids[i]));
+    }
+    abut_pose end = {{0, 0, 0, 1}, {0.1, 0.2, 0.7 - 100.0 / 60}};
+    abut_world_impact impact;
+    abut_world_impacts to = {.list = &impact, .capacity = 1};
+    assert_ok(abut_world_sweep(world, &ids[1], &end, 1, NULL, &to));
+    assert_int_equal(to.count, 1);
+    assert_true(fabs(to.time - (0.7 - 0.001 - 0.05) * 60 / 100) < 1e-4 && to.time < 0.3895);
+    assert_true(impact.a == 0 && impact.b == 1 && impact.touch.normal.z < -0.99);
+    assert_true(to.time == impact.touch.time && to.unknown == 0);
+    to.capacity = 0;
+    to.time = 7;
+    assert_fails(ABUT_ERROR_BUFFER, "1 impacts",
+                 abut_world_sweep(world, &ids[1], &end, 1, NULL, &to));
+    assert_true(to.count == 1 && to.time == 7);
+    end.translation.x = 9; /* beside it */
+    assert_ok(abut_world_sweep(world, &ids[1], &end, 1, NULL, &to));
+    assert_true(to.count == 0 && to.time == 1);
+    /* The world is as it was; and a step is nothing where it ends where it begins. */
+    assert_ok(abut_world_sweep(world, NULL, NULL, 0, NULL, &to));
+    assert_true(to.count == 0 && to.time == 1);
+    assert_ok(abut_world_ignore(world, 0, 1, true));
+    end.translation.x = 0.1;
+    assert_ok(abut_world_sweep(world, &ids[1], &end, 1, NULL, &to));
+    assert_true(to.count == 0);
+
+    assert_refused("world is null", abut_world_sweep(NULL, ids, &end, 1, NULL, &to));
+    assert_refused("impacts is null", abut_world_sweep(world, ids, &end, 1, NULL, NULL));
+    assert_refused("ends is null", abut_world_sweep(world, ids, NULL, 1, NULL, &to));
+    assert_refused("3 poses for 2", abut_world_sweep(world, NULL, &end, 3, NULL, &to));
+    to.list = NULL;
+    to.capacity = 1;
+    assert_refused("list is null", abut_world_sweep(world, ids, &end, 1, NULL, &to));
+    to.capacity = 0;
+    uint32_t wrong = 2;
+    assert_refused("no item 2", abut_world_sweep(world, &wrong, &end, 1, NULL, &to));
+    end.translation.y = NAN;
+    assert_refused("finite", abut_world_sweep(world, ids, &end, 1, NULL, &to));
+    end.translation.y = 0;
+    abut_sweep_rigid_options options = abut_sweep_rigid_options_default();
+    options.separation = -1;
+    assert_refused("separation", abut_world_sweep(world, ids, &end, 1, &options, &to));
+    options.separation = 0;
+    options.tolerance = NAN;
+    assert_refused("tolerance", abut_world_sweep(world, ids, &end, 1, &options, &to));
+    abut_world_destroy(world);
+    for (int i = 0; i < 2; i++) {
+        abut_bvh_destroy(trees[i]);
+        abut_mesh_destroy(meshes[i]);
+    }
+}
+
+int main(void) {
+    return test_run(make_things, free_things);
+}

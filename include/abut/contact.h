@@ -1,9 +1,10 @@
-/* Contacts from distance fields: where bodies touch, which way out, and how deep.
+/* Contacts: where bodies touch, which way out, and how deep.
  *
- * A body is a field, the samples of its mesh, and a pose. Two bodies are tried both ways: the
- * samples and long edges of each against the field of the other. Simple solids and planes bring
- * closed forms and points of their own. Depths are interpolated between cells, never the value of a
- * cell, and normals are the gradient of just that.
+ * Two meshes, and simple solids, by exact geometry: abut_contact_patches() and what follows it. Or
+ * from distance fields: a body is a field, the samples of its mesh, and a pose. Two bodies are
+ * tried both ways: the samples and long edges of each against the field of the other. Simple solids
+ * and planes bring closed forms and points of their own. Depths are interpolated between cells,
+ * never the value of a cell, and normals are the gradient of just that.
  *
  * Everywhere: the normal is a unit vector that points from b to a, so that a shift of a by the
  * depth along it ends this contact; the point is on the surface of the body whose feature it is, of
@@ -232,7 +233,8 @@ ABUT_DEFAULT(abut_patch_options)
 typedef struct abut_patches {
     abut_patch *list; /* deepest first */
     uint64_t capacity, count;
-    abut_contact *contacts; /* of the first patch, then of the second ... */
+    abut_contact *contacts; /* of the first patch, then of the second ... Ids of more than 1,024 may
+                             * stand in several patches */
     uint64_t contact_capacity, contact_count;
     bool separates; /* the least shift of a that goes by every patch's depth along its normal, or
                      * more, leaves the bodies apart: this was checked, and the depth of one patch

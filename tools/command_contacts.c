@@ -558,6 +558,8 @@ static int read_solid(tool_run *tool, const tool_arguments *arguments, bodies *b
 static int run(tool_run *tool, const tool_arguments *arguments) {
     bodies b;
     abut_pose to;
+    if (assembly_is_scene(arguments) && !option_given(arguments, "with"))
+        return contacts_scene(tool, arguments);
     memset(&b, 0, sizeof b);
     int code = check(tool, arguments, &to);
     b.exact = !code && !wants_fields(tool, arguments, &code);
@@ -646,17 +648,21 @@ static const tool_option options[] = {
 
 const tool_command command_contacts = {
     .name = "contacts",
-    .operands = "A [B]",
+    .operands = "A [B] | SCENE.json",
     .summary = "where two meshes touch, how deep, and which way out",
-    .about = "Prints the contacts of two meshes, or of one with a solid, as comma-separated "
-             "values: point, normal (from B to "
-             "A), depth, and the feature of A or B that touches. Meshes that touch have a contact, "
-             "however thin they are. With --json a summary with all contacts is printed instead.",
+    .about =
+        "Prints the contacts of two meshes, or of one with a solid, as comma-separated "
+        "values: point, normal (from B to "
+        "A), depth, and the feature of A or B that touches. Meshes that touch have a contact, "
+        "however thin they are. With --json a summary with all contacts is printed instead.\n\n"
+        "Of a scene (see docs/scene.md) all contacts of all its bodies are printed, with "
+        "the names of both; --margin, --most, --out, --png and the camera go with it.",
     .found = "there is a contact, or a touch on the way",
     .examples = "  abut contacts a.obj b.obj --pose 0,0,0.9 --most 4\n"
                 "  abut contacts a.obj b.obj --pose 0,0,0.9 --png contacts.png\n"
                 "  abut contacts a.obj b.obj --pose 0,0,9 --to 0,0,-9\n"
-                "  abut contacts a.obj --with plane:0,0,1,0\n",
+                "  abut contacts a.obj --with plane:0,0,1,0\n"
+                "  abut contacts scene.json --out contacts.csv\n",
     .options = options,
     .operand_kind = OPERAND_FILES,
     .operand_least = 1,

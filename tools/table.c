@@ -26,10 +26,10 @@ static void add_double(tool_text *to, double value) {
 /* ---- the three formats ---- */
 
 static bool is_whole(const tool_column *column) {
-    return column->kind == COLUMN_WHOLE || column->kind == COLUMN_WORD;
+    return column->kind != COLUMN_REAL;
 }
 
-static void add_csv(tool_text *to, const tool_table *table) {
+static void add_csv(tool_text *to, const tool_table *table, const abut_scene_body *bodies) {
     double values[TABLE_COLUMNS];
     for (size_t k = 0; k < table->column_count; k++)
         text_print(to, "%s%s", k ? "," : "", table->columns[k].name);
@@ -41,7 +41,9 @@ static void add_csv(tool_text *to, const tool_table *table) {
             text_add(to, k ? "," : "");
             if (isnan(values[k]))
                 continue;
-            if (column->kind == COLUMN_WORD)
+            if (column->kind == COLUMN_NAME)
+                text_field(to, bodies[(size_t)values[k]].name);
+            else if (column->kind == COLUMN_WORD)
                 text_add(to, column->name_of((unsigned)values[k]));
             else if (column->kind == COLUMN_WHOLE)
                 text_print(to, "%.0f", values[k]);
@@ -91,11 +93,12 @@ static void add_npy(tool_text *to, const tool_table *table) {
 
 /* ---- files ---- */
 
-int table_put(tool_run *tool, const char *path, const tool_table *table) {
+int table_put_bodies(tool_run *tool, const char *path, const tool_table *table,
+                     const abut_scene_body *bodies) {
     tool_text text = {0};
     if (!path) {
         if (!tool->out.json)
-            add_csv(&tool->out.text, table);
+            add_csv(&tool->out.text, table, bodies);
         return 0;
     }
     const char *ending = path_ending(path);
@@ -105,13 +108,17 @@ int table_put(tool_run *tool, const char *path, const tool_table *table) {
     else if (strcmp(ending, "ply") == 0)
         add_ply(&text, table);
     else
-        add_csv(&text, table);
+        add_csv(&text, table, bodies);
     if (text.failed)
         status = abut_fail(ABUT_ERROR_MEMORY, "there is no memory for the table");
     else
         status = abut_context_write(tool->context, tool_target(tool, path), text.data, text.used);
     text_free(&text);
     return status ? tool_fail(tool, status) : 0;
+}
+
+int table_put(tool_run *tool, const char *path, const tool_table *table) {
+    return table_put_bodies(tool, path, table, NULL);
 }
 
 const char *table_boolean(unsigned value) {

@@ -139,6 +139,17 @@ void text_safe(tool_text *to, const char *string) {
     }
 }
 
+void text_field(tool_text *to, const char *string) {
+    if (!strpbrk(string, ",\"\r\n") && string[0] != ' ') {
+        text_add(to, string);
+        return;
+    }
+    text_add(to, "\"");
+    for (; *string; string++)
+        text_print(to, *string == '"' ? "\"%c" : "%c", *string);
+    text_add(to, "\"");
+}
+
 void text_quoted(tool_text *to, const char *string) {
     text_add(to, "\"");
     for (const unsigned char *s = (const unsigned char *)string; *s;) {

@@ -45,6 +45,8 @@ void text_clear(tool_text *to); /* keeps the memory */
 void text_free(tool_text *to);
 /* Adds text with what is not printable UTF-8 as \xNN, as the library's error sentences do. */
 void text_safe(tool_text *to, const char *string);
+/* Adds a field of comma-separated values, in quotes where it needs them. */
+void text_field(tool_text *to, const char *string);
 /* Adds a JSON string with its quotes. Bytes that are not UTF-8 become \xNN in the text. */
 void text_quoted(tool_text *to, const char *string);
 /* Whether all of a string is UTF-8. */
@@ -536,7 +538,12 @@ int points_get(tool_run *tool, const tool_arguments *arguments, const abut_mesh 
 
 #define TABLE_COLUMNS 16
 
-typedef enum column_kind { COLUMN_REAL, COLUMN_WHOLE, COLUMN_WORD } column_kind;
+typedef enum column_kind {
+    COLUMN_REAL,
+    COLUMN_WHOLE,
+    COLUMN_WORD,
+    COLUMN_NAME /* a number that stands for a body: its name as comma-separated values */
+} column_kind;
 
 typedef struct tool_column {
     const char *name;
@@ -557,6 +564,9 @@ typedef struct tool_table {
  * is in effect.
  * 0, or the exit code after the error was reported. */
 int table_put(tool_run *tool, const char *path, const tool_table *table);
+/* The same where columns are COLUMN_NAME, of these bodies. */
+int table_put_bodies(tool_run *tool, const char *path, const tool_table *table,
+                     const abut_scene_body *bodies);
 void table_vector(double *values, abut_vec3 v);
 const char *table_boolean(unsigned value); /* "false", "true" */
 
@@ -646,6 +656,48 @@ int pair_picture(tool_run *tool, const tool_arguments *arguments, const tool_pai
                  const abut_segment *segments, size_t count, bool dots);
 /* Puts a table where it belongs: into --out, or to people. */
 int pair_table(tool_run *tool, const tool_arguments *arguments, const tool_table *table);
+
+/* ---- parts.c ---- */
+
+/* Makes a mesh of each solid that a mesh holds. 0, or the exit code after the error was reported;
+ * the list is from malloc, and to be released in either case. */
+int mesh_parts(tool_run *tool, abut_mesh *mesh, abut_mesh ***parts, uint32_t *count);
+
+/* ---- assembly.c: many bodies with names ---- */
+
+typedef struct tool_assembly {
+    abut_scene *scene;       /* null where bodies come from mesh files */
+    abut_scene_body *bodies; /* from malloc; their names and meshes are held */
+    uint32_t count;
+    size_t room;
+    abut_bvh **bvhs; /* a body, once asked for; bodies of one mesh have the same */
+    uint32_t *owner; /* of each: the body that holds it */
+} tool_assembly;
+
+/* Whether the operands are a scene: one file that ends in .json. */
+bool assembly_is_scene(const tool_arguments *arguments);
+/* Reads the scene, or the mesh files, that the operands name. 0, or the exit code after the error
+ * was reported; to be freed in either case. */
+int assembly_load(tool_run *tool, const tool_arguments *arguments, bool parts,
+                  tool_assembly *assembly);
+void assembly_free(tool_assembly *assembly);
+/* Adds a body; false where memory runs out. */
+bool assembly_add(tool_assembly *assembly, const char *name, abut_mesh *mesh, abut_pose pose);
+/* Whether two bodies are to be tried. */
+bool assembly_tries(const tool_assembly *assembly, uint32_t a, uint32_t b);
+/* Makes the hierarchies. */
+int assembly_bvhs(tool_run *tool, tool_assembly *assembly);
+abut_posed assembly_posed(const tool_assembly *assembly, uint32_t body);
+/* Makes a world of all bodies; ids are their numbers. */
+int assembly_world(tool_run *tool, tool_assembly *assembly, const abut_world_options *options,
+                   abut_world **world);
+abut_status assembly_draw(abut_picture *picture, const tool_assembly *assembly, uint32_t body,
+                          abut_colour colour);
+
+/* ---- contacts_scene.c ---- */
+
+/* All contacts of a scene. The exit code. */
+int contacts_scene(tool_run *tool, const tool_arguments *arguments);
 
 /* ---- moving.c: a mesh from one file to the next ---- */
 

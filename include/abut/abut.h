@@ -15,6 +15,7 @@
 #include <abut/pair.h>
 #include <abut/picture.h>
 #include <abut/ray.h>
+#include <abut/scene.h>
 #include <abut/self.h>
 #include <abut/shape.h>
 #include <abut/sign.h>

@@ -152,4 +152,36 @@ try 2 "$tool" contacts slab.obj --with sphere:0,0,9,1 --to 0,0,1
 complains "neither with --to"
 try 1 "$tool" contacts slab.obj --with sphere:0,0,9,-1
 complains "radius of -1"
+# Scenes: all contacts of all bodies, by name.
+case $("$tool" version) in
+*glTF*)
+    cat >scene.json <<EOF
+{"meshes": {"cube": {"file": "cube.obj"}},
+ "bodies": [{"name": "low, wide", "mesh": "cube"}, {"name": "high", "mesh": "cube", "position": [0.25, 0, 0.99]},
+            {"mesh": "cube", "position": [0.5, 0, 1.98], "group": "top"}, {"mesh": "cube", "position": [9, 0, 0]}],
+ "ignore": [["high", "top"]]}
+EOF
+    try 3 "$tool" contacts scene.json
+    says 'a,b,x,y,z,nx,ny,nz,depth'
+    says '"low, wide",high,'
+    demand "not four contacts" "$(wc -l <out)" -eq 5
+    try 3 "$tool" contacts scene.json --json
+    is "[it['bodies'], it['touching'], it['contacts'], len(it['list'])]" "[4, 1, 4, 4]"
+    is "it['list'][0]['a'], it['list'][0]['b'], it['list'][0]['normal'][2] < -0.999" "('low, wide', 'high', True)"
+    try 3 "$tool" contacts scene.json --most 1 --out world.csv --png world.ppm
+    says "touching   1"
+    demand "not one contact" "$(wc -l <world.csv)" -eq 2
+    demand "no picture" "$(head -c 2 world.ppm)" = P6
+    try 2 "$tool" contacts scene.json --hint 0,0,1
+    complains "--hint is for two meshes"
+    printf '{"bodies": [{"mesh": "cube"}]}' >broken.json
+    try 1 "$tool" contacts broken.json
+    complains "broken.json: bodies[0]: there is no mesh 'cube' in 'meshes'"
+    printf '{"bodies": []}' >none.json
+    try 0 "$tool" contacts none.json --json
+    is "[it['bodies'], it['contacts'], it['depth']]" "[0, 0, None]"
+    ;;
+*) skip "scenes, which take yajl" ;;
+esac
+
 finish

@@ -1,0 +1,33 @@
+/* Scenes: any bytes are read or refused by name; what is read keeps the promises of scene.h. No
+ * file is opened, since the scene is in memory. */
+#include "fuzz.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
+    abut_scene *scene = NULL;
+    abut_status status = abut_scene_read_memory(fuzz_context(), data, bytes, NULL, &scene);
+    FUZZ_CHECK(!status == (scene != NULL));
+    if (status) {
+        FUZZ_CHECK(status == ABUT_ERROR_FORMAT || status == ABUT_ERROR_LIMIT ||
+                   status == ABUT_ERROR_UNSUPPORTED);
+        FUZZ_CHECK(!strncmp(abut_last_error(), "memory: ", 8) || status == ABUT_ERROR_UNSUPPORTED);
+        return 0;
+    }
+    abut_scene_arrays it = abut_scene_arrays_get(scene);
+    for (uint32_t i = 0; i < it.body_count; i++) {
+        const abut_scene_body *body = &it.bodies[i];
+        FUZZ_CHECK(body->name[0] && body->mesh && body->mask);
+        FUZZ_CHECK(body->group && !(body->group & (body->group - 1)));
+        FUZZ_CHECK(body->group == 1 || body->group <= UINT32_C(1) << it.group_count);
+        FUZZ_CHECK(isfinite(body->pose.translation.x) && isfinite(body->pose.rotation.w));
+        FUZZ_CHECK(!abut_scene_tries(scene, i, i));
+    }
+    for (uint64_t i = 0; i < it.ignored_count; i++) {
+        abut_scene_pair pair = it.ignored[i];
+        FUZZ_CHECK(pair.a < pair.b && pair.b < it.body_count);
+        FUZZ_CHECK(!abut_scene_tries(scene, pair.a, pair.b));
+        FUZZ_CHECK(!i || it.ignored[i - 1].a < pair.a ||
+                   (it.ignored[i - 1].a == pair.a && it.ignored[i - 1].b < pair.b));
+    }
+    abut_scene_destroy(scene);
+    return 0;
+}

@@ -1,0 +1,233 @@
+/* Scenes: what a file says is what comes out, and what it must not say is refused by name. */
+#include "support/support.h"
+
+#include <math.h>
+#include <stdio.h>
+
+static bool readable(void) {
+    return strstr(abut_features(), "gltf") != NULL;
+}
+
+/* Text with ' for ", so that it can be read here. */
+static abut_status read_scene(abut_context *context, const char *words, abut_scene **scene) {
+    static char text[1 << 20];
+    size_t bytes = strlen(words);
+    assert_true(bytes < sizeof text);
+    for (size_t i = 0; i < bytes; i++)
+        text[i] = words[i] == '\'' ? '"' : words[i];
+    return abut_scene_read_memory(context, text, bytes, NULL, scene);
+}
+
+static void refused(const char *part, const char *words) {
+    abut_scene *none = NULL;
+    assert_fails(ABUT_ERROR_FORMAT, part, read_scene(NULL, words, &none));
+    assert_null(none);
+}
+
+static const char whole[] =
+    "{'about': 'two plates, a bolt',\n"
+    " 'meshes': {'plate': {'shape': 'box', 'size': [2, 2, 0.5], 'segments': 1},\n"
+    "            'bolt': {'shape': 'cylinder', 'radius': 0.25, 'height': 4, 'scale': 2,\n"
+    "                     'segments': 12, 'rings': 2}},\n"
+    " 'bodies': [{'name': 'low', 'mesh': 'plate', 'group': 'plates'},\n"
+    "            {'name': 'high', 'mesh': 'plate', 'position': [0, 0, 0.5], 'group': 'plates'},\n"
+    "            {'name': 'b\\u00f6lt', 'mesh': 'bolt', 'axis': [0, 0, 3], 'degrees': 90,\n"
+    "             'group': 'bolts'},\n"
+    "            {'mesh': {'shape': 'torus'}, 'rotation': [0, 0, 2, 0], 'position': [9, 8, 7]},\n"
+    "            {'name': 'last', 'mesh': 'bolt', 'about': 'alone'}],\n"
+    " 'ignore': [['plates', 'plates'], ['last', 'bolts'], ['#3', 'last'], ['last', '#3']]}\n";
+
+TEST(a_whole_scene) {
+    test_memory memory = {0};
+    abut_context *context = test_context(&memory, 1);
+    abut_scene *scene = NULL;
+    if (!readable()) {
+        assert_int_equal(read_scene(context, whole, &scene), ABUT_ERROR_UNSUPPORTED);
+        abut_context_destroy(context);
+        return;
+    }
+    assert_ok(read_scene(context, whole, &scene));
+    abut_scene_arrays it = abut_scene_arrays_get(scene);
+    assert_int_equal(it.body_count, 5);
+    static const char *const names[] = {"low", "high", "b\xc3\xb6lt", "#3", "last"};
+    for (int i = 0; i < 5; i++)
+        assert_string_equal(it.bodies[i].name, names[i]);
+    assert_ptr_equal(it.bodies[0].mesh, it.bodies[1].mesh);
+    assert_ptr_equal(it.bodies[2].mesh, it.bodies[4].mesh);
+    abut_box box = abut_mesh_bounds(it.bodies[0].mesh);
+    assert_true(box.hi.x == 1 && box.lo.y == -1 && box.hi.z == 0.25);
+    box = abut_mesh_bounds(it.bodies[2].mesh);
+    assert_true(box.hi.z == 4 && fabs(box.hi.x - 0.5) < 1e-15);
+    assert_true(it.bodies[1].pose.translation.z == 0.5 && it.bodies[1].pose.rotation.w == 1);
+    assert_true(fabs(it.bodies[2].pose.rotation.z - sqrt(0.5)) < 1e-15 &&
+                fabs(it.bodies[2].pose.rotation.w - sqrt(0.5)) < 1e-15);
+    assert_true(it.bodies[3].pose.rotation.z == 2 && it.bodies[3].pose.translation.x == 9);
+    assert_int_equal(it.group_count, 2);
+    assert_string_equal(it.groups[0], "plates");
+    assert_string_equal(it.groups[1], "bolts");
+    assert_true(it.bodies[0].group == 2 && it.bodies[2].group == 4 && it.bodies[4].group == 1);
+    assert_true(it.bodies[0].mask == ~2u && it.bodies[2].mask == ~0u);
+    assert_int_equal(it.ignored_count, 2);
+    assert_true(it.ignored[0].a == 2 && it.ignored[0].b == 4);
+    assert_true(it.ignored[1].a == 3 && it.ignored[1].b == 4);
+    for (uint32_t a = 0; a < 6; a++)
+        for (uint32_t b = 0; b < 6; b++) {
+            uint32_t lo = a < b ? a : b, hi = a < b ? b : a;
+            bool tried = lo < hi && hi < 5 && !(lo == 0 && hi == 1) && !(lo == 2 && hi == 4) &&
+                         !(lo == 3 && hi == 4);
+            assert_int_equal(abut_scene_tries(scene, a, b), tried);
+        }
+    assert_false(abut_scene_tries(NULL, 0, 1));
+    assert_int_equal(abut_scene_arrays_get(NULL).body_count, 0);
+    abut_scene_destroy(scene);
+    abut_scene_destroy(NULL);
+    abut_context_destroy(context);
+    assert_int_equal(memory.live_count, 0);
+}
+
+#define PART "OFF\n3 1 0\n0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n"
+
+TEST(meshes_in_files) {
+    abut_scene *scene = NULL;
+    if (!readable())
+        return;
+    test_file("part.off", PART, sizeof PART - 1);
+    static const char text[] = "\xef\xbb\xbf{\"bodies\": [{\"mesh\": {\"file\": \"part.off\", "
+                               "\"scale\": 10}}]}";
+    const char *path = test_file("scene.json", text, sizeof text - 1);
+    assert_ok(abut_scene_read(NULL, path, &scene));
+    assert_true(abut_mesh_bounds(abut_scene_arrays_get(scene).bodies[0].mesh).hi.x == 10);
+    abut_scene_destroy(scene);
+    scene = NULL;
+    assert_ok(abut_scene_read_memory(NULL, text, sizeof text - 1, path, &scene)); /* its folder */
+    abut_scene_destroy(scene);
+    scene = NULL;
+    char absolute[300];
+    snprintf(absolute, sizeof absolute, "{\"bodies\":[{\"mesh\":{\"file\":\"%s\"}}]}",
+             test_path("part.off"));
+    assert_ok(abut_scene_read_memory(NULL, absolute, strlen(absolute), "elsewhere", &scene));
+    abut_scene_destroy(scene);
+    scene = NULL;
+    static const char missing[] = "{\"bodies\":[{\"mesh\":{\"file\":\"nothing.obj\"}}]}",
+                      folder[] = "{\"bodies\":[{\"mesh\":{\"file\":\".\"}}]}",
+                      broken[] = "{\"bodies\":[{\"mesh\":{\"file\":\"scene.json\"}}]}";
+    assert_fails(ABUT_ERROR_FILE, "nothing.obj: cannot be opened",
+                 abut_scene_read_memory(NULL, missing, sizeof missing - 1, path, &scene));
+    assert_fails(ABUT_ERROR_FORMAT, "'.' is no regular file",
+                 abut_scene_read_memory(NULL, folder, sizeof folder - 1, path, &scene));
+    assert_fails(ABUT_ERROR_FORMAT, "scene.json",
+                 abut_scene_read_memory(NULL, broken, sizeof broken - 1, path, &scene));
+    assert_fails(ABUT_ERROR_FILE, "none.json",
+                 abut_scene_read(NULL, test_path("none.json"), &scene));
+    assert_refused("path is null", abut_scene_read(NULL, NULL, &scene));
+    assert_refused("scene is null", abut_scene_read(NULL, path, NULL));
+    assert_refused("data is null", abut_scene_read_memory(NULL, NULL, 1, NULL, &scene));
+}
+
+#define MESH(members) "{'meshes': {'y': {" members "}}, 'bodies': []}"
+#define BODY(members) "{'bodies': [{'mesh': {'shape': 'box', 'segments': 1}, " members "}]}"
+#define TWO(rest)                                                   \
+    "{'meshes': {'m': {'shape': 'box', 'segments': 1}}, 'bodies': " \
+    "[{'mesh': 'm', 'name': 'a', 'group': 'g'}, {'mesh': 'm', 'name': " rest "}"
+
+TEST(what_is_refused) {
+    if (!readable())
+        return;
+    refused("is empty", "");
+    refused("is not JSON", "{");
+    refused("must be an object", "[]");
+    refused("needs 'bodies'", "{}");
+    refused("no member 'boddies'; it may have about, meshes, bodies, ignore", "{'boddies': []}");
+    refused("'bodies' is there twice", "{'bodies': [], 'bodies': []}");
+    refused("'bodies' is an object; it must be a list", "{'bodies': {}}");
+    refused("bodies[0]: it must be an object", "{'bodies': [1]}");
+    refused("bodies[0]: it has no 'mesh'", "{'bodies': [{}]}");
+    refused("'mesh' is a number; it must be a string or an object", "{'bodies': [{'mesh': 3}]}");
+    refused("bodies[1]: there is no mesh 'x'",
+            "{'meshes': {'y': {'shape': 'box'}}, 'bodies': [{'mesh': 'y'}, {'mesh': 'x'}]}");
+
+    refused("meshes.y: it needs 'file' or 'shape'", MESH(""));
+    refused("meshes.y: it must be an object", "{'meshes': {'y': []}, 'bodies': []}");
+    refused("two of the name 'y'",
+            "{'meshes': {'y': {'shape': 'box'}, 'y': {'shape': 'box'}}, 'bodies': []}");
+    refused("no shape 'sphear'", MESH("'shape': 'sphear'"));
+    refused("a box has no 'radius'", MESH("'shape': 'box', 'radius': 1"));
+    refused("'radius' is -1; it must be above 0", MESH("'shape': 'torus', 'radius': -1"));
+    refused("meshes.y: abut_shape_create", MESH("'shape': 'torus', 'radius': 1, 'radius2': 2"));
+    refused("'size' must be above 0 along y", MESH("'shape': 'box', 'size': [1, 0, 1]"));
+    refused("'size' must be a list of 3 numbers", MESH("'shape': 'box', 'size': [1, [], 1]"));
+    refused("'segments' is 129", MESH("'shape': 'box', 'segments': 129"));
+    refused("'segments' is 1.5", MESH("'shape': 'box', 'segments': 1.5"));
+    refused("'radius' belongs to 'shape'", MESH("'file': 'a.obj', 'radius': 1"));
+    refused("has no folder", MESH("'file': 'a.obj'"));
+    refused("'file' is no path", MESH("'file': ''"));
+    refused("too large", MESH("'shape': 'box', 'scale': 1e300"));
+
+    refused("bodies[0]: 'position' must be a list of 3 numbers", BODY("'position': [1, 2]"));
+    refused("'position' must be a list of 3 numbers", BODY("'position': [1, 2, '3']"));
+    refused("'position' is too far away", BODY("'position': [1e300, 0, 0]"));
+    refused("beyond the range of double", BODY("'position': [1e999, 0, 0]"));
+    refused("'rotation' must not be all 0", BODY("'rotation': [0, 0, 0, 0]"));
+    refused("'axis' must not be all 0", BODY("'axis': [0, 0, 0], 'degrees': 3"));
+    refused("go together", BODY("'axis': [0, 0, 1]"));
+    refused("does not go with", BODY("'rotation': [0, 0, 0, 1], 'axis': [0, 0, 1], 'degrees': 3"));
+    refused("'name' must have 1 to 200 bytes", BODY("'name': ''"));
+    refused("control character", BODY("'name': 'a\\u0000b'"));
+    refused("begins with #", BODY("'name': '#0'"));
+    refused("no member 'naem'", BODY("'naem': 'x'"));
+
+    refused("two bodies of the name 'a'", TWO("'a'}]"));
+    refused("'g', and a group of that name", TWO("'g'}]"));
+    refused("ignore[0]: there is no body or group 'x'", TWO("'b'}], 'ignore': [['a', 'x']]"));
+    refused("ignore[1]: it must be a list of two names",
+            TWO("'b'}], 'ignore': [['a', 'b'], ['a']]"));
+}
+
+TEST(limits) {
+    enum { BYTES = 1 << 19 };
+    static char text[BYTES];
+    abut_scene *scene = NULL;
+    if (!readable())
+        return;
+    int used = snprintf(text, BYTES, "{'meshes':{'m':{'shape':'box','segments':1}},'bodies':[");
+    for (int i = 0; i < 32; i++)
+        used += snprintf(text + used, (size_t)(BYTES - used), "%s{'mesh':'m','group':'g%d'}",
+                         i ? "," : "", i);
+    snprintf(text + used, (size_t)(BYTES - used), "]}");
+    refused("bodies[31]: there are more than 31 groups", text);
+    used = snprintf(text, BYTES, "{'bodies':[");
+    for (int i = 0; i < 60; i++)
+        used += snprintf(text + used, (size_t)(BYTES - used),
+                         "%s{'mesh':{'shape':'box','segments':128}}", i ? "," : "");
+    snprintf(text + used, (size_t)(BYTES - used), "]}");
+    assert_fails(ABUT_ERROR_LIMIT, "triangles together", read_scene(NULL, text, &scene));
+    /* 2,000 bodies in a group that one of them ignores, and all names in the opposite order */
+    used = snprintf(text, BYTES, "{'meshes':{'m':{'shape':'box','segments':1}},'bodies':[");
+    for (int i = 2000; i > 0; i--)
+        used += snprintf(text + used, (size_t)(BYTES - used),
+                         "{'mesh':'m','name':'n%04d','group':'g'},", i);
+    snprintf(text + used, (size_t)(BYTES - used), "{'mesh':'m'}],'ignore':[['#2000','g']]}");
+    assert_ok(read_scene(NULL, text, &scene));
+    assert_int_equal(abut_scene_arrays_get(scene).ignored_count, 2000);
+    assert_false(abut_scene_tries(scene, 2000, 77));
+    assert_true(abut_scene_tries(scene, 78, 77));
+    abut_scene_destroy(scene);
+}
+
+static abut_status work(abut_context *context, void *data) {
+    abut_scene *scene = NULL;
+    abut_status status = abut_scene_read(context, data, &scene);
+    abut_scene_destroy(scene);
+    return status;
+}
+
+TEST(no_memory) {
+    if (!readable())
+        return;
+    test_file("part.off", PART, sizeof PART - 1);
+    static const char text[] = "{\"meshes\":{\"p\":{\"file\":\"part.off\",\"scale\":2}},\"bodies\":"
+                               "[{\"mesh\":\"p\",\"group\":\"g\"},{\"mesh\":{\"shape\":\"box\","
+                               "\"segments\":1}}],\"ignore\":[[\"#0\",\"#1\"]]}";
+    char *path = (char *)test_file("memory.json", text, sizeof text - 1);
+    assert_true(test_every_allocation(work, path) > 8);
+}

@@ -1,0 +1,201 @@
+/* Assemblies: the bodies of a scene file, or of mesh files of which each is a body, or each
+ * connected part of one. */
+#include "tool.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool assembly_is_scene(const tool_arguments *arguments) {
+    return arguments->operand_count == 1 &&
+           strcmp(path_ending(arguments->operands[0]), "json") == 0;
+}
+
+/* ---- from files ---- */
+
+static int no_memory(tool_run *tool) {
+    return tool_fail_with(tool, "out of memory", "there is no memory for the bodies");
+}
+
+bool assembly_add(tool_assembly *assembly, const char *name, abut_mesh *mesh, abut_pose pose) {
+    size_t bytes = strlen(name) + 1;
+    char *copy = malloc(bytes);
+    if (!copy ||
+        !tool_grow(&assembly->bodies, assembly->count, &assembly->room, sizeof *assembly->bodies)) {
+        free(copy);
+        return false;
+    }
+    memcpy(copy, name, bytes);
+    assembly->bodies[assembly->count++] =
+        (abut_scene_body){copy, abut_mesh_retain(mesh), pose, 1, UINT32_MAX};
+    return true;
+}
+
+/* The name of a file without its folders, or with them where two files have the same. */
+static const char *file_name(const tool_arguments *arguments, size_t which) {
+    const char *path = arguments->operands[which], *slash = strrchr(path, '/');
+    const char *name = slash && slash[1] ? slash + 1 : path;
+    for (size_t i = 0; i < arguments->operand_count; i++) {
+        const char *other = arguments->operands[i], *at = strrchr(other, '/');
+        if (i != which && strcmp(at && at[1] ? at + 1 : other, name) == 0)
+            return path;
+    }
+    return name;
+}
+
+static int add_file(tool_run *tool, const tool_arguments *arguments, size_t which, bool parts,
+                    tool_assembly *assembly) {
+    abut_mesh *mesh = NULL, **list = NULL;
+    uint32_t count = 0, twins = 0;
+    tool_text name = {0};
+    abut_status status = tool_read(tool, arguments->operands[which], NULL, &mesh);
+    if (status)
+        return tool_fail(tool, status);
+    int code = parts ? mesh_parts(tool, mesh, &list, &count) : 0;
+    for (size_t i = 0; i < which; i++)
+        twins += strcmp(arguments->operands[i], arguments->operands[which]) == 0;
+    for (uint32_t i = 0; i < (parts ? count : 1) && !code; i++) {
+        text_clear(&name);
+        text_add(&name, file_name(arguments, which));
+        if (twins)
+            text_print(&name, " (%u)", twins + 1);
+        if (parts)
+            text_print(&name, "#%u", i);
+        if (name.failed || !assembly_add(assembly, name.data, parts ? list[i] : mesh,
+                                         (abut_pose){{0, 0, 0, 1}, {0, 0, 0}}))
+            code = no_memory(tool);
+    }
+    for (uint32_t i = 0; i < count; i++)
+        abut_mesh_destroy(list[i]);
+    free(list);
+    text_free(&name);
+    abut_mesh_destroy(mesh);
+    return code;
+}
+
+static int add_scene(tool_run *tool, const char *path, tool_assembly *assembly) {
+    progress_start(tool->progress, path);
+    abut_status status = abut_scene_read(tool->context, path, &assembly->scene);
+    if (status)
+        return tool_fail(tool, status);
+    abut_scene_arrays it = abut_scene_arrays_get(assembly->scene);
+    for (uint32_t i = 0; i < it.body_count; i++) {
+        const abut_scene_body *body = &it.bodies[i];
+        if (!assembly_add(assembly, body->name, body->mesh, body->pose))
+            return no_memory(tool);
+        assembly->bodies[i].group = body->group;
+        assembly->bodies[i].mask = body->mask;
+    }
+    return 0;
+}
+
+int assembly_load(tool_run *tool, const tool_arguments *arguments, bool parts,
+                  tool_assembly *assembly) {
+    int code = 0;
+    *assembly = (tool_assembly){0};
+    if (assembly_is_scene(arguments))
+        return parts ? tool_refuse(tool, "--parts is for mesh files; a scene names its bodies")
+                     : add_scene(tool, arguments->operands[0], assembly);
+    for (size_t i = 0; i < arguments->operand_count && !code; i++) {
+        if (strcmp(path_ending(arguments->operands[i]), "json") == 0)
+            return tool_refuse(tool, "%s: a scene goes alone, without other files",
+                               arguments->operands[i]);
+        code = add_file(tool, arguments, i, parts, assembly);
+    }
+    return code;
+}
+
+void assembly_free(tool_assembly *assembly) {
+    for (uint32_t i = 0; i < assembly->count; i++) {
+        if (assembly->bvhs && assembly->owner && assembly->owner[i] == i)
+            abut_bvh_destroy(assembly->bvhs[i]);
+        free((char *)assembly->bodies[i].name);
+        abut_mesh_destroy(assembly->bodies[i].mesh);
+    }
+    free(assembly->bodies);
+    free(assembly->bvhs);
+    free(assembly->owner);
+    abut_scene_destroy(assembly->scene);
+}
+
+bool assembly_tries(const tool_assembly *assembly, uint32_t a, uint32_t b) {
+    return assembly->scene ? abut_scene_tries(assembly->scene, a, b) : a != b;
+}
+
+/* ---- hierarchies, one a mesh ---- */
+
+typedef struct mesh_of_body {
+    const abut_mesh *mesh;
+    uint32_t body;
+} mesh_of_body;
+
+static int by_mesh(const void *a, const void *b) {
+    const mesh_of_body *p = a, *q = b;
+    if (p->mesh != q->mesh)
+        return (uintptr_t)p->mesh < (uintptr_t)q->mesh ? -1 : 1;
+    return p->body < q->body ? -1 : p->body > q->body;
+}
+
+int assembly_bvhs(tool_run *tool, tool_assembly *assembly) {
+    uint32_t count = assembly->count;
+    if (assembly->bvhs)
+        return 0;
+    mesh_of_body *list = malloc(((size_t)count + 1) * sizeof *list);
+    assembly->owner = malloc(((size_t)count + 1) * sizeof *assembly->owner);
+    assembly->bvhs = calloc((size_t)count + 1, sizeof *assembly->bvhs);
+    if (!list || !assembly->owner || !assembly->bvhs) {
+        free(list);
+        return no_memory(tool);
+    }
+    for (uint32_t i = 0; i < count; i++)
+        list[i] = (mesh_of_body){assembly->bodies[i].mesh, i};
+    qsort(list, count, sizeof *list, by_mesh);
+    abut_status status = ABUT_OK;
+    for (uint32_t i = 0; i < count; i++) {
+        bool first = !i || list[i].mesh != list[i - 1].mesh;
+        uint32_t body = list[i].body, owner = first ? body : assembly->owner[list[i - 1].body];
+        if (first && !status)
+            status = abut_bvh_create(assembly->bodies[body].mesh, NULL, &assembly->bvhs[body]);
+        assembly->owner[body] = owner;
+        assembly->bvhs[body] = assembly->bvhs[owner];
+    }
+    free(list);
+    return status ? tool_fail(tool, status) : 0;
+}
+
+abut_posed assembly_posed(const tool_assembly *assembly, uint32_t body) {
+    return (abut_posed){assembly->bvhs[body], assembly->bodies[body].pose};
+}
+
+int assembly_world(tool_run *tool, tool_assembly *assembly, const abut_world_options *options,
+                   abut_world **world) {
+    int code = assembly_bvhs(tool, assembly);
+    if (code)
+        return code;
+    abut_scene_arrays it = abut_scene_arrays_get(assembly->scene);
+    abut_status status = abut_world_create(tool->context, options, world);
+    for (uint32_t i = 0; i < assembly->count && !status; i++) {
+        const abut_scene_body *body = &assembly->bodies[i];
+        abut_world_item item = {.kind = ABUT_WORLD_BODY,
+                                .group = body->group,
+                                .mask = body->mask,
+                                .pose = body->pose,
+                                .shape.body.bvh = assembly->bvhs[i]};
+        uint32_t id;
+        status = abut_world_add(*world, &item, &id);
+    }
+    for (uint64_t i = 0; i < it.ignored_count && !status; i++)
+        status = abut_world_ignore(*world, it.ignored[i].a, it.ignored[i].b, true);
+    return status ? tool_fail(tool, status) : 0;
+}
+
+/* ---- for pictures ---- */
+
+abut_status assembly_draw(abut_picture *picture, const tool_assembly *assembly, uint32_t body,
+                          abut_colour colour) {
+    abut_mesh_style style = abut_mesh_style_default();
+    style.smooth = true;
+    style.colour = colour;
+    return abut_picture_add_mesh(picture, assembly->bodies[body].mesh, assembly->bodies[body].pose,
+                                 &style);
+}

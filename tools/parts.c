@@ -1,0 +1,288 @@
+/* The solids of a mesh that holds several, as an assembly in one STL file does.
+ *
+ * Triangles belong together where they share an edge. Files without names of vertices weld solids
+ * that touch along an edge, which then has four faces or more: there each face goes on with the one
+ * that it meets first on the way through its own inside, so that boxes that stand flush on each
+ * other stay two. A closed shell that faces inwards is the wall of a cavity, and belongs to the
+ * smallest shell around it.
+ */
+#include "tool.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct shells {
+    const abut_mesh *mesh;
+    abut_topology_arrays topology;
+    uint32_t *parent;  /* of triangles, as sets */
+    uint32_t *shell;   /* of each triangle */
+    uint32_t *part;    /* of each shell */
+    uint32_t *local;   /* of each vertex, in the part that is being made */
+    uint32_t *indices; /* of that part */
+    uint32_t *order;   /* triangles by parts */
+    uint32_t *begin;   /* of each part in it, and one more */
+    abut_vec3 *points;
+    uint32_t shell_count, part_count;
+} shells;
+
+static uint32_t root_of(uint32_t *parent, uint32_t i) {
+    while (parent[i] != i)
+        i = parent[i] = parent[parent[i]];
+    return i;
+}
+
+static void join(uint32_t *parent, uint32_t a, uint32_t b) {
+    a = root_of(parent, a);
+    b = root_of(parent, b);
+    parent[a > b ? a : b] = a > b ? b : a;
+}
+
+static abut_vec3 minus(abut_vec3 a, abut_vec3 b) {
+    return (abut_vec3){a.x - b.x, a.y - b.y, a.z - b.z};
+}
+
+static abut_vec3 cross(abut_vec3 a, abut_vec3 b) {
+    return (abut_vec3){a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x};
+}
+
+static double dot(abut_vec3 a, abut_vec3 b) {
+    return a.x * b.x + a.y * b.y + a.z * b.z;
+}
+
+/* Where a face lies around an edge from `low` to `high`: its third corner, and whether it runs
+ * along the edge that way. */
+static bool face_corner(const shells *s, uint32_t face, uint32_t low, uint32_t high,
+                        abut_vec3 *corner) {
+    const uint32_t *t = abut_mesh_indices(s->mesh) + 3 * (size_t)face;
+    const abut_vec3 *p = abut_mesh_positions(s->mesh);
+    for (int k = 0; k < 3; k++) {
+        uint32_t a = t[k], b = t[(k + 1) % 3];
+        if ((a == low && b == high) || (a == high && b == low)) {
+            *corner = p[t[(k + 2) % 3]];
+            return a == low;
+        }
+    }
+    *corner = p[low];
+    return true;
+}
+
+/* Angle about the edge from one face to another, through the inside of the first: above 0, up to a
+ * whole turn, which stands for faces that coincide. */
+static double angle_through(abut_vec3 along, abut_vec3 from, abut_vec3 to, bool forward) {
+    double sq = dot(along, along);
+    abut_vec3 u =
+        minus(from, (abut_vec3){along.x * dot(from, along) / sq, along.y * dot(from, along) / sq,
+                                along.z * dot(from, along) / sq});
+    abut_vec3 normal = cross(along, u); /* of the face where it runs forward */
+    double sign = forward ? -1 : 1;     /* the inside is behind it */
+    double x = dot(to, u) / sqrt(dot(u, u)), y = sign * dot(to, normal) / sqrt(dot(normal, normal));
+    double angle = atan2(y, x);
+    return angle > 1e-9 ? angle : angle + 6.283185307179586;
+}
+
+/* Joins the faces of an edge that has more than two. */
+static void join_many(shells *s, uint32_t edge) {
+    const abut_topology_arrays *t = &s->topology;
+    const uint32_t *faces = t->edge_faces + t->edge_face_begin[edge];
+    uint32_t count = t->edge_face_begin[edge + 1] - t->edge_face_begin[edge];
+    uint32_t low = t->edges[2 * (size_t)edge], high = t->edges[2 * (size_t)edge + 1];
+    const abut_vec3 *p = abut_mesh_positions(s->mesh);
+    abut_vec3 along = minus(p[high], p[low]);
+    for (uint32_t i = 0; i < count; i++) {
+        abut_vec3 from, to;
+        bool forward = face_corner(s, faces[i], low, high, &from);
+        double least = HUGE_VAL;
+        uint32_t best = faces[i];
+        for (uint32_t k = 0; k < count; k++) {
+            if (face_corner(s, faces[k], low, high, &to) == forward)
+                continue;
+            double angle = angle_through(along, minus(from, p[low]), minus(to, p[low]), forward);
+            if (angle < least) {
+                least = angle;
+                best = faces[k];
+            }
+        }
+        join(s->parent, faces[i], best);
+    }
+}
+
+static void find_shells(shells *s) {
+    const abut_topology_arrays *t = &s->topology;
+    for (uint32_t i = 0; i < t->triangle_count; i++) {
+        s->parent[i] = i;
+        s->shell[i] = ABUT_NONE;
+    }
+    for (uint32_t e = 0; e < t->edge_count; e++) {
+        uint32_t first = t->edge_face_begin[e], count = t->edge_face_begin[e + 1] - first;
+        if (count == 2)
+            join(s->parent, t->edge_faces[first], t->edge_faces[first + 1]);
+        else if (count > 2 && count <= 64) /* more are no solids that touch */
+            join_many(s, e);
+        else
+            for (uint32_t k = 1; k < count; k++)
+                join(s->parent, t->edge_faces[first], t->edge_faces[first + k]);
+    }
+    for (uint32_t i = 0; i < t->triangle_count; i++) {
+        uint32_t root = root_of(s->parent, i);
+        if (s->shell[root] == ABUT_NONE)
+            s->shell[root] = s->shell_count++;
+        s->shell[i] = s->shell[root];
+    }
+}
+
+/* ---- cavities ---- */
+
+typedef struct shell_facts {
+    double volume;
+    abut_box box;
+    abut_vec3 point; /* a corner */
+} shell_facts;
+
+static shell_facts *facts_of(const shells *s) {
+    shell_facts *facts = malloc(s->shell_count * sizeof *facts);
+    const abut_vec3 *p = abut_mesh_positions(s->mesh);
+    for (uint32_t i = 0; facts && i < s->shell_count; i++)
+        facts[i] =
+            (shell_facts){0,
+                          {{HUGE_VAL, HUGE_VAL, HUGE_VAL}, {-HUGE_VAL, -HUGE_VAL, -HUGE_VAL}},
+                          {0, 0, 0}};
+    for (uint32_t i = 0; facts && i < s->topology.triangle_count; i++) {
+        shell_facts *f = &facts[s->shell[i]];
+        const uint32_t *t = abut_mesh_indices(s->mesh) + 3 * (size_t)i;
+        f->point = p[t[0]];
+        f->volume += dot(p[t[0]], cross(p[t[1]], p[t[2]])) / 6;
+        for (int k = 0; k < 3; k++) {
+            abut_vec3 v = p[t[k]];
+            f->box.lo =
+                (abut_vec3){fmin(f->box.lo.x, v.x), fmin(f->box.lo.y, v.y), fmin(f->box.lo.z, v.z)};
+            f->box.hi =
+                (abut_vec3){fmax(f->box.hi.x, v.x), fmax(f->box.hi.y, v.y), fmax(f->box.hi.z, v.z)};
+        }
+    }
+    return facts;
+}
+
+static bool box_holds(const abut_box *a, const abut_box *b) {
+    return a->lo.x <= b->lo.x && a->lo.y <= b->lo.y && a->lo.z <= b->lo.z && a->hi.x >= b->hi.x &&
+           a->hi.y >= b->hi.y && a->hi.z >= b->hi.z;
+}
+
+/* Whether a point is inside a shell, by the solid angles of its triangles. */
+static bool is_around(const shells *s, uint32_t shell, abut_vec3 point) {
+    const abut_vec3 *p = abut_mesh_positions(s->mesh);
+    double sum = 0;
+    for (uint32_t i = 0; i < s->topology.triangle_count; i++) {
+        if (s->shell[i] != shell)
+            continue;
+        const uint32_t *t = abut_mesh_indices(s->mesh) + 3 * (size_t)i;
+        abut_vec3 a = minus(p[t[0]], point), b = minus(p[t[1]], point), c = minus(p[t[2]], point);
+        double la = sqrt(dot(a, a)), lb = sqrt(dot(b, b)), lc = sqrt(dot(c, c));
+        sum += 2 * atan2(dot(a, cross(b, c)),
+                         la * lb * lc + dot(a, b) * lc + dot(b, c) * la + dot(c, a) * lb);
+    }
+    return sum > 6.283185307179586;
+}
+
+/* Gives shells numbers of parts; the walls of cavities that of the shell around them. */
+static bool find_parts(shells *s) {
+    shell_facts *facts = facts_of(s);
+    if (!facts)
+        return false;
+    for (uint32_t i = 0; i < s->shell_count; i++)
+        s->part[i] = facts[i].volume < 0 ? ABUT_NONE : s->part_count++;
+    for (uint32_t i = 0; i < s->shell_count; i++) {
+        uint32_t best = ABUT_NONE;
+        for (uint32_t k = 0; facts[i].volume < 0 && k < s->shell_count; k++)
+            if (facts[k].volume > -facts[i].volume && box_holds(&facts[k].box, &facts[i].box) &&
+                (best == ABUT_NONE || facts[k].volume < facts[best].volume) &&
+                is_around(s, k, facts[i].point))
+                best = k;
+        if (facts[i].volume < 0) /* one that is in none faces the wrong way */
+            s->part[i] = best == ABUT_NONE ? s->part_count++ : s->part[best];
+    }
+    free(facts);
+    return true;
+}
+
+/* ---- meshes ---- */
+
+static void sort_triangles(shells *s) {
+    uint32_t count = s->topology.triangle_count;
+    memset(s->begin, 0, ((size_t)s->part_count + 1) * sizeof *s->begin);
+    for (uint32_t i = 0; i < count; i++)
+        s->begin[s->part[s->shell[i]]]++;
+    for (uint32_t k = 0, sum = 0; k <= s->part_count; k++) {
+        uint32_t own = s->begin[k];
+        s->begin[k] = sum;
+        sum += own;
+    }
+    for (uint32_t i = 0; i < count; i++)
+        s->order[s->begin[s->part[s->shell[i]]]++] = i;
+    for (uint32_t k = s->part_count; k > 0; k--)
+        s->begin[k] = s->begin[k - 1];
+    s->begin[0] = 0;
+}
+
+static abut_status make_part(tool_run *tool, shells *s, uint32_t part, abut_mesh **made) {
+    const abut_vec3 *p = abut_mesh_positions(s->mesh), o = abut_mesh_origin(s->mesh);
+    uint32_t vertices = 0, first = s->begin[part], count = s->begin[part + 1] - first;
+    for (uint32_t i = 0; i < 3 * count; i++) {
+        uint32_t v = abut_mesh_indices(s->mesh)[3 * (size_t)s->order[first + i / 3] + i % 3];
+        if (s->local[v] >= vertices || s->parent[s->local[v]] != v) { /* not of this part yet */
+            s->local[v] = vertices;
+            s->parent[vertices] = v;
+            s->points[vertices++] = (abut_vec3){o.x + p[v].x, o.y + p[v].y, o.z + p[v].z};
+        }
+        s->indices[i] = s->local[v];
+    }
+    abut_mesh_input input = abut_mesh_input_doubles(s->points, vertices, s->indices, count);
+    return abut_mesh_create(tool->context, &input, made);
+}
+
+static bool shells_make(shells *s) {
+    size_t triangles = s->topology.triangle_count, vertices = s->topology.vertex_count;
+    size_t most = vertices > triangles ? vertices : triangles;
+    s->parent = malloc(most * sizeof *s->parent); /* of triangles, then of vertices */
+    s->shell = malloc(triangles * sizeof *s->shell);
+    s->part = malloc(triangles * sizeof *s->part);
+    s->local = calloc(vertices, sizeof *s->local);
+    s->indices = malloc(3 * triangles * sizeof *s->indices);
+    s->order = malloc(triangles * sizeof *s->order);
+    s->begin = malloc((triangles + 1) * sizeof *s->begin);
+    s->points = malloc(vertices * sizeof *s->points);
+    return s->parent && s->shell && s->part && s->local && s->indices && s->order && s->begin &&
+           s->points;
+}
+
+static void shells_free(shells *s) {
+    void *all[] = {s->parent,  s->shell, s->part,  s->local,
+                   s->indices, s->order, s->begin, s->points};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        free(all[i]);
+}
+
+int mesh_parts(tool_run *tool, abut_mesh *mesh, abut_mesh ***parts, uint32_t *count) {
+    abut_topology *topology = NULL;
+    abut_status status = abut_topology_create(mesh, &topology);
+    if (status)
+        return tool_fail(tool, status);
+    shells s = {.mesh = mesh, .topology = abut_topology_arrays_get(topology)};
+    bool room = shells_make(&s);
+    if (room)
+        find_shells(&s);
+    room = room && find_parts(&s);
+    *parts = room ? calloc(s.part_count, sizeof **parts) : NULL;
+    if (*parts)
+        sort_triangles(&s);
+    for (uint32_t i = 0; *parts && i < s.part_count && !status; i++) {
+        status = make_part(tool, &s, i, &(*parts)[i]);
+        *count += !status;
+    }
+    int code = !*parts  ? tool_fail_with(tool, "out of memory", "there is no memory for the parts")
+               : status ? tool_fail(tool, status)
+                        : 0;
+    shells_free(&s);
+    abut_topology_destroy(topology);
+    return code;
+}

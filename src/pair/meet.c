@@ -19,8 +19,12 @@
 
 #include <math.h>
 
+/* Boxes this many times as large are opened alone. */
+#define UNLIKE 3.0f
+
 typedef struct pending {
-    float depth; /* the largest gap between two boxes, none above 0 */
+    float depth;   /* the largest gap between two boxes, none above 0 */
+    float size[2]; /* of both */
     uint32_t place[2];
 } pending;
 
@@ -28,6 +32,7 @@ typedef struct meet_search {
     const pair_frame *frame;
     bool directed; /* the frame says which way a is likely beyond b */
     bool all;      /* or only the first */
+    bool sorted;   /* the deepest pairs first */
     uint64_t capacity, count;
     abut_pair_meeting *meetings;
     uint32_t triangle[2]; /* the first */
@@ -236,7 +241,8 @@ static inline m4 not_beyond(const pair_frame *frame, int open, const pair_view *
 
 /* Which children of a node may meet a box of the other side. */
 static inline unsigned boxes_meet(const meet_search *s, int open, const pair_view *view,
-                                  const bvh_node *node, float depth[4]) {
+                                  const bvh_node *node, float depth[4],
+                                  float size[4]) {
     const pair_side *side = &s->frame->side[open];
     pair_gaps gaps;
     f4 offset[3], half[3], zero = f4_all(0);
@@ -254,7 +260,137 @@ static inline unsigned boxes_meet(const meet_search *s, int open, const pair_vie
     f4 gap = f4_max(f4_max(f4_max(gaps.own[0], gaps.own[1]), f4_max(gaps.own[2], gaps.other[0])),
                     f4_max(gaps.other[1], gaps.other[2]));
     f4_store(depth, gap);
+    f4_store(size, f4_add(f4_add(half[0], half[1]), half[2]));
     return m4_bits(met);
+}
+
+/* The four boxes of a node: along its own axes, as the other side sees them, and along the way. */
+typedef struct node_boxes {
+    f4 centre[3], half[3], size;
+    f4 seen[3], radius[3];
+    f4 along, reach;
+} node_boxes;
+
+static inline void boxes_of_node(const pair_frame *frame, int k, uint32_t number, bool directed,
+                                 node_boxes *boxes) {
+    const pair_side *side = &frame->side[k], *other = &frame->side[!k];
+    const bvh_node *node = &side->bvh->nodes[number];
+    f4 half_unit = f4_all(0.5f * side->unit);
+    for (int i = 0; i < 3; i++) {
+        f4 lo = f4_load(node->lo[i]), hi = f4_load(node->hi[i]);
+        boxes->centre[i] = f4_mul(f4_add(lo, hi), half_unit);
+        boxes->half[i] = f4_mul(f4_sub(hi, lo), half_unit);
+    }
+    boxes->size = f4_add(f4_add(boxes->half[0], boxes->half[1]), boxes->half[2]);
+    for (int i = 0; i < 3; i++) {
+        boxes->seen[i] = f4_all(other->shift[i]);
+        boxes->radius[i] = f4_all(frame->pad);
+        for (int j = 0; j < 3; j++) {
+            boxes->seen[i] =
+                f4_add(boxes->seen[i], f4_mul(boxes->centre[j], f4_all(other->turn[j][i])));
+            boxes->radius[i] =
+                f4_add(boxes->radius[i], f4_mul(boxes->half[j], f4_all(other->turn_abs[j][i])));
+        }
+    }
+    if (!directed)
+        return;
+    const float *way = frame->side_way[0];
+    const f4 *centre = k ? boxes->seen : boxes->centre;
+    boxes->along = f4_all(0);
+    boxes->reach = f4_all(2 * frame->pad);
+    for (int i = 0; i < 3; i++) {
+        boxes->along = f4_add(boxes->along, f4_mul(centre[i], f4_all(way[i])));
+        boxes->reach = f4_add(boxes->reach,
+                              f4_mul(boxes->half[i], f4_abs(f4_all(frame->side_way[k][i]))));
+    }
+}
+
+/* The same numbers one by one. */
+typedef struct node_lanes {
+    float centre[3][4], half[3][4], seen[3][4], radius[3][4], along[4], reach[4], size[4];
+} node_lanes;
+
+static inline void lanes_of_boxes(const node_boxes *boxes, bool directed, node_lanes *lanes) {
+    for (int i = 0; i < 3; i++) {
+        f4_store(lanes->centre[i], boxes->centre[i]);
+        f4_store(lanes->half[i], boxes->half[i]);
+        f4_store(lanes->seen[i], boxes->seen[i]);
+        f4_store(lanes->radius[i], boxes->radius[i]);
+    }
+    f4_store(lanes->size, boxes->size);
+    if (directed) {
+        f4_store(lanes->along, boxes->along);
+        f4_store(lanes->reach, boxes->reach);
+    }
+}
+
+/* Both nodes at once: which of four boxes of a may meet box k of b. */
+static inline unsigned boxes_meet_one(const node_boxes *a, const node_lanes *b, int k, f4 pad,
+                                      bool directed, float depth[4]) {
+    f4 gap = f4_all(-INFINITY);
+    for (int i = 0; i < 3; i++) {
+        f4 own = f4_abs(f4_sub(a->centre[i], f4_all(b->seen[i][k])));
+        f4 other = f4_abs(f4_sub(a->seen[i], f4_all(b->centre[i][k])));
+        own = f4_sub(own, f4_add(a->half[i], f4_all(b->radius[i][k])));
+        other = f4_sub(other, f4_add(f4_add(a->radius[i], f4_all(b->half[i][k])), pad));
+        gap = f4_max(gap, f4_max(own, other));
+    }
+    m4 met = f4_less_equal(gap, f4_all(0));
+    if (directed)
+        met = m4_and(met, f4_less_equal(f4_sub(a->along, f4_all(b->along[k])),
+                                        f4_add(a->reach, f4_all(b->reach[k]))));
+    f4_store(depth, gap);
+    return m4_bits(met);
+}
+
+/* Adds a pair above `first`, the deepest last. */
+static inline void push(const meet_search *s, pending *stack, uint32_t first, uint32_t *used,
+                        pending next) {
+    uint32_t i = (*used)++;
+    for (; s->sorted && i > first && stack[i - 1].depth < next.depth; i--)
+        stack[i] = stack[i - 1];
+    stack[i] = next;
+}
+
+static uint32_t open_both(const meet_search *s, pending *stack, uint32_t used, const uint32_t node[2]) {
+    node_boxes a, b;
+    node_lanes of_b;
+    float size[4];
+    boxes_of_node(s->frame, 0, node[0], s->directed, &a);
+    boxes_of_node(s->frame, 1, node[1], s->directed, &b);
+    lanes_of_boxes(&b, s->directed, &of_b);
+    f4_store(size, a.size);
+    uint32_t first = used;
+    for (uint32_t k = 0; k < BVH_WIDTH; k++) {
+        float depth[4];
+        unsigned met = boxes_meet_one(&a, &of_b, (int)k, f4_all(0), s->directed, depth);
+        for (uint32_t i = 0; i < BVH_WIDTH; i++)
+            if (met >> i & 1)
+                push(s, stack, first, &used,
+                     (pending){depth[i], {size[i], of_b.size[k]},
+                               {node[0] * BVH_WIDTH + i, node[1] * BVH_WIDTH + k}});
+    }
+    return used;
+}
+
+static uint32_t open_one(const meet_search *s, pending *stack, uint32_t used, const pending *next,
+                         int open, uint32_t node) {
+    const pair_side *side = s->frame->side;
+    pair_box box = pair_box_at(&side[!open], next->place[!open]);
+    pair_view view = pair_view_of(&side[open], &box, s->frame->pad);
+    float depth[4], size[4];
+    unsigned met = boxes_meet(s, open, &view, &side[open].bvh->nodes[node], depth, size);
+    uint32_t first = used;
+    for (uint32_t slot = 0; slot < BVH_WIDTH; slot++) {
+        if (!(met >> slot & 1))
+            continue;
+        pending child = *next;
+        child.depth = depth[slot];
+        child.size[open] = size[slot];
+        child.place[open] = node * BVH_WIDTH + slot;
+        push(s, stack, first, &used, child);
+    }
+    return used;
 }
 
 static void meet_run(meet_search *s) {
@@ -262,7 +398,11 @@ static void meet_run(meet_search *s) {
     pending stack[PAIR_STACK];
     uint32_t used = 0, steps = 0;
     s->directed = v3_length_sq(s->frame->way) > 0;
-    stack[used++] = (pending){0, {PAIR_ROOT, PAIR_ROOT}};
+    s->sorted = !s->visit && !s->all;
+    pending root = {0, {0, 0}, {PAIR_ROOT, PAIR_ROOT}};
+    for (int k = 0; k < 2; k++)
+        root.size[k] = pair_box_at(&side[k], PAIR_ROOT).size;
+    stack[used++] = root;
     while (used) {
         if (++steps % PAIR_STEPS == 0 && abuti_stop(side[0].bvh->context, "pairs"))
             return;
@@ -275,23 +415,11 @@ static void meet_run(meet_search *s) {
                 return;
             continue;
         }
-        pair_box box[2] = {pair_box_at(&side[0], next.place[0]),
-                           pair_box_at(&side[1], next.place[1])};
-        int open = leaf[0] || (!leaf[1] && box[1].size > box[0].size);
-        pair_view view = pair_view_of(&side[open], &box[!open], s->frame->pad);
-        float depth[4];
-        unsigned met = boxes_meet(s, open, &view, &side[open].bvh->nodes[child[open]], depth);
-        uint32_t first = used;
-        for (uint32_t slot = 0; slot < BVH_WIDTH; slot++) {
-            if (!(met >> slot & 1))
-                continue;
-            uint32_t i = used++;
-            for (; i > first && stack[i - 1].depth < depth[slot]; i--)
-                stack[i] = stack[i - 1];
-            stack[i] = next;
-            stack[i].depth = depth[slot];
-            stack[i].place[open] = child[open] * BVH_WIDTH + slot;
-        }
+        int open = leaf[0] || (!leaf[1] && next.size[1] > next.size[0]);
+        if (leaf[!open] || next.size[open] > UNLIKE * next.size[!open])
+            used = open_one(s, stack, used, &next, open, child[open]);
+        else
+            used = open_both(s, stack, used, child);
     }
 }
 

@@ -12,7 +12,10 @@
 #define SLOPE 0.02 /* steeper faces say nothing of heights */
 #define SLACK 1e-7 /* of the smaller body */
 
-enum { CELLS_MAX = 128 }; /* along a side */
+enum {
+    CELLS_MAX = 128, /* along a side */
+    FEW = 24         /* triangles that are tried without cells */
+};
 
 /* ---- the view ---- */
 
@@ -266,27 +269,50 @@ static double edges_of(const patch_plane *a, const patch_plane *b, double deepes
     return deepest;
 }
 
+/* A triangle of b against one of a whose lowest corner is at `low`. */
+static inline double edges_with(const patch_plane *a, double low, const patch_plane *b,
+                                double deepest, patch_deeper *tell, void *data) {
+    if (!(highest(b) - low > deepest) || b->lo[0] > a->hi[0] || b->hi[0] < a->lo[0] ||
+        b->lo[1] > a->hi[1] || b->hi[1] < a->lo[1] || !(most_between(a, b) > deepest))
+        return deepest;
+    return edges_of(a, b, deepest, tell, data);
+}
+
+/* The triangles of b that are in a cell with one of a. */
+static double edges_in_cells(const patch_view *view, const patch_plane *a, double low,
+                             double deepest, patch_deeper *tell, void *data) {
+    uint32_t u0 = cell_at(view, 0, a->lo[0]), v0 = cell_at(view, 1, a->lo[1]);
+    uint32_t u1 = cell_at(view, 0, a->hi[0]), v1 = cell_at(view, 1, a->hi[1]);
+    for (uint32_t v = v0; v <= v1; v++)
+        for (uint32_t u = u0; u <= u1; u++) {
+            size_t cell = (size_t)v * view->cells + u;
+            if (!(view->reach[cell][1] - low > deepest))
+                continue;
+            for (uint32_t j = view->begin[cell]; j < view->begin[cell + 1]; j++) {
+                const patch_plane *b = &view->planes[view->members[j]];
+                if (b->side)
+                    deepest = edges_with(a, low, b, deepest, tell, data);
+            }
+        }
+    return deepest;
+}
+
 void abuti_patch_edges(const patch_view *view, double deepest, patch_deeper *tell, void *data) {
-    for (size_t i = 0; i < view->count; i++) {
+    const patch_plane *high[FEW]; /* of b, that may be deeper than what is known */
+    uint32_t count = 0;
+    for (size_t i = 0; i < view->count && count <= FEW; i++) {
+        const patch_plane *b = &view->planes[i];
+        if (b->side && highest(b) - view->bottom > deepest && count++ < FEW)
+            high[count - 1] = b;
+    }
+    for (size_t i = 0; i < view->count && count; i++) {
         const patch_plane *a = &view->planes[i];
         double low = lowest(a);
         if (a->side || !(view->top - low > deepest))
             continue;
-        uint32_t u0 = cell_at(view, 0, a->lo[0]), v0 = cell_at(view, 1, a->lo[1]);
-        uint32_t u1 = cell_at(view, 0, a->hi[0]), v1 = cell_at(view, 1, a->hi[1]);
-        for (uint32_t v = v0; v <= v1; v++)
-            for (uint32_t u = u0; u <= u1; u++) {
-                size_t cell = (size_t)v * view->cells + u;
-                if (!(view->reach[cell][1] - low > deepest))
-                    continue;
-                for (uint32_t j = view->begin[cell]; j < view->begin[cell + 1]; j++) {
-                    const patch_plane *b = &view->planes[view->members[j]];
-                    if (!b->side || !(highest(b) - low > deepest) || b->lo[0] > a->hi[0] ||
-                        b->hi[0] < a->lo[0] || b->lo[1] > a->hi[1] || b->hi[1] < a->lo[1] ||
-                        !(most_between(a, b) > deepest))
-                        continue;
-                    deepest = edges_of(a, b, deepest, tell, data);
-                }
-            }
+        if (count > FEW)
+            deepest = edges_in_cells(view, a, low, deepest, tell, data);
+        for (uint32_t k = 0; k < count && count <= FEW; k++)
+            deepest = edges_with(a, low, high[k], deepest, tell, data);
     }
 }

@@ -19,6 +19,9 @@
 
 #include <math.h>
 
+/* A step down both hierarchies takes a pair and puts at most sixteen back; two steps down one of
+ * them leave fewer. */
+#define MEET_STACK (15 * BVH_DEPTH + 16)
 /* Boxes this many times as large are opened alone. */
 #define UNLIKE 3.0f
 
@@ -28,11 +31,24 @@ typedef struct pending {
     uint32_t place[2];
 } pending;
 
+/* The four triangles of a leaf along the axes of a: corners, boxes, planes. */
+typedef struct meet_leaf {
+    uint32_t leaf, fill;
+    float step;
+    float corner[3][3][4], normal[3][4];
+    float lo[3][4], hi[3][4];
+    float least[3], most[3];         /* of these */
+    float normal_doubt[4], slope[4]; /* as plane_of() has them of corners without doubt */
+} meet_leaf;
+
+enum { MEET_LEAVES = 16 }; /* of each side that are kept */
+
 typedef struct meet_search {
     const pair_frame *frame;
-    bool directed; /* the frame says which way a is likely beyond b */
-    bool all;      /* or only the first */
-    bool sorted;   /* the deepest pairs first */
+    meet_leaf (*leaves)[MEET_LEAVES]; /* of each side, in the place of their lowest bits */
+    bool directed;                    /* the frame says which way a is likely beyond b */
+    bool all;                         /* or only the first */
+    bool sorted;                      /* the deepest pairs first */
     uint64_t capacity, count;
     abut_pair_meeting *meetings;
     uint32_t triangle[2]; /* the first */
@@ -53,63 +69,73 @@ static inline m4 plane_meets(wide3 n, wide3 from, const wide3 q[3], f4 bound) {
     return m4_and(f4_less_equal(lo, bound), f4_less_equal(f4_sub(f4_all(0), bound), hi));
 }
 
-/* The longest way from a point to a corner of four triangles, as a sum of magnitudes. */
-static inline float reach_of(const wide3 corner[3], wide3 from) {
-    float lanes[4];
-    f4_store(lanes, f4_max(f4_max(sum3(sub3(corner[0], from)), sum3(sub3(corner[1], from))),
-                           sum3(sub3(corner[2], from))));
-    float most = lanes[0];
-    for (int i = 1; i < 4; i++)
-        most = lanes[i] > most ? lanes[i] : most;
-    return most;
+/* Vectors of four triangles as they stand in memory, and of one of them in all lanes. */
+static inline void store3(float to[3][4], wide3 v) {
+    f4_store(to[0], v.x);
+    f4_store(to[1], v.y);
+    f4_store(to[2], v.z);
+}
+static inline wide3 load3(const float from[3][4]) {
+    return make3(f4_load(from[0]), f4_load(from[1]), f4_load(from[2]));
+}
+static inline wide3 spread3(const float from[3][4], uint32_t i) {
+    return all3(from[0][i], from[1][i], from[2][i]);
 }
 
-/* Triangles one by one, in all lanes: corners, normals, and by how much these are wrong. */
-typedef struct leaf_lanes {
-    float number[13][4];
-} leaf_lanes;
-
-static inline void lanes_store(leaf_lanes *lanes, int first, wide3 v) {
-    f4_store(lanes->number[first], v.x);
-    f4_store(lanes->number[first + 1], v.y);
-    f4_store(lanes->number[first + 2], v.z);
+/* The leaf at a place, of those that were met lately or made anew. */
+static inline const meet_leaf *leaf_at(meet_search *s, int k, uint32_t place) {
+    const pair_side *side = s->frame->side;
+    uint32_t number = pair_child(&side[k], place) & ~BVH_LEAF;
+    meet_leaf *leaf = &s->leaves[k][number % MEET_LEAVES];
+    if (leaf->leaf == number)
+        return leaf;
+    leaf->leaf = number;
+    leaf->fill = bvh_leaf_fill(side[k].bvh, number);
+    wide3 corner[3];
+    leaf->step = pair_corners(&side[k], place, corner);
+    for (int i = 0; i < 3; i++) {
+        corner[i] = k ? pair_turn4(&side[0], corner[i]) : corner[i];
+        store3(leaf->corner[i], corner[i]);
+    }
+    wide3 lo = least3(least3(corner[0], corner[1]), corner[2]);
+    wide3 hi = most3(most3(corner[0], corner[1]), corner[2]);
+    store3(leaf->lo, lo);
+    store3(leaf->hi, hi);
+    for (int axis = 0; axis < 3; axis++) {
+        leaf->least[axis] = f4_least(f4_load(leaf->lo[axis]));
+        leaf->most[axis] = -f4_least(f4_sub(f4_all(0), f4_load(leaf->hi[axis])));
+    }
+    wide_plane plane = plane_of(sub3(corner[1], corner[0]), sub3(corner[2], corner[0]), f4_all(0));
+    store3(leaf->normal, plane.n);
+    f4_store(leaf->normal_doubt, plane.n_doubt);
+    f4_store(leaf->slope, plane.slope);
+    return leaf;
 }
 
-static inline wide3 lanes_of(const leaf_lanes *lanes, int first, uint32_t i) {
-    return all3(lanes->number[first][i], lanes->number[first + 1][i], lanes->number[first + 2][i]);
-}
-
-/* The boxes of four triangles. */
-typedef struct boxes4 {
-    f4 lo[3], hi[3];
-} boxes4;
-
-static inline boxes4 boxes_of(const wide3 corner[3]) {
-    boxes4 box;
-    box.lo[0] = f4_min(f4_min(corner[0].x, corner[1].x), corner[2].x);
-    box.lo[1] = f4_min(f4_min(corner[0].y, corner[1].y), corner[2].y);
-    box.lo[2] = f4_min(f4_min(corner[0].z, corner[1].z), corner[2].z);
-    box.hi[0] = f4_max(f4_max(corner[0].x, corner[1].x), corner[2].x);
-    box.hi[1] = f4_max(f4_max(corner[0].y, corner[1].y), corner[2].y);
-    box.hi[2] = f4_max(f4_max(corner[0].z, corner[1].z), corner[2].z);
-    return box;
+/* The longest way from a point of two leaves to another, as a sum of magnitudes. */
+static inline float reach_of(const meet_leaf *a, const meet_leaf *b) {
+    float sum = 0;
+    for (int axis = 0; axis < 3; axis++)
+        sum += (a->most[axis] > b->most[axis] ? a->most[axis] : b->most[axis]) -
+               (a->least[axis] < b->least[axis] ? a->least[axis] : b->least[axis]);
+    return sum;
 }
 
 /* For each of four triangles a which of four b have boxes that may meet its own. */
-static inline unsigned boxes_cross(const wide3 a[3], const wide3 b[3], f4 doubt, unsigned near[4]) {
-    boxes4 of_a = boxes_of(a), of_b = boxes_of(b);
-    float lo[3][4], hi[3][4];
+static inline unsigned boxes_cross(const meet_leaf *a, const meet_leaf *b, f4 doubt,
+                                   unsigned near[4]) {
+    f4 lo[3], hi[3];
     unsigned any = 0;
     for (int axis = 0; axis < 3; axis++) {
-        f4_store(lo[axis], f4_sub(of_a.lo[axis], doubt));
-        f4_store(hi[axis], f4_add(of_a.hi[axis], doubt));
+        lo[axis] = f4_sub(f4_load(b->lo[axis]), doubt);
+        hi[axis] = f4_add(f4_load(b->hi[axis]), doubt);
     }
     for (int i = 0; i < 4; i++) {
-        m4 met = m4_and(f4_less_equal(of_b.lo[0], f4_all(hi[0][i])),
-                        f4_less_equal(f4_all(lo[0][i]), of_b.hi[0]));
+        m4 met = m4_and(f4_less_equal(lo[0], f4_all(a->hi[0][i])),
+                        f4_less_equal(f4_all(a->lo[0][i]), hi[0]));
         for (int axis = 1; axis < 3; axis++)
-            met = m4_and(met, m4_and(f4_less_equal(of_b.lo[axis], f4_all(hi[axis][i])),
-                                     f4_less_equal(f4_all(lo[axis][i]), of_b.hi[axis])));
+            met = m4_and(met, m4_and(f4_less_equal(lo[axis], f4_all(a->hi[axis][i])),
+                                     f4_less_equal(f4_all(a->lo[axis][i]), hi[axis])));
         near[i] = m4_bits(met);
         any |= near[i];
     }
@@ -156,10 +182,14 @@ static bool meet_triangles(meet_search *s, uint32_t a, const abut_triangle *at_a
 
 /* Drops pairs of triangles of which the first is beyond the second along the way. A corner is off
  * by the doubt on each axis, which counts for less than twice as much along a unit vector. */
-static inline unsigned drop_beyond(const pair_frame *frame, const wide3 a[3], const wide3 b[3],
-                                   f4 doubt, unsigned likely[4]) {
+static inline unsigned drop_beyond(const pair_frame *frame, const meet_leaf *of_a,
+                                   const meet_leaf *of_b, f4 doubt, unsigned likely[4]) {
     const float *w = frame->side_way[0];
-    wide3 way = all3(w[0], w[1], w[2]);
+    wide3 way = all3(w[0], w[1], w[2]), a[3], b[3];
+    for (int k = 0; k < 3; k++) {
+        a[k] = load3(of_a->corner[k]);
+        b[k] = load3(of_b->corner[k]);
+    }
     float low[4];
     f4_store(low, f4_sub(lowest3(way, a), f4_mul(f4_all(4), doubt)));
     f4 high = highest3(way, b);
@@ -171,55 +201,60 @@ static inline unsigned drop_beyond(const pair_frame *frame, const wide3 a[3], co
     return any;
 }
 
-static bool meet_leaves(meet_search *s, const uint32_t place[2]) {
-    const pair_side *side = s->frame->side;
-    wide3 a[3], b[3], one[3];
-    float step_a = pair_corners(&side[0], place[0], a);
-    float step_b = pair_corners(&side[1], place[1], b);
+/* By how much the sides of planes may be wrong where corners are off by `doubt`. */
+static inline f4 side_bound(const meet_leaf *leaf, f4 doubt, f4 reach) {
+    wide_plane plane = {.n_doubt = f4_load(leaf->normal_doubt), .doubt = doubt};
+    plane.slope = f4_add(f4_load(leaf->slope), f4_mul(f4_all(8), doubt));
+    return plane_bound(&plane, reach);
+}
+
+/* Drops pairs of which one is on one side of the other's plane. */
+static inline unsigned drop_sides(const meet_leaf *a, const meet_leaf *b, f4 doubt,
+                                  unsigned likely[4]) {
+    f4 reach = f4_all(reach_of(a, b) * SLACK), bound_b = side_bound(b, doubt, reach);
+    float bound_a[4];
+    f4_store(bound_a, side_bound(a, doubt, reach));
+    wide3 normal = load3(b->normal), corner[3];
     for (int k = 0; k < 3; k++)
-        b[k] = pair_turn4(&side[0], b[k]);
-    f4 doubt = f4_all(s->frame->pad + step_a + step_b);
-    unsigned likely[4];
-    if (!boxes_cross(a, b, f4_add(doubt, doubt), likely) ||
-        (s->directed && !drop_beyond(s->frame, a, b, doubt, likely)))
-        return false;
-    uint32_t leaf_a = pair_child(&side[0], place[0]) & ~BVH_LEAF;
-    uint32_t leaf_b = pair_child(&side[1], place[1]) & ~BVH_LEAF;
-    uint32_t fill_a = bvh_leaf_fill(side[0].bvh, leaf_a);
-    uint32_t fill_b = bvh_leaf_fill(side[1].bvh, leaf_b);
-    leaf_lanes lanes;
-    lanes_store(&lanes, 0, a[0]);
-    wide3 middle = lanes_of(&lanes, 0, 0);
-    f4 reach = f4_all((reach_of(a, middle) + reach_of(b, middle)) * SLACK);
-    wide_plane of_a = plane_of(sub3(a[1], a[0]), sub3(a[2], a[0]), doubt);
-    wide_plane of_b = plane_of(sub3(b[1], b[0]), sub3(b[2], b[0]), doubt);
-    f4 bound_b = plane_bound(&of_b, reach);
-    lanes_store(&lanes, 3, a[1]);
-    lanes_store(&lanes, 6, a[2]);
-    lanes_store(&lanes, 9, of_a.n);
-    f4_store(lanes.number[12], plane_bound(&of_a, reach));
+        corner[k] = load3(b->corner[k]);
     unsigned any = 0;
     for (uint32_t i = 0; i < BVH_WIDTH; i++) {
-        likely[i] = i < fill_a ? likely[i] & ((1u << fill_b) - 1) : 0;
+        likely[i] = i < a->fill ? likely[i] & ((1u << b->fill) - 1) : 0;
         if (!likely[i])
             continue;
+        wide3 one[3];
         for (int k = 0; k < 3; k++)
-            one[k] = lanes_of(&lanes, 3 * k, i);
+            one[k] = spread3(a->corner[k], i);
         likely[i] &=
-            m4_bits(plane_meets(lanes_of(&lanes, 9, i), one[0], b, f4_all(lanes.number[12][i])));
-        if (likely[i])
-            likely[i] &= m4_bits(plane_meets(of_b.n, b[0], one, bound_b));
+            m4_bits(m4_and(plane_meets(spread3(a->normal, i), one[0], corner, f4_all(bound_a[i])),
+                           plane_meets(normal, corner[0], one, bound_b)));
         any |= likely[i];
-        if (s->visit || !likely[i])
+    }
+    return any;
+}
+
+static bool meet_leaves(meet_search *s, const uint32_t place[2]) {
+    const pair_side *side = s->frame->side;
+    const meet_leaf *a = leaf_at(s, 0, place[0]), *b = leaf_at(s, 1, place[1]);
+    f4 doubt = f4_all(s->frame->pad + a->step + b->step);
+    unsigned likely[4];
+    if (!boxes_cross(a, b, f4_add(doubt, doubt), likely) ||
+        (s->directed && !drop_beyond(s->frame, a, b, doubt, likely)) ||
+        !drop_sides(a, b, doubt, likely))
+        return false;
+    if (s->visit)
+        return s->visit(s->data, a->leaf, b->leaf, likely);
+    for (uint32_t i = 0; i < BVH_WIDTH; i++) {
+        if (!likely[i])
             continue;
-        uint32_t t = side[0].bvh->order[leaf_a * BVH_WIDTH + i];
+        uint32_t t = side[0].bvh->order[a->leaf * BVH_WIDTH + i];
         abut_triangle at = pair_triangle(&side[0], t);
-        for (uint32_t j = 0; j < fill_b; j++)
+        for (uint32_t j = 0; j < BVH_WIDTH; j++)
             if (likely[i] >> j & 1 &&
-                meet_triangles(s, t, &at, side[1].bvh->order[leaf_b * BVH_WIDTH + j]))
+                meet_triangles(s, t, &at, side[1].bvh->order[b->leaf * BVH_WIDTH + j]))
                 return true;
     }
-    return s->visit && any && s->visit(s->data, leaf_a, leaf_b, likely);
+    return false;
 }
 
 /* ---- nodes ---- */
@@ -241,8 +276,7 @@ static inline m4 not_beyond(const pair_frame *frame, int open, const pair_view *
 
 /* Which children of a node may meet a box of the other side. */
 static inline unsigned boxes_meet(const meet_search *s, int open, const pair_view *view,
-                                  const bvh_node *node, float depth[4],
-                                  float size[4]) {
+                                  const bvh_node *node, float depth[4], float size[4]) {
     const pair_side *side = &s->frame->side[open];
     pair_gaps gaps;
     f4 offset[3], half[3], zero = f4_all(0);
@@ -300,8 +334,8 @@ static inline void boxes_of_node(const pair_frame *frame, int k, uint32_t number
     boxes->reach = f4_all(2 * frame->pad);
     for (int i = 0; i < 3; i++) {
         boxes->along = f4_add(boxes->along, f4_mul(centre[i], f4_all(way[i])));
-        boxes->reach = f4_add(boxes->reach,
-                              f4_mul(boxes->half[i], f4_abs(f4_all(frame->side_way[k][i]))));
+        boxes->reach =
+            f4_add(boxes->reach, f4_mul(boxes->half[i], f4_abs(f4_all(frame->side_way[k][i]))));
     }
 }
 
@@ -352,7 +386,8 @@ static inline void push(const meet_search *s, pending *stack, uint32_t first, ui
     stack[i] = next;
 }
 
-static uint32_t open_both(const meet_search *s, pending *stack, uint32_t used, const uint32_t node[2]) {
+static uint32_t open_both(const meet_search *s, pending *stack, uint32_t used,
+                          const uint32_t node[2]) {
     node_boxes a, b;
     node_lanes of_b;
     float size[4];
@@ -367,7 +402,8 @@ static uint32_t open_both(const meet_search *s, pending *stack, uint32_t used, c
         for (uint32_t i = 0; i < BVH_WIDTH; i++)
             if (met >> i & 1)
                 push(s, stack, first, &used,
-                     (pending){depth[i], {size[i], of_b.size[k]},
+                     (pending){depth[i],
+                               {size[i], of_b.size[k]},
                                {node[0] * BVH_WIDTH + i, node[1] * BVH_WIDTH + k}});
     }
     return used;
@@ -395,8 +431,12 @@ static uint32_t open_one(const meet_search *s, pending *stack, uint32_t used, co
 
 static void meet_run(meet_search *s) {
     const pair_side *side = s->frame->side;
-    pending stack[PAIR_STACK];
+    pending stack[MEET_STACK];
+    meet_leaf leaves[2][MEET_LEAVES];
     uint32_t used = 0, steps = 0;
+    s->leaves = leaves;
+    for (uint32_t i = 0; i < 2 * MEET_LEAVES; i++)
+        leaves[i / MEET_LEAVES][i % MEET_LEAVES].leaf = ABUT_NONE;
     s->directed = v3_length_sq(s->frame->way) > 0;
     s->sorted = !s->visit && !s->all;
     pending root = {0, {0, 0}, {PAIR_ROOT, PAIR_ROOT}};

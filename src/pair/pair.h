@@ -31,9 +31,9 @@
 #include <stdatomic.h>
 
 enum {
-    /* A traversal that goes down one of two hierarchies at each step is at most twice as long as
-     * that of one, and leaves three pairs a step; one that goes down both leaves fifteen. */
-    PAIR_STACK = 15 * BVH_DEPTH + 16,
+    /* A traversal goes down one of two hierarchies at each step, so it is at most twice as long as
+     * that of one, and again leaves three pairs a step. */
+    PAIR_STACK = 6 * BVH_DEPTH + 4,
     PAIR_STEPS = 128, /* of a traversal between two looks at whether to stop */
 };
 

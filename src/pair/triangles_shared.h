@@ -59,6 +59,12 @@ static inline wide3 add3(wide3 a, wide3 b) {
 static inline wide3 sub3(wide3 a, wide3 b) {
     return make3(wide_sub(a.x, b.x), wide_sub(a.y, b.y), wide_sub(a.z, b.z));
 }
+static inline wide3 least3(wide3 a, wide3 b) {
+    return make3(wide_min(a.x, b.x), wide_min(a.y, b.y), wide_min(a.z, b.z));
+}
+static inline wide3 most3(wide3 a, wide3 b) {
+    return make3(wide_max(a.x, b.x), wide_max(a.y, b.y), wide_max(a.z, b.z));
+}
 /* a + s b and a - s b */
 static inline wide3 along3(wide3 a, wide s, wide3 b) {
     return make3(wide_add(a.x, wide_mul(s, b.x)), wide_add(a.y, wide_mul(s, b.y)),

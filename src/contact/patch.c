@@ -344,12 +344,15 @@ static abut_status answer_parts(patch_work *work, patch_call *call, uint32_t kee
 
 /* The answers of a region; none where it does not count. */
 static abut_status answer_region(patch_work *work, patch_call *call, size_t i, uint32_t keep,
-                                 patch_answer answers[PATCH_WAYS], int *count) {
+                                 patch_effort *effort, patch_answer answers[PATCH_WAYS],
+                                 int *count) {
     *count = 0;
     if (!region_counts(work, call, i))
         return ABUT_OK;
+    if (call->options.unchecked)
+        *effort = PATCH_UNCHECKED;
     abut_status status = abuti_patch_points(work, &work->regions[i], call->hint, keep, call->gap,
-                                            !call->options.unchecked, answers, count);
+                                            effort, answers, count);
     return status ? status : drop_depths(call, answers, count);
 }
 
@@ -357,7 +360,8 @@ static abut_status answer_region(patch_work *work, patch_call *call, size_t i, u
 static abut_status answer_deep(patch_work *work, patch_call *call, size_t i, uint32_t keep) {
     patch_answer answers[PATCH_WAYS];
     int count, deep = 0;
-    abut_status status = answer_region(work, call, i, keep, answers, &count);
+    patch_effort effort = PATCH_ALL;
+    abut_status status = answer_region(work, call, i, keep, &effort, answers, &count);
     for (int k = 0; k < count && !status; k++)
         if (answers[k].depth > 0)
             answers[deep++] = answers[k];
@@ -376,7 +380,15 @@ static abut_status answer_regions(patch_work *work, patch_call *call, uint32_t k
     for (size_t i = 0; i < work->region_count && !status; i++) {
         patch_answer answers[PATCH_WAYS];
         int count;
-        status = answer_region(work, call, i, keep, answers, &count);
+        patch_effort effort = regions == 1 ? PATCH_LEAST : PATCH_ALL;
+        status = answer_region(work, call, i, keep, &effort, answers, &count);
+        if (!status && effort == PATCH_LEAST) {
+            status = separates(call, answers, 1, &call->separates);
+            if (!status && call->separates)
+                return add_answer(call, &answers[0]);
+            effort = PATCH_ALL;
+            status = status ? status : answer_region(work, call, i, keep, &effort, answers, &count);
+        }
         if (status || !count)
             continue;
         work->regions[i].gap = !(answers[0].depth > 0);

@@ -324,11 +324,15 @@ void abuti_patch_choose(const patch_choice *m, uint32_t keep, double gap, patch_
 abut_status abuti_patch_add(patch_memory *memory, patch_answer **answers, size_t *count,
                             size_t *room, const patch_answer *answer);
 
+/* Which normals of a region are measured: few where they will not be checked; those among which is
+ * the one of faces with the least depth, if that is no gap; or all. */
+typedef enum patch_effort { PATCH_UNCHECKED, PATCH_LEAST, PATCH_ALL } patch_effort;
+
 /* Measures a region along several normals; the answers stand by depth, the least first, normals of
- * faces before others that are hardly better. None has a contact further apart than `gap`. More
- * normals are tried where they will be `checked`. */
+ * faces before others that are hardly better. None has a contact further apart than `gap`. The
+ * effort becomes PATCH_ALL where nothing was left out. */
 abut_status abuti_patch_points(patch_work *work, const patch_region *region, vec3 hint,
-                               uint32_t keep, double gap, bool checked,
+                               uint32_t keep, double gap, patch_effort *effort,
                                patch_answer answers[PATCH_WAYS], int *count);
 /* Where a connected part of one side meets nothing, but is inside the other. */
 void abuti_patch_inside(patch_work *work, uint32_t inner, uint32_t part, vec3 hint, uint32_t keep,

@@ -14,6 +14,7 @@
 
 enum {
     CELLS_MAX = 128, /* along a side */
+    A_CELL = 16,     /* triangles, or as many as there are cells */
     FEW = 24         /* triangles that are tried without cells */
 };
 
@@ -85,7 +86,7 @@ static abut_status room_for(patch_work *work, void *list, size_t wanted, size_t 
 static abut_status make_grid(patch_work *work, double crossing_lo[2], double crossing_hi[2]) {
     patch_view *view = &work->view;
     uint32_t cells = 1;
-    while (cells < CELLS_MAX && (size_t)cells * cells * 4 < view->count)
+    while (cells < CELLS_MAX && (size_t)cells * cells * A_CELL < view->count)
         cells *= 2;
     view->cells = cells;
     for (int axis = 0; axis < 2; axis++) {
@@ -190,7 +191,7 @@ abut_status abuti_patch_see(patch_work *work, const patch_region *r, vec3 normal
 /* ---- heights ---- */
 
 static bool covers(const patch_plane *p, double u, double v, double slack) {
-    if (u < p->lo[0] || u > p->hi[0] || v < p->lo[1] || v > p->hi[1])
+    if ((u < p->lo[0]) | (u > p->hi[0]) | (v < p->lo[1]) | (v > p->hi[1]))
         return false;
     double least = INFINITY, most = -INFINITY;
     for (int k = 0; k < 3; k++) {

@@ -444,6 +444,41 @@ static abut_status measure_along(measure *m, patch_work *work, const patch_regio
     return ABUT_OK;
 }
 
+/* A lower bound of the depth along a normal: that at the place of a point. */
+static double depth_at(patch_work *work, const patch_region *r, vec3 normal, vec3 at) {
+    double low = INFINITY, high = -INFINITY;
+    vec3 along[2];
+    abuti_patch_across(normal, along);
+    for (uint32_t i = r->facet_begin; i < r->facet_end; i++) {
+        const patch_facet *f = &work->facets[i];
+        double up = v3_dot(f->area, normal);
+        if (!(f->side ? up > 0 : up < 0))
+            continue;
+        patch_body *body = &work->body[f->side];
+        const uint32_t *corner = body->skin->corner + 3 * (size_t)f->face;
+        double u[3], v[3];
+        for (int k = 0; k < 3; k++) {
+            vec3 p = v3_sub(patch_place(body, corner[k]), at);
+            u[k] = v3_dot(p, along[0]);
+            v[k] = v3_dot(p, along[1]);
+        }
+        double side[3] = {u[0] * v[1] - v[0] * u[1], u[1] * v[2] - v[1] * u[2],
+                          u[2] * v[0] - v[2] * u[0]};
+        if (!((side[0] > 0 && side[1] > 0 && side[2] > 0) ||
+              (side[0] < 0 && side[1] < 0 && side[2] < 0)))
+            continue;
+        vec3 p = patch_true(body, corner[0]);
+        vec3 n = v3_cross(v3_sub(patch_true(body, corner[1]), p),
+                          v3_sub(patch_true(body, corner[2]), p));
+        double h = v3_dot(n, v3_sub(p, at)) / v3_dot(n, normal);
+        if (f->side)
+            high = real_max(high, h);
+        else
+            low = real_min(low, h);
+    }
+    return high - low;
+}
+
 /* Of a contour that is hardly there areas say nothing: the mean of the faces along it. */
 static vec3 speck_way(const patch_work *work, const patch_region *r, uint32_t region) {
     vec3 sum = v3(0, 0, 0);
@@ -461,11 +496,12 @@ static vec3 speck_way(const patch_work *work, const patch_region *r, uint32_t re
 
 /* The normals to try. */
 static int ways_of(const patch_work *work, const patch_region *r, vec3 hint, bool checked,
-                   patch_way ways[PATCH_WAYS]) {
+                   patch_way ways[PATCH_WAYS], bool *through) {
     double size = v3_length(r->area);
     vec3 steepest = v3_scale(v3_normalise(r->area), -1);
     double least = (checked ? SOME : MUCH) * size;
     int count = 0;
+    *through = false;
     if (r->length < PATCH_SPECK * real_min(work->body[0].skin->size, work->body[1].skin->size)) {
         vec3 way = speck_way(work, r, (uint32_t)(r - work->regions));
         if (v3_length_sq(way) > 0) {
@@ -474,6 +510,7 @@ static int ways_of(const patch_work *work, const patch_region *r, vec3 hint, boo
         }
     }
     bool pierced = size == 0 || plainness(work, r, steepest) < PIERCED;
+    *through = pierced;
     for (uint32_t side = 0; side < 2; side++)
         for (int k = 0; k < (pierced ? 1 : FACES); k++) {
             patch_way way = dominant(work, r, side, ways, count);
@@ -534,12 +571,20 @@ abut_status abuti_patch_points_along(patch_work *work, const patch_region *r, ve
 }
 
 abut_status abuti_patch_points(patch_work *work, const patch_region *r, vec3 hint, uint32_t keep,
-                               double gap, bool checked, patch_answer answers[PATCH_WAYS],
+                               double gap, patch_effort *effort, patch_answer answers[PATCH_WAYS],
                                int *count) {
     patch_way ways[PATCH_WAYS];
-    int tried = ways_of(work, r, hint, checked, ways);
+    bool pierced;
+    int tried = ways_of(work, r, hint, *effort != PATCH_UNCHECKED, ways, &pierced), skipped = 0;
     *count = 0;
     for (int i = 0; i < tried; i++) {
+        const patch_answer *best = &answers[0];
+        if (*effort == PATCH_LEAST && !pierced && *count && best->of_faces && best->depth > 0 &&
+            (!(ways[i].held > 0) ||
+             depth_at(work, r, ways[i].normal, best->points[0].at) > best->depth)) {
+            skipped++;
+            continue;
+        }
         patch_answer answer;
         abut_status status = abuti_patch_points_along(work, r, ways[i].normal, keep, gap, &answer);
         if (status)
@@ -552,6 +597,8 @@ abut_status abuti_patch_points(patch_work *work, const patch_region *r, vec3 hin
             answers[k] = answers[k - 1];
         answers[k] = answer;
     }
+    if (*effort == PATCH_LEAST && (!skipped || !(answers[0].depth > 0)))
+        *effort = PATCH_ALL;
     return ABUT_OK;
 }
 

@@ -15,6 +15,12 @@ static inline fw fw_each(const float *const from[WIDE_GROUPS]) {
     r = _mm512_mask_broadcastss_ps(r, 0x0f00, _mm_load_ss(from[2]));
     return _mm512_mask_broadcastss_ps(r, 0xf000, _mm_load_ss(from[3]));
 }
+/* from[0], from[1] ... in all lanes of a group each; four numbers in all groups. */
+static inline fw fw_groups(const float from[WIDE_GROUPS]) {
+    const __m512i lanes = _mm512_set_epi32(3, 3, 3, 3, 2, 2, 2, 2, 1, 1, 1, 1, 0, 0, 0, 0);
+    return _mm512_permutexvar_ps(lanes, _mm512_castps128_ps512(_mm_loadu_ps(from)));
+}
+#define fw_repeat _mm512_broadcast_f32x4
 #define fw_load _mm512_loadu_ps
 #define fw_store _mm512_storeu_ps
 #define fw_add _mm512_add_ps

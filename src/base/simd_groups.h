@@ -146,6 +146,13 @@ typedef __m256 mw;
 static inline fw fw_each(const float *const from[WIDE_GROUPS]) {
     return _mm256_blend_ps(_mm256_broadcast_ss(from[0]), _mm256_broadcast_ss(from[1]), 0xf0);
 }
+/* from[0], from[1] ... in all lanes of a group each; four numbers in all groups. */
+static inline fw fw_groups(const float from[WIDE_GROUPS]) {
+    return _mm256_blend_ps(_mm256_broadcast_ss(from), _mm256_broadcast_ss(from + 1), 0xf0);
+}
+static inline fw fw_repeat(f4 a) {
+    return _mm256_insertf128_ps(_mm256_castps128_ps256(a), a, 1);
+}
 #define fw_load _mm256_loadu_ps
 #define fw_store _mm256_storeu_ps
 #define fw_add _mm256_add_ps
@@ -238,6 +245,12 @@ typedef m4 mw;
 
 static inline fw fw_each(const float *const from[WIDE_GROUPS]) {
     return f4_all(*from[0]);
+}
+static inline fw fw_groups(const float from[WIDE_GROUPS]) {
+    return f4_all(from[0]);
+}
+static inline fw fw_repeat(f4 a) {
+    return a;
 }
 static inline fw fw_unless(mw mask, fw a) {
     return f4_select(mask, f4_all(0), a);

@@ -215,23 +215,20 @@ static void meet_faces(patch_work *work, face_pair *pair) {
 }
 
 /* Two leaves of which some triangles may meet. */
-static bool visit(void *data, uint32_t leaf_a, uint32_t leaf_b, const unsigned near[4]) {
+static bool visit(void *data, uint32_t leaf_a, uint32_t leaf_b, unsigned near) {
     patch_work *work = data;
     const patch_leaf *a = leaf_of(work, 0, leaf_a), *b = leaf_of(work, 1, leaf_b);
     double largest = real_max(a->largest, b->largest);
-    for (uint32_t i = 0; i < a->count; i++)
-        for (uint32_t j = 0; j < b->count && near[i]; j++) {
-            face_pair pair;
-            const patch_face *f = &a->face[i], *g = &b->face[j];
-            if (!(near[i] >> j & 1) || f->collapsed || g->collapsed ||
-                !find_sides(work, g, f, largest, pair.above[0]) ||
-                !find_sides(work, f, g, largest, pair.above[1]))
-                continue;
-            pair.face[0] = f;
-            pair.face[1] = g;
-            find_turns(&pair, TURN_DOUBT * largest * f->longest * g->longest);
-            meet_faces(work, &pair);
-        }
+    for (; near; near &= near - 1) {
+        uint32_t bit = (uint32_t)__builtin_ctz(near);
+        const patch_face *f = &a->face[bit / 4], *g = &b->face[bit % 4];
+        face_pair pair = {.face = {f, g}};
+        if (f->collapsed || g->collapsed || !find_sides(work, g, f, largest, pair.above[0]) ||
+            !find_sides(work, f, g, largest, pair.above[1]))
+            continue;
+        find_turns(&pair, TURN_DOUBT * largest * f->longest * g->longest);
+        meet_faces(work, &pair);
+    }
     return work->status != ABUT_OK;
 }
 

@@ -173,10 +173,10 @@ bool abuti_pair_meets(const pair_frame *frame, uint32_t triangle[2]);
 uint64_t abuti_pair_list(const pair_frame *frame, uint64_t capacity, abut_pair_meeting *meetings);
 
 /* Tells all pairs of triangles that may meet if every coordinate of a vertex may be off by what
- * stands in frame->pad, in any order; some that do not. By pairs of leaves: bit j of near[i] is set
- * where triangle i of the first may meet triangle j of the second. Ends where it is told to by
- * true. */
-typedef bool pair_visit(void *data, uint32_t leaf_a, uint32_t leaf_b, const unsigned near[4]);
+ * stands in frame->pad, in any order; some that do not. By pairs of leaves: bit 4 i + j of
+ * `near` is set where triangle i of the first may meet triangle j of the second. Ends where it is
+ * told to by true. */
+typedef bool pair_visit(void *data, uint32_t leaf_a, uint32_t leaf_b, unsigned near);
 void abuti_pair_candidates(const pair_frame *frame, pair_visit *visit, void *data);
 
 /* The closest triangles of surfaces that do not meet, if closer than `limit` or as close; with

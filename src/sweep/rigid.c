@@ -277,7 +277,7 @@ static bool note_pair(rigid_search *s, uint32_t a, uint32_t b) {
     return false;
 }
 
-static bool note_leaves(void *data, uint32_t leaf_a, uint32_t leaf_b, const unsigned near[4]) {
+static bool note_leaves(void *data, uint32_t leaf_a, uint32_t leaf_b, unsigned near) {
     rigid_search *s = data;
     const uint32_t *a = s->body[0].bvh->order + (size_t)leaf_a * BVH_WIDTH,
                    *b = s->body[1].bvh->order + (size_t)leaf_b * BVH_WIDTH;
@@ -286,11 +286,12 @@ static bool note_leaves(void *data, uint32_t leaf_a, uint32_t leaf_b, const unsi
     if (!s->limit) /* any is too many */
         return note_pair(s, 0, 0);
     for (int i = 0; i < BVH_WIDTH; i++) {
-        if (!near[i])
+        unsigned beside = near >> BVH_WIDTH * i & 15;
+        if (!beside)
             continue;
         rigid_triangle of_a = triangle_at(s, 0, a[i]);
         for (int j = 0; j < BVH_WIDTH; j++) {
-            if (!(near[i] >> j & 1))
+            if (!(beside >> j & 1))
                 continue;
             if (!(placed >> j & 1))
                 of_b[j] = triangle_at(s, 1, b[j]);

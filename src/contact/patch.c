@@ -383,7 +383,8 @@ static abut_status answer_regions(patch_work *work, patch_call *call, uint32_t k
         patch_effort effort = regions == 1 ? PATCH_LEAST : PATCH_ALL;
         status = answer_region(work, call, i, keep, &effort, answers, &count);
         if (!status && effort == PATCH_LEAST) {
-            status = separates(call, answers, 1, &call->separates);
+            if (count)
+                status = separates(call, answers, 1, &call->separates);
             if (!status && call->separates)
                 return add_answer(call, &answers[0]);
             effort = PATCH_ALL;

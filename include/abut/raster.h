@@ -1,0 +1,65 @@
+/* Raster: what parallel or perspective rays through the pixels of an image hit.
+ *
+ * Triangles become fragments, one for each pixel whose centre they cover. Vertices are rounded to
+ * 1/256 of a pixel and coverage is counted in whole numbers (Pineda 1988), with the top-left rule:
+ * neighbours leave no holes and do not overlap, so that rays enter a closed surface as often as
+ * they leave it. Depths are those of the plane of the triangle as it was before rounding, in steps
+ * of 2^-32 of the depth of the view. Answers do not depend on the number of threads.
+ */
+#ifndef ABUT_RASTER_H
+#define ABUT_RASTER_H
+
+#include <abut/base.h>
+#include <abut/mesh.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Where rays begin and which way they go. Pixels are squares; x goes to the right and y down. */
+typedef struct abut_raster_view {
+    size_t size;
+    abut_vec3 direction; /* of parallel rays, or of that through the middle; zero = along -z */
+    abut_vec3 up;        /* of the image; zero = z, or y where the direction is along z */
+    abut_box region;     /* what is to be seen. Parallel rays: the image holds all of it, and depths
+                          * begin and end with it. Perspective: depths end with it */
+    bool perspective;    /* rays from `eye` */
+    abut_vec3 eye;
+    double angle;           /* between rays at the top and the bottom, radians; 0 = 1 */
+    double near;            /* rays begin so far before the eye; 0 = 1/1000 of the way to the end */
+    uint32_t width, height; /* pixels, at most ABUT_RASTER_MOST. Where one is 0, it fits the region
+                             * (perspective: as many as the other); both: the larger is 1024 */
+} abut_raster_view;
+
+ABUT_DEFAULT(abut_raster_view)
+
+#define ABUT_RASTER_MOST 100000
+
+/* A mesh somewhere. */
+typedef struct abut_raster_item {
+    const abut_mesh *mesh;
+    abut_pose pose;
+} abut_raster_item;
+
+/* An image of the nearest surfaces, row by row from the top; arrays may be null. */
+typedef struct abut_raster_image {
+    uint32_t width, height; /* out: as the view has them */
+    uint64_t capacity;      /* pixels that there is room for */
+    float *depths;          /* along the direction, from the begin of rays; infinity = nothing */
+    uint32_t *items;        /* ABUT_NONE = nothing */
+    uint32_t *triangles;
+} abut_raster_image;
+
+/* Draws the nearest surface of each pixel. Of several at one depth that of the lowest item, then
+ * triangle. Sets width and height, and fails with ABUT_ERROR_BUFFER where the capacity is less than
+ * their product. Fails with ABUT_ERROR_ARGUMENT for a view without direction or region, or an eye
+ * that sees nothing of it. Thread-safe. */
+ABUT_API abut_status abut_raster_draw(abut_context *context, const abut_raster_view *view,
+                                      const abut_raster_item *items, size_t count,
+                                      abut_raster_image *image);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -10,10 +10,12 @@
 #include <abut/field.h>
 #include <abut/frames.h>
 #include <abut/geom.h>
+#include <abut/layers.h>
 #include <abut/mesh.h>
 #include <abut/nearest.h>
 #include <abut/pair.h>
 #include <abut/picture.h>
+#include <abut/raster.h>
 #include <abut/ray.h>
 #include <abut/scene.h>
 #include <abut/self.h>

@@ -79,9 +79,11 @@ typedef struct abut_layers_query {
     uint32_t resolution; /* of the larger side where a view does not say; 0 = 1024 */
     double tolerance;    /* overlaps along a ray that are no longer are none: flush contact. 0 = one
                           * millionth of the depth of the view */
-    bool every_pixel;    /* also where no two boxes of solids overlap: for `own`; otherwise these
-                          * pixels cost nothing */
-    bool edges;          /* also edges that are inside another solid, as CInDeR has it */
+    bool every_pixel;    /* draw all of every solid. Otherwise pixels over which no two boxes of
+                          * solids overlap cost nothing; pairs are the same */
+    bool own;            /* also solids that overlap themselves; draws every pixel */
+    bool edges;          /* also count edges that are inside another solid, as CInDeR does */
+    bool hits;           /* and list them */
     bool conservative;   /* miss no pair that overlaps within the views */
     bool exact;          /* the same, and ask each pair: then only those that overlap */
     bool volume;         /* with `exact`: volume, area, centre and normal from the triangles */
@@ -124,7 +126,7 @@ typedef struct abut_layers_hit {
 typedef struct abut_layers_result {
     abut_layers_pair *pairs; /* by a, then b */
     uint64_t capacity, count;
-    abut_layers_pair *own; /* solids that overlap themselves, by id */
+    abut_layers_pair *own; /* solids that overlap themselves, by id; a == b */
     uint64_t own_capacity, own_count;
     abut_layers_hit *hits; /* by penetrating, penetrated, view, y, x and triangle */
     uint64_t hit_capacity, hit_count;

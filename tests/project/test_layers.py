@@ -10,8 +10,8 @@ import re
 import sys
 
 # From the ground up. Folders on one floor do not know each other.
-FLOORS = ("base", "geom", "device", "mesh", "frames shape picture", "scene", "bvh", "nearest",
-          "ray sign", "pair", "sweep field", "contact self", "world")
+FLOORS = ("base", "geom", "device", "mesh", "raster", "frames shape picture", "scene", "bvh",
+          "nearest", "ray sign", "pair", "sweep field", "contact self layers", "world")
 
 # "who includes": {"what", ...}; a folder of src, or a file of the faces.
 EXCEPTIONS = {

@@ -1,0 +1,594 @@
+/* A query: its views one after the other, and what they tell together.
+ *
+ * Of each view there are sums of whole numbers for each pair. Lengths, volumes, centres and boxes
+ * come from each view by itself. The area of the part of a's surface inside b, as a vector V, has
+ * the component
+ *     d . V = (times that rays along d leave a inside b - times that they enter it there) x pixel
+ * along the direction d of a parallel view: that is what its rays count. Views in three directions
+ * give all of V (least squares where there are more), whatever the triangles are. V is also the
+ * gradient of the volume of the overlap when b is moved, so -V is the way out for a.
+ */
+#include "layers/layers.h"
+
+#include <math.h>
+#include <string.h>
+
+/* A pair while views are added up. */
+typedef struct build {
+    abut_layers_pair pair;
+    double least;     /* error of the volume so far */
+    double matrix[6]; /* sums of d dT: xx yy zz xy yz zx */
+    vec3 flux;        /* sum of (d . V) d */
+    vec3 centre;      /* sum over views */
+} build;
+
+typedef struct find_work {
+    abut_layers *layers;
+    const abut_layers_query *query;
+    abut_raster_view views[3]; /* where the query has none */
+    const abut_raster_view *list;
+    uint32_t view_count;
+    layers_list builds, spare; /* build, by a and b */
+    layers_list sums;          /* layers_sum, of one view */
+    layers_list hits;          /* abut_layers_hit */
+    layers_list candidates;    /* uint64_t, sorted: a and b */
+    bool has_fitted;           /* candidates are those of at least one view of all solids */
+    layers_list found;         /* abut_layers_pair */
+    uint64_t own_count, fragments, candidate_count;
+    double tolerance;
+} find_work;
+
+/* ---- views ---- */
+
+static box3 bounds_of(const layers_solid *solid) {
+    const layers_hull *h = &solid->hull;
+    vec3 half = v3_scale(v3_sub(h->box.hi, h->box.lo), 0.5);
+    vec3 middle = abuti_motion_apply(&solid->motion, box_centre(h->box));
+    vec3 ball = abuti_motion_apply(&solid->motion, h->centre),
+         r = v3(h->radius, h->radius, h->radius);
+    vec3 reach = v3(v3_dot(v3_abs(solid->motion.rotation.row[0]), half),
+                    v3_dot(v3_abs(solid->motion.rotation.row[1]), half),
+                    v3_dot(v3_abs(solid->motion.rotation.row[2]), half));
+    return (box3){v3_max(v3_sub(middle, reach), v3_sub(ball, r)),
+                  v3_min(v3_add(middle, reach), v3_add(ball, r))};
+}
+
+static box3 bounds_of_all(const abut_layers *layers) {
+    box3 box = box_empty();
+    bool any = false;
+    for (size_t i = 0; i < layers->solids.count; i++)
+        if (layers_solids(layers)[i].used) {
+            box = box_join(box, bounds_of(&layers_solids(layers)[i]));
+            any = true;
+        }
+    return any ? box : (box3){{0, 0, 0}, {0, 0, 0}};
+}
+
+abut_status abuti_layers_begin(const char *function, abut_layers *layers,
+                               const abut_raster_view *view, const abut_layers_query *query,
+                               layers_pass *pass) {
+    abut_raster_view ours;
+    *pass = (layers_pass){.layers = layers,
+                          .every_pixel = query->every_pixel || query->own,
+                          .edges = query->edges || query->hits,
+                          .hits = query->hits,
+                          .own = query->own};
+    raster_camera *c = &pass->camera;
+    abut_status status = abuti_raster_view_read(view, "a view of layers", &ours);
+    if (!status)
+        status = abuti_raster_camera(function, &ours, bounds_of_all(layers),
+                                     query->resolution ? query->resolution : 1024, c);
+    if (status)
+        return status;
+    const raster_lens *l = &c->lens;
+    double depth = raster_way(c, RASTER_DEPTHS);
+    if (l->near > 0) {
+        double far = depth + l->near;
+        double x = l->middle_x / c->scale, y = l->middle_y / c->scale;
+        pass->length_unit = far * sqrt(1 + x * x + y * y) / RASTER_DEPTHS;
+        pass->volume_unit = far * far * far / 3 / RASTER_DEPTHS;
+    } else {
+        pass->length_unit = pass->volume_unit = 1 / l->depth;
+    }
+    double tolerance = query->tolerance > 0 ? query->tolerance : 1e-6 * depth;
+    pass->tolerance = raster_depth(tolerance / pass->length_unit);
+    return ABUT_OK;
+}
+
+/* ---- sums ---- */
+
+static double wide(const layers_wide *w) {
+    return (double)w->high * 18446744073709551616.0 + (double)w->low;
+}
+
+static box3 box_of(const layers_pass *pass, const layers_sum *s) {
+    box3 box = box_empty();
+    for (int k = 0; k < 8; k++)
+        box = box_grow(box, abuti_raster_point(&pass->camera, k & 1 ? s->x0 : s->x1 + 1.0,
+                                               k & 2 ? s->y0 : s->y1 + 1.0, k & 4 ? s->z0 : s->z1));
+    return box;
+}
+
+static void cut_box(abut_box *to, box3 by) {
+    box3 cut = {v3_max(to->lo, by.lo), v3_min(to->hi, by.hi)};
+    if (cut.lo.x <= cut.hi.x && cut.lo.y <= cut.hi.y && cut.lo.z <= cut.hi.z)
+        *to = cut;
+}
+
+static void add_flux(build *b, const layers_pass *pass, const layers_sum *s) {
+    const vec3 d = pass->camera.axes.row[2];
+    double surplus = (double)(int64_t)(s->leaves_a - s->enters_a);
+    double flux = surplus / (pass->camera.scale * pass->camera.scale);
+    b->matrix[0] += d.x * d.x;
+    b->matrix[1] += d.y * d.y;
+    b->matrix[2] += d.z * d.z;
+    b->matrix[3] += d.x * d.y;
+    b->matrix[4] += d.y * d.z;
+    b->matrix[5] += d.z * d.x;
+    b->flux = v3_along(b->flux, flux, d);
+}
+
+/* Adds what a view tells of a pair. */
+static void add_view(build *b, const layers_pass *pass, const layers_sum *s) {
+    abut_layers_pair *p = &b->pair;
+    const raster_camera *c = &pass->camera;
+    p->edges_a += s->edges_a;
+    p->edges_b += s->edges_b;
+    if (!s->intervals)
+        return;
+    double longest = s->longest * pass->length_unit;
+    double weight = wide(&s->volume), volume = weight * pass->volume_unit / (c->scale * c->scale);
+    double pixel = 1 / c->scale;
+    if (c->lens.near > 0)
+        pixel *= raster_way(c, s->z1) + c->lens.near;
+    double error =
+        pixel * pixel * ((double)(s->x1 - s->x0 + 1) + (double)(s->y1 - s->y0 + 1)) * longest;
+    bool first = !p->view_count++;
+    p->pixels += s->pixels;
+    p->intervals += s->intervals;
+    p->length = real_max(p->length, longest);
+    if (first || longest < p->depth) {
+        p->depth = longest;
+        p->mean_length = wide(&s->length) * pass->length_unit / (double)s->pixels;
+    }
+    if (first || error < b->least) {
+        b->least = p->volume_error = error;
+        p->volume = volume;
+    }
+    if (weight > 0)
+        b->centre =
+            v3_add(b->centre, abuti_raster_point(c, wide(&s->x) / weight + 0.5,
+                                                 wide(&s->y) / weight + 0.5, wide(&s->z) / weight));
+    if (first)
+        p->box = box_of(pass, s);
+    else
+        cut_box(&p->box, box_of(pass, s));
+    if (c->lens.near <= 0)
+        add_flux(b, pass, s);
+}
+
+/* Adds the sums of a view to the pairs so far; both are sorted. */
+static abut_status merge(find_work *w, const layers_pass *pass) {
+    const layers_sum *sums = w->sums.data;
+    const build *old = w->builds.data;
+    size_t i = 0, j = 0, made = 0;
+    w->spare.count = 0;
+    abut_status status = abuti_layers_reserve(w->layers->context, &w->spare,
+                                              w->sums.count + w->builds.count, sizeof(build));
+    if (status)
+        return status;
+    build *to = w->spare.data;
+    while (i < w->builds.count || j < w->sums.count) {
+        uint64_t left =
+            i < w->builds.count ? (uint64_t)old[i].pair.a << 32 | old[i].pair.b : UINT64_MAX;
+        uint64_t right = j < w->sums.count ? (uint64_t)sums[j].a << 32 | sums[j].b : UINT64_MAX;
+        if (left <= right)
+            to[made] = old[i++];
+        else
+            to[made] =
+                (build){.pair = {.a = sums[j].a, .b = sums[j].b, .relation = ABUT_PAIR_MEETING}};
+        if (right <= left)
+            add_view(&to[made], pass, &sums[j++]);
+        made++;
+    }
+    w->spare.count = made;
+    layers_list t = w->spare;
+    w->spare = w->builds;
+    w->builds = t;
+    return ABUT_OK;
+}
+
+/* V of the head of this file: (sum of d dT) V = flux, of few directions the shortest one. */
+static vec3 solve(const build *b) {
+    const double *m = b->matrix, more = 1e-9 * (m[0] + m[1] + m[2]);
+    vec3 x = v3(m[0] + more, m[3], m[5]), y = v3(m[3], m[1] + more, m[4]),
+         z = v3(m[5], m[4], m[2] + more);
+    double det = v3_dot(x, v3_cross(y, z));
+    if (!(fabs(det) > 0))
+        return v3(0, 0, 0);
+    vec3 f = b->flux;
+    return v3(v3_dot(f, v3_cross(y, z)) / det, v3_dot(x, v3_cross(f, z)) / det,
+              v3_dot(x, v3_cross(y, f)) / det);
+}
+
+static abut_layers_pair finish(const build *b) {
+    abut_layers_pair p = b->pair;
+    if (p.view_count)
+        p.centre = v3_scale(b->centre, 1.0 / p.view_count);
+    if (p.a != p.b) {
+        vec3 v = solve(b);
+        p.area = v3_length(v);
+        p.normal = v3_scale(v3_normalise(v), -1);
+    }
+    return p;
+}
+
+/* ---- hits ---- */
+
+static vec3 normal_of(const abut_layers *layers, const layers_solid *solid, uint32_t triangle) {
+    const layers_mesh *mesh = layers_mesh_of(layers, solid);
+    const uint32_t *corner = mesh->mesh->indices + 3 * (size_t)triangle;
+    const vec3 *p = layers_positions(layers, solid);
+    vec3 n = abuti_unit_normal(p[corner[0]], p[corner[1]], p[corner[2]]);
+    n = m3_apply(&solid->motion.rotation, n);
+    return mesh->inward ? v3_scale(n, -1) : n;
+}
+
+static abut_status list_hits(find_work *w, const layers_pass *pass) {
+    abut_layers *layers = w->layers;
+    for (size_t c = 0; c < LAYERS_CHUNKS; c++) {
+        const layers_list *list = &layers->chunks[c].touches;
+        abut_status status =
+            abuti_layers_reserve(layers->context, &w->hits, w->hits.count + list->count,
+                                 sizeof(abut_layers_hit));
+        if (status)
+            return status;
+        for (size_t i = 0; i < list->count; i++) {
+            const layers_touch *t = (const layers_touch *)list->data + i;
+            const layers_solid *solid = &layers_solids(layers)[t->penetrating];
+            ((abut_layers_hit *)w->hits.data)[w->hits.count++] =
+                (abut_layers_hit){.penetrating = t->penetrating,
+                                  .penetrated = t->penetrated,
+                                  .triangle = t->part >> 2,
+                                  .edge = t->part & 3,
+                                  .value = solid->is.value,
+                                  .view = pass->view,
+                                  .x = t->x,
+                                  .y = t->y,
+                                  .point = abuti_raster_point(&pass->camera, t->x + 0.5, t->y + 0.5,
+                                                              t->z),
+                                  .normal = normal_of(layers, solid, t->part >> 2)};
+        }
+    }
+    return ABUT_OK;
+}
+
+static bool hit_after(const void *a, const void *b) {
+    const abut_layers_hit *s = a, *t = b;
+    const uint32_t left[] = {s->penetrating, s->penetrated, s->view, s->y,
+                             s->x,           s->triangle,   s->edge};
+    const uint32_t right[] = {t->penetrating, t->penetrated, t->view, t->y,
+                              t->x,           t->triangle,   t->edge};
+    for (size_t k = 0; k < sizeof left / sizeof *left; k++)
+        if (left[k] != right[k])
+            return left[k] > right[k];
+    return false;
+}
+
+static const abut_layers_pair *find_pair(const find_work *w, uint32_t a, uint32_t b) {
+    uint64_t key = a < b ? (uint64_t)a << 32 | b : (uint64_t)b << 32 | a;
+    const abut_layers_pair *pairs = w->found.data;
+    size_t lo = 0, hi = w->found.count;
+    while (lo < hi) {
+        size_t middle = lo + (hi - lo) / 2;
+        uint64_t at = (uint64_t)pairs[middle].a << 32 | pairs[middle].b;
+        if (at == key)
+            return &pairs[middle];
+        if (at < key)
+            lo = middle + 1;
+        else
+            hi = middle;
+    }
+    return NULL;
+}
+
+/* Keeps the hits of pairs that were found, sorted. */
+static void keep_hits(find_work *w) {
+    abut_layers_hit *hits = w->hits.data;
+    size_t kept = 0;
+    for (size_t i = 0; i < w->hits.count; i++)
+        if (find_pair(w, hits[i].penetrating, hits[i].penetrated))
+            hits[kept++] = hits[i];
+    w->hits.count = kept;
+    if (kept)
+        abuti_sort_items(hits, kept, sizeof *hits, hit_after);
+}
+
+/* ---- conservative and exact ---- */
+
+/* Adds the pairs that may touch in a view. Views of all solids each have every pair that overlaps,
+ * so what one of them lacks is none; views of a part add to these. */
+static abut_status add_candidates(find_work *w, bool fitted) {
+    const layers_sum *sums = w->sums.data;
+    size_t room = w->candidates.count + w->sums.count, i = 0, j = 0, made = 0;
+    bool all = !(fitted && w->has_fitted);
+    layers_list merged = {0};
+    abut_status status = abuti_layers_reserve(w->layers->context, &merged, room, sizeof(uint64_t));
+    if (status)
+        return status;
+    const uint64_t *old = w->candidates.data;
+    uint64_t *to = merged.data;
+    while (i < w->candidates.count || j < w->sums.count) {
+        uint64_t left = i < w->candidates.count ? old[i] : UINT64_MAX;
+        uint64_t right = j < w->sums.count ? (uint64_t)sums[j].a << 32 | sums[j].b : UINT64_MAX;
+        if (all || left == right)
+            to[made++] = left < right ? left : right;
+        i += left <= right;
+        j += right <= left;
+    }
+    merged.count = made;
+    abuti_release(w->layers->context, w->candidates.data);
+    w->candidates = merged;
+    w->has_fitted = w->has_fitted || fitted;
+    return ABUT_OK;
+}
+
+typedef struct ask_work {
+    abut_layers *layers;
+    const uint64_t *pairs;
+    abut_posed *posed; /* by solid */
+    abut_pair_relation *relations;
+    abut_status status[LAYERS_CHUNKS];
+} ask_work;
+
+static void ask_pairs(void *data, size_t chunk, size_t begin, size_t end) {
+    ask_work *w = data;
+    for (size_t i = begin; i < end && !w->status[chunk]; i++) {
+        abut_overlap overlap;
+        w->status[chunk] =
+            abut_pair_overlap(&w->posed[w->pairs[i] >> 32], &w->posed[(uint32_t)w->pairs[i]], NULL,
+                              NULL, &overlap);
+        if (!w->status[chunk])
+            w->relations[i] = overlap.relation;
+    }
+}
+
+/* Asks each candidate, and keeps those that overlap with their relations. */
+static abut_status ask_all(find_work *w, abut_pair_relation *relations) {
+    abut_layers *layers = w->layers;
+    uint64_t *pairs = w->candidates.data;
+    size_t count = w->candidates.count, kept = 0;
+    ask_work ask = {.layers = layers, .pairs = pairs, .relations = relations};
+    ask.posed = abuti_allocate_zeroed(layers->context, layers->solids.count, sizeof *ask.posed);
+    abut_status status = ask.posed ? ABUT_OK : ABUT_ERROR_MEMORY;
+    for (size_t i = 0; i < 2 * count && !status; i++) {
+        uint32_t id = i % 2 ? (uint32_t)pairs[i / 2] : (uint32_t)(pairs[i / 2] >> 32);
+        ask.posed[id].pose = layers_solids(layers)[id].is.pose;
+        if (!ask.posed[id].bvh)
+            status = abuti_layers_bvh(layers, id, &ask.posed[id].bvh);
+    }
+    if (!status)
+        status = abuti_parallel_try(layers->context, "pairs", count, layers_grain(count, 4),
+                                    ask_pairs, &ask);
+    for (size_t c = 0; c < LAYERS_CHUNKS && !status; c++)
+        status = ask.status[c];
+    abuti_release(layers->context, ask.posed);
+    for (size_t i = 0; i < count && !status; i++)
+        if (relations[i] != ABUT_PAIR_APART) {
+            relations[kept] = relations[i];
+            pairs[kept++] = pairs[i];
+        }
+    w->candidates.count = kept;
+    return status;
+}
+
+/* ---- results ---- */
+
+static bool comes_before(const abut_layers_pair *p, uint64_t key) {
+    return ((uint64_t)p->a << 32 | p->b) < key;
+}
+
+/* The pairs that were found, those of solids with themselves apart. */
+static abut_status collect(find_work *w, const abut_pair_relation *relations) {
+    const build *builds = w->builds.data;
+    const uint64_t *asked = w->candidates.data;
+    bool superset = w->query->conservative || w->query->exact;
+    w->found.count = 0;
+    abut_status status =
+        abuti_layers_reserve(w->layers->context, &w->found, w->builds.count + w->candidates.count,
+                             sizeof(abut_layers_pair));
+    if (status)
+        return status;
+    abut_layers_pair *to = w->found.data;
+    size_t made = 0, i = 0;
+    for (size_t k = 0; k < (superset ? w->candidates.count : w->builds.count); k++) {
+        if (!superset) {
+            if (builds[k].pair.a != builds[k].pair.b && builds[k].pair.view_count)
+                to[made++] = finish(&builds[k]);
+            continue;
+        }
+        while (i < w->builds.count && comes_before(&builds[i].pair, asked[k]))
+            i++;
+        abut_layers_pair p = {.a = (uint32_t)(asked[k] >> 32), .b = (uint32_t)asked[k]};
+        if (i < w->builds.count && builds[i].pair.a == p.a && builds[i].pair.b == p.b)
+            p = finish(&builds[i]);
+        p.relation = relations ? relations[k] : ABUT_PAIR_MEETING;
+        to[made++] = p;
+    }
+    w->found.count = made;
+    for (size_t k = 0; k < w->builds.count; k++)
+        w->own_count += builds[k].pair.a == builds[k].pair.b;
+    return ABUT_OK;
+}
+
+static abut_advice worst_advice(const abut_layers *layers) {
+    abut_advice worst = abuti_guaranteed("All solids are closed.");
+    const layers_mesh *meshes = layers->meshes.data;
+    for (size_t i = 0; i < layers->meshes.count; i++)
+        if (meshes[i].users && meshes[i].advice.verdict > worst.verdict)
+            worst = meshes[i].advice;
+    return worst;
+}
+
+static abut_status tell(find_work *w, abut_layers_result *result) {
+    result->count = w->found.count;
+    result->own_count = w->own_count;
+    result->hit_count = w->hits.count;
+    if (result->count > result->capacity || result->own_count > result->own_capacity ||
+        result->hit_count > result->hit_capacity)
+        return abuti_fail(ABUT_ERROR_BUFFER,
+                          "abut_layers_find: %llu pairs, %llu solids that overlap themselves and "
+                          "%llu hits; there is room for %llu, %llu and %llu",
+                          (unsigned long long)result->count, (unsigned long long)result->own_count,
+                          (unsigned long long)result->hit_count,
+                          (unsigned long long)result->capacity,
+                          (unsigned long long)result->own_capacity,
+                          (unsigned long long)result->hit_capacity);
+    if (result->count)
+        memcpy(result->pairs, w->found.data, w->found.count * sizeof *result->pairs);
+    if (result->hit_count)
+        memcpy(result->hits, w->hits.data, w->hits.count * sizeof *result->hits);
+    const build *builds = w->builds.data;
+    for (size_t k = 0, made = 0; k < w->builds.count; k++)
+        if (builds[k].pair.a == builds[k].pair.b)
+            result->own[made++] = finish(&builds[k]);
+    result->fragments = w->fragments;
+    result->candidates = w->candidate_count;
+    result->tolerance = w->tolerance;
+    result->advice = worst_advice(w->layers);
+    return ABUT_OK;
+}
+
+/* Goes through one view, for sums or for candidates. */
+static abut_status go_through(find_work *w, uint32_t view, bool touching) {
+    layers_pass pass;
+    const abut_raster_view *v = &w->list[view];
+    abut_status status = abuti_layers_begin("abut_layers_find", w->layers, v, w->query, &pass);
+    if (status)
+        return status;
+    pass.view = view;
+    pass.touching = touching;
+    if (touching)
+        pass.every_pixel = pass.own = pass.edges = pass.hits = false;
+    status = abuti_layers_pass(&pass);
+    status = status ? status : abuti_layers_gather(w->layers, &w->sums);
+    w->fragments += pass.fragments;
+    if (status)
+        return status;
+    if (touching) {
+        bool fitted = !v->perspective && v3_max_abs(v3_sub(v->region.hi, v->region.lo)) == 0;
+        return add_candidates(w, fitted);
+    }
+    w->tolerance = real_max(w->tolerance, pass.tolerance * pass.length_unit);
+    status = merge(w, &pass);
+    return status || !pass.hits ? status : list_hits(w, &pass);
+}
+
+static abut_status find(find_work *w, abut_layers_result *result) {
+    const abut_layers_query *q = w->query;
+    abut_pair_relation *relations = NULL;
+    abut_status status = ABUT_OK;
+    for (uint32_t v = 0; v < w->view_count && !status; v++)
+        status = go_through(w, v, false);
+    if (q->conservative || q->exact) {
+        /* First the views of all solids, since these cut down and the others add. */
+        for (uint32_t k = 0; k < 2 * w->view_count && !status; k++) {
+            const abut_raster_view *v = &w->list[k % w->view_count];
+            bool fitted = !v->perspective && v3_max_abs(v3_sub(v->region.hi, v->region.lo)) == 0;
+            if (fitted == (k < w->view_count))
+                status = go_through(w, k % w->view_count, true);
+        }
+        w->candidate_count = w->candidates.count;
+    }
+    if (!status && q->exact) {
+        relations = abuti_allocate(w->layers->context, w->candidates.count, sizeof *relations);
+        status = relations ? ask_all(w, relations) : ABUT_ERROR_MEMORY;
+    }
+    status = status ? status : collect(w, relations);
+    abuti_release(w->layers->context, relations);
+    if (!status && q->hits)
+        keep_hits(w);
+    return status ? status : tell(w, result);
+}
+
+static abut_status check_query(const abut_layers_query *q, const abut_layers_result *r) {
+    if (!(q->tolerance >= 0 && q->tolerance <= ABUT_COORDINATE_MAX))
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "abut_layers_find: the tolerance is %g; it must be a length",
+                          q->tolerance);
+    if (q->resolution > ABUT_RASTER_MOST)
+        return abuti_fail(ABUT_ERROR_LIMIT, "abut_layers_find: a resolution of %u; at most %d",
+                          q->resolution, ABUT_RASTER_MOST);
+    if (q->view_count && !q->views)
+        return abuti_null("abut_layers_find", "query->views");
+    if ((r->capacity && !r->pairs) || (r->own_capacity && !r->own) || (r->hit_capacity && !r->hits))
+        return abuti_null("abut_layers_find", "result: a list that has a capacity");
+    return ABUT_OK;
+}
+
+abut_status abut_layers_find(abut_layers *layers, const abut_layers_query *query,
+                             abut_layers_result *result) {
+    abut_layers_query ours = abut_layers_query_default();
+    if (!layers || !result)
+        return abuti_null(__func__, layers ? "result" : "layers");
+    abut_status status = abuti_options_read(&ours, sizeof ours, query, "abut_layers_find: query");
+    status = status ? status : check_query(&ours, result);
+    if (status)
+        return status;
+    find_work w = {.layers = layers,
+                   .query = &ours,
+                   .list = ours.views,
+                   .view_count = ours.view_count};
+    if (!ours.view_count) {
+        for (int k = 0; k < 3; k++) {
+            w.views[k] = abut_raster_view_default();
+            w.views[k].direction = v3(k == 0, k == 1, k == 2);
+        }
+        w.list = w.views;
+        w.view_count = 3;
+    }
+    status = find(&w, result);
+    ABUTI_RELEASE(layers->context, w.builds.data, w.spare.data, w.sums.data, w.hits.data,
+                  w.candidates.data, w.found.data);
+    return status;
+}
+
+/* ---- images ---- */
+
+const char *abut_layers_show_name(abut_layers_show show) {
+    static const char *const names[] = {"count",  "nearest", "edges", "inside",
+                                        "length", "pairs",   "first", "second"};
+    return ABUTI_NAME(names, show);
+}
+
+abut_status abut_layers_image(abut_layers *layers, const abut_raster_view *view,
+                              abut_layers_show show, uint64_t capacity, float *pixels,
+                              uint32_t *width, uint32_t *height) {
+    if (!layers || !width || !height || (capacity && !pixels))
+        return abuti_null(__func__, !layers ? "layers" : !width || !height ? "width" : "pixels");
+    if (!abut_layers_show_name(show))
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_layers_image: there is no image %u",
+                          (uint32_t)show);
+    abut_layers_query query = abut_layers_query_default();
+    query.every_pixel = true;
+    query.edges = show == ABUT_LAYERS_EDGES || show == ABUT_LAYERS_INSIDE;
+    layers_pass pass;
+    abut_status status = abuti_layers_begin(__func__, layers, view, &query, &pass);
+    if (status)
+        return status;
+    *width = pass.camera.lens.width;
+    *height = pass.camera.lens.height;
+    size_t count = (size_t)*width * *height;
+    if (capacity < count)
+        return abuti_fail(ABUT_ERROR_BUFFER,
+                          "abut_layers_image: the image has %u x %u pixels, and there is room for "
+                          "%llu",
+                          *width, *height, (unsigned long long)capacity);
+    bool far = show == ABUT_LAYERS_NEAREST || show == ABUT_LAYERS_EDGES;
+    bool ids = show == ABUT_LAYERS_FIRST || show == ABUT_LAYERS_SECOND;
+    for (size_t i = 0; i < count; i++)
+        pixels[i] = far ? INFINITY : ids ? -1.0f : 0;
+    pass.pixels = pixels;
+    pass.show = show;
+    return abuti_layers_pass(&pass);
+}

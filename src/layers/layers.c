@@ -1,0 +1,392 @@
+/* Solids: checked at the door, so that nothing fails later but for memory. */
+#include "layers/layers.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- create ---- */
+
+abut_status abut_layers_create(abut_context *context, const abut_layers_options *options,
+                               abut_layers **layers) {
+    abut_layers_options ours = abut_layers_options_default();
+    if (!layers)
+        return abuti_null(__func__, "layers");
+    abut_status status =
+        abuti_options_read(&ours, sizeof ours, options, "abut_layers_create: options");
+    if (status)
+        return status;
+    context = abuti_context_of(context);
+    abut_layers *made = abuti_allocate_zeroed(context, 1, sizeof *made);
+    if (!made)
+        return ABUT_ERROR_MEMORY;
+    made->context = abuti_context_retain(context);
+    made->options = ours;
+    made->first_free = ABUT_NONE;
+    *layers = made;
+    return ABUT_OK;
+}
+
+static void give_back_mesh(abut_layers *layers, layers_mesh *mesh) {
+    if (--mesh->users)
+        return;
+    abut_bvh_destroy(mesh->bvh);
+    abut_mesh_destroy(mesh->mesh);
+    ABUTI_RELEASE(layers->context, mesh->cap_begin, mesh->cap);
+    memset(mesh, 0, sizeof *mesh);
+}
+
+static void clear_solid(abut_layers *layers, layers_solid *solid) {
+    abuti_release(layers->context, solid->positions);
+    abut_bvh_destroy(solid->bvh);
+    give_back_mesh(layers, layers_mesh_of(layers, solid));
+}
+
+void abut_layers_destroy(abut_layers *layers) {
+    if (!layers)
+        return;
+    abut_context *context = layers->context;
+    for (size_t i = 0; i < layers->solids.count; i++)
+        if (layers_solids(layers)[i].used)
+            clear_solid(layers, &layers_solids(layers)[i]);
+    ABUTI_RELEASE(context, layers->solids.data, layers->meshes.data, layers->at.data,
+                  layers->windows.data, layers->tile_begin.data, layers->tile_solids.data,
+                  layers->tile_places.data, layers->busy.data, layers->points.data,
+                  layers->point_begin.data, layers->triangle_begin.data, layers->drawn.data);
+    for (size_t c = 0; c < LAYERS_CHUNKS; c++) {
+        const layers_chunk *chunk = &layers->chunks[c];
+        ABUTI_RELEASE(context, chunk->shapes.data, chunk->places.data, chunk->fragments.data,
+                      chunk->reaches.data, chunk->spans.data, chunk->sorted.data, chunk->keys.data,
+                      chunk->begin.data, chunk->open.data, chunk->table.sums.data,
+                      chunk->table.slots.data, chunk->touches.data);
+    }
+    abuti_release(context, layers);
+    abut_context_destroy(context);
+}
+
+/* ---- meshes made fit ---- */
+
+/* The fans that close the holes of a mesh: one apex for each connected part of its border. */
+typedef struct cap_work {
+    uint32_t (*edges)[2];
+    uint32_t *parent, *apex;
+    vec3 *positions;
+    uint32_t *indices;
+} cap_work;
+
+static abut_status fill_caps(abut_layers *layers, const abut_mesh *source, uint32_t edge_count,
+                             cap_work *w, layers_mesh *to) {
+    uint32_t vertices = source->vertex_count, triangles = source->triangle_count;
+    for (uint32_t v = 0; v < vertices; v++) {
+        w->parent[v] = v;
+        w->apex[v] = ABUT_NONE;
+    }
+    for (uint32_t i = 0; i < edge_count; i++)
+        abuti_join(w->parent, w->edges[i][0], w->edges[i][1]);
+    for (uint32_t i = 0; i < edge_count; i++) {
+        uint32_t root = abuti_root(w->parent, w->edges[i][0]);
+        if (w->apex[root] == ABUT_NONE)
+            w->apex[root] = to->cap_count++;
+    }
+    to->cap_begin = abuti_allocate_zeroed(layers->context, to->cap_count + 2, sizeof(uint32_t));
+    to->cap = abuti_allocate(layers->context, edge_count, sizeof(uint32_t));
+    if (!to->cap_begin || !to->cap)
+        return ABUT_ERROR_MEMORY;
+    for (uint32_t i = 0; i < edge_count; i++) /* each border vertex is once the tail of an edge */
+        to->cap_begin[w->apex[abuti_root(w->parent, w->edges[i][0])] + 2]++;
+    for (uint32_t k = 0; k < to->cap_count; k++)
+        to->cap_begin[k + 2] += to->cap_begin[k + 1];
+    memcpy(w->indices, source->indices, 3 * (size_t)triangles * sizeof *w->indices);
+    for (uint32_t i = 0; i < edge_count; i++) {
+        uint32_t apex = w->apex[abuti_root(w->parent, w->edges[i][0])];
+        uint32_t *corner = w->indices + 3 * ((size_t)triangles + i);
+        to->cap[to->cap_begin[apex + 1]++] = w->edges[i][0];
+        corner[0] = w->edges[i][1];
+        corner[1] = w->edges[i][0];
+        corner[2] = vertices + apex;
+    }
+    return ABUT_OK;
+}
+
+/* Puts the apexes of caps behind the positions of vertices. */
+static void place_caps(const layers_mesh *mesh, uint32_t vertices, vec3 *positions) {
+    for (uint32_t k = 0; k < mesh->cap_count; k++) {
+        uint32_t begin = mesh->cap_begin[k], end = mesh->cap_begin[k + 1];
+        vec3 sum = v3(0, 0, 0);
+        for (uint32_t i = begin; i < end; i++)
+            sum = v3_along(sum, 1.0 / (end - begin), positions[mesh->cap[i]]);
+        positions[vertices + k] = sum;
+    }
+}
+
+static abut_status cap(abut_layers *layers, const abut_mesh *source, const abuti_border *border,
+                       layers_mesh *to) {
+    abut_context *context = layers->context;
+    size_t vertices = source->vertex_count, triangles = source->triangle_count;
+    cap_work w = {.edges = abuti_allocate(context, border->count, sizeof *w.edges),
+                  .parent = abuti_allocate(context, vertices, sizeof *w.parent),
+                  .apex = abuti_allocate(context, vertices, sizeof *w.apex),
+                  .indices =
+                      abuti_allocate(context, triangles + border->count, 3 * sizeof *w.indices)};
+    abut_status status = w.edges && w.parent && w.apex && w.indices ? ABUT_OK : ABUT_ERROR_MEMORY;
+    if (!status) {
+        abuti_border_list(border, w.edges);
+        status = fill_caps(layers, source, border->count, &w, to);
+    }
+    if (!status) {
+        w.positions = abuti_allocate(context, vertices + to->cap_count, sizeof *w.positions);
+        status = w.positions ? ABUT_OK : ABUT_ERROR_MEMORY;
+    }
+    if (!status) {
+        for (uint32_t v = 0; v < vertices; v++)
+            w.positions[v] = abuti_mesh_position(source, v);
+        place_caps(to, (uint32_t)vertices, w.positions);
+        status = abuti_mesh_adopt(context, "abut_layers_add", w.positions, vertices + to->cap_count,
+                                  w.indices, triangles + border->count, &to->mesh);
+        w.positions = NULL;
+        w.indices = NULL;
+    }
+    ABUTI_RELEASE(context, w.edges, w.parent, w.apex, w.positions, w.indices);
+    return status;
+}
+
+static abut_status close_mesh(abut_layers *layers, const abut_mesh *source,
+                              const abuti_border *border, layers_mesh *to) {
+    if (border->flipped)
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "abut_layers_add: neighbouring triangles of the mesh are wound against "
+                          "each other; orient it first");
+    if (!border->count) {
+        to->mesh = abut_mesh_retain((abut_mesh *)(uintptr_t)source);
+        to->advice = abuti_guaranteed("Closed: what is inside is known.");
+        return ABUT_OK;
+    }
+    if (!layers->options.cap)
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "abut_layers_add: the mesh is open: %u edges have a face on one side "
+                          "only; close it, or set options->cap",
+                          border->count);
+    to->advice = abuti_limited("The mesh is open, and its holes were closed by fans.");
+    return cap(layers, source, border, to);
+}
+
+static layers_hull hull_of(const vec3 *positions, uint32_t count, vec3 origin) {
+    layers_hull hull = {.box = box_empty()};
+    for (uint32_t v = 0; v < count; v++)
+        hull.box = box_grow(hull.box, positions[v]);
+    hull.centre = box_centre(hull.box);
+    double most = 0; /* squares of unused far vertices may overflow: an endless ball is one too */
+    for (uint32_t v = 0; v < count; v++)
+        most = real_max(most, v3_length_sq(v3_sub(positions[v], hull.centre)));
+    hull.radius = sqrt(most) * (1 + 1e-12);
+    hull.centre = v3_add(hull.centre, origin);
+    hull.box.lo = v3_add(hull.box.lo, origin);
+    hull.box.hi = v3_add(hull.box.hi, origin);
+    return hull;
+}
+
+static abut_status make_mesh(abut_layers *layers, const abut_mesh *source, layers_mesh *to) {
+    abut_context *context = layers->context;
+    abuti_border border;
+    abut_status status = abuti_border_begin(source, &border);
+    if (status)
+        return status;
+    abuti_border_find(&border, NULL);
+    uint32_t *names = NULL;
+    if (border.count) { /* seams: vertices in one place count as one */
+        names = abuti_allocate(context, source->vertex_count, sizeof *names);
+        status = names ? abuti_coincident_vertices(context, source->positions, source->vertex_count,
+                                                   names)
+                       : ABUT_ERROR_MEMORY;
+        if (!status)
+            abuti_border_find(&border, names);
+    }
+    status = status ? status : close_mesh(layers, source, &border, to);
+    abuti_border_end(&border);
+    abuti_release(context, names);
+    abuti_mass mass = {0};
+    if (!status)
+        status = abuti_mesh_mass(to->mesh, false, &mass);
+    if (!status)
+        to->hull = hull_of(to->mesh->positions, to->mesh->vertex_count, to->mesh->origin);
+    to->inward = mass.volume < 0;
+    to->source = source;
+    return status;
+}
+
+/* Finds or makes the mesh of an item. */
+static abut_status take_mesh(abut_layers *layers, const abut_mesh *source, uint32_t *number) {
+    layers_mesh *meshes = layers->meshes.data;
+    size_t free = layers->meshes.count;
+    for (size_t i = layers->meshes.count; i-- > 0;) {
+        if (meshes[i].users && meshes[i].source == source) {
+            meshes[i].users++;
+            *number = (uint32_t)i;
+            return ABUT_OK;
+        }
+        if (!meshes[i].users)
+            free = i;
+    }
+    abut_status status = abuti_layers_reserve(layers->context, &layers->meshes,
+                                              layers->meshes.count + 1, sizeof(layers_mesh));
+    if (status)
+        return status;
+    layers_mesh made = {.users = 1};
+    if ((status = make_mesh(layers, source, &made))) {
+        give_back_mesh(layers, &made);
+        return status;
+    }
+    ((layers_mesh *)layers->meshes.data)[free] = made;
+    layers->meshes.count += free == layers->meshes.count;
+    *number = (uint32_t)free;
+    return ABUT_OK;
+}
+
+/* ---- add, remove, move ---- */
+
+abut_status abut_layers_add(abut_layers *layers, const abut_layers_item *item, uint32_t *id) {
+    if (!layers || !item || !item->mesh)
+        return abuti_null(__func__, !layers ? "layers" : !item ? "item" : "item->mesh");
+    abut_status status = abuti_pose_check(__func__, "the pose", &item->pose);
+    if (status)
+        return status;
+    uint32_t at =
+        layers->first_free != ABUT_NONE ? layers->first_free : (uint32_t)layers->solids.count;
+    if (at >= 1u << 30)
+        return abuti_fail(ABUT_ERROR_LIMIT, "abut_layers_add: more than 2^30 solids");
+    status = abuti_layers_reserve(layers->context, &layers->solids, layers->solids.count + 1,
+                                  sizeof(layers_solid));
+    layers_solid solid = {.used = true, .next = ABUT_NONE, .is = *item};
+    if (!status)
+        status = take_mesh(layers, item->mesh, &solid.mesh);
+    if (status)
+        return status;
+    solid.is.group = item->group ? item->group : 1;
+    solid.is.mask = item->mask ? item->mask : UINT32_MAX;
+    solid.motion = abuti_motion_of(&item->pose);
+    solid.hull = layers_mesh_of(layers, &solid)->hull;
+    if (at == layers->solids.count)
+        layers->solids.count++;
+    else
+        layers->first_free = layers_solids(layers)[at].next;
+    layers_solids(layers)[at] = solid;
+    if (id)
+        *id = at;
+    return ABUT_OK;
+}
+
+static abut_status check_id(const char *function, const abut_layers *layers, uint32_t id) {
+    if (id < layers->solids.count && layers_solids(layers)[id].used)
+        return ABUT_OK;
+    return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: there is no item %u", function, id);
+}
+
+abut_status abut_layers_remove(abut_layers *layers, uint32_t id) {
+    if (!layers)
+        return abuti_null(__func__, "layers");
+    abut_status status = check_id(__func__, layers, id);
+    if (status)
+        return status;
+    layers_solid *solid = &layers_solids(layers)[id];
+    clear_solid(layers, solid);
+    *solid = (layers_solid){.next = layers->first_free};
+    layers->first_free = id;
+    return ABUT_OK;
+}
+
+abut_status abut_layers_move(abut_layers *layers, const uint32_t *ids, abut_array poses,
+                             size_t count) {
+    if (!layers || (count && !poses.host && !poses.buffer))
+        return abuti_null(__func__, layers ? "poses" : "layers");
+    if (poses.buffer)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_layers_move: the poses are in a buffer, and "
+                                               "the layers have no device");
+    const abut_pose *list = poses.host;
+    for (size_t i = 0; i < count; i++) {
+        if (!ids && i > UINT32_MAX)
+            return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_layers_move: there are fewer items");
+        abut_status status = check_id(__func__, layers, ids ? ids[i] : (uint32_t)i);
+        status = status ? status : abuti_pose_check(__func__, "a pose", &list[i]);
+        if (status)
+            return status;
+    }
+    for (size_t i = 0; i < count; i++) {
+        layers_solid *solid = &layers_solids(layers)[ids ? ids[i] : i];
+        solid->is.pose = list[i];
+        solid->motion = abuti_motion_of(&list[i]);
+    }
+    return ABUT_OK;
+}
+
+abut_status abut_layers_deform(abut_layers *layers, uint32_t id, abut_array positions) {
+    if (!layers)
+        return abuti_null(__func__, "layers");
+    if (positions.buffer)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_layers_deform: the positions are in a "
+                                               "buffer, and the layers have no device");
+    abut_status status = check_id(__func__, layers, id);
+    if (status)
+        return status;
+    layers_solid *solid = &layers_solids(layers)[id];
+    const layers_mesh *kept = layers_mesh_of(layers, solid);
+    const abut_mesh *mesh = kept->mesh;
+    const abut_vec3 *from = positions.host;
+    uint32_t own = mesh->vertex_count - kept->cap_count;
+    for (uint32_t v = 0; from && v < own; v++)
+        if (!(fabs(from[v].x) <= ABUT_COORDINATE_MAX && fabs(from[v].y) <= ABUT_COORDINATE_MAX &&
+              fabs(from[v].z) <= ABUT_COORDINATE_MAX))
+            return abuti_fail(ABUT_ERROR_ARGUMENT,
+                              "abut_layers_deform: position %u is not finite or too large", v);
+    if (from && !solid->positions) {
+        solid->positions = abuti_allocate(layers->context, mesh->vertex_count, sizeof(vec3));
+        if (!solid->positions)
+            return ABUT_ERROR_MEMORY;
+    }
+    abut_bvh_destroy(solid->bvh);
+    solid->bvh = NULL;
+    if (!from) {
+        abuti_release(layers->context, solid->positions);
+        solid->positions = NULL;
+        solid->hull = kept->hull;
+    } else {
+        for (uint32_t v = 0; v < own; v++)
+            solid->positions[v] = v3_sub(from[v], mesh->origin);
+        place_caps(kept, own, solid->positions);
+        solid->hull = hull_of(solid->positions, mesh->vertex_count, mesh->origin);
+    }
+    return ABUT_OK;
+}
+
+/* A mesh of a solid that has positions of its own. */
+static abut_status own_mesh(abut_layers *layers, const layers_solid *solid, abut_mesh **made) {
+    const abut_mesh *mesh = layers_mesh_of(layers, solid)->mesh;
+    size_t vertices = mesh->vertex_count, triangles = mesh->triangle_count;
+    vec3 *positions = abuti_allocate(layers->context, vertices, sizeof *positions);
+    uint32_t *indices = abuti_allocate(layers->context, triangles, 3 * sizeof *indices);
+    if (!positions || !indices) {
+        ABUTI_RELEASE(layers->context, positions, indices);
+        return ABUT_ERROR_MEMORY;
+    }
+    for (size_t v = 0; v < vertices; v++)
+        positions[v] = v3_add(mesh->origin, solid->positions[v]);
+    memcpy(indices, mesh->indices, 3 * triangles * sizeof *indices);
+    return abuti_mesh_adopt(layers->context, "abut_layers_find", positions, vertices, indices,
+                            triangles, made);
+}
+
+abut_status abuti_layers_bvh(abut_layers *layers, uint32_t id, const abut_bvh **bvh) {
+    layers_solid *solid = &layers_solids(layers)[id];
+    layers_mesh *kept = layers_mesh_of(layers, solid);
+    abut_bvh **to = solid->positions ? &solid->bvh : &kept->bvh;
+    abut_status status = ABUT_OK;
+    if (!*to && !solid->positions)
+        status = abut_bvh_create(kept->mesh, NULL, to);
+    else if (!*to) {
+        abut_mesh *mesh = NULL;
+        status = own_mesh(layers, solid, &mesh);
+        status = status ? status : abut_bvh_create(mesh, NULL, to);
+        abut_mesh_destroy(mesh);
+    }
+    if (!status)
+        *bvh = *to;
+    return status;
+}

@@ -1,0 +1,175 @@
+/* What the files of layers share. */
+#ifndef ABUTI_LAYERS_H
+#define ABUTI_LAYERS_H
+
+#include "base/sort.h"
+#include "layers/layers_shared.h"
+#include "raster/raster.h"
+
+#include <abut/bvh.h>
+#include <abut/layers.h>
+
+/* A list that grows and is kept. */
+typedef struct layers_list {
+    void *data;
+    size_t count, room;
+} layers_list;
+
+abut_status abuti_layers_reserve(abut_context *context, layers_list *list, size_t room,
+                                 size_t element_bytes);
+
+/* A box and a ball around the vertices of a mesh, where it is before its pose. */
+typedef struct layers_hull {
+    box3 box;
+    vec3 centre;
+    double radius;
+} layers_hull;
+
+/* A mesh that one or more items have, made fit: without holes, facing outwards or known not to. */
+typedef struct layers_mesh {
+    uint32_t users;          /* 0 = free */
+    const abut_mesh *source; /* by which it is found again */
+    abut_mesh *mesh;         /* held: the source, or a copy with caps */
+    uint32_t cap_count;      /* vertices behind those of the source: means of `cap` */
+    uint32_t *cap_begin, *cap;
+    bool inward;
+    abut_advice advice;
+    layers_hull hull;
+    abut_bvh *bvh; /* when first wanted */
+} layers_mesh;
+
+typedef struct layers_solid {
+    bool used;
+    uint32_t next; /* free one, where not used */
+    uint32_t mesh; /* in `meshes` */
+    abut_layers_item is;
+    abuti_motion motion;
+    vec3 *positions; /* of its own, relative to the origin of the mesh; null = those of the mesh */
+    layers_hull hull;
+    abut_bvh *bvh; /* where it has positions of its own */
+} layers_solid;
+
+/* Work is cut into at most so many chunks, each with lists of its own. */
+enum { LAYERS_CHUNKS = 256 };
+static inline size_t layers_grain(size_t count, size_t least) {
+    size_t grain = count / LAYERS_CHUNKS + (count % LAYERS_CHUNKS != 0);
+    return grain < least ? least : grain;
+}
+
+/* Sums of pairs by a hash table. */
+typedef struct layers_table {
+    layers_list sums;  /* layers_sum */
+    layers_list slots; /* uint32_t: number + 1 of a sum, or 0; a power of two */
+} layers_table;
+
+/* A hit as it is found. */
+typedef struct layers_touch {
+    uint32_t penetrating, penetrated, part, x, y, z;
+} layers_touch;
+
+typedef struct layers_chunk {
+    layers_list shapes;    /* raster_shape */
+    layers_list places;    /* layers_place */
+    layers_list fragments; /* layers_fragment: of a tile */
+    layers_list reaches;   /* layers_reach: of a tile */
+    layers_list sorted, keys, begin, open, spans;
+    layers_table table;
+    layers_list touches;
+    uint64_t fragment_count;
+    abut_status status;
+} layers_chunk;
+
+struct abut_layers {
+    abut_context *context; /* held */
+    abut_layers_options options;
+    layers_list solids; /* layers_solid */
+    uint32_t first_free;
+    layers_list meshes; /* layers_mesh */
+
+    /* Scratch of a query. */
+    layers_list at;      /* layers_at: where solids are in the view */
+    layers_list windows; /* layers_window: solid by solid, tile by tile */
+    layers_list tile_begin, tile_solids, tile_places, busy;
+    layers_list points, point_begin, triangle_begin, drawn;
+    layers_chunk chunks[LAYERS_CHUNKS];
+};
+
+static inline layers_solid *layers_solids(const abut_layers *layers) {
+    return layers->solids.data;
+}
+static inline layers_mesh *layers_mesh_of(const abut_layers *layers, const layers_solid *solid) {
+    return (layers_mesh *)layers->meshes.data + solid->mesh;
+}
+static inline const vec3 *layers_positions(const abut_layers *layers, const layers_solid *solid) {
+    return solid->positions ? solid->positions : layers_mesh_of(layers, solid)->mesh->positions;
+}
+static inline bool layers_tries(const layers_solid *a, const layers_solid *b) {
+    return (a->is.group & b->is.mask) && (b->is.group & a->is.mask);
+}
+
+/* ---- table.c ---- */
+
+/* The sums of a pair, made where there are none. Null: no memory. */
+layers_sum *abuti_layers_sum(abut_context *context, layers_table *table, uint32_t a, uint32_t b);
+void abuti_layers_table_clear(layers_table *table);
+/* All sums of all chunks, one a pair, sorted; in memory of the first chunk's scratch `to`. */
+abut_status abuti_layers_gather(abut_layers *layers, layers_list *to);
+
+/* ---- pass.c: one view ---- */
+
+typedef struct layers_pass {
+    abut_layers *layers;
+    raster_camera camera;
+    uint32_t view;
+    uint32_t tolerance; /* units of length */
+    double length_unit; /* of lengths in sums */
+    double volume_unit; /* of volumes in sums, over the area of a pixel */
+    bool every_pixel, edges, hits, own, touching;
+    float *pixels; /* an image of `show` instead of sums; null = none */
+    abut_layers_show show;
+
+    /* Of the work. */
+    uint32_t tile; /* pixels */
+    uint32_t columns, rows;
+    size_t chunk_count, shape_grain;
+    uint64_t fragments;
+} layers_pass;
+
+/* Goes through a view: sums are in the tables of the chunks then. */
+abut_status abuti_layers_pass(layers_pass *pass);
+
+/* ---- pixel.c ---- */
+
+typedef struct layers_fragment {
+    uint64_t key; /* depth, solid, kind */
+    uint32_t pixel;
+    uint32_t part;
+} layers_fragment;
+
+/* What a triangle may touch in a pixel. */
+typedef struct layers_reach {
+    uint32_t pixel, solid;
+    uint32_t lo, hi;
+    uint32_t kind; /* RASTER_THIN where it does not cover the centre */
+} layers_reach;
+
+/* The sorted crossings of one ray. */
+void abuti_layers_ray(const layers_pass *pass, layers_chunk *chunk, uint32_t x, uint32_t y,
+                      const layers_fragment *list, size_t count);
+/* Pairs that may touch in a pixel, of reaches by solid, then depth. */
+void abuti_layers_column(const layers_pass *pass, layers_chunk *chunk, const layers_reach *list,
+                         size_t count);
+
+/* ---- layers.c ---- */
+
+/* The hierarchy of a solid, made when first wanted. */
+abut_status abuti_layers_bvh(abut_layers *layers, uint32_t id, const abut_bvh **bvh);
+
+/* ---- find.c ---- */
+
+/* Makes ready to go through a view, or the one that is fitted to all solids. */
+abut_status abuti_layers_begin(const char *function, abut_layers *layers,
+                               const abut_raster_view *view, const abut_layers_query *query,
+                               layers_pass *pass);
+
+#endif

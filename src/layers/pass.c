@@ -1,0 +1,674 @@
+/* One view: from solids to the sorted crossings of its rays.
+ *
+ *  1. Where solids are: a rectangle of pixels and a range of depths for each.
+ *  2. Tiles: which solids reach into which; and of each solid in a tile a window, the smallest
+ *     rectangle that holds its rectangle's overlaps with those of others that are as deep. Where a
+ *     ray is inside two solids it is in the windows of both, so all other pixels are left out
+ *     (unless every pixel is wanted).
+ *  3. Vertices of solids that have a window somewhere go to the image, and their triangles to the
+ *     tiles that they touch within a window.
+ *  4. Tile by tile: fragments, sorted by pixel, then by depth, solid and kind; each ray goes to
+ *     pixel.c.
+ *
+ * Each step is done by all threads, chunk by chunk; memory of all is kept for the next view.
+ */
+#include "layers/layers.h"
+
+#include <string.h>
+
+enum {
+    SOLIDS_A_TASK = 64,
+    TILES_A_TASK = 16,
+    POINTS_A_TASK = 2048,
+    TRIANGLES_A_TASK = 1024,
+    SMALL_TILE = 16,
+    MOST_TILES = 1 << 20,
+    FEW = 32 /* sorted by insertion */
+};
+
+/* Where a solid is in the view. */
+typedef struct layers_at {
+    raster_rect rect;
+    uint32_t depth[2];
+    uint32_t column, row, columns, rows; /* of tiles */
+    size_t windows;                      /* its first one */
+    bool drawn;
+} layers_at;
+
+/* Pixels of a tile, both ends included; empty where x0 > x1. */
+typedef struct layers_window {
+    uint16_t x0, y0, x1, y1;
+} layers_window;
+
+/* A shape in a tile. */
+typedef struct layers_place {
+    uint32_t tile, chunk, shape;
+} layers_place;
+
+static const layers_window no_window = {1, 1, 0, 0};
+
+#define AT(pass) ((layers_at *)(pass)->layers->at.data)
+#define WINDOWS(pass) ((layers_window *)(pass)->layers->windows.data)
+
+static abut_status reserve(layers_pass *pass, layers_list *list, size_t count, size_t bytes) {
+    list->count = 0;
+    abut_status status = abuti_layers_reserve(pass->layers->context, list, count, bytes);
+    if (!status)
+        list->count = count;
+    return status;
+}
+
+/* ---- where solids are ---- */
+
+static void find_rects(void *data, size_t chunk, size_t begin, size_t end) {
+    layers_pass *pass = data;
+    (void)chunk;
+    for (size_t i = begin; i < end; i++) {
+        const layers_solid *solid = &layers_solids(pass->layers)[i];
+        layers_at *at = &AT(pass)[i];
+        *at = (layers_at){.rect = {0, 0, -1, -1}};
+        if (solid->used)
+            at->rect = abuti_raster_bounds(&pass->camera, &solid->motion, solid->hull.box,
+                                           solid->hull.centre, solid->hull.radius, at->depth);
+        if (raster_rect_empty(at->rect))
+            continue;
+        uint32_t x0 = (uint32_t)at->rect.x0 / pass->tile, x1 = (uint32_t)at->rect.x1 / pass->tile;
+        uint32_t y0 = (uint32_t)at->rect.y0 / pass->tile, y1 = (uint32_t)at->rect.y1 / pass->tile;
+        at->column = x0;
+        at->row = y0;
+        at->columns = x1 - x0 + 1;
+        at->rows = y1 - y0 + 1;
+    }
+}
+
+static raster_rect tile_rect(const layers_pass *pass, size_t tile) {
+    uint32_t x = (uint32_t)(tile % pass->columns) * pass->tile;
+    uint32_t y = (uint32_t)(tile / pass->columns) * pass->tile;
+    raster_rect r = {(int)x, (int)y, (int)(x + pass->tile - 1), (int)(y + pass->tile - 1)};
+    raster_rect image = {0, 0, (int)pass->camera.lens.width - 1, (int)pass->camera.lens.height - 1};
+    return raster_rect_cut(r, image);
+}
+
+/* The window of a solid in a tile that it reaches into. */
+static layers_window *window_of(const layers_pass *pass, uint32_t solid, size_t tile) {
+    const layers_at *at = &AT(pass)[solid];
+    size_t column = tile % pass->columns - at->column, row = tile / pass->columns - at->row;
+    return &WINDOWS(pass)[at->windows + row * at->columns + column];
+}
+
+static void grow_window(layers_window *w, raster_rect r, raster_rect tile) {
+    uint16_t x0 = (uint16_t)(r.x0 - tile.x0), x1 = (uint16_t)(r.x1 - tile.x0);
+    uint16_t y0 = (uint16_t)(r.y0 - tile.y0), y1 = (uint16_t)(r.y1 - tile.y0);
+    if (w->x0 > w->x1) {
+        *w = (layers_window){x0, y0, x1, y1};
+        return;
+    }
+    w->x0 = x0 < w->x0 ? x0 : w->x0;
+    w->y0 = y0 < w->y0 ? y0 : w->y0;
+    w->x1 = x1 > w->x1 ? x1 : w->x1;
+    w->y1 = y1 > w->y1 ? y1 : w->y1;
+}
+
+/* ---- tiles ---- */
+
+/* Lists the solids of each tile: tile_begin and tile_solids. */
+static abut_status list_tiles(layers_pass *pass) {
+    abut_layers *layers = pass->layers;
+    size_t tiles = (size_t)pass->columns * pass->rows, total = 0;
+    abut_status status = reserve(pass, &layers->tile_begin, tiles + 2, sizeof(size_t));
+    if (status)
+        return status;
+    size_t *begin = layers->tile_begin.data;
+    memset(begin, 0, (tiles + 2) * sizeof *begin);
+    for (size_t i = 0; i < layers->solids.count; i++) {
+        layers_at *at = &AT(pass)[i];
+        at->windows = total;
+        total += (size_t)at->columns * at->rows;
+        for (uint32_t y = 0; y < at->rows; y++)
+            for (uint32_t x = 0; x < at->columns; x++)
+                begin[(size_t)(at->row + y) * pass->columns + at->column + x + 2]++;
+    }
+    status = reserve(pass, &layers->windows, total, sizeof(layers_window));
+    status = status ? status : reserve(pass, &layers->tile_solids, total, sizeof(uint32_t));
+    if (status)
+        return status;
+    for (size_t t = 2; t < tiles + 2; t++)
+        begin[t] += begin[t - 1];
+    uint32_t *solids = layers->tile_solids.data;
+    for (size_t i = 0; i < layers->solids.count; i++) {
+        const layers_at *at = &AT(pass)[i];
+        for (uint32_t y = 0; y < at->rows; y++)
+            for (uint32_t x = 0; x < at->columns; x++)
+                solids[begin[(size_t)(at->row + y) * pass->columns + at->column + x + 1]++] =
+                    (uint32_t)i;
+    }
+    return ABUT_OK;
+}
+
+/* Solids of a tile in order of depth: sorts their numbers in place. */
+static abut_status sort_by_depth(layers_pass *pass, layers_chunk *chunk, uint32_t *solids,
+                                 size_t count) {
+    const layers_at *at = AT(pass);
+    if (count <= FEW) {
+        for (size_t i = 1; i < count; i++) {
+            uint32_t s = solids[i];
+            size_t j = i;
+            for (; j && at[solids[j - 1]].depth[0] > at[s].depth[0]; j--)
+                solids[j] = solids[j - 1];
+            solids[j] = s;
+        }
+        return ABUT_OK;
+    }
+    abut_status status = reserve(pass, &chunk->keys, 2 * count, sizeof(sort_key));
+    if (status)
+        return status;
+    sort_key *keys = chunk->keys.data;
+    for (size_t i = 0; i < count; i++)
+        keys[i] = (sort_key){at[solids[i]].depth[0], solids[i]};
+    const sort_key *sorted = abuti_sort_by_key(keys, keys + count, count);
+    for (size_t i = 0; i < count; i++)
+        solids[i] = sorted[i].value;
+    return ABUT_OK;
+}
+
+static bool is_full(const layers_window *w, raster_rect tile) {
+    return w->x0 == 0 && w->y0 == 0 && w->x1 == tile.x1 - tile.x0 && w->y1 == tile.y1 - tile.y0;
+}
+
+/* The windows of solids of a tile. */
+static void find_windows(layers_pass *pass, layers_chunk *chunk, size_t tile) {
+    abut_layers *layers = pass->layers;
+    const size_t *begin = layers->tile_begin.data;
+    uint32_t *solids = (uint32_t *)layers->tile_solids.data + begin[tile];
+    size_t count = begin[tile + 1] - begin[tile];
+    raster_rect in = tile_rect(pass, tile);
+    const layers_at *at = AT(pass);
+    for (size_t i = 0; i < count; i++) {
+        layers_window *w = window_of(pass, solids[i], tile);
+        *w = no_window;
+        if (pass->every_pixel)
+            grow_window(w, raster_rect_cut(at[solids[i]].rect, in), in);
+    }
+    if (pass->every_pixel || count < 2 ||
+        (chunk->status = sort_by_depth(pass, chunk, solids, count)))
+        return;
+    for (size_t i = 0; i < count; i++) {
+        const layers_solid *a = &layers_solids(layers)[solids[i]];
+        layers_window *wa = window_of(pass, solids[i], tile);
+        for (size_t j = i + 1; j < count && at[solids[j]].depth[0] <= at[solids[i]].depth[1]; j++) {
+            layers_window *wb = window_of(pass, solids[j], tile);
+            if (is_full(wa, in) && is_full(wb, in))
+                continue;
+            raster_rect both =
+                raster_rect_cut(raster_rect_cut(at[solids[i]].rect, at[solids[j]].rect), in);
+            if (raster_rect_empty(both) || !layers_tries(a, &layers_solids(layers)[solids[j]]))
+                continue;
+            grow_window(wa, both, in);
+            grow_window(wb, both, in);
+        }
+    }
+}
+
+static void find_all_windows(void *data, size_t chunk, size_t begin, size_t end) {
+    layers_pass *pass = data;
+    layers_chunk *own = &pass->layers->chunks[chunk];
+    for (size_t t = begin; t < end && !own->status; t++)
+        find_windows(pass, own, t);
+}
+
+static void find_drawn(void *data, size_t chunk, size_t begin, size_t end) {
+    layers_pass *pass = data;
+    (void)chunk;
+    for (size_t i = begin; i < end; i++) {
+        layers_at *at = &AT(pass)[i];
+        const layers_window *w = &WINDOWS(pass)[at->windows];
+        for (size_t k = 0; k < (size_t)at->columns * at->rows && !at->drawn; k++)
+            at->drawn = w[k].x0 <= w[k].x1;
+    }
+}
+
+/* ---- shapes ---- */
+
+/* Which solids are drawn, and where their vertices and triangles begin among all of them. */
+static abut_status list_drawn(layers_pass *pass, size_t *points, size_t *triangles) {
+    abut_layers *layers = pass->layers;
+    size_t count = 0;
+    for (size_t i = 0; i < layers->solids.count; i++)
+        count += AT(pass)[i].drawn;
+    abut_status status = reserve(pass, &layers->drawn, count, sizeof(uint32_t));
+    status = status ? status : reserve(pass, &layers->point_begin, count + 1, sizeof(size_t));
+    status = status ? status : reserve(pass, &layers->triangle_begin, count + 1, sizeof(size_t));
+    if (status)
+        return status;
+    uint32_t *drawn = layers->drawn.data;
+    size_t *point_begin = layers->point_begin.data, *triangle_begin = layers->triangle_begin.data;
+    *points = *triangles = count = 0;
+    for (size_t i = 0; i < layers->solids.count; i++)
+        if (AT(pass)[i].drawn) {
+            const abut_mesh *mesh = layers_mesh_of(layers, &layers_solids(layers)[i])->mesh;
+            point_begin[count] = *points;
+            triangle_begin[count] = *triangles;
+            drawn[count++] = (uint32_t)i;
+            *points += mesh->vertex_count;
+            *triangles += mesh->triangle_count;
+        }
+    point_begin[count] = *points;
+    triangle_begin[count] = *triangles;
+    return reserve(pass, &layers->points, *points, sizeof(raster_point));
+}
+
+/* Which range of a list of begins a place is in. */
+static size_t range_of(const layers_list *begins, size_t place) {
+    const size_t *begin = begins->data;
+    size_t lo = 0, hi = begins->count - 1;
+    while (hi - lo > 1) {
+        size_t middle = lo + (hi - lo) / 2;
+        if (begin[middle] <= place)
+            lo = middle;
+        else
+            hi = middle;
+    }
+    return lo;
+}
+
+static void find_points(void *data, size_t chunk, size_t begin, size_t end) {
+    layers_pass *pass = data;
+    abut_layers *layers = pass->layers;
+    const size_t *first = layers->point_begin.data;
+    raster_point *points = layers->points.data;
+    (void)chunk;
+    for (size_t d = range_of(&layers->point_begin, begin), at = begin; at < end; d++) {
+        const layers_solid *solid =
+            &layers_solids(layers)[((const uint32_t *)layers->drawn.data)[d]];
+        const vec3 *positions = layers_positions(layers, solid);
+        raster_frame frame = abuti_raster_frame(&pass->camera, &solid->motion,
+                                                layers_mesh_of(layers, solid)->mesh->origin);
+        for (; at < end && at < first[d + 1]; at++)
+            points[at] = raster_apply(&frame, positions[at - first[d]]);
+    }
+}
+
+/* Puts a shape into the tiles in whose windows it may have pixels. False: it has none. */
+static bool place_shape(layers_pass *pass, layers_chunk *chunk, size_t number,
+                        const raster_shape *shape, uint32_t solid) {
+    const layers_at *at = &AT(pass)[solid];
+    bool wide = pass->touching || (shape->owner & 3) == RASTER_EDGE, placed = false;
+    raster_rect r = raster_rect_cut(raster_rect_of(shape, wide), at->rect);
+    if (raster_rect_empty(r))
+        return false;
+    uint32_t x1 = (uint32_t)r.x1 / pass->tile, y1 = (uint32_t)r.y1 / pass->tile;
+    for (uint32_t y = (uint32_t)r.y0 / pass->tile; y <= y1; y++)
+        for (uint32_t x = (uint32_t)r.x0 / pass->tile; x <= x1; x++) {
+            size_t tile = (size_t)y * pass->columns + x;
+            const layers_window *w = window_of(pass, solid, tile);
+            int left = (int)(x * pass->tile), top = (int)(y * pass->tile);
+            raster_rect in = {left + w->x0, top + w->y0, left + w->x1, top + w->y1};
+            if (raster_rect_empty(raster_rect_cut(r, in)))
+                continue;
+            if (chunk->places.room == chunk->places.count &&
+                (chunk->status =
+                     abuti_layers_reserve(pass->layers->context, &chunk->places,
+                                          chunk->places.count + 1, sizeof(layers_place))))
+                return false;
+            ((layers_place *)chunk->places.data)[chunk->places.count++] =
+                (layers_place){(uint32_t)tile, (uint32_t)(chunk - pass->layers->chunks),
+                               (uint32_t)number};
+            placed = true;
+        }
+    return placed;
+}
+
+static bool comes_first(vec3 a, vec3 b) {
+    return a.x != b.x ? a.x < b.x : a.y != b.y ? a.y < b.y : a.z < b.z;
+}
+
+static void shape_triangle(layers_pass *pass, layers_chunk *chunk, uint32_t solid, bool inward,
+                           const uint32_t *corner, uint32_t triangle, const raster_point *points,
+                           const vec3 *positions) {
+    chunk->status =
+        abuti_layers_reserve(pass->layers->context, &chunk->shapes,
+                             chunk->shapes.count + RASTER_CORNERS + 3, sizeof(raster_shape));
+    if (chunk->status)
+        return;
+    const raster_lens *lens = &pass->camera.lens;
+    raster_shape *to = (raster_shape *)chunk->shapes.data + chunk->shapes.count;
+    raster_point p[3] = {points[corner[0]], points[corner[1]], points[corner[2]]};
+    int made = raster_shapes(lens, p, solid, triangle, pass->touching, to);
+    for (int k = 0; inward && k < made; k++)
+        to[k].owner ^= (to[k].owner & 2) ? 0 : 1;
+    /* Each edge once: of its two triangles the one that runs along it upwards. */
+    for (uint32_t k = 0; pass->edges && k < 3; k++) {
+        uint32_t from = corner[k], on = corner[k == 2 ? 0 : k + 1];
+        if (comes_first(positions[from], positions[on]))
+            made +=
+                raster_edges(lens, points[from], points[on], solid, triangle << 2 | k, &to[made]);
+    }
+    size_t kept = 0;
+    for (int k = 0; k < made && !chunk->status; k++) {
+        raster_shape shape = to[k];
+        if (place_shape(pass, chunk, chunk->shapes.count + kept, &shape, solid))
+            to[kept++] = shape;
+    }
+    chunk->shapes.count += kept;
+}
+
+static void find_shapes(void *data, size_t chunk, size_t begin, size_t end) {
+    layers_pass *pass = data;
+    abut_layers *layers = pass->layers;
+    layers_chunk *own = &layers->chunks[chunk];
+    const size_t *first = layers->triangle_begin.data, *point = layers->point_begin.data;
+    for (size_t d = range_of(&layers->triangle_begin, begin), at = begin; at < end && !own->status;
+         d++) {
+        uint32_t id = ((const uint32_t *)layers->drawn.data)[d];
+        const layers_solid *solid = &layers_solids(layers)[id];
+        const layers_mesh *mesh = layers_mesh_of(layers, solid);
+        const raster_point *points = (const raster_point *)layers->points.data + point[d];
+        for (; at < end && at < first[d + 1] && !own->status; at++) {
+            size_t t = at - first[d];
+            shape_triangle(pass, own, id, mesh->inward, mesh->mesh->indices + 3 * t, (uint32_t)t,
+                           points, layers_positions(layers, solid));
+        }
+    }
+}
+
+/* Brings the places of shapes into the order of tiles: tile_begin and tile_places, and lists the
+ * tiles that have any. */
+static abut_status sort_places(layers_pass *pass, size_t chunk_count) {
+    abut_layers *layers = pass->layers;
+    size_t tiles = (size_t)pass->columns * pass->rows, total = 0, busy = 0;
+    size_t *begin = layers->tile_begin.data;
+    memset(begin, 0, (tiles + 2) * sizeof *begin);
+    for (size_t c = 0; c < chunk_count; c++) {
+        const layers_list *places = &layers->chunks[c].places;
+        for (size_t i = 0; i < places->count; i++)
+            begin[((const layers_place *)places->data)[i].tile + 2]++;
+        total += places->count;
+    }
+    abut_status status = reserve(pass, &layers->tile_places, total, sizeof(layers_place));
+    for (size_t t = 2; t < tiles + 2; t++) {
+        busy += begin[t] > 0;
+        begin[t] += begin[t - 1];
+    }
+    status = status ? status : reserve(pass, &layers->busy, busy, sizeof(uint32_t));
+    if (status)
+        return status;
+    layers_place *to = layers->tile_places.data;
+    for (size_t c = 0; c < chunk_count; c++) {
+        const layers_list *places = &layers->chunks[c].places;
+        for (size_t i = 0; i < places->count; i++) {
+            layers_place place = ((const layers_place *)places->data)[i];
+            to[begin[place.tile + 1]++] = place;
+        }
+    }
+    uint32_t *list = layers->busy.data;
+    busy = 0;
+    for (size_t t = 0; t < tiles; t++)
+        if (begin[t + 1] > begin[t])
+            list[busy++] = (uint32_t)t;
+    return ABUT_OK;
+}
+
+/* ---- fragments ---- */
+
+static layers_fragment *new_fragment(layers_pass *pass, layers_chunk *chunk) {
+    layers_list *list = &chunk->fragments;
+    if (list->count == list->room &&
+        (chunk->status = abuti_layers_reserve(pass->layers->context, list, list->count + 1,
+                                              sizeof(layers_fragment))))
+        return NULL;
+    return (layers_fragment *)list->data + list->count++;
+}
+
+static void add_fragment(layers_pass *pass, layers_chunk *chunk, const raster_shape *s, int x,
+                         int y, raster_rect tile) {
+    layers_fragment *f = new_fragment(pass, chunk);
+    if (!f)
+        return;
+    f->key = (uint64_t)raster_depth_at(s, x, y) << 32 | s->owner;
+    f->pixel = (uint32_t)(y - tile.y0) * pass->tile + (uint32_t)(x - tile.x0);
+    f->part = s->part;
+}
+
+static void fill_triangle(layers_pass *pass, layers_chunk *chunk, const raster_shape *s,
+                          raster_rect r, raster_rect tile) {
+    const raster_side a = raster_side_of(s, 0), b = raster_side_of(s, 1), c = raster_side_of(s, 2);
+    for (int y = r.y0; y <= r.y1; y++) {
+        int64_t ea = a.at + a.dx * r.x0 + a.dy * y, eb = b.at + b.dx * r.x0 + b.dy * y,
+                ec = c.at + c.dx * r.x0 + c.dy * y;
+        for (int x = r.x0; x <= r.x1; x++, ea += a.dx, eb += b.dx, ec += c.dx)
+            if ((ea | eb | ec) >= 0)
+                add_fragment(pass, chunk, s, x, y, tile);
+    }
+}
+
+static void fill_edge(layers_pass *pass, layers_chunk *chunk, const raster_shape *s, raster_rect r,
+                      raster_rect tile) {
+    raster_line line = raster_line_of(s);
+    int lo = line.wide ? r.x0 : r.y0, hi = line.wide ? r.x1 : r.y1;
+    lo = line.first > lo ? line.first : lo;
+    hi = line.last < hi ? line.last : hi;
+    for (int i = lo; i <= hi; i++) {
+        int x, y;
+        raster_line_at(&line, i, &x, &y);
+        if (x >= r.x0 && x <= r.x1 && y >= r.y0 && y <= r.y1)
+            add_fragment(pass, chunk, s, x, y, tile);
+    }
+}
+
+/* What a shape may touch: pixels whose widened squares it meets. */
+static void reach_triangle(layers_pass *pass, layers_chunk *chunk, const raster_shape *s,
+                           raster_rect r, raster_rect tile) {
+    raster_side wide[3], side[3];
+    for (int k = 0; k < 3; k++) {
+        wide[k] = raster_wide_side_of(s, k);
+        side[k] = raster_side_of(s, k);
+    }
+    for (int y = r.y0; y <= r.y1; y++)
+        for (int x = r.x0; x <= r.x1; x++) {
+            bool touches = true, covers = (s->owner & 3) != RASTER_THIN;
+            for (int k = 0; k < 3 && touches; k++) {
+                touches = wide[k].at + wide[k].dx * x + wide[k].dy * y >= 0;
+                covers = covers && side[k].at + side[k].dx * x + side[k].dy * y >= 0;
+            }
+            if (!touches)
+                continue;
+            layers_list *list = &chunk->reaches;
+            if (list->count == list->room &&
+                (chunk->status = abuti_layers_reserve(pass->layers->context, list, list->count + 1,
+                                                      sizeof(layers_reach))))
+                return;
+            layers_reach *to = (layers_reach *)list->data + list->count++;
+            to->pixel = (uint32_t)(y - tile.y0) * pass->tile + (uint32_t)(x - tile.x0);
+            to->solid = s->owner >> 2;
+            to->kind = covers ? s->owner & 3 : RASTER_THIN;
+            raster_depth_range(s, x, y, &to->lo, &to->hi);
+        }
+}
+
+/* All fragments of a tile, in the order of shapes. */
+static void fill_tile(layers_pass *pass, layers_chunk *chunk, size_t tile, raster_rect in) {
+    abut_layers *layers = pass->layers;
+    const size_t *begin = layers->tile_begin.data;
+    const layers_place *places = layers->tile_places.data;
+    chunk->fragments.count = chunk->reaches.count = 0;
+    for (size_t i = begin[tile]; i < begin[tile + 1] && !chunk->status; i++) {
+        const raster_shape *s =
+            (const raster_shape *)layers->chunks[places[i].chunk].shapes.data + places[i].shape;
+        uint32_t kind = s->owner & 3;
+        const layers_window *w = window_of(pass, s->owner >> 2, tile);
+        raster_rect window = {in.x0 + w->x0, in.y0 + w->y0, in.x0 + w->x1, in.y0 + w->y1};
+        bool wide = pass->touching || kind == RASTER_EDGE;
+        raster_rect r = raster_rect_cut(raster_rect_of(s, wide), window);
+        if (pass->touching)
+            reach_triangle(pass, chunk, s, r, in);
+        else if (kind == RASTER_EDGE)
+            fill_edge(pass, chunk, s, r, in);
+        else
+            fill_triangle(pass, chunk, s, r, in);
+    }
+    chunk->fragment_count += chunk->fragments.count + chunk->reaches.count;
+}
+
+/* ---- rays ---- */
+
+static abut_status sort_long(layers_pass *pass, layers_chunk *chunk, layers_fragment *list,
+                             size_t count) {
+    abut_context *context = pass->layers->context;
+    chunk->keys.count = 0;
+    abut_status status =
+        abuti_layers_reserve(context, &chunk->keys,
+                             2 * count + (count * sizeof *list) / sizeof(sort_key) + 1,
+                             sizeof(sort_key));
+    if (status)
+        return status;
+    sort_key *keys = chunk->keys.data;
+    layers_fragment *copy = (layers_fragment *)(void *)(keys + 2 * count);
+    for (size_t i = 0; i < count; i++)
+        keys[i] = (sort_key){list[i].key, (uint32_t)i};
+    memcpy(copy, list, count * sizeof *list);
+    const sort_key *sorted = abuti_sort_by_key(keys, keys + count, count);
+    for (size_t i = 0; i < count; i++)
+        list[i] = copy[sorted[i].value];
+    return ABUT_OK;
+}
+
+static void sort_ray(layers_pass *pass, layers_chunk *chunk, layers_fragment *list, size_t count) {
+    if (count > FEW) {
+        chunk->status = sort_long(pass, chunk, list, count);
+        return;
+    }
+    for (size_t i = 1; i < count; i++) {
+        layers_fragment f = list[i];
+        size_t j = i;
+        for (; j && list[j - 1].key > f.key; j--)
+            list[j] = list[j - 1];
+        list[j] = f;
+    }
+}
+
+static bool is_of_one(const layers_fragment *list, size_t count) {
+    for (size_t i = 1; i < count; i++)
+        if ((uint32_t)list[i].key >> 2 != (uint32_t)list[0].key >> 2)
+            return false;
+    return true;
+}
+
+static void trace_tile(layers_pass *pass, layers_chunk *chunk, raster_rect in) {
+    size_t pixels = (size_t)pass->tile * pass->tile, count = chunk->fragments.count;
+    if ((chunk->status = reserve(pass, &chunk->begin, pixels + 1, sizeof(size_t))) ||
+        (chunk->status = reserve(pass, &chunk->sorted, count, sizeof(layers_fragment))))
+        return;
+    size_t *begin = chunk->begin.data;
+    const layers_fragment *from = chunk->fragments.data;
+    layers_fragment *to = chunk->sorted.data;
+    memset(begin, 0, (pixels + 1) * sizeof *begin);
+    for (size_t i = 0; i < count; i++)
+        begin[from[i].pixel + 1]++;
+    for (size_t p = 0; p < pixels; p++)
+        begin[p + 1] += begin[p];
+    for (size_t i = 0; i < count; i++)
+        to[begin[from[i].pixel]++] = from[i];
+    size_t first = 0; /* begin[p] is the end of pixel p now */
+    for (size_t p = 0; p < pixels && !chunk->status; first = begin[p++]) {
+        size_t length = begin[p] - first;
+        if (!length || (!pass->own && !pass->pixels && is_of_one(to + first, length)))
+            continue;
+        sort_ray(pass, chunk, to + first, length);
+        if (!chunk->status)
+            abuti_layers_ray(pass, chunk, (uint32_t)in.x0 + (uint32_t)(p % pass->tile),
+                             (uint32_t)in.y0 + (uint32_t)(p / pass->tile), to + first, length);
+    }
+}
+
+static bool reaches_after(const void *a, const void *b) {
+    const layers_reach *s = a, *t = b;
+    return s->pixel != t->pixel   ? s->pixel > t->pixel
+           : s->solid != t->solid ? s->solid > t->solid
+           : s->lo != t->lo       ? s->lo > t->lo
+                                  : s->hi > t->hi;
+}
+
+static void trace_reaches(layers_pass *pass, layers_chunk *chunk) {
+    layers_reach *list = chunk->reaches.data;
+    size_t count = chunk->reaches.count;
+    if (count)
+        abuti_sort_items(list, count, sizeof *list, reaches_after);
+    for (size_t i = 0, next; i < count && !chunk->status; i = next) {
+        for (next = i + 1; next < count && list[next].pixel == list[i].pixel;)
+            next++;
+        if (list[i].solid != list[next - 1].solid)
+            abuti_layers_column(pass, chunk, list + i, next - i);
+    }
+}
+
+static void trace_tiles(void *data, size_t chunk, size_t begin, size_t end) {
+    layers_pass *pass = data;
+    layers_chunk *own = &pass->layers->chunks[chunk];
+    const uint32_t *busy = pass->layers->busy.data;
+    for (size_t i = begin; i < end && !own->status; i++) {
+        raster_rect in = tile_rect(pass, busy[i]);
+        fill_tile(pass, own, busy[i], in);
+        if (own->status)
+            return;
+        if (pass->touching)
+            trace_reaches(pass, own);
+        else
+            trace_tile(pass, own, in);
+    }
+}
+
+/* ---- all of it ---- */
+
+static void begin_chunks(layers_pass *pass) {
+    for (size_t c = 0; c < LAYERS_CHUNKS; c++) {
+        layers_chunk *chunk = &pass->layers->chunks[c];
+        chunk->shapes.count = chunk->places.count = chunk->touches.count = 0;
+        chunk->fragment_count = 0;
+        chunk->status = ABUT_OK;
+        abuti_layers_table_clear(&chunk->table);
+    }
+}
+
+/* Runs a step, and gives the first failure of its chunks. */
+static abut_status step(layers_pass *pass, const char *stage, size_t count, size_t least,
+                        void (*body)(void *data, size_t chunk, size_t begin, size_t end)) {
+    abut_status status = abuti_parallel_try(pass->layers->context, stage, count,
+                                            layers_grain(count, least), body, pass);
+    for (size_t c = 0; c < LAYERS_CHUNKS && !status; c++)
+        status = pass->layers->chunks[c].status;
+    return status;
+}
+
+abut_status abuti_layers_pass(layers_pass *pass) {
+    abut_layers *layers = pass->layers;
+    const raster_lens *lens = &pass->camera.lens;
+    pass->tile = SMALL_TILE;
+    for (;; pass->tile *= 2) {
+        pass->columns = (lens->width + pass->tile - 1) / pass->tile;
+        pass->rows = (lens->height + pass->tile - 1) / pass->tile;
+        if ((size_t)pass->columns * pass->rows <= MOST_TILES)
+            break;
+    }
+    size_t solids = layers->solids.count, points, triangles;
+    begin_chunks(pass);
+    abut_status status = reserve(pass, &layers->at, solids, sizeof(layers_at));
+    if (!status)
+        status = step(pass, "layers", solids, SOLIDS_A_TASK, find_rects);
+    status = status ? status : list_tiles(pass);
+    if (!status)
+        status = step(pass, "layers", (size_t)pass->columns * pass->rows, TILES_A_TASK,
+                      find_all_windows);
+    if (!status)
+        status = step(pass, "layers", solids, SOLIDS_A_TASK, find_drawn);
+    status = status ? status : list_drawn(pass, &points, &triangles);
+    if (!status)
+        status = step(pass, "layers", points, POINTS_A_TASK, find_points);
+    if (!status)
+        status = step(pass, "layers", triangles, TRIANGLES_A_TASK, find_shapes);
+    status = status ? status : sort_places(pass, LAYERS_CHUNKS);
+    if (!status)
+        status = step(pass, "layers", layers->busy.count, 1, trace_tiles);
+    for (size_t c = 0; c < LAYERS_CHUNKS; c++)
+        pass->fragments += layers->chunks[c].fragment_count;
+    return status;
+}

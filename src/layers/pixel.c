@@ -1,0 +1,340 @@
+/* One ray, or one pixel: what its crossings tell.
+ *
+ * Rays. Crossings come by depth. A solid is open while the ray is inside it, that is, has entered
+ * it more often than left. When one closes, its overlaps with all others that are open are known:
+ * each pair of intervals is seen once, at the first of its two ends. With an eye rays begin
+ * somewhere, maybe inside: a closed surface is crossed as often inwards as outwards in all, so a
+ * surplus of exits tells how deep inside the ray began. Thus solids are capped where rays begin.
+ *
+ * Pixels, where no pair may be missed. In the prism (or frustum) over the square of a pixel a solid
+ * takes up the depths of the triangles that touch it, and of the gaps between these depths those in
+ * which its winding number is positive: in a gap there is no surface at all, so it is wholly inside
+ * or wholly outside, and the ray through the centre of the pixel tells which. All of the solid
+ * above the square is within these depths. So of two solids that have a point in common the depths
+ * overlap in the pixel over which that point is, at every resolution; the test keeps every such
+ * pair. Depths are rounded outwards (raster_shared.h).
+ */
+#include "layers/layers.h"
+
+#include <math.h>
+
+/* A solid along a ray. */
+typedef struct open_solid {
+    uint32_t solid;
+    int count;            /* entered minus left */
+    uint32_t since, deep; /* where it became 1, and 2 */
+    size_t place;         /* of the crossing by which it became 1 */
+} open_solid;
+
+/* What is known of one ray. */
+typedef struct ray_work {
+    const layers_pass *pass;
+    layers_chunk *chunk;
+    uint32_t x, y;
+    const layers_fragment *list;
+    size_t count;
+    double total;        /* overlaps of all pairs */
+    uint32_t pairs;      /* of them */
+    uint32_t first[2];   /* solids of the nearest overlap */
+    uint32_t first_from; /* where it begins */
+} ray_work;
+
+static uint32_t depth_of(const layers_fragment *f) {
+    return (uint32_t)(f->key >> 32);
+}
+static uint32_t solid_of(const layers_fragment *f) {
+    return (uint32_t)f->key >> 2;
+}
+static uint32_t kind_of(const layers_fragment *f) {
+    return (uint32_t)f->key & 3;
+}
+
+/* The length of an interval and its volume, over the area of a pixel, as whole numbers of units. */
+static void measure(const ray_work *w, uint32_t from, uint32_t to, uint32_t *length,
+                    uint32_t *volume) {
+    const raster_camera *c = &w->pass->camera;
+    if (c->lens.near <= 0) {
+        *length = *volume = to - from;
+        return;
+    }
+    double a = raster_way(c, from) + c->lens.near, b = raster_way(c, to) + c->lens.near;
+    double x = (w->x + 0.5 - c->lens.middle_x) / c->scale;
+    double y = (w->y + 0.5 - c->lens.middle_y) / c->scale;
+    double slant = sqrt(1 + x * x + y * y);
+    *length = raster_depth((b - a) * slant / w->pass->length_unit);
+    *volume = raster_depth((b * b * b - a * a * a) / 3 / w->pass->volume_unit);
+}
+
+/* Both solids are open from `from` to `to`; `begins` and `ends` are those whose surfaces are
+ * there. */
+static void overlap(ray_work *w, uint32_t a, uint32_t b, uint32_t from, uint32_t to,
+                    uint32_t begins, uint32_t ends) {
+    const layers_pass *pass = w->pass;
+    const layers_solid *solids = layers_solids(pass->layers);
+    uint32_t length, volume;
+    measure(w, from, to, &length, &volume);
+    if (length <= pass->tolerance || (a != b && !layers_tries(&solids[a], &solids[b])))
+        return;
+    if (pass->pixels) {
+        if (a == b)
+            return;
+        w->total += length * pass->length_unit;
+        w->pairs++;
+        if (from < w->first_from) {
+            w->first_from = from;
+            w->first[0] = a < b ? a : b;
+            w->first[1] = a < b ? b : a;
+        }
+        return;
+    }
+    layers_sum *s = abuti_layers_sum(pass->layers->context, &w->chunk->table, a, b);
+    if (!s) {
+        w->chunk->status = ABUT_ERROR_MEMORY;
+        return;
+    }
+    uint64_t pixel = (uint64_t)w->y << 32 | w->x;
+    s->pixels += s->last_pixel != pixel;
+    s->last_pixel = pixel;
+    s->intervals++;
+    s->enters_a += begins == s->a;
+    s->leaves_a += ends == s->a;
+    layers_add(&s->length, length);
+    layers_add(&s->volume, volume);
+    layers_add(&s->x, (uint64_t)volume * w->x);
+    layers_add(&s->y, (uint64_t)volume * w->y);
+    layers_add(&s->z, (uint64_t)volume * (from + (to - from) / 2));
+    s->longest = length > s->longest ? length : s->longest;
+    s->x0 = w->x < s->x0 ? w->x : s->x0;
+    s->x1 = w->x > s->x1 ? w->x : s->x1;
+    s->y0 = w->y < s->y0 ? w->y : s->y0;
+    s->y1 = w->y > s->y1 ? w->y : s->y1;
+    s->z0 = from < s->z0 ? from : s->z0;
+    s->z1 = to > s->z1 ? to : s->z1;
+}
+
+/* An edge of one solid is inside another. */
+static void touch(ray_work *w, const layers_fragment *edge, uint32_t around) {
+    const layers_pass *pass = w->pass;
+    const layers_solid *solids = layers_solids(pass->layers);
+    uint32_t of = solid_of(edge);
+    if (!layers_tries(&solids[of], &solids[around]))
+        return;
+    layers_sum *s = abuti_layers_sum(pass->layers->context, &w->chunk->table, of, around);
+    if (!s) {
+        w->chunk->status = ABUT_ERROR_MEMORY;
+        return;
+    }
+    s->edges_a += s->a == of;
+    s->edges_b += s->b == of;
+    if (!pass->hits)
+        return;
+    layers_list *list = &w->chunk->touches;
+    abut_status status =
+        abuti_layers_reserve(pass->layers->context, list, list->count + 1, sizeof(layers_touch));
+    if (status)
+        w->chunk->status = status;
+    else
+        ((layers_touch *)list->data)[list->count++] =
+            (layers_touch){of, around, edge->part, w->x, w->y, depth_of(edge)};
+}
+
+/* A solid was open from e->since up to the crossing at `place`. */
+static void close_solid(ray_work *w, const open_solid *open, size_t open_count, const open_solid *e,
+                        uint32_t to, size_t place) {
+    for (size_t i = 0; i < open_count; i++) {
+        const open_solid *o = &open[i];
+        if (o == e || o->count <= 0)
+            continue;
+        bool last = e->since > o->since || (e->since == o->since && e->solid > o->solid);
+        overlap(w, e->solid, o->solid, last ? e->since : o->since, to, last ? e->solid : o->solid,
+                e->solid);
+    }
+    for (size_t i = e->place; w->pass->edges && !w->pass->pixels && i < place; i++) {
+        const layers_fragment *f = &w->list[i];
+        uint32_t before, behind, volume;
+        if (kind_of(f) != RASTER_EDGE || solid_of(f) == e->solid)
+            continue;
+        measure(w, e->since, depth_of(f), &before, &volume);
+        measure(w, depth_of(f), to, &behind, &volume);
+        if (before > w->pass->tolerance && behind > w->pass->tolerance)
+            touch(w, f, e->solid);
+    }
+}
+
+static open_solid *find_open(open_solid *open, size_t *count, uint32_t solid) {
+    for (size_t i = 0; i < *count; i++)
+        if (open[i].solid == solid)
+            return &open[i];
+    open[*count] = (open_solid){.solid = solid};
+    return &open[(*count)++];
+}
+
+/* With an eye: solids that the ray begins in. */
+static size_t begin_inside(const ray_work *w, open_solid *open) {
+    size_t count = 0, kept = 0;
+    for (size_t i = 0; i < w->count; i++)
+        if (kind_of(&w->list[i]) < RASTER_EDGE)
+            find_open(open, &count, solid_of(&w->list[i]))->count +=
+                kind_of(&w->list[i]) == RASTER_ENTERS ? -1 : 1;
+    for (size_t i = 0; i < count; i++)
+        if (open[i].count)
+            open[kept++] = open[i];
+    return kept;
+}
+
+static void trace(ray_work *w, open_solid *open) {
+    size_t open_count = w->pass->camera.lens.near > 0 ? begin_inside(w, open) : 0;
+    for (size_t i = 0; i < w->count && !w->chunk->status; i++) {
+        const layers_fragment *f = &w->list[i];
+        uint32_t z = depth_of(f);
+        if (kind_of(f) >= RASTER_EDGE)
+            continue;
+        open_solid *e = find_open(open, &open_count, solid_of(f));
+        if (kind_of(f) == RASTER_ENTERS) {
+            e->count++;
+            if (e->count == 1) {
+                e->since = z;
+                e->place = i;
+            } else if (e->count == 2) {
+                e->deep = z;
+            }
+        } else {
+            e->count--;
+            if (e->count == 0)
+                close_solid(w, open, open_count, e, z, i);
+            else if (e->count == 1 && w->pass->own)
+                overlap(w, e->solid, e->solid, e->deep, z, ABUT_NONE, ABUT_NONE);
+        }
+        if (!e->count)
+            *e = open[--open_count];
+    }
+}
+
+/* ---- images ---- */
+
+/* The nearest edge, and how many solids it is inside of. */
+static float inside_of_edge(const ray_work *w, open_solid *open, bool depth_only) {
+    size_t edge = 0, count = 0;
+    while (edge < w->count && kind_of(&w->list[edge]) != RASTER_EDGE)
+        edge++;
+    if (edge == w->count)
+        return depth_only ? INFINITY : 0;
+    if (depth_only)
+        return (float)raster_way(&w->pass->camera, depth_of(&w->list[edge]));
+    count = w->pass->camera.lens.near > 0 ? begin_inside(w, open) : 0;
+    for (size_t i = 0; i < edge; i++)
+        if (kind_of(&w->list[i]) < RASTER_EDGE)
+            find_open(open, &count, solid_of(&w->list[i]))->count +=
+                kind_of(&w->list[i]) == RASTER_ENTERS ? 1 : -1;
+    uint32_t inside = 0;
+    for (size_t i = 0; i < count; i++)
+        inside += open[i].count > 0 && open[i].solid != solid_of(&w->list[edge]);
+    return (float)inside;
+}
+
+static float pixel_value(const ray_work *w, open_solid *open) {
+    size_t surfaces = 0, nearest = w->count;
+    for (size_t i = w->count; i-- > 0;)
+        if (kind_of(&w->list[i]) < RASTER_EDGE) {
+            surfaces++;
+            nearest = i;
+        }
+    switch (w->pass->show) {
+    case ABUT_LAYERS_NEAREST:
+        return nearest == w->count
+                   ? INFINITY
+                   : (float)raster_way(&w->pass->camera, depth_of(&w->list[nearest]));
+    case ABUT_LAYERS_EDGES:
+        return inside_of_edge(w, open, true);
+    case ABUT_LAYERS_INSIDE:
+        return inside_of_edge(w, open, false);
+    case ABUT_LAYERS_LENGTH:
+        return (float)w->total;
+    case ABUT_LAYERS_PAIRS:
+        return (float)w->pairs;
+    case ABUT_LAYERS_FIRST:
+        return w->pairs ? (float)w->first[0] : -1;
+    case ABUT_LAYERS_SECOND:
+        return w->pairs ? (float)w->first[1] : -1;
+    default:
+        return (float)surfaces;
+    }
+}
+
+void abuti_layers_ray(const layers_pass *pass, layers_chunk *chunk, uint32_t x, uint32_t y,
+                      const layers_fragment *list, size_t count) {
+    ray_work w = {.pass = pass,
+                  .chunk = chunk,
+                  .x = x,
+                  .y = y,
+                  .list = list,
+                  .count = count,
+                  .first_from = UINT32_MAX};
+    chunk->open.count = 0;
+    abut_status status =
+        abuti_layers_reserve(pass->layers->context, &chunk->open, count, sizeof(open_solid));
+    if (status) {
+        chunk->status = status;
+        return;
+    }
+    trace(&w, chunk->open.data);
+    if (pass->pixels)
+        pass->pixels[(size_t)y * pass->camera.lens.width + x] = pixel_value(&w, chunk->open.data);
+}
+
+/* ---- pixels ---- */
+
+typedef struct depth_span {
+    uint32_t lo, hi, solid;
+} depth_span;
+
+/* The depths that one solid takes up, of its reaches by depth. */
+static size_t spans_of(const layers_pass *pass, const layers_reach *list, size_t count,
+                       depth_span *to) {
+    int winding = 0;
+    size_t made = 0;
+    if (pass->camera.lens.near > 0) /* what the ray begins in */
+        for (size_t i = 0; i < count; i++)
+            winding += list[i].kind == RASTER_LEAVES ? 1 : list[i].kind == RASTER_ENTERS ? -1 : 0;
+    depth_span span = {winding > 0 ? 0 : list[0].lo, list[0].hi, list[0].solid};
+    for (size_t i = 0; i < count; i++) {
+        if (list[i].lo > span.hi && winding <= 0) {
+            to[made++] = span;
+            span.lo = list[i].lo;
+        }
+        span.hi = list[i].hi > span.hi ? list[i].hi : span.hi;
+        winding += list[i].kind == RASTER_LEAVES ? -1 : list[i].kind == RASTER_ENTERS ? 1 : 0;
+    }
+    to[made++] = span;
+    return made;
+}
+
+static bool span_after(const void *a, const void *b) {
+    const depth_span *s = a, *t = b;
+    return s->lo != t->lo ? s->lo > t->lo : s->solid > t->solid;
+}
+
+void abuti_layers_column(const layers_pass *pass, layers_chunk *chunk, const layers_reach *list,
+                         size_t count) {
+    abut_context *context = pass->layers->context;
+    const layers_solid *solids = layers_solids(pass->layers);
+    size_t made = 0;
+    chunk->spans.count = 0;
+    if ((chunk->status = abuti_layers_reserve(context, &chunk->spans, count, sizeof(depth_span))))
+        return;
+    depth_span *spans = chunk->spans.data;
+    for (size_t i = 0, next; i < count; i = next) {
+        for (next = i + 1; next < count && list[next].solid == list[i].solid;)
+            next++;
+        made += spans_of(pass, list + i, next - i, spans + made);
+    }
+    abuti_sort_items(spans, made, sizeof *spans, span_after);
+    for (size_t i = 0; i < made; i++)
+        for (size_t j = i + 1; j < made && spans[j].lo <= spans[i].hi; j++)
+            if (spans[i].solid != spans[j].solid &&
+                layers_tries(&solids[spans[i].solid], &solids[spans[j].solid]) &&
+                !abuti_layers_sum(context, &chunk->table, spans[i].solid, spans[j].solid)) {
+                chunk->status = ABUT_ERROR_MEMORY;
+                return;
+            }
+}

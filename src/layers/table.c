@@ -1,0 +1,128 @@
+/* Sums of pairs, by hash tables: one a chunk, gathered in the end. */
+#include "layers/layers.h"
+
+#include <string.h>
+
+abut_status abuti_layers_reserve(abut_context *context, layers_list *list, size_t room,
+                                 size_t element_bytes) {
+    return abuti_grow(context, &list->data, list->count, room ? room : 1, element_bytes,
+                      &list->room);
+}
+
+static uint64_t key_of(uint32_t a, uint32_t b) {
+    return (uint64_t)a << 32 | b;
+}
+
+static size_t home_of(uint64_t key, size_t slots) {
+    return (size_t)((key * 0x9e3779b97f4a7c15u) >> 20) & (slots - 1);
+}
+
+static void put(layers_table *table, uint32_t number) {
+    const layers_sum *s = (const layers_sum *)table->sums.data + number;
+    uint32_t *slots = table->slots.data;
+    size_t at = home_of(key_of(s->a, s->b), table->slots.count);
+    while (slots[at])
+        at = (at + 1) & (table->slots.count - 1);
+    slots[at] = number + 1;
+}
+
+static abut_status enlarge(abut_context *context, layers_table *table) {
+    size_t wanted = table->slots.count ? 2 * table->slots.count : 64;
+    table->slots.count = 0; /* what was there is put again */
+    abut_status status = abuti_layers_reserve(context, &table->slots, wanted, sizeof(uint32_t));
+    if (status) {
+        table->slots.count = wanted / 2;
+        return status;
+    }
+    table->slots.count = wanted;
+    memset(table->slots.data, 0, wanted * sizeof(uint32_t));
+    for (uint32_t i = 0; i < table->sums.count; i++)
+        put(table, i);
+    return ABUT_OK;
+}
+
+layers_sum *abuti_layers_sum(abut_context *context, layers_table *table, uint32_t a, uint32_t b) {
+    if (a > b) {
+        uint32_t t = a;
+        a = b;
+        b = t;
+    }
+    const uint32_t *slots = table->slots.data;
+    layers_sum *sums = table->sums.data;
+    if (table->slots.count)
+        for (size_t at = home_of(key_of(a, b), table->slots.count); slots[at];
+             at = (at + 1) & (table->slots.count - 1))
+            if (sums[slots[at] - 1].a == a && sums[slots[at] - 1].b == b)
+                return &sums[slots[at] - 1];
+    if (abuti_layers_reserve(context, &table->sums, table->sums.count + 1, sizeof(layers_sum)) ||
+        (2 * (table->sums.count + 1) > table->slots.count && enlarge(context, table)))
+        return NULL;
+    layers_sum *made = (layers_sum *)table->sums.data + table->sums.count;
+    *made = (layers_sum){.a = a,
+                         .b = b,
+                         .last_pixel = UINT64_MAX,
+                         .x0 = UINT32_MAX,
+                         .y0 = UINT32_MAX,
+                         .z0 = UINT32_MAX};
+    put(table, (uint32_t)table->sums.count++);
+    return made;
+}
+
+void abuti_layers_table_clear(layers_table *table) {
+    table->sums.count = 0;
+    if (table->slots.count)
+        memset(table->slots.data, 0, table->slots.count * sizeof(uint32_t));
+}
+
+static void join(layers_wide *to, const layers_wide *from) {
+    to->high += from->high;
+    layers_add(to, from->low);
+}
+
+static void add_sums(layers_sum *to, const layers_sum *from) {
+    to->pixels += from->pixels;
+    to->intervals += from->intervals;
+    to->edges_a += from->edges_a;
+    to->edges_b += from->edges_b;
+    to->enters_a += from->enters_a;
+    to->leaves_a += from->leaves_a;
+    join(&to->length, &from->length);
+    join(&to->volume, &from->volume);
+    join(&to->x, &from->x);
+    join(&to->y, &from->y);
+    join(&to->z, &from->z);
+    to->longest = to->longest > from->longest ? to->longest : from->longest;
+    to->x0 = to->x0 < from->x0 ? to->x0 : from->x0;
+    to->y0 = to->y0 < from->y0 ? to->y0 : from->y0;
+    to->z0 = to->z0 < from->z0 ? to->z0 : from->z0;
+    to->x1 = to->x1 > from->x1 ? to->x1 : from->x1;
+    to->y1 = to->y1 > from->y1 ? to->y1 : from->y1;
+    to->z1 = to->z1 > from->z1 ? to->z1 : from->z1;
+}
+
+static bool is_after(const void *a, const void *b) {
+    const layers_sum *s = a, *t = b;
+    return key_of(s->a, s->b) > key_of(t->a, t->b);
+}
+
+abut_status abuti_layers_gather(abut_layers *layers, layers_list *to) {
+    layers_table all = {.sums = *to};
+    abut_status status = ABUT_OK;
+    all.sums.count = 0;
+    for (size_t c = 0; c < LAYERS_CHUNKS && !status; c++) {
+        const layers_table *table = &layers->chunks[c].table;
+        for (size_t i = 0; i < table->sums.count && !status; i++) {
+            const layers_sum *s = (const layers_sum *)table->sums.data + i;
+            layers_sum *sum = abuti_layers_sum(layers->context, &all, s->a, s->b);
+            if (sum)
+                add_sums(sum, s);
+            else
+                status = ABUT_ERROR_MEMORY;
+        }
+    }
+    abuti_release(layers->context, all.slots.data);
+    *to = all.sums;
+    if (!status && to->count)
+        abuti_sort_items(to->data, to->count, sizeof(layers_sum), is_after);
+    return status;
+}

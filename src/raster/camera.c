@@ -1,0 +1,223 @@
+/* Views made ready: axes, scale, depths; and bounds of what is posed. */
+#include "raster/raster.h"
+
+#include <math.h>
+
+abut_status abuti_raster_view_read(const abut_raster_view *theirs, const char *what,
+                                   abut_raster_view *ours) {
+    *ours = abut_raster_view_default();
+    return abuti_options_read(ours, sizeof *ours, theirs, what);
+}
+
+static bool is_finite(vec3 v) {
+    return v3_max_abs(v) <= ABUT_COORDINATE_MAX; /* false for NaN too: all three are compared */
+}
+
+static bool all_finite(vec3 v) {
+    return fabs(v.x) <= ABUT_COORDINATE_MAX && fabs(v.y) <= ABUT_COORDINATE_MAX &&
+           fabs(v.z) <= ABUT_COORDINATE_MAX && is_finite(v);
+}
+
+static abut_status check(const char *function, const abut_raster_view *v) {
+    if (!all_finite(v->direction) || !all_finite(v->up) || !all_finite(v->eye) ||
+        !all_finite(v->region.lo) || !all_finite(v->region.hi))
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: a number of the view is not finite", function);
+    if (v->region.lo.x > v->region.hi.x || v->region.lo.y > v->region.hi.y ||
+        v->region.lo.z > v->region.hi.z)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: the region of the view is upside down",
+                          function);
+    if (v->width > ABUT_RASTER_MOST || v->height > ABUT_RASTER_MOST)
+        return abuti_fail(ABUT_ERROR_LIMIT, "%s: a view of %u x %u pixels; at most %d each",
+                          function, v->width, v->height, ABUT_RASTER_MOST);
+    if (!(v->angle >= 0 && v->angle < 3.1))
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "%s: the view's angle is %g; it must be from 0 to 3.1 radians", function,
+                          v->angle);
+    if (!(v->near >= 0 && v->near <= ABUT_COORDINATE_MAX))
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: the view's near distance is %g", function,
+                          v->near);
+    return ABUT_OK;
+}
+
+static mat3 axes_of(const abut_raster_view *v) {
+    vec3 forward = v3_normalise(v->direction), up = v3_normalise(v->up);
+    if (v3_max_abs(forward) == 0)
+        forward = v3(0, 0, -1);
+    if (v3_max_abs(up) == 0)
+        up = v3(0, 0, 1);
+    vec3 right = v3_cross(forward, up);
+    if (v3_length(right) < 1e-6) {
+        up = fabs(forward.y) < 0.9 ? v3(0, 1, 0) : v3(0, 0, 1);
+        right = v3_cross(forward, up);
+    }
+    right = v3_normalise(right);
+    vec3 down = v3_cross(forward, right);
+    return (mat3){{right, down, forward}};
+}
+
+static uint32_t at_least_one(double pixels) {
+    return pixels < 1 ? 1 : pixels > 2e9 ? 2000000000u : (uint32_t)ceil(pixels);
+}
+
+static abut_status fit_parallel(const char *function, const abut_raster_view *v, box3 region,
+                                uint32_t resolution, raster_camera *c) {
+    vec3 half = v3_scale(v3_sub(region.hi, region.lo), 0.5);
+    double reach[3];
+    for (int k = 0; k < 3; k++)
+        reach[k] = v3_dot(v3_abs(c->axes.row[k]), half);
+    double widest = real_max(reach[0], reach[1]);
+    uint32_t width = v->width, height = v->height;
+    if (!width && !height) {
+        width = reach[0] >= reach[1] ? resolution : 0;
+        height = reach[0] >= reach[1] ? 0 : resolution;
+    }
+    c->scale = DBL_MAX;
+    if (width && reach[0] > 0)
+        c->scale = real_min(c->scale, width / (2 * reach[0]));
+    if (height && reach[1] > 0)
+        c->scale = real_min(c->scale, height / (2 * reach[1]));
+    if (c->scale == DBL_MAX) /* the region is a line or a point on the image */
+        c->scale = widest > 0 ? (width ? width : height) / (2 * widest) : 1;
+    width = width ? width : at_least_one(2 * reach[0] * c->scale);
+    height = height ? height : at_least_one(2 * reach[1] * c->scale);
+    if (width > ABUT_RASTER_MOST || height > ABUT_RASTER_MOST)
+        return abuti_fail(ABUT_ERROR_LIMIT, "%s: a view of %u x %u pixels; at most %d each",
+                          function, width, height, ABUT_RASTER_MOST);
+    c->origin = box_centre(region);
+    c->begin = reach[2] * (1 + 1e-9) + 1e-9 * widest;
+    if (!(c->begin > 0))
+        c->begin = 1;
+    c->lens = (raster_lens){.middle_x = 0.5 * width,
+                            .middle_y = 0.5 * height,
+                            .depth = RASTER_DEPTHS / (2 * c->begin),
+                            .width = width,
+                            .height = height};
+    return ABUT_OK;
+}
+
+static abut_status fit_perspective(const char *function, const abut_raster_view *v, box3 region,
+                                   uint32_t resolution, raster_camera *c) {
+    uint32_t width = v->width, height = v->height;
+    if (!width && !height)
+        width = height = resolution;
+    width = width ? width : height;
+    height = height ? height : width;
+    vec3 forward = c->axes.row[2], half = v3_scale(v3_sub(region.hi, region.lo), 0.5);
+    double far =
+        v3_dot(v3_sub(box_centre(region), v->eye), forward) + v3_dot(v3_abs(forward), half);
+    double near = v->near > 0 ? v->near : far / 1000;
+    if (!(far > near))
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "%s: the region ends %g before the eye, and rays begin at %g: the view "
+                          "sees nothing of it",
+                          function, far, near);
+    double angle = v->angle > 0 ? v->angle : 1;
+    c->scale = 0.5 * height / tan(0.5 * angle);
+    c->origin = v->eye;
+    c->begin = 0;
+    c->lens = (raster_lens){.middle_x = 0.5 * width,
+                            .middle_y = 0.5 * height,
+                            .depth = RASTER_DEPTHS * (1 - 1e-9) / (1 / near - 1 / far),
+                            .near = near,
+                            .width = width,
+                            .height = height};
+    return ABUT_OK;
+}
+
+abut_status abuti_raster_camera(const char *function, const abut_raster_view *view, box3 region,
+                                uint32_t resolution, raster_camera *camera) {
+    abut_status status = check(function, view);
+    if (status)
+        return status;
+    vec3 span = v3_sub(view->region.hi, view->region.lo);
+    if (v3_max_abs(span) > 0)
+        region = view->region;
+    camera->axes = axes_of(view);
+    return view->perspective ? fit_perspective(function, view, region, resolution, camera)
+                             : fit_parallel(function, view, region, resolution, camera);
+}
+
+raster_frame abuti_raster_frame(const raster_camera *c, const abuti_motion *motion, vec3 origin) {
+    mat3 turn = m3_multiply(&c->axes, &motion->rotation);
+    vec3 from = v3_sub(abuti_motion_apply(motion, origin), c->origin);
+    bool parallel = c->lens.near <= 0;
+    double scales[3] = {c->scale, c->scale, parallel ? c->lens.depth : 1};
+    raster_frame frame;
+    for (int k = 0; k < 3; k++) {
+        double shift = v3_dot(c->axes.row[k], from);
+        if (k == 2 && parallel)
+            shift += c->begin;
+        frame.row[k][0] = turn.row[k].x * scales[k];
+        frame.row[k][1] = turn.row[k].y * scales[k];
+        frame.row[k][2] = turn.row[k].z * scales[k];
+        frame.row[k][3] = shift * scales[k];
+    }
+    return frame;
+}
+
+vec3 abuti_raster_point(const raster_camera *c, double x, double y, double z) {
+    const raster_lens *l = &c->lens;
+    double right = (x - l->middle_x) / c->scale, down = (y - l->middle_y) / c->scale, forward;
+    if (l->near > 0) {
+        forward = raster_way(c, z) + l->near;
+        right *= forward;
+        down *= forward;
+    } else {
+        forward = raster_way(c, z) - c->begin;
+    }
+    vec3 p = v3_along(c->origin, right, c->axes.row[0]);
+    return v3_along(v3_along(p, down, c->axes.row[1]), forward, c->axes.row[2]);
+}
+
+/* ---- bounds ---- */
+
+typedef struct span {
+    double lo, hi;
+} span;
+
+static int pixel_of(double x) { /* kept where whole numbers are safe */
+    return x < -1e9 ? -1000000000 : x > 1e9 ? 1000000000 : (int)floor(x);
+}
+
+raster_rect abuti_raster_bounds(const raster_camera *c, const abuti_motion *motion, box3 box,
+                                vec3 centre, double radius, uint32_t depths[2]) {
+    const raster_lens *l = &c->lens;
+    raster_rect image = {0, 0, (int)l->width - 1, (int)l->height - 1}, none = {0, 0, -1, -1};
+    mat3 turn = m3_multiply(&c->axes, &motion->rotation);
+    vec3 half = v3_scale(v3_sub(box.hi, box.lo), 0.5);
+    vec3 at_box = v3_sub(abuti_motion_apply(motion, box_centre(box)), c->origin);
+    vec3 at_ball = v3_sub(abuti_motion_apply(motion, centre), c->origin);
+    span s[3]; /* along the axes, units */
+    double slack = 1e-12 * (v3_max_abs(at_box) + v3_max_abs(half) + radius);
+    for (int k = 0; k < 3; k++) {
+        double middle = v3_dot(c->axes.row[k], at_box), reach = v3_dot(v3_abs(turn.row[k]), half);
+        double ball = v3_dot(c->axes.row[k], at_ball);
+        s[k].lo = real_max(middle - reach, ball - radius) - slack;
+        s[k].hi = real_min(middle + reach, ball + radius) + slack;
+    }
+    double z[2];
+    if (l->near > 0) {
+        if (s[2].hi < l->near)
+            return none;
+        double lo = real_max(s[2].lo, l->near);
+        z[0] = (1 / l->near - 1 / lo) * l->depth;
+        z[1] = (1 / l->near - 1 / s[2].hi) * l->depth;
+        for (int k = 0; k < 2; k++) { /* of all quotients the extreme ones */
+            s[k].lo = s[k].lo < 0 ? s[k].lo / lo : s[k].lo / s[2].hi;
+            s[k].hi = s[k].hi > 0 ? s[k].hi / lo : s[k].hi / s[2].hi;
+        }
+    } else {
+        z[0] = (s[2].lo + c->begin) * l->depth;
+        z[1] = (s[2].hi + c->begin) * l->depth;
+    }
+    depths[0] = raster_depth(z[0] - 4);
+    depths[1] = raster_depth(z[1] + 4);
+    if (z[1] < -4 || z[0] > RASTER_DEPTHS + 4)
+        return none;
+    const double more = 2.0 * RASTER_SLACK / RASTER_STEP;
+    raster_rect r = {pixel_of(s[0].lo * c->scale + l->middle_x - more),
+                     pixel_of(s[1].lo * c->scale + l->middle_y - more),
+                     pixel_of(s[0].hi * c->scale + l->middle_x + more),
+                     pixel_of(s[1].hi * c->scale + l->middle_y + more)};
+    return raster_rect_cut(r, image);
+}

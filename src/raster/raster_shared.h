@@ -1,0 +1,366 @@
+/* Triangles to fragments, for C and OpenCL C alike. On a device ABUTI_REAL_BITS is 64.
+ *
+ * Points of the image have x to the right and y down in pixels, and a depth z in steps of which a
+ * view has 2^32. Vertices are rounded to 1/256 of a pixel, and from there on coverage is a matter
+ * of whole numbers: edge functions (Pineda 1988) of 64 bits, which are exact. A centre on an edge
+ * belongs to the triangle whose top or left edge it is; that is the limit of centres shifted by an
+ * infinitesimal way up and to the left, so that every sheet is covered once.
+ *
+ * Depths are those of the plane through the corners before they were rounded, kept between the
+ * depths of the corners: triangles of one plane have equal depths but for rounding of doubles,
+ * wherever their corners are.
+ *
+ * What is touched. A point of the triangle is a mean of its corners, so rounding moves it by half a
+ * step at most, and the projection in doubles by much less. So the triangle touches a pixel only
+ * where the rounded triangle touches its square widened by RASTER_SLACK = 1 step. There its depth
+ * is between that of the plane in the centre -+ (|zx| + |zy|) times half the widened square, and
+ * between the corners'.
+ */
+#ifndef ABUTI_RASTER_SHARED_H
+#define ABUTI_RASTER_SHARED_H
+
+#include "base/math_shared.h"
+
+#ifdef __OPENCL_C_VERSION__
+typedef long int64;
+#else
+typedef int64_t int64;
+#endif
+
+#define RASTER_STEP 256 /* steps a pixel */
+#define RASTER_HALF (RASTER_STEP / 2)
+#define RASTER_SLACK 1
+#define RASTER_GUARD 1048576.0 /* pixels: corners are not further out, so that products fit */
+#define RASTER_DEPTHS 4294967295.0
+
+/* What takes positions of a mesh to the image. Parallel: x y z are the rows themselves. With an
+ * eye: the third row is the distance w, and x and y are to be divided by it. */
+typedef struct raster_frame {
+    double row[3][4];
+} raster_frame;
+
+/* The image. */
+typedef struct raster_lens {
+    double middle_x, middle_y; /* pixels */
+    double depth;              /* steps a unit: of z, or of 1 / w */
+    double near;               /* 0 = parallel */
+    word32 width, height;
+} raster_lens;
+
+typedef struct raster_point {
+    double x, y, z;
+} raster_point;
+
+/* A triangle or an edge, ready to be drawn. */
+typedef struct raster_shape {
+    int x[3], y[3];   /* steps. A triangle runs clockwise on the image; an edge has two */
+    double z, zx, zy; /* depth at pixel x, y: z + zx x + zy y, kept within these: */
+    word32 z_lo, z_hi;
+    word32 owner; /* the item, and the kind in the lowest two bits */
+    word32 part;  /* triangle; of an edge 4 x triangle + edge */
+} raster_shape;
+
+/* Kinds of shapes, and of their fragments. */
+enum {
+    RASTER_LEAVES = 0, /* rays leave the solid */
+    RASTER_ENTERS = 1,
+    RASTER_EDGE = 2,
+    RASTER_THIN = 3 /* no area on the image: touches pixels, and covers none */
+};
+
+static inline raster_point raster_apply(const raster_frame *f, vec3 p) {
+    raster_point q;
+    q.x = f->row[0][0] * p.x + f->row[0][1] * p.y + f->row[0][2] * p.z + f->row[0][3];
+    q.y = f->row[1][0] * p.x + f->row[1][1] * p.y + f->row[1][2] * p.z + f->row[1][3];
+    q.z = f->row[2][0] * p.x + f->row[2][1] * p.y + f->row[2][2] * p.z + f->row[2][3];
+    return q;
+}
+
+/* To the image; with an eye only where w >= near. */
+static inline raster_point raster_project(const raster_lens *lens, raster_point p) {
+    if (lens->near > 0.0) {
+        double w = p.z;
+        p.x /= w;
+        p.y /= w;
+        p.z = (1.0 / lens->near - 1.0 / w) * lens->depth;
+    }
+    p.x += lens->middle_x;
+    p.y += lens->middle_y;
+    return p;
+}
+
+static inline int raster_is_inside(raster_point p) {
+    return p.x >= -RASTER_GUARD && p.x <= RASTER_GUARD && p.y >= -RASTER_GUARD &&
+           p.y <= RASTER_GUARD;
+}
+
+static inline int raster_round(double x) {
+    return (int)floor(x * (double)RASTER_STEP + 0.5);
+}
+
+static inline word32 raster_depth(double z) {
+    return z <= 0.0 ? 0u : z >= RASTER_DEPTHS ? 0xffffffffu : (word32)z;
+}
+
+static inline int64 raster_floor(int64 a, int64 b) { /* b > 0 */
+    return a >= 0 ? a / b : -((b - 1 - a) / b);
+}
+
+/* The plane of three points, as depths in the centres of pixels. Where that is not to be had it is
+ * level, and its depths are kept within those of the corners all the same. */
+static inline void raster_plane(raster_point a, raster_point b, raster_point c, raster_shape *to) {
+    double ux = b.x - a.x, uy = b.y - a.y, uz = b.z - a.z;
+    double vx = c.x - a.x, vy = c.y - a.y, vz = c.z - a.z;
+    double area = ux * vy - vx * uy;
+    double zx = (uz * vy - vz * uy) / area, zy = (vz * ux - uz * vx) / area;
+    if (!(fabs(zx) < 1e18 && fabs(zy) < 1e18)) {
+        zx = zy = 0.0;
+    }
+    to->zx = zx;
+    to->zy = zy;
+    to->z = a.z + zx * (0.5 - a.x) + zy * (0.5 - a.y);
+}
+
+/* Makes a triangle of an item ready. Of no area on the image: RASTER_THIN. */
+static inline void raster_triangle(raster_point a, raster_point b, raster_point c, word32 item,
+                                   word32 triangle, raster_shape *to) {
+    to->x[0] = raster_round(a.x);
+    to->y[0] = raster_round(a.y);
+    to->x[1] = raster_round(b.x);
+    to->y[1] = raster_round(b.y);
+    to->x[2] = raster_round(c.x);
+    to->y[2] = raster_round(c.y);
+    int64 area = (int64)(to->x[1] - to->x[0]) * (int64)(to->y[2] - to->y[0]) -
+                 (int64)(to->x[2] - to->x[0]) * (int64)(to->y[1] - to->y[0]);
+    word32 kind = area > 0 ? RASTER_LEAVES : area < 0 ? RASTER_ENTERS : RASTER_THIN;
+    if (area < 0) {
+        int x = to->x[1], y = to->y[1];
+        to->x[1] = to->x[2];
+        to->y[1] = to->y[2];
+        to->x[2] = x;
+        to->y[2] = y;
+    }
+    raster_plane(a, b, c, to);
+    double lo = a.z < b.z ? a.z : b.z, hi = a.z < b.z ? b.z : a.z;
+    to->z_lo = raster_depth(lo < c.z ? lo : c.z);
+    to->z_hi = raster_depth(hi > c.z ? hi : c.z);
+    to->owner = item << 2 | kind;
+    to->part = triangle;
+}
+
+/* Makes an edge ready: its depth along the longer of both ways. */
+static inline void raster_edge(raster_point a, raster_point b, word32 item, word32 part,
+                               raster_shape *to) {
+    to->x[0] = raster_round(a.x);
+    to->y[0] = raster_round(a.y);
+    to->x[1] = to->x[2] = raster_round(b.x);
+    to->y[1] = to->y[2] = raster_round(b.y);
+    int wide = to->x[1] - to->x[0], high = to->y[1] - to->y[0];
+    wide = wide < 0 ? -wide : wide;
+    high = high < 0 ? -high : high;
+    double zx = wide >= high ? (b.z - a.z) / (b.x - a.x) : 0.0;
+    double zy = wide >= high ? 0.0 : (b.z - a.z) / (b.y - a.y);
+    if (!(fabs(zx) < 1e18 && fabs(zy) < 1e18)) {
+        zx = zy = 0.0;
+    }
+    to->zx = zx;
+    to->zy = zy;
+    to->z = a.z + zx * (0.5 - a.x) + zy * (0.5 - a.y);
+    to->z_lo = raster_depth(a.z < b.z ? a.z : b.z);
+    to->z_hi = raster_depth(a.z < b.z ? b.z : a.z);
+    to->owner = item << 2 | RASTER_EDGE;
+    to->part = part;
+}
+
+static inline word32 raster_depth_at(const raster_shape *s, int x, int y) {
+    word32 z = raster_depth(s->z + s->zx * (double)x + s->zy * (double)y);
+    return z < s->z_lo ? s->z_lo : z > s->z_hi ? s->z_hi : z;
+}
+
+/* The depths that a triangle may have in the widened square of a pixel. */
+static inline void raster_depth_range(const raster_shape *s, int x, int y, word32 *lo, word32 *hi) {
+    const double half = 0.5 + 2.0 * RASTER_SLACK / RASTER_STEP;
+    double middle = s->z + s->zx * (double)x + s->zy * (double)y;
+    double size = fabs(s->z) + fabs(s->zx * (double)x) + fabs(s->zy * (double)y);
+    double reach = (fabs(s->zx) + fabs(s->zy)) * half + 2.0 + 1e-12 * size;
+    word32 below = raster_depth(middle - reach), above = raster_depth(middle + reach);
+    /* One step for the rounding of depths of corners. A level plane may stand for none. */
+    word32 z_lo = s->z_lo ? s->z_lo - 1 : 0, z_hi = s->z_hi + (s->z_hi != 0xffffffffu);
+    int level = s->zx == 0.0 && s->zy == 0.0;
+    *lo = level || below < z_lo ? z_lo : below;
+    *hi = level || above > z_hi ? z_hi : above;
+    if (*lo > *hi) { /* corners alone decide */
+        *lo = z_lo;
+        *hi = z_hi;
+    }
+}
+
+/* An edge function: inside where at >= 0, at the centre of pixel 0, 0; and its changes a pixel. */
+typedef struct raster_side {
+    int64 at, dx, dy;
+} raster_side;
+
+static inline raster_side raster_side_of(const raster_shape *s, int k) {
+    int from = k, to = k == 2 ? 0 : k + 1;
+    int64 wide = (int64)s->x[to] - s->x[from], high = (int64)s->y[to] - s->y[from];
+    raster_side side;
+    side.at = wide * (RASTER_HALF - (int64)s->y[from]) - high * (RASTER_HALF - (int64)s->x[from]);
+    /* Top and left edges have their points. */
+    if (!(high < 0 || (high == 0 && wide > 0)))
+        side.at -= 1;
+    side.dx = -high * RASTER_STEP;
+    side.dy = wide * RASTER_STEP;
+    return side;
+}
+
+/* The same, inside where some point of the widened square of a pixel is. */
+static inline raster_side raster_wide_side_of(const raster_shape *s, int k) {
+    int from = k, to = k == 2 ? 0 : k + 1;
+    int64 wide = (int64)s->x[to] - s->x[from], high = (int64)s->y[to] - s->y[from];
+    raster_side side;
+    side.at = wide * (RASTER_HALF - (int64)s->y[from]) - high * (RASTER_HALF - (int64)s->x[from]);
+    side.at +=
+        ((wide < 0 ? -wide : wide) + (high < 0 ? -high : high)) * (RASTER_HALF + RASTER_SLACK);
+    side.dx = -high * RASTER_STEP;
+    side.dy = wide * RASTER_STEP;
+    return side;
+}
+
+/* Pixels, both ends included; empty where lo > hi. */
+typedef struct raster_rect {
+    int x0, y0, x1, y1;
+} raster_rect;
+
+/* The pixels whose centres are in the box of a shape, or with `wide`, whose squares touch it. */
+static inline raster_rect raster_rect_of(const raster_shape *s, int wide) {
+    int x_lo = s->x[0], x_hi = s->x[0], y_lo = s->y[0], y_hi = s->y[0];
+    for (int k = 1; k < 3; k++) {
+        x_lo = s->x[k] < x_lo ? s->x[k] : x_lo;
+        x_hi = s->x[k] > x_hi ? s->x[k] : x_hi;
+        y_lo = s->y[k] < y_lo ? s->y[k] : y_lo;
+        y_hi = s->y[k] > y_hi ? s->y[k] : y_hi;
+    }
+    raster_rect r;
+    /* Shifts of negative numbers: floor, on every compiler that there is. */
+    if (wide) {
+        r.x0 = (x_lo - RASTER_SLACK) >> 8;
+        r.y0 = (y_lo - RASTER_SLACK) >> 8;
+        r.x1 = (x_hi + RASTER_SLACK) >> 8;
+        r.y1 = (y_hi + RASTER_SLACK) >> 8;
+    } else {
+        r.x0 = (x_lo + RASTER_HALF - 1) >> 8;
+        r.y0 = (y_lo + RASTER_HALF - 1) >> 8;
+        r.x1 = (x_hi - RASTER_HALF) >> 8;
+        r.y1 = (y_hi - RASTER_HALF) >> 8;
+    }
+    return r;
+}
+
+static inline raster_rect raster_rect_cut(raster_rect a, raster_rect b) {
+    a.x0 = a.x0 > b.x0 ? a.x0 : b.x0;
+    a.y0 = a.y0 > b.y0 ? a.y0 : b.y0;
+    a.x1 = a.x1 < b.x1 ? a.x1 : b.x1;
+    a.y1 = a.y1 < b.y1 ? a.y1 : b.y1;
+    return a;
+}
+static inline int raster_rect_empty(raster_rect r) {
+    return r.x0 > r.x1 || r.y0 > r.y1;
+}
+
+/* Pixels of an edge, one for each centre that it passes along its longer way; at least one. Step i
+ * counts from `first`; the other coordinate by exact division. */
+typedef struct raster_line {
+    int wide;                               /* along x; otherwise along y */
+    int first, last;                        /* pixels of that way */
+    int64 from, across_from, along, across; /* steps */
+} raster_line;
+
+static inline raster_line raster_line_of(const raster_shape *s) {
+    raster_line l;
+    int dx = s->x[1] - s->x[0], dy = s->y[1] - s->y[0];
+    l.wide = (dx < 0 ? -dx : dx) >= (dy < 0 ? -dy : dy);
+    int a = l.wide ? s->x[0] : s->y[0], b = l.wide ? s->x[1] : s->y[1];
+    int p = l.wide ? s->y[0] : s->x[0], q = l.wide ? s->y[1] : s->x[1];
+    if (b < a) {
+        int t = a;
+        a = b;
+        b = t;
+        t = p;
+        p = q;
+        q = t;
+    }
+    l.from = a;
+    l.across_from = p;
+    l.along = (int64)b - a;
+    l.across = (int64)q - p;
+    l.first = (a + RASTER_HALF - 1) >> 8;
+    l.last = (b - RASTER_HALF) >> 8;
+    if (l.first > l.last) /* shorter than a pixel: that of its middle */
+        l.first = l.last = (int)(((int64)a + b) >> 9);
+    return l;
+}
+
+static inline void raster_line_at(const raster_line *l, int i, int *x, int *y) {
+    int64 at = (int64)i * RASTER_STEP + RASTER_HALF - l->from;
+    at = at < 0 ? 0 : at > l->along ? l->along : at;
+    int64 other = l->across_from + (l->along > 0 ? raster_floor(at * l->across, l->along) : 0);
+    int j = (int)(other >> 8);
+    *x = l->wide ? i : j;
+    *y = l->wide ? j : i;
+}
+
+/* ---- what is cut: corners before the near plane, or too far out ---- */
+
+#define RASTER_CORNERS 8 /* of a triangle cut by five planes */
+
+/* How far a point is inside of a plane, before it is divided: w >= near, or within the guard. The
+ * guard is as wide as the image for parallel rays too, whose w is 1. */
+static inline double raster_within(const raster_lens *lens, int plane, raster_point p) {
+    double w = lens->near > 0.0 ? p.z : 1.0, guard = 0.5 * RASTER_GUARD;
+    return plane == 0   ? p.z - lens->near
+           : plane == 1 ? p.x + guard * w
+           : plane == 2 ? guard * w - p.x
+           : plane == 3 ? p.y + guard * w
+                        : guard * w - p.y;
+}
+
+/* Where an edge crosses a plane: from the end that is first by its coordinates, so that neighbours
+ * have the same point. */
+static inline raster_point raster_crossing(raster_point a, double at_a, raster_point b,
+                                           double at_b) {
+    int swap = b.x < a.x || (b.x == a.x && (b.y < a.y || (b.y == a.y && b.z < a.z)));
+    raster_point p = swap ? b : a, q = swap ? a : b;
+    double at_p = swap ? at_b : at_a, at_q = swap ? at_a : at_b;
+    double t = at_p / (at_p - at_q);
+    p.x += t * (q.x - p.x);
+    p.y += t * (q.y - p.y);
+    p.z += t * (q.z - p.z);
+    return p;
+}
+
+/* Cuts a polygon of `count` corners, and gives how many are left. Both arrays have room for
+ * RASTER_CORNERS; the result is in `corners`. */
+static inline int raster_cut(const raster_lens *lens, raster_point *corners, int count,
+                             raster_point *spare) {
+    for (int plane = lens->near > 0.0 ? 0 : 1; plane < 5; plane++) {
+        int kept = 0;
+        for (int i = 0; i < count; i++) {
+            raster_point a = corners[i], b = corners[i + 1 < count ? i + 1 : 0];
+            double at_a = raster_within(lens, plane, a), at_b = raster_within(lens, plane, b);
+            if (at_a >= 0.0)
+                spare[kept++] = a;
+            if ((at_a >= 0.0) != (at_b >= 0.0)) {
+                raster_point cut = raster_crossing(a, at_a, b, at_b);
+                if (plane == 0) /* no rounding brings it nearer */
+                    cut.z = lens->near;
+                spare[kept++] = cut;
+            }
+        }
+        count = kept;
+        for (int i = 0; i < count; i++)
+            corners[i] = spare[i];
+    }
+    return count;
+}
+
+#endif

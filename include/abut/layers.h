@@ -147,7 +147,7 @@ typedef enum abut_layers_show {
     ABUT_LAYERS_COUNT = 0, /* surfaces along the ray */
     ABUT_LAYERS_NEAREST,   /* how far the first surface is; infinity = nothing */
     ABUT_LAYERS_EDGES,     /* how far the nearest edge is */
-    ABUT_LAYERS_INSIDE,    /* solids that the nearest edge is inside of */
+    ABUT_LAYERS_INSIDE,    /* solids that an edge is inside of: the most of all edges there */
     ABUT_LAYERS_LENGTH,    /* sum of the overlaps along the ray */
     ABUT_LAYERS_PAIRS,     /* pairs of solids that overlap along the ray */
     ABUT_LAYERS_FIRST,     /* id of the first solid of the nearest overlap; -1 = none */

@@ -101,11 +101,13 @@ static double wide(const layers_wide *w) {
     return (double)w->high * 18446744073709551616.0 + (double)w->low;
 }
 
+/* Rays beside those that are in both are not, so it ends within a pixel of their centres. */
 static box3 box_of(const layers_pass *pass, const layers_sum *s) {
     box3 box = box_empty();
     for (int k = 0; k < 8; k++)
-        box = box_grow(box, abuti_raster_point(&pass->camera, k & 1 ? s->x0 : s->x1 + 1.0,
-                                               k & 2 ? s->y0 : s->y1 + 1.0, k & 4 ? s->z0 : s->z1));
+        box = box_grow(box, abuti_raster_point(&pass->camera, k & 1 ? s->x0 - 0.5 : s->x1 + 1.5,
+                                               k & 2 ? s->y0 - 0.5 : s->y1 + 1.5,
+                                               k & 4 ? s->z0 : s->z1));
     return box;
 }
 

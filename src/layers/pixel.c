@@ -212,42 +212,36 @@ static void trace(ray_work *w, open_solid *open) {
 
 /* ---- images ---- */
 
-/* The nearest edge, and how many solids it is inside of. */
-static float inside_of_edge(const ray_work *w, open_solid *open, bool depth_only) {
-    size_t edge = 0, count = 0;
-    while (edge < w->count && kind_of(&w->list[edge]) != RASTER_EDGE)
-        edge++;
-    if (edge == w->count)
-        return depth_only ? INFINITY : 0;
-    if (depth_only)
-        return (float)raster_way(&w->pass->camera, depth_of(&w->list[edge]));
-    count = w->pass->camera.lens.near > 0 ? begin_inside(w, open) : 0;
-    for (size_t i = 0; i < edge; i++)
-        if (kind_of(&w->list[i]) < RASTER_EDGE)
-            find_open(open, &count, solid_of(&w->list[i]))->count +=
-                kind_of(&w->list[i]) == RASTER_ENTERS ? 1 : -1;
-    uint32_t inside = 0;
-    for (size_t i = 0; i < count; i++)
-        inside += open[i].count > 0 && open[i].solid != solid_of(&w->list[edge]);
-    return (float)inside;
+/* How many other solids an edge is inside of, the most of all edges. */
+static float inside_of_edges(const ray_work *w, open_solid *open) {
+    size_t count = w->pass->camera.lens.near > 0 ? begin_inside(w, open) : 0;
+    uint32_t most = 0;
+    for (size_t i = 0; i < w->count; i++) {
+        uint32_t solid = solid_of(&w->list[i]), kind = kind_of(&w->list[i]), inside = 0;
+        if (kind < RASTER_EDGE)
+            find_open(open, &count, solid)->count += kind == RASTER_ENTERS ? 1 : -1;
+        for (size_t k = 0; kind == RASTER_EDGE && k < count; k++)
+            inside += open[k].count > 0 && open[k].solid != solid;
+        most = inside > most ? inside : most;
+    }
+    return (float)most;
 }
 
 static float pixel_value(const ray_work *w, open_solid *open) {
-    size_t surfaces = 0, nearest = w->count;
-    for (size_t i = w->count; i-- > 0;)
-        if (kind_of(&w->list[i]) < RASTER_EDGE) {
-            surfaces++;
-            nearest = i;
-        }
+    size_t surfaces = 0, first[2] = {w->count, w->count}; /* surface and edge */
+    for (size_t i = w->count; i-- > 0;) {
+        bool edge = kind_of(&w->list[i]) == RASTER_EDGE;
+        surfaces += !edge;
+        first[edge] = i;
+    }
+    size_t shown = first[w->pass->show == ABUT_LAYERS_EDGES];
     switch (w->pass->show) {
     case ABUT_LAYERS_NEAREST:
-        return nearest == w->count
-                   ? INFINITY
-                   : (float)raster_way(&w->pass->camera, depth_of(&w->list[nearest]));
     case ABUT_LAYERS_EDGES:
-        return inside_of_edge(w, open, true);
+        return shown == w->count ? INFINITY
+                                 : (float)raster_way(&w->pass->camera, depth_of(&w->list[shown]));
     case ABUT_LAYERS_INSIDE:
-        return inside_of_edge(w, open, false);
+        return inside_of_edges(w, open);
     case ABUT_LAYERS_LENGTH:
         return (float)w->total;
     case ABUT_LAYERS_PAIRS:

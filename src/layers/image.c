@@ -1,0 +1,42 @@
+/* Images of a view: what there is along the ray of each pixel. */
+#include "layers/layers.h"
+
+#include <math.h>
+
+const char *abut_layers_show_name(abut_layers_show show) {
+    static const char *const names[] = {"count",  "nearest", "edges", "inside",
+                                        "length", "pairs",   "first", "second"};
+    return ABUTI_NAME(names, show);
+}
+
+abut_status abut_layers_image(abut_layers *layers, const abut_raster_view *view,
+                              abut_layers_show show, uint64_t capacity, float *pixels,
+                              uint32_t *width, uint32_t *height) {
+    if (!layers || !width || !height || (capacity && !pixels))
+        return abuti_null(__func__, !layers ? "layers" : !width || !height ? "width" : "pixels");
+    if (!abut_layers_show_name(show))
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_layers_image: there is no image %u",
+                          (uint32_t)show);
+    abut_layers_query query = abut_layers_query_default();
+    query.every_pixel = true;
+    query.edges = show == ABUT_LAYERS_EDGES || show == ABUT_LAYERS_INSIDE;
+    layers_pass pass;
+    abut_status status = abuti_layers_begin(__func__, layers, view, &query, &pass);
+    if (status)
+        return status;
+    *width = pass.camera.lens.width;
+    *height = pass.camera.lens.height;
+    size_t count = (size_t)*width * *height;
+    if (capacity < count)
+        return abuti_fail(ABUT_ERROR_BUFFER,
+                          "abut_layers_image: the image has %u x %u pixels, and there is room for "
+                          "%llu",
+                          *width, *height, (unsigned long long)capacity);
+    bool far = show == ABUT_LAYERS_NEAREST || show == ABUT_LAYERS_EDGES;
+    bool ids = show == ABUT_LAYERS_FIRST || show == ABUT_LAYERS_SECOND;
+    for (size_t i = 0; i < count; i++)
+        pixels[i] = far ? INFINITY : ids ? -1.0f : 0;
+    pass.pixels = pixels;
+    pass.show = show;
+    return abuti_layers_pass(&pass);
+}

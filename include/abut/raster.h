@@ -1,10 +1,11 @@
 /* Raster: what parallel or perspective rays through the pixels of an image hit.
  *
  * Triangles become fragments, one for each pixel whose centre they cover. Vertices are rounded to
- * 1/256 of a pixel and coverage is counted in whole numbers (Pineda 1988), with the top-left rule:
- * neighbours leave no holes and do not overlap, so that rays enter a closed surface as often as
- * they leave it. Depths are those of the plane of the triangle as it was before rounding, in steps
- * of 2^-32 of the depth of the view. Answers do not depend on the number of threads.
+ * steps of a pixel (2^-17 of it for 1,024 pixels, 2^-10 for 100,000) and coverage is counted in
+ * whole numbers (Pineda 1988), with the top-left rule: neighbours leave no holes and do not
+ * overlap, so that rays enter a closed surface as often as they leave it. Depths are those of the
+ * plane of the triangle as it was before rounding, in steps of 2^-32 of the depth of the view.
+ * Answers do not depend on the number of threads.
  */
 #ifndef ABUT_RASTER_H
 #define ABUT_RASTER_H

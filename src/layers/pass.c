@@ -293,7 +293,7 @@ static bool place_shape(layers_pass *pass, layers_chunk *chunk, size_t number,
                         const raster_shape *shape, uint32_t solid) {
     const layers_at *at = &AT(pass)[solid];
     bool wide = pass->touching || (shape->owner & 3) == RASTER_EDGE, placed = false;
-    raster_rect r = raster_rect_cut(raster_rect_of(shape, wide), at->rect);
+    raster_rect r = raster_rect_cut(raster_rect_of(&pass->camera.lens, shape, wide), at->rect);
     if (raster_rect_empty(r))
         return false;
     uint32_t x1 = (uint32_t)r.x1 / pass->tile, y1 = (uint32_t)r.y1 / pass->tile;
@@ -412,9 +412,10 @@ static abut_status sort_places(layers_pass *pass, size_t chunk_count) {
 
 static layers_fragment *new_fragment(layers_pass *pass, layers_chunk *chunk) {
     layers_list *list = &chunk->fragments;
-    if (list->count == list->room &&
-        (chunk->status = abuti_layers_reserve(pass->layers->context, list, list->count + 1,
-                                              sizeof(layers_fragment))))
+    if (chunk->status ||
+        (list->count == list->room &&
+         (chunk->status = abuti_layers_reserve(pass->layers->context, list, list->count + 1,
+                                               sizeof(layers_fragment)))))
         return NULL;
     return (layers_fragment *)list->data + list->count++;
 }
@@ -431,7 +432,9 @@ static void add_fragment(layers_pass *pass, layers_chunk *chunk, const raster_sh
 
 static void fill_triangle(layers_pass *pass, layers_chunk *chunk, const raster_shape *s,
                           raster_rect r, raster_rect tile) {
-    const raster_side a = raster_side_of(s, 0), b = raster_side_of(s, 1), c = raster_side_of(s, 2);
+    const raster_side a = raster_side_of(&pass->camera.lens, s, 0),
+                      b = raster_side_of(&pass->camera.lens, s, 1),
+                      c = raster_side_of(&pass->camera.lens, s, 2);
     for (int y = r.y0; y <= r.y1; y++) {
         int64_t ea = a.at + a.dx * r.x0 + a.dy * y, eb = b.at + b.dx * r.x0 + b.dy * y,
                 ec = c.at + c.dx * r.x0 + c.dy * y;
@@ -443,7 +446,7 @@ static void fill_triangle(layers_pass *pass, layers_chunk *chunk, const raster_s
 
 static void fill_edge(layers_pass *pass, layers_chunk *chunk, const raster_shape *s, raster_rect r,
                       raster_rect tile) {
-    raster_line line = raster_line_of(s);
+    raster_line line = raster_line_of(&pass->camera.lens, s);
     int lo = line.wide ? r.x0 : r.y0, hi = line.wide ? r.x1 : r.y1;
     lo = line.first > lo ? line.first : lo;
     hi = line.last < hi ? line.last : hi;
@@ -460,8 +463,8 @@ static void reach_triangle(layers_pass *pass, layers_chunk *chunk, const raster_
                            raster_rect r, raster_rect tile) {
     raster_side wide[3], side[3];
     for (int k = 0; k < 3; k++) {
-        wide[k] = raster_wide_side_of(s, k);
-        side[k] = raster_side_of(s, k);
+        wide[k] = raster_wide_side_of(&pass->camera.lens, s, k);
+        side[k] = raster_side_of(&pass->camera.lens, s, k);
     }
     for (int y = r.y0; y <= r.y1; y++)
         for (int x = r.x0; x <= r.x1; x++) {
@@ -498,7 +501,7 @@ static void fill_tile(layers_pass *pass, layers_chunk *chunk, size_t tile, raste
         const layers_window *w = window_of(pass, s->owner >> 2, tile);
         raster_rect window = {in.x0 + w->x0, in.y0 + w->y0, in.x0 + w->x1, in.y0 + w->y1};
         bool wide = pass->touching || kind == RASTER_EDGE;
-        raster_rect r = raster_rect_cut(raster_rect_of(s, wide), window);
+        raster_rect r = raster_rect_cut(raster_rect_of(&pass->camera.lens, s, wide), window);
         if (pass->touching)
             reach_triangle(pass, chunk, s, r, in);
         else if (kind == RASTER_EDGE)

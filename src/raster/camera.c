@@ -59,6 +59,21 @@ static uint32_t at_least_one(double pixels) {
     return pixels < 1 ? 1 : pixels > 2e9 ? 2000000000u : (uint32_t)ceil(pixels);
 }
 
+/* Corners may be up to four times the larger side out, and the rest of the bits are steps. */
+static void set_size(raster_lens *lens, uint32_t width, uint32_t height) {
+    uint32_t side = width > height ? width : height, bits = 2;
+    while (side > 1u << (bits - 2))
+        bits++;
+    lens->width = width;
+    lens->height = height;
+    lens->middle_x = 0.5 * width;
+    lens->middle_y = 0.5 * height;
+    lens->guard = (double)(1u << bits);
+    lens->shift = RASTER_BITS - bits;
+    if (lens->shift > 20) /* finer than any projection is */
+        lens->shift = 20;
+}
+
 static abut_status fit_parallel(const char *function, const abut_raster_view *v, box3 region,
                                 uint32_t resolution, raster_camera *c) {
     vec3 half = v3_scale(v3_sub(region.hi, region.lo), 0.5);
@@ -87,11 +102,8 @@ static abut_status fit_parallel(const char *function, const abut_raster_view *v,
     c->begin = reach[2] * (1 + 1e-9) + 1e-9 * widest;
     if (!(c->begin > 0))
         c->begin = 1;
-    c->lens = (raster_lens){.middle_x = 0.5 * width,
-                            .middle_y = 0.5 * height,
-                            .depth = RASTER_DEPTHS / (2 * c->begin),
-                            .width = width,
-                            .height = height};
+    c->lens = (raster_lens){.depth = RASTER_DEPTHS / (2 * c->begin)};
+    set_size(&c->lens, width, height);
     return ABUT_OK;
 }
 
@@ -115,12 +127,9 @@ static abut_status fit_perspective(const char *function, const abut_raster_view 
     c->scale = 0.5 * height / tan(0.5 * angle);
     c->origin = v->eye;
     c->begin = 0;
-    c->lens = (raster_lens){.middle_x = 0.5 * width,
-                            .middle_y = 0.5 * height,
-                            .depth = RASTER_DEPTHS * (1 - 1e-9) / (1 / near - 1 / far),
-                            .near = near,
-                            .width = width,
-                            .height = height};
+    c->lens =
+        (raster_lens){.depth = RASTER_DEPTHS * (1 - 1e-9) / (1 / near - 1 / far), .near = near};
+    set_size(&c->lens, width, height);
     return ABUT_OK;
 }
 
@@ -214,7 +223,7 @@ raster_rect abuti_raster_bounds(const raster_camera *c, const abuti_motion *moti
     depths[1] = raster_depth(z[1] + 4);
     if (z[1] < -4 || z[0] > RASTER_DEPTHS + 4)
         return none;
-    const double more = 2.0 * RASTER_SLACK / RASTER_STEP;
+    const double more = 2.0 * RASTER_SLACK / (double)(1u << l->shift);
     raster_rect r = {pixel_of(s[0].lo * c->scale + l->middle_x - more),
                      pixel_of(s[1].lo * c->scale + l->middle_y - more),
                      pixel_of(s[0].hi * c->scale + l->middle_x + more),

@@ -73,8 +73,10 @@ static bool is_before(const drawing *d, size_t pixel, uint32_t z, const raster_s
 }
 
 static void draw_shape(drawing *d, const raster_shape *s, raster_rect in) {
-    raster_rect r = raster_rect_cut(raster_rect_of(s, 0), in);
-    raster_side side[3] = {raster_side_of(s, 0), raster_side_of(s, 1), raster_side_of(s, 2)};
+    raster_rect r = raster_rect_cut(raster_rect_of(&d->camera.lens, s, 0), in);
+    raster_side side[3] = {raster_side_of(&d->camera.lens, s, 0),
+                           raster_side_of(&d->camera.lens, s, 1),
+                           raster_side_of(&d->camera.lens, s, 2)};
     for (int y = r.y0; y <= r.y1; y++)
         for (int x = r.x0; x <= r.x1; x++) {
             bool inside = true;

@@ -53,7 +53,7 @@ static inline int raster_shapes(const raster_lens *lens, const raster_point p[3]
         corners[k] = p[k];
         if (whole) {
             spare[k] = raster_project(lens, p[k]);
-            whole = raster_is_inside(spare[k]);
+            whole = raster_is_inside(lens, spare[k]);
         }
     }
     if (!whole) {
@@ -63,7 +63,7 @@ static inline int raster_shapes(const raster_lens *lens, const raster_point p[3]
     }
     int made = 0;
     for (int k = 2; k < count; k++) {
-        raster_triangle(spare[0], spare[k - 1], spare[k], item, triangle, &to[made]);
+        raster_triangle(lens, spare[0], spare[k - 1], spare[k], item, triangle, &to[made]);
         made += thin || (to[made].owner & 3) != RASTER_THIN;
     }
     return made;
@@ -75,7 +75,8 @@ static inline int raster_edges(const raster_lens *lens, raster_point a, raster_p
     raster_point corners[RASTER_CORNERS] = {a, b}, spare[RASTER_CORNERS];
     if (raster_cut(lens, corners, 2, spare) < 2)
         return 0;
-    raster_edge(raster_project(lens, corners[0]), raster_project(lens, corners[1]), item, part, to);
+    raster_edge(lens, raster_project(lens, corners[0]), raster_project(lens, corners[1]), item,
+                part, to);
     return 1;
 }
 

@@ -1,10 +1,11 @@
 /* Triangles to fragments, for C and OpenCL C alike. On a device ABUTI_REAL_BITS is 64.
  *
  * Points of the image have x to the right and y down in pixels, and a depth z in steps of which a
- * view has 2^32. Vertices are rounded to 1/256 of a pixel, and from there on coverage is a matter
- * of whole numbers: edge functions (Pineda 1988) of 64 bits, which are exact. A centre on an edge
- * belongs to the triangle whose top or left edge it is; that is the limit of centres shifted by an
- * infinitesimal way up and to the left, so that every sheet is covered once.
+ * view has 2^32. Vertices are rounded to steps of 2^-shift of a pixel, with as many bits as fit: 17
+ * for 1,024 pixels. From there on coverage is a matter of whole numbers: edge functions (Pineda
+ * 1988) of 64 bits, which are exact. A centre on an edge belongs to the triangle whose top or left
+ * edge it is; that is the limit of centres shifted by an infinitesimal way up and to the left, so
+ * that every sheet is covered once.
  *
  * Depths are those of the plane through the corners before they were rounded, kept between the
  * depths of the corners: triangles of one plane have equal depths but for rounding of doubles,
@@ -27,10 +28,8 @@ typedef long int64;
 typedef int64_t int64;
 #endif
 
-#define RASTER_STEP 256 /* steps a pixel */
-#define RASTER_HALF (RASTER_STEP / 2)
-#define RASTER_SLACK 1
-#define RASTER_GUARD 1048576.0 /* pixels: corners are not further out, so that products fit */
+#define RASTER_SLACK 1 /* steps */
+#define RASTER_BITS 29 /* of coordinates in steps, without sign: sums of products of two fit 64 */
 #define RASTER_DEPTHS 4294967295.0
 
 /* What takes positions of a mesh to the image. Parallel: x y z are the rows themselves. With an
@@ -44,7 +43,10 @@ typedef struct raster_lens {
     double middle_x, middle_y; /* pixels */
     double depth;              /* steps a unit: of z, or of 1 / w */
     double near;               /* 0 = parallel */
+    double guard;              /* pixels: corners are not further out */
     word32 width, height;
+    word32 shift; /* a pixel has 2^shift steps */
+    word32 unused;
 } raster_lens;
 
 typedef struct raster_point {
@@ -89,13 +91,12 @@ static inline raster_point raster_project(const raster_lens *lens, raster_point 
     return p;
 }
 
-static inline int raster_is_inside(raster_point p) {
-    return p.x >= -RASTER_GUARD && p.x <= RASTER_GUARD && p.y >= -RASTER_GUARD &&
-           p.y <= RASTER_GUARD;
+static inline int raster_is_inside(const raster_lens *lens, raster_point p) {
+    return p.x >= -lens->guard && p.x <= lens->guard && p.y >= -lens->guard && p.y <= lens->guard;
 }
 
-static inline int raster_round(double x) {
-    return (int)floor(x * (double)RASTER_STEP + 0.5);
+static inline int raster_round(const raster_lens *lens, double x) {
+    return (int)floor(x * (double)(1 << lens->shift) + 0.5);
 }
 
 static inline word32 raster_depth(double z) {
@@ -122,14 +123,14 @@ static inline void raster_plane(raster_point a, raster_point b, raster_point c, 
 }
 
 /* Makes a triangle of an item ready. Of no area on the image: RASTER_THIN. */
-static inline void raster_triangle(raster_point a, raster_point b, raster_point c, word32 item,
-                                   word32 triangle, raster_shape *to) {
-    to->x[0] = raster_round(a.x);
-    to->y[0] = raster_round(a.y);
-    to->x[1] = raster_round(b.x);
-    to->y[1] = raster_round(b.y);
-    to->x[2] = raster_round(c.x);
-    to->y[2] = raster_round(c.y);
+static inline void raster_triangle(const raster_lens *lens, raster_point a, raster_point b,
+                                   raster_point c, word32 item, word32 triangle, raster_shape *to) {
+    to->x[0] = raster_round(lens, a.x);
+    to->y[0] = raster_round(lens, a.y);
+    to->x[1] = raster_round(lens, b.x);
+    to->y[1] = raster_round(lens, b.y);
+    to->x[2] = raster_round(lens, c.x);
+    to->y[2] = raster_round(lens, c.y);
     int64 area = (int64)(to->x[1] - to->x[0]) * (int64)(to->y[2] - to->y[0]) -
                  (int64)(to->x[2] - to->x[0]) * (int64)(to->y[1] - to->y[0]);
     word32 kind = area > 0 ? RASTER_LEAVES : area < 0 ? RASTER_ENTERS : RASTER_THIN;
@@ -149,12 +150,12 @@ static inline void raster_triangle(raster_point a, raster_point b, raster_point 
 }
 
 /* Makes an edge ready: its depth along the longer of both ways. */
-static inline void raster_edge(raster_point a, raster_point b, word32 item, word32 part,
-                               raster_shape *to) {
-    to->x[0] = raster_round(a.x);
-    to->y[0] = raster_round(a.y);
-    to->x[1] = to->x[2] = raster_round(b.x);
-    to->y[1] = to->y[2] = raster_round(b.y);
+static inline void raster_edge(const raster_lens *lens, raster_point a, raster_point b, word32 item,
+                               word32 part, raster_shape *to) {
+    to->x[0] = raster_round(lens, a.x);
+    to->y[0] = raster_round(lens, a.y);
+    to->x[1] = to->x[2] = raster_round(lens, b.x);
+    to->y[1] = to->y[2] = raster_round(lens, b.y);
     int wide = to->x[1] - to->x[0], high = to->y[1] - to->y[0];
     wide = wide < 0 ? -wide : wide;
     high = high < 0 ? -high : high;
@@ -179,7 +180,7 @@ static inline word32 raster_depth_at(const raster_shape *s, int x, int y) {
 
 /* The depths that a triangle may have in the widened square of a pixel. */
 static inline void raster_depth_range(const raster_shape *s, int x, int y, word32 *lo, word32 *hi) {
-    const double half = 0.5 + 2.0 * RASTER_SLACK / RASTER_STEP;
+    const double half = 0.5 + 2.0 * RASTER_SLACK / 256.0; /* steps are no longer than that */
     double middle = s->z + s->zx * (double)x + s->zy * (double)y;
     double size = fabs(s->z) + fabs(s->zx * (double)x) + fabs(s->zy * (double)y);
     double reach = (fabs(s->zx) + fabs(s->zy)) * half + 2.0 + 1e-12 * size;
@@ -200,29 +201,31 @@ typedef struct raster_side {
     int64 at, dx, dy;
 } raster_side;
 
-static inline raster_side raster_side_of(const raster_shape *s, int k) {
+static inline raster_side raster_side_of(const raster_lens *lens, const raster_shape *s, int k) {
     int from = k, to = k == 2 ? 0 : k + 1;
     int64 wide = (int64)s->x[to] - s->x[from], high = (int64)s->y[to] - s->y[from];
+    int64 step = (int64)1 << lens->shift, half = step / 2;
     raster_side side;
-    side.at = wide * (RASTER_HALF - (int64)s->y[from]) - high * (RASTER_HALF - (int64)s->x[from]);
+    side.at = wide * (half - (int64)s->y[from]) - high * (half - (int64)s->x[from]);
     /* Top and left edges have their points. */
     if (!(high < 0 || (high == 0 && wide > 0)))
         side.at -= 1;
-    side.dx = -high * RASTER_STEP;
-    side.dy = wide * RASTER_STEP;
+    side.dx = -high * step;
+    side.dy = wide * step;
     return side;
 }
 
 /* The same, inside where some point of the widened square of a pixel is. */
-static inline raster_side raster_wide_side_of(const raster_shape *s, int k) {
+static inline raster_side raster_wide_side_of(const raster_lens *lens, const raster_shape *s,
+                                              int k) {
     int from = k, to = k == 2 ? 0 : k + 1;
     int64 wide = (int64)s->x[to] - s->x[from], high = (int64)s->y[to] - s->y[from];
+    int64 step = (int64)1 << lens->shift, half = step / 2;
     raster_side side;
-    side.at = wide * (RASTER_HALF - (int64)s->y[from]) - high * (RASTER_HALF - (int64)s->x[from]);
-    side.at +=
-        ((wide < 0 ? -wide : wide) + (high < 0 ? -high : high)) * (RASTER_HALF + RASTER_SLACK);
-    side.dx = -high * RASTER_STEP;
-    side.dy = wide * RASTER_STEP;
+    side.at = wide * (half - (int64)s->y[from]) - high * (half - (int64)s->x[from]);
+    side.at += ((wide < 0 ? -wide : wide) + (high < 0 ? -high : high)) * (half + RASTER_SLACK);
+    side.dx = -high * step;
+    side.dy = wide * step;
     return side;
 }
 
@@ -232,7 +235,8 @@ typedef struct raster_rect {
 } raster_rect;
 
 /* The pixels whose centres are in the box of a shape, or with `wide`, whose squares touch it. */
-static inline raster_rect raster_rect_of(const raster_shape *s, int wide) {
+static inline raster_rect raster_rect_of(const raster_lens *lens, const raster_shape *s, int wide) {
+    const int shift = (int)lens->shift, half = 1 << (shift - 1);
     int x_lo = s->x[0], x_hi = s->x[0], y_lo = s->y[0], y_hi = s->y[0];
     for (int k = 1; k < 3; k++) {
         x_lo = s->x[k] < x_lo ? s->x[k] : x_lo;
@@ -243,15 +247,15 @@ static inline raster_rect raster_rect_of(const raster_shape *s, int wide) {
     raster_rect r;
     /* Shifts of negative numbers: floor, on every compiler that there is. */
     if (wide) {
-        r.x0 = (x_lo - RASTER_SLACK) >> 8;
-        r.y0 = (y_lo - RASTER_SLACK) >> 8;
-        r.x1 = (x_hi + RASTER_SLACK) >> 8;
-        r.y1 = (y_hi + RASTER_SLACK) >> 8;
+        r.x0 = (x_lo - RASTER_SLACK) >> shift;
+        r.y0 = (y_lo - RASTER_SLACK) >> shift;
+        r.x1 = (x_hi + RASTER_SLACK) >> shift;
+        r.y1 = (y_hi + RASTER_SLACK) >> shift;
     } else {
-        r.x0 = (x_lo + RASTER_HALF - 1) >> 8;
-        r.y0 = (y_lo + RASTER_HALF - 1) >> 8;
-        r.x1 = (x_hi - RASTER_HALF) >> 8;
-        r.y1 = (y_hi - RASTER_HALF) >> 8;
+        r.x0 = (x_lo + half - 1) >> shift;
+        r.y0 = (y_lo + half - 1) >> shift;
+        r.x1 = (x_hi - half) >> shift;
+        r.y1 = (y_hi - half) >> shift;
     }
     return r;
 }
@@ -270,13 +274,16 @@ static inline int raster_rect_empty(raster_rect r) {
 /* Pixels of an edge, one for each centre that it passes along its longer way; at least one. Step i
  * counts from `first`; the other coordinate by exact division. */
 typedef struct raster_line {
-    int wide;                               /* along x; otherwise along y */
-    int first, last;                        /* pixels of that way */
+    int wide;        /* along x; otherwise along y */
+    int first, last; /* pixels of that way */
+    int shift;
     int64 from, across_from, along, across; /* steps */
 } raster_line;
 
-static inline raster_line raster_line_of(const raster_shape *s) {
+static inline raster_line raster_line_of(const raster_lens *lens, const raster_shape *s) {
+    const int half = 1 << (lens->shift - 1);
     raster_line l;
+    l.shift = (int)lens->shift;
     int dx = s->x[1] - s->x[0], dy = s->y[1] - s->y[0];
     l.wide = (dx < 0 ? -dx : dx) >= (dy < 0 ? -dy : dy);
     int a = l.wide ? s->x[0] : s->y[0], b = l.wide ? s->x[1] : s->y[1];
@@ -293,18 +300,18 @@ static inline raster_line raster_line_of(const raster_shape *s) {
     l.across_from = p;
     l.along = (int64)b - a;
     l.across = (int64)q - p;
-    l.first = (a + RASTER_HALF - 1) >> 8;
-    l.last = (b - RASTER_HALF) >> 8;
+    l.first = (a + half - 1) >> l.shift;
+    l.last = (b - half) >> l.shift;
     if (l.first > l.last) /* shorter than a pixel: that of its middle */
-        l.first = l.last = (int)(((int64)a + b) >> 9);
+        l.first = l.last = (int)(((int64)a + b) >> (l.shift + 1));
     return l;
 }
 
 static inline void raster_line_at(const raster_line *l, int i, int *x, int *y) {
-    int64 at = (int64)i * RASTER_STEP + RASTER_HALF - l->from;
+    int64 step = (int64)1 << l->shift, at = (int64)i * step + step / 2 - l->from;
     at = at < 0 ? 0 : at > l->along ? l->along : at;
     int64 other = l->across_from + (l->along > 0 ? raster_floor(at * l->across, l->along) : 0);
-    int j = (int)(other >> 8);
+    int j = (int)(other >> l->shift);
     *x = l->wide ? i : j;
     *y = l->wide ? j : i;
 }
@@ -316,7 +323,7 @@ static inline void raster_line_at(const raster_line *l, int i, int *x, int *y) {
 /* How far a point is inside of a plane, before it is divided: w >= near, or within the guard. The
  * guard is as wide as the image for parallel rays too, whose w is 1. */
 static inline double raster_within(const raster_lens *lens, int plane, raster_point p) {
-    double w = lens->near > 0.0 ? p.z : 1.0, guard = 0.5 * RASTER_GUARD;
+    double w = lens->near > 0.0 ? p.z : 1.0, guard = 0.5 * lens->guard;
     return plane == 0   ? p.z - lens->near
            : plane == 1 ? p.x + guard * w
            : plane == 2 ? guard * w - p.x

@@ -28,10 +28,10 @@ static void count_cover(const raster_camera *camera, const abut_mesh *mesh, cons
             p[k] = raster_apply(&frame, mesh->positions[mesh->indices[3 * t + (uint32_t)k]]);
         int made = raster_shapes(&camera->lens, p, 0, t, false, shapes);
         for (int i = 0; i < made; i++) {
-            raster_rect r = raster_rect_cut(raster_rect_of(&shapes[i], 0), image);
+            raster_rect r = raster_rect_cut(raster_rect_of(&camera->lens, &shapes[i], 0), image);
             raster_side side[3];
             for (int k = 0; k < 3; k++)
-                side[k] = raster_side_of(&shapes[i], k);
+                side[k] = raster_side_of(&camera->lens, &shapes[i], k);
             for (int y = r.y0; y <= r.y1; y++)
                 for (int x = r.x0; x <= r.x1; x++) {
                     bool inside = true;

@@ -125,6 +125,56 @@ ABUT_API abut_status abut_pair_within(const abut_posed *a, const abut_posed *b, 
                                       const abut_pair_options *options, abut_pair_cache *cache,
                                       bool *within, abut_advice *advice);
 
+/* ---- what two solids have in common ---- */
+
+typedef struct abut_common_options {
+    size_t size;
+    double tolerance; /* surfaces as close as this lie on each other, and what is as thin has no
+                       * volume; 0 = a billionth of the smaller body, and what poses round */
+} abut_common_options;
+
+ABUT_DEFAULT(abut_common_options)
+
+typedef enum abut_common_kind {
+    ABUT_COMMON_APART = 0, /* nothing */
+    ABUT_COMMON_TOUCH,     /* no volume: faces that lie on each other, an edge, a point */
+    ABUT_COMMON_OVERLAP,   /* a part of both, while both have more */
+    ABUT_COMMON_A_INSIDE,  /* all of a, which may touch b's surface from inside */
+    ABUT_COMMON_B_INSIDE,  /* all of b */
+    ABUT_COMMON_SAME       /* all of both: the same solid, however it is cut into triangles */
+} abut_common_kind;
+
+/* "apart", "touch", "overlap", "a-inside", "b-inside", "same". */
+ABUT_API const char *abut_common_kind_name(abut_common_kind kind);
+
+/* The solid that two solids have in common. All is 0 where there is none. */
+typedef struct abut_common {
+    abut_common_kind kind;
+    double volume;
+    double area;        /* of its surface: the three that follow, added */
+    double area_a;      /* of a's surface inside b, */
+    double area_b;      /* of b's inside a, */
+    double shared_area; /* and of what both have where they face the same way */
+    double flush_area;  /* where they face opposite ways: in contact, without volume */
+    abut_vec3 vector;   /* normals of a times area, added up over a's surface inside b; of a touch,
+                         * over what is flush. It points out of a, into b: what a shift of a along a
+                         * unit vector adds to the volume is the product of both */
+    abut_vec3 centroid; /* of the volume; of a touch, of what is flush, else a common point */
+    abut_box box;       /* of the solid; of a touch, of the same */
+    abut_advice advice;
+} abut_common;
+
+/* Measures what two solids have in common, exactly but for the rounding of sums: for any closed
+ * surfaces, with cavities, in several parts, with faces in one plane or in one place. Volumes err
+ * by some 1e-15 of the coordinates times areas. Places count as often as a surface winds around
+ * them, so that what overlaps itself counts twice, as in the volume of the mesh. Surfaces with a
+ * border have a kind only, as abut_pair_overlap sees them, and an advice that is unfit. `options`
+ * may be null. Refuses what abut_pair_overlap does, and a tolerance below 0. Takes memory in
+ * proportion to both meshes; the first question to a hierarchy makes a topology, which it keeps.
+ * Thread-safe. */
+ABUT_API abut_status abut_pair_common(const abut_posed *a, const abut_posed *b,
+                                      const abut_common_options *options, abut_common *common);
+
 /* ---- many poses ---- */
 
 /* Two hierarchies and where they are each time. */

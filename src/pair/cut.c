@@ -175,7 +175,7 @@ static cut_record *record_of(cut_work *work, int side, const cut_face *f, vec3 a
     if (*index != ABUT_NONE)
         return &work->records[side][*index];
     size_t count = work->count[side];
-    if (count == work->room[side])
+    if (!work->status && count == work->room[side])
         work->status = abuti_grow(work->context, &work->records[side], count, count + 64,
                                   sizeof *work->records[side], &work->room[side]);
     if (work->status)

@@ -127,29 +127,29 @@ ABUT_API abut_status abut_pair_within(const abut_posed *a, const abut_posed *b, 
 
 /* ---- what two solids have in common ---- */
 
-typedef struct abut_common_options {
+typedef struct abut_pair_common_options {
     size_t size;
     double tolerance; /* surfaces as close as this lie on each other, and what is as thin has no
                        * volume; 0 = a billionth of the smaller body, and what poses round */
-} abut_common_options;
+} abut_pair_common_options;
 
-ABUT_DEFAULT(abut_common_options)
+ABUT_DEFAULT(abut_pair_common_options)
 
-typedef enum abut_common_kind {
+typedef enum abut_pair_common_kind {
     ABUT_COMMON_APART = 0, /* nothing */
     ABUT_COMMON_TOUCH,     /* no volume: faces that lie on each other, an edge, a point */
     ABUT_COMMON_OVERLAP,   /* a part of both, while both have more */
     ABUT_COMMON_A_INSIDE,  /* all of a, which may touch b's surface from inside */
     ABUT_COMMON_B_INSIDE,  /* all of b */
     ABUT_COMMON_SAME       /* all of both: the same solid, however it is cut into triangles */
-} abut_common_kind;
+} abut_pair_common_kind;
 
 /* "apart", "touch", "overlap", "a-inside", "b-inside", "same". */
-ABUT_API const char *abut_common_kind_name(abut_common_kind kind);
+ABUT_API const char *abut_pair_common_kind_name(abut_pair_common_kind kind);
 
 /* The solid that two solids have in common. All is 0 where there is none. */
 typedef struct abut_common {
-    abut_common_kind kind;
+    abut_pair_common_kind kind;
     double volume;
     double area;        /* of its surface: the three that follow, added */
     double area_a;      /* of a's surface inside b, */
@@ -173,7 +173,7 @@ typedef struct abut_common {
  * proportion to both meshes; the first question to a hierarchy makes a topology, which it keeps.
  * Thread-safe. */
 ABUT_API abut_status abut_pair_common(const abut_posed *a, const abut_posed *b,
-                                      const abut_common_options *options, abut_common *common);
+                                      const abut_pair_common_options *options, abut_common *common);
 
 /* ---- many poses ---- */
 

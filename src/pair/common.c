@@ -413,8 +413,8 @@ static abut_advice advice_of(const common_work *work) {
 /* Of surfaces with a border: no more than whether they touch. */
 static abut_status answer_open(const pair_shell *const shell[2], const abut_posed *a,
                                const abut_posed *b, abut_common *common) {
-    static const abut_common_kind kinds[] = {ABUT_COMMON_APART, ABUT_COMMON_OVERLAP,
-                                             ABUT_COMMON_A_INSIDE, ABUT_COMMON_B_INSIDE};
+    static const abut_pair_common_kind kinds[] = {ABUT_COMMON_APART, ABUT_COMMON_OVERLAP,
+                                                  ABUT_COMMON_A_INSIDE, ABUT_COMMON_B_INSIDE};
     abut_pair_relation relation;
     unsigned doubt = 0;
     abut_status status = abuti_pair_overlap(a, b, false, NULL, &relation, &doubt);
@@ -463,8 +463,8 @@ static abut_status measure(common_work *work, const abut_posed *a, const abut_po
 }
 
 abut_status abut_pair_common(const abut_posed *a, const abut_posed *b,
-                             const abut_common_options *options, abut_common *common) {
-    abut_common_options ours = abut_common_options_default();
+                             const abut_pair_common_options *options, abut_common *common) {
+    abut_pair_common_options ours = abut_pair_common_options_default();
     abut_status status = abuti_pair_check(__func__, a, b, common, "common");
     status = status ? status : abuti_options_read(&ours, sizeof ours, options, __func__);
     if (!status && !(ours.tolerance >= 0 && ours.tolerance <= ABUT_COORDINATE_MAX))
@@ -497,7 +497,7 @@ abut_status abut_pair_common(const abut_posed *a, const abut_posed *b,
     return status;
 }
 
-const char *abut_common_kind_name(abut_common_kind kind) {
+const char *abut_pair_common_kind_name(abut_pair_common_kind kind) {
     static const char *const names[] = {"apart",    "touch",    "overlap",
                                         "a-inside", "b-inside", "same"};
     return ABUTI_NAME(names, kind);

@@ -384,14 +384,15 @@ static void visit_pair(cut_work *work, const cut_face *f, const cut_face *g, dou
 }
 
 /* Two leaves of which some triangles may meet. */
-static bool visit(void *data, uint32_t leaf_a, uint32_t leaf_b, const unsigned near[4]) {
+static bool visit(void *data, uint32_t leaf_a, uint32_t leaf_b, unsigned near) {
     cut_work *work = data;
     const cut_leaf *a = leaf_of(work, 0, leaf_a), *b = leaf_of(work, 1, leaf_b);
     double largest = real_max(a->largest, b->largest);
-    for (uint32_t i = 0; i < a->count; i++)
-        for (uint32_t j = 0; j < b->count && near[i]; j++)
-            if (near[i] >> j & 1 && !a->face[i].collapsed && !b->face[j].collapsed)
-                visit_pair(work, &a->face[i], &b->face[j], largest);
+    for (unsigned bit = 0; near; near >>= 1, bit++) {
+        const cut_face *f = &a->face[bit / BVH_WIDTH], *g = &b->face[bit % BVH_WIDTH];
+        if (near & 1 && !f->collapsed && !g->collapsed)
+            visit_pair(work, f, g, largest);
+    }
     return work->status != ABUT_OK;
 }
 

@@ -317,13 +317,13 @@ static void check_blocks(const block *a, const block *b, const abut_common *foun
         shared += side * ((a->lo[i] == b->lo[i]) + (a->hi[i] == b->hi[i]));
         flush += flat == 1 && size[i] == 0 ? side : 0;
     }
-    abut_common_kind kind = flat >= 4            ? ABUT_COMMON_APART
-                            : flat               ? ABUT_COMMON_TOUCH
-                            : !a_more && !b_more ? ABUT_COMMON_SAME
-                            : !a_more            ? ABUT_COMMON_A_INSIDE
-                            : !b_more            ? ABUT_COMMON_B_INSIDE
-                                                 : ABUT_COMMON_OVERLAP;
-    assert_string_equal(abut_common_kind_name(kind), abut_common_kind_name(found->kind));
+    abut_pair_common_kind kind = flat >= 4            ? ABUT_COMMON_APART
+                                 : flat               ? ABUT_COMMON_TOUCH
+                                 : !a_more && !b_more ? ABUT_COMMON_SAME
+                                 : !a_more            ? ABUT_COMMON_A_INSIDE
+                                 : !b_more            ? ABUT_COMMON_B_INSIDE
+                                                      : ABUT_COMMON_OVERLAP;
+    assert_string_equal(abut_pair_common_kind_name(kind), abut_pair_common_kind_name(found->kind));
     assert_int_equal(ABUT_VERDICT_GUARANTEED, found->advice.verdict);
     assert_near(flush, found->flush_area, error);
     assert_near(flat ? 0 : volume, found->volume, error);
@@ -516,7 +516,7 @@ TEST(touching) {
              *tip = hierarchy(test_mesh(NULL, corners, 4, indices, 4));
     const struct {
         abut_vec3 at;
-        abut_common_kind kind;
+        abut_pair_common_kind kind;
         double flush;
     } cases[] = {
         {{0.5, 0, 0}, ABUT_COMMON_TOUCH, 0.25},       /* a face, a part of it beyond */
@@ -541,7 +541,7 @@ TEST(touching) {
             }
             abut_common found = common_of(&a, &b);
             if (found.kind != cases[i].kind)
-                fail_msg("case %zu, turn %d: %s", i, turn, abut_common_kind_name(found.kind));
+                fail_msg("case %zu, turn %d: %s", i, turn, abut_pair_common_kind_name(found.kind));
             assert_near(cases[i].flush, found.flush_area, 1e-12);
             if (found.kind != ABUT_COMMON_TOUCH)
                 continue;
@@ -555,7 +555,7 @@ TEST(touching) {
                         found.box.hi.z >= found.centroid.z - 1e-9);
         }
     /* A tolerance makes more of it. */
-    abut_common_options options = abut_common_options_default();
+    abut_pair_common_options options = abut_pair_common_options_default();
     abut_posed a = {.bvh = box}, b = {.bvh = tip, .pose.translation = {0.5 + 1e-6, -0.5, -0.5}};
     abut_common found;
     options.tolerance = 2e-6;
@@ -661,7 +661,7 @@ TEST(open_meshes) {
 TEST(refused) {
     abut_bvh *box = shape_tree(ABUT_SHAPE_BOX, 1);
     abut_posed a = {.bvh = box}, none = {.bvh = NULL};
-    abut_common_options options = abut_common_options_default();
+    abut_pair_common_options options = abut_pair_common_options_default();
     abut_common found = {.volume = 7};
     assert_refused("a is null", abut_pair_common(NULL, &a, NULL, &found));
     assert_refused("b->bvh is null", abut_pair_common(&a, &none, NULL, &found));
@@ -675,8 +675,8 @@ TEST(refused) {
         assert_refused("pose of b", abut_pair_common(&a, &b, NULL, &found));
     }
     assert_near(7, found.volume, 0);
-    assert_string_equal("same", abut_common_kind_name(ABUT_COMMON_SAME));
-    assert_null(abut_common_kind_name((abut_common_kind)99));
+    assert_string_equal("same", abut_pair_common_kind_name(ABUT_COMMON_SAME));
+    assert_null(abut_pair_common_kind_name((abut_pair_common_kind)99));
     abut_bvh_destroy(box);
 }
 

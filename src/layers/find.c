@@ -29,7 +29,7 @@ typedef struct find_work {
     const abut_raster_view *list;
     uint32_t view_count;
     layers_list builds, spare; /* build, by a and b */
-    layers_list sums;          /* layers_sum, of one view */
+    layers_list sums;          /* layers_sum, of candidates of one view */
     layers_list hits;          /* abut_layers_hit */
     layers_list candidates;    /* uint64_t, sorted: a and b */
     bool has_fitted;           /* candidates are those of at least one view of all solids */
@@ -43,9 +43,8 @@ typedef struct find_work {
 static box3 bounds_of(const layers_solid *solid) {
     const layers_hull *h = &solid->hull;
     vec3 half = v3_scale(v3_sub(h->box.hi, h->box.lo), 0.5);
-    vec3 middle = abuti_motion_apply(&solid->motion, box_centre(h->box));
-    vec3 ball = abuti_motion_apply(&solid->motion, h->centre),
-         r = v3(h->radius, h->radius, h->radius);
+    vec3 middle = raster_move(&solid->motion, box_centre(h->box));
+    vec3 ball = raster_move(&solid->motion, h->centre), r = v3(h->radius, h->radius, h->radius);
     vec3 reach = v3(v3_dot(v3_abs(solid->motion.rotation.row[0]), half),
                     v3_dot(v3_abs(solid->motion.rotation.row[1]), half),
                     v3_dot(v3_abs(solid->motion.rotation.row[2]), half));
@@ -73,7 +72,7 @@ abut_status abuti_layers_begin(const char *function, abut_layers *layers,
                           .edges = query->edges || query->hits,
                           .hits = query->hits,
                           .own = query->own};
-    raster_camera *c = &pass->camera;
+    raster_camera *c = &pass->view.camera;
     abut_status status = abuti_raster_view_read(view, "a view of layers", &ours);
     if (!status)
         status = abuti_raster_camera(function, &ours, bounds_of_all(layers),
@@ -85,13 +84,20 @@ abut_status abuti_layers_begin(const char *function, abut_layers *layers,
     if (l->near > 0) {
         double far = depth + l->near;
         double x = l->middle_x / c->scale, y = l->middle_y / c->scale;
-        pass->length_unit = far * sqrt(1 + x * x + y * y) / RASTER_DEPTHS;
-        pass->volume_unit = far * far * far / 3 / RASTER_DEPTHS;
+        pass->view.length_unit = far * sqrt(1 + x * x + y * y) / RASTER_DEPTHS;
+        pass->view.volume_unit = far * far * far / 3 / RASTER_DEPTHS;
     } else {
-        pass->length_unit = pass->volume_unit = 1 / l->depth;
+        pass->view.length_unit = pass->view.volume_unit = 1 / l->depth;
+    }
+    layers_view *cut = &pass->view;
+    for (cut->tile = LAYERS_TILE;; cut->tile *= 2) {
+        cut->columns = (l->width + cut->tile - 1) / cut->tile;
+        cut->rows = (l->height + cut->tile - 1) / cut->tile;
+        if ((size_t)cut->columns * cut->rows <= LAYERS_TILES)
+            break;
     }
     double tolerance = query->tolerance > 0 ? query->tolerance : 1e-6 * depth;
-    pass->tolerance = raster_depth(tolerance / pass->length_unit);
+    pass->view.tolerance = raster_depth(tolerance / pass->view.length_unit);
     return ABUT_OK;
 }
 
@@ -105,9 +111,10 @@ static double wide(const layers_wide *w) {
 static box3 box_of(const layers_pass *pass, const layers_sum *s) {
     box3 box = box_empty();
     for (int k = 0; k < 8; k++)
-        box = box_grow(box, abuti_raster_point(&pass->camera, k & 1 ? s->x0 - 0.5 : s->x1 + 1.5,
-                                               k & 2 ? s->y0 - 0.5 : s->y1 + 1.5,
-                                               k & 4 ? s->z0 : s->z1));
+        box =
+            box_grow(box,
+                     abuti_raster_point(&pass->view.camera, k & 1 ? s->x0 - 0.5 : s->x1 + 1.5,
+                                        k & 2 ? s->y0 - 0.5 : s->y1 + 1.5, k & 4 ? s->z0 : s->z1));
     return box;
 }
 
@@ -118,9 +125,9 @@ static void cut_box(abut_box *to, box3 by) {
 }
 
 static void add_flux(build *b, const layers_pass *pass, const layers_sum *s) {
-    const vec3 d = pass->camera.axes.row[2];
+    const vec3 d = pass->view.camera.axes.row[2];
     double surplus = (double)(int64_t)(s->leaves_a - s->enters_a);
-    double flux = surplus / (pass->camera.scale * pass->camera.scale);
+    double flux = surplus / (pass->view.camera.scale * pass->view.camera.scale);
     b->matrix[0] += d.x * d.x;
     b->matrix[1] += d.y * d.y;
     b->matrix[2] += d.z * d.z;
@@ -133,13 +140,14 @@ static void add_flux(build *b, const layers_pass *pass, const layers_sum *s) {
 /* Adds what a view tells of a pair. */
 static void add_view(build *b, const layers_pass *pass, const layers_sum *s) {
     abut_layers_pair *p = &b->pair;
-    const raster_camera *c = &pass->camera;
+    const raster_camera *c = &pass->view.camera;
     p->edges_a += s->edges_a;
     p->edges_b += s->edges_b;
     if (!s->intervals)
         return;
-    double longest = s->longest * pass->length_unit;
-    double weight = wide(&s->volume), volume = weight * pass->volume_unit / (c->scale * c->scale);
+    double longest = s->longest * pass->view.length_unit;
+    double weight = wide(&s->volume),
+           volume = weight * pass->view.volume_unit / (c->scale * c->scale);
     double pixel = 1 / c->scale;
     if (c->lens.near > 0)
         pixel *= raster_way(c, s->z1) + c->lens.near;
@@ -151,7 +159,7 @@ static void add_view(build *b, const layers_pass *pass, const layers_sum *s) {
     p->length = real_max(p->length, longest);
     if (first || longest < p->depth) {
         p->depth = longest;
-        p->mean_length = wide(&s->length) * pass->length_unit / (double)s->pixels;
+        p->mean_length = wide(&s->length) * pass->view.length_unit / (double)s->pixels;
     }
     if (first || error < b->least) {
         b->least = p->volume_error = error;
@@ -170,20 +178,20 @@ static void add_view(build *b, const layers_pass *pass, const layers_sum *s) {
 }
 
 /* Adds the sums of a view to the pairs so far; both are sorted. */
-static abut_status merge(find_work *w, const layers_pass *pass) {
-    const layers_sum *sums = w->sums.data;
+static abut_status merge(find_work *w, const layers_pass *pass, const layers_list *list) {
+    const layers_sum *sums = list->data;
     const build *old = w->builds.data;
     size_t i = 0, j = 0, made = 0;
     w->spare.count = 0;
     abut_status status = abuti_layers_reserve(w->layers->context, &w->spare,
-                                              w->sums.count + w->builds.count, sizeof(build));
+                                              list->count + w->builds.count, sizeof(build));
     if (status)
         return status;
     build *to = w->spare.data;
-    while (i < w->builds.count || j < w->sums.count) {
+    while (i < w->builds.count || j < list->count) {
         uint64_t left =
             i < w->builds.count ? (uint64_t)old[i].pair.a << 32 | old[i].pair.b : UINT64_MAX;
-        uint64_t right = j < w->sums.count ? (uint64_t)sums[j].a << 32 | sums[j].b : UINT64_MAX;
+        uint64_t right = j < list->count ? (uint64_t)sums[j].a << 32 | sums[j].b : UINT64_MAX;
         if (left <= right)
             to[made] = old[i++];
         else
@@ -236,33 +244,28 @@ static vec3 normal_of(const abut_layers *layers, const layers_solid *solid, uint
     return mesh->inward ? v3_scale(n, -1) : n;
 }
 
-static abut_status list_hits(find_work *w, const layers_pass *pass) {
+static abut_status list_hits(find_work *w, const layers_pass *pass, const layers_list *touches) {
     abut_layers *layers = w->layers;
-    for (size_t c = 0; c < LAYERS_CHUNKS; c++) {
-        const layers_list *list = &layers->chunks[c].touches;
-        abut_status status =
-            abuti_layers_reserve(layers->context, &w->hits, w->hits.count + list->count,
-                                 sizeof(abut_layers_hit));
-        if (status)
-            return status;
-        for (size_t i = 0; i < list->count; i++) {
-            const layers_touch *t = (const layers_touch *)list->data + i;
-            const layers_solid *solid = &layers_solids(layers)[t->penetrating];
-            ((abut_layers_hit *)w->hits.data)[w->hits.count++] =
-                (abut_layers_hit){.penetrating = t->penetrating,
-                                  .penetrated = t->penetrated,
-                                  .triangle = t->part >> 2,
-                                  .edge = t->part & 3,
-                                  .value = solid->is.value,
-                                  .view = pass->view,
-                                  .x = t->x,
-                                  .y = t->y,
-                                  .point = abuti_raster_point(&pass->camera, t->x + 0.5, t->y + 0.5,
-                                                              t->z),
-                                  .normal = normal_of(layers, solid, t->part >> 2)};
-        }
+    abut_status status =
+        abuti_layers_reserve(layers->context, &w->hits, w->hits.count + touches->count,
+                             sizeof(abut_layers_hit));
+    for (size_t i = 0; i < touches->count && !status; i++) {
+        const layers_touch *t = (const layers_touch *)touches->data + i;
+        const layers_solid *solid = &layers_solids(layers)[t->penetrating];
+        ((abut_layers_hit *)w->hits.data)[w->hits.count++] =
+            (abut_layers_hit){.penetrating = t->penetrating,
+                              .penetrated = t->penetrated,
+                              .triangle = t->part >> 2,
+                              .edge = t->part & 3,
+                              .value = solid->is.value,
+                              .view = pass->number,
+                              .x = t->x,
+                              .y = t->y,
+                              .point = abuti_raster_point(&pass->view.camera, t->x + 0.5,
+                                                          t->y + 0.5, t->z),
+                              .normal = normal_of(layers, solid, t->part >> 2)};
     }
-    return ABUT_OK;
+    return status;
 }
 
 static bool hit_after(const void *a, const void *b) {
@@ -461,45 +464,58 @@ static abut_status tell(find_work *w, abut_layers_result *result) {
     return ABUT_OK;
 }
 
-/* Goes through one view, for sums or for candidates. */
-static abut_status go_through(find_work *w, uint32_t view, bool touching) {
+static bool is_fitted(const abut_raster_view *v) {
+    return !v->perspective && v3_max_abs(v3_sub(v->region.hi, v->region.lo)) == 0;
+}
+
+/* Goes through one view for candidates, on the CPU. */
+static abut_status find_candidates(find_work *w, uint32_t view) {
     layers_pass pass;
-    const abut_raster_view *v = &w->list[view];
-    abut_status status = abuti_layers_begin("abut_layers_find", w->layers, v, w->query, &pass);
-    if (status)
-        return status;
-    pass.view = view;
-    pass.touching = touching;
-    if (touching)
-        pass.every_pixel = pass.own = pass.edges = pass.hits = false;
-    status = abuti_layers_pass(&pass);
+    abut_status status =
+        abuti_layers_begin("abut_layers_find", w->layers, &w->list[view], w->query, &pass);
+    pass.touching = true;
+    pass.every_pixel = pass.own = pass.edges = pass.hits = false;
+    status = status ? status : abuti_layers_pass(&pass);
     status = status ? status : abuti_layers_gather(w->layers, &w->sums);
     w->fragments += pass.fragments;
-    if (status)
-        return status;
-    if (touching) {
-        bool fitted = !v->perspective && v3_max_abs(v3_sub(v->region.hi, v->region.lo)) == 0;
-        return add_candidates(w, fitted);
+    return status ? status : add_candidates(w, is_fitted(&w->list[view]));
+}
+
+/* Goes through all views for sums. */
+static abut_status find_sums(find_work *w) {
+    abut_layers *layers = w->layers;
+    abut_context *context = layers->context;
+    layers_pass *passes = abuti_allocate(context, w->view_count, sizeof *passes);
+    layers_answer *answers = abuti_allocate_zeroed(context, w->view_count, sizeof *answers);
+    abut_status status = passes && answers ? ABUT_OK : ABUT_ERROR_MEMORY;
+    for (uint32_t v = 0; v < w->view_count && !status; v++) {
+        status = abuti_layers_begin("abut_layers_find", layers, &w->list[v], w->query, &passes[v]);
+        passes[v].number = v;
     }
-    w->tolerance = real_max(w->tolerance, pass.tolerance * pass.length_unit);
-    status = merge(w, &pass);
-    return status || !pass.hits ? status : list_hits(w, &pass);
+    if (!status)
+        status = layers->backend->run(layers, passes, w->view_count, answers);
+    for (uint32_t v = 0; v < w->view_count && !status; v++) {
+        const layers_view *view = &passes[v].view;
+        w->tolerance = real_max(w->tolerance, view->tolerance * view->length_unit);
+        w->fragments += passes[v].fragments;
+        status = merge(w, &passes[v], &answers[v].sums);
+        status = status ? status : list_hits(w, &passes[v], &answers[v].touches);
+    }
+    for (uint32_t v = 0; answers && v < w->view_count; v++)
+        ABUTI_RELEASE(context, answers[v].sums.data, answers[v].touches.data);
+    ABUTI_RELEASE(context, passes, answers);
+    return status;
 }
 
 static abut_status find(find_work *w, abut_layers_result *result) {
     const abut_layers_query *q = w->query;
     abut_pair_relation *relations = NULL;
-    abut_status status = ABUT_OK;
-    for (uint32_t v = 0; v < w->view_count && !status; v++)
-        status = go_through(w, v, false);
+    abut_status status = find_sums(w);
     if (q->conservative || q->exact) {
         /* First the views of all solids, since these cut down and the others add. */
-        for (uint32_t k = 0; k < 2 * w->view_count && !status; k++) {
-            const abut_raster_view *v = &w->list[k % w->view_count];
-            bool fitted = !v->perspective && v3_max_abs(v3_sub(v->region.hi, v->region.lo)) == 0;
-            if (fitted == (k < w->view_count))
-                status = go_through(w, k % w->view_count, true);
-        }
+        for (uint32_t k = 0; k < 2 * w->view_count && !status; k++)
+            if (is_fitted(&w->list[k % w->view_count]) == (k < w->view_count))
+                status = find_candidates(w, k % w->view_count);
         w->candidate_count = w->candidates.count;
     }
     if (!status && q->exact) {

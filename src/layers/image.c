@@ -24,8 +24,8 @@ abut_status abut_layers_image(abut_layers *layers, const abut_raster_view *view,
     abut_status status = abuti_layers_begin(__func__, layers, view, &query, &pass);
     if (status)
         return status;
-    *width = pass.camera.lens.width;
-    *height = pass.camera.lens.height;
+    *width = pass.view.camera.lens.width;
+    *height = pass.view.camera.lens.height;
     size_t count = (size_t)*width * *height;
     if (capacity < count)
         return abuti_fail(ABUT_ERROR_BUFFER,

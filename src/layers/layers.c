@@ -22,6 +22,11 @@ abut_status abut_layers_create(abut_context *context, const abut_layers_options 
     made->context = abuti_context_retain(context);
     made->options = ours;
     made->first_free = ABUT_NONE;
+    made->backend = ours.device ? &abuti_layers_on_device : &abuti_layers_on_cpu;
+    if ((status = made->backend->create(made))) {
+        abut_layers_destroy(made);
+        return status;
+    }
     *layers = made;
     return ABUT_OK;
 }
@@ -45,6 +50,7 @@ void abut_layers_destroy(abut_layers *layers) {
     if (!layers)
         return;
     abut_context *context = layers->context;
+    layers->backend->destroy(layers);
     for (size_t i = 0; i < layers->solids.count; i++)
         if (layers_solids(layers)[i].used)
             clear_solid(layers, &layers_solids(layers)[i]);
@@ -262,13 +268,14 @@ abut_status abut_layers_add(abut_layers *layers, const abut_layers_item *item, u
         return status;
     solid.is.group = item->group ? item->group : 1;
     solid.is.mask = item->mask ? item->mask : UINT32_MAX;
-    solid.motion = abuti_motion_of(&item->pose);
+    solid.motion = raster_motion_of(&item->pose);
     solid.hull = layers_mesh_of(layers, &solid)->hull;
     if (at == layers->solids.count)
         layers->solids.count++;
     else
         layers->first_free = layers_solids(layers)[at].next;
     layers_solids(layers)[at] = solid;
+    layers->changes++;
     if (id)
         *id = at;
     return ABUT_OK;
@@ -290,6 +297,7 @@ abut_status abut_layers_remove(abut_layers *layers, uint32_t id) {
     clear_solid(layers, solid);
     *solid = (layers_solid){.next = layers->first_free};
     layers->first_free = id;
+    layers->changes++;
     return ABUT_OK;
 }
 
@@ -312,7 +320,7 @@ abut_status abut_layers_move(abut_layers *layers, const uint32_t *ids, abut_arra
     for (size_t i = 0; i < count; i++) {
         layers_solid *solid = &layers_solids(layers)[ids ? ids[i] : i];
         solid->is.pose = list[i];
-        solid->motion = abuti_motion_of(&list[i]);
+        solid->motion = raster_motion_of(&list[i]);
     }
     return ABUT_OK;
 }
@@ -353,6 +361,7 @@ abut_status abut_layers_deform(abut_layers *layers, uint32_t id, abut_array posi
         place_caps(kept, own, solid->positions);
         solid->hull = hull_of(solid->positions, mesh->vertex_count, mesh->origin);
     }
+    solid->bends++;
     return ABUT_OK;
 }
 

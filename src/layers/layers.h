@@ -3,7 +3,7 @@
 #define ABUTI_LAYERS_H
 
 #include "base/sort.h"
-#include "layers/layers_shared.h"
+#include "layers/device_shared.h"
 #include "raster/raster.h"
 
 #include <abut/bvh.h>
@@ -43,10 +43,11 @@ typedef struct layers_solid {
     uint32_t next; /* free one, where not used */
     uint32_t mesh; /* in `meshes` */
     abut_layers_item is;
-    abuti_motion motion;
+    raster_motion motion;
     vec3 *positions; /* of its own, relative to the origin of the mesh; null = those of the mesh */
     layers_hull hull;
-    abut_bvh *bvh; /* where it has positions of its own */
+    uint64_t bends; /* times that its positions changed */
+    abut_bvh *bvh;  /* where it has positions of its own */
 } layers_solid;
 
 /* Work is cut into at most so many chunks, each with lists of its own. */
@@ -62,11 +63,6 @@ typedef struct layers_table {
     layers_list slots; /* uint32_t: number + 1 of a sum, or 0; a power of two */
 } layers_table;
 
-/* A hit as it is found. */
-typedef struct layers_touch {
-    uint32_t penetrating, penetrated, part, x, y, z;
-} layers_touch;
-
 typedef struct layers_chunk {
     layers_list shapes;    /* raster_shape */
     layers_list places;    /* layers_place */
@@ -79,12 +75,19 @@ typedef struct layers_chunk {
     abut_status status;
 } layers_chunk;
 
+typedef struct layers_backend layers_backend;
+typedef struct layers_device layers_device;
+
 struct abut_layers {
     abut_context *context; /* held */
     abut_layers_options options;
     layers_list solids; /* layers_solid */
     uint32_t first_free;
     layers_list meshes; /* layers_mesh */
+
+    const layers_backend *backend;
+    layers_device *device; /* null: the CPU */
+    uint64_t changes;      /* times that solids came or went */
 
     /* Scratch of a query. */
     layers_list at;      /* layers_at: where solids are in the view */
@@ -112,31 +115,43 @@ static inline bool layers_tries(const layers_solid *a, const layers_solid *b) {
 /* The sums of a pair, made where there are none. Null: no memory. */
 layers_sum *abuti_layers_sum(abut_context *context, layers_table *table, uint32_t a, uint32_t b);
 void abuti_layers_table_clear(layers_table *table);
-/* All sums of all chunks, one a pair, sorted; in memory of the first chunk's scratch `to`. */
+/* All sums of all chunks, one a pair, sorted. */
 abut_status abuti_layers_gather(abut_layers *layers, layers_list *to);
+/* The same of lists of sums. */
+abut_status abuti_layers_gather_lists(abut_context *context, const layers_list *lists, size_t count,
+                                      layers_list *to);
 
 /* ---- pass.c: one view ---- */
 
 typedef struct layers_pass {
     abut_layers *layers;
-    raster_camera camera;
-    uint32_t view;
-    uint32_t tolerance; /* units of length */
-    double length_unit; /* of lengths in sums */
-    double volume_unit; /* of volumes in sums, over the area of a pixel */
+    layers_view view;
+    uint32_t number; /* of the view */
     bool every_pixel, edges, hits, own, touching;
     float *pixels; /* an image of `show` instead of sums; null = none */
     abut_layers_show show;
 
-    /* Of the work. */
-    uint32_t tile; /* pixels */
-    uint32_t columns, rows;
-    size_t chunk_count, shape_grain;
     uint64_t fragments;
 } layers_pass;
 
 /* Goes through a view: sums are in the tables of the chunks then. */
 abut_status abuti_layers_pass(layers_pass *pass);
+
+/* What a view told. */
+typedef struct layers_answer {
+    layers_list sums;    /* layers_sum, sorted */
+    layers_list touches; /* layers_touch, in any order */
+} layers_answer;
+
+/* Where rays are traced: on the CPU (pass.c) or on a device (device.c). */
+struct layers_backend {
+    abut_status (*create)(abut_layers *layers);
+    void (*destroy)(abut_layers *layers); /* also where creating failed */
+    /* Goes through all views. */
+    abut_status (*run)(abut_layers *layers, layers_pass *passes, uint32_t count,
+                       layers_answer *answers);
+};
+extern const layers_backend abuti_layers_on_cpu, abuti_layers_on_device;
 
 /* ---- pixel.c ---- */
 
@@ -153,6 +168,9 @@ typedef struct layers_reach {
     uint32_t kind; /* RASTER_THIN where it does not cover the centre */
 } layers_reach;
 
+/* Sorts the crossings of a ray; a failure goes to the chunk. (pass.c) */
+void abuti_layers_sort(const layers_pass *pass, layers_chunk *chunk, layers_fragment *list,
+                       size_t count);
 /* The sorted crossings of one ray. */
 void abuti_layers_ray(const layers_pass *pass, layers_chunk *chunk, uint32_t x, uint32_t y,
                       const layers_fragment *list, size_t count);

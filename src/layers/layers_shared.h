@@ -36,4 +36,35 @@ typedef struct layers_sum {
     word32 x0, x1, y0, y1, z0, z1; /* pixels and depths, ends included */
 } layers_sum;
 
+/* A view, and how it is cut into tiles. */
+typedef struct layers_view {
+    raster_camera camera;
+    double length_unit; /* of lengths in sums */
+    double volume_unit; /* of volumes in sums, over the area of a pixel */
+    word32 tolerance;   /* units of length */
+    word32 tile;        /* pixels a side */
+    word32 columns, rows;
+} layers_view;
+
+/* The length of an interval and its volume over the area of a pixel, as whole numbers of units. */
+static inline void layers_measure(const layers_view *v, word32 x, word32 y, word32 from, word32 to,
+                                  word32 *length, word32 *volume) {
+    const raster_camera *c = &v->camera;
+    if (c->lens.near <= 0.0) {
+        *length = *volume = to - from;
+        return;
+    }
+    double a = raster_way(c, (double)from) + c->lens.near;
+    double b = raster_way(c, (double)to) + c->lens.near;
+    double right = ((double)x + 0.5 - c->lens.middle_x) / c->scale;
+    double down = ((double)y + 0.5 - c->lens.middle_y) / c->scale;
+    double slant = real_sqrt(1.0 + right * right + down * down);
+    *length = raster_depth((b - a) * slant / v->length_unit);
+    *volume = raster_depth((b * b * b - a * a * a) / 3.0 / v->volume_unit);
+}
+
+/* The tile size that gives a view no more than LAYERS_TILES tiles. */
+#define LAYERS_TILE 16
+#define LAYERS_TILES (1 << 20)
+
 #endif

@@ -21,8 +21,6 @@ enum {
     TILES_A_TASK = 16,
     POINTS_A_TASK = 2048,
     TRIANGLES_A_TASK = 1024,
-    SMALL_TILE = 16,
-    MOST_TILES = 1 << 20,
     FEW = 32 /* sorted by insertion */
 };
 
@@ -68,12 +66,14 @@ static void find_rects(void *data, size_t chunk, size_t begin, size_t end) {
         layers_at *at = &AT(pass)[i];
         *at = (layers_at){.rect = {0, 0, -1, -1}};
         if (solid->used)
-            at->rect = abuti_raster_bounds(&pass->camera, &solid->motion, solid->hull.box,
-                                           solid->hull.centre, solid->hull.radius, at->depth);
+            at->rect = raster_bounds(&pass->view.camera, &solid->motion, solid->hull.box,
+                                     solid->hull.centre, solid->hull.radius, at->depth);
         if (raster_rect_empty(at->rect))
             continue;
-        uint32_t x0 = (uint32_t)at->rect.x0 / pass->tile, x1 = (uint32_t)at->rect.x1 / pass->tile;
-        uint32_t y0 = (uint32_t)at->rect.y0 / pass->tile, y1 = (uint32_t)at->rect.y1 / pass->tile;
+        uint32_t x0 = (uint32_t)at->rect.x0 / pass->view.tile,
+                 x1 = (uint32_t)at->rect.x1 / pass->view.tile;
+        uint32_t y0 = (uint32_t)at->rect.y0 / pass->view.tile,
+                 y1 = (uint32_t)at->rect.y1 / pass->view.tile;
         at->column = x0;
         at->row = y0;
         at->columns = x1 - x0 + 1;
@@ -82,17 +82,20 @@ static void find_rects(void *data, size_t chunk, size_t begin, size_t end) {
 }
 
 static raster_rect tile_rect(const layers_pass *pass, size_t tile) {
-    uint32_t x = (uint32_t)(tile % pass->columns) * pass->tile;
-    uint32_t y = (uint32_t)(tile / pass->columns) * pass->tile;
-    raster_rect r = {(int)x, (int)y, (int)(x + pass->tile - 1), (int)(y + pass->tile - 1)};
-    raster_rect image = {0, 0, (int)pass->camera.lens.width - 1, (int)pass->camera.lens.height - 1};
+    uint32_t x = (uint32_t)(tile % pass->view.columns) * pass->view.tile;
+    uint32_t y = (uint32_t)(tile / pass->view.columns) * pass->view.tile;
+    raster_rect r = {(int)x, (int)y, (int)(x + pass->view.tile - 1),
+                     (int)(y + pass->view.tile - 1)};
+    raster_rect image = {0, 0, (int)pass->view.camera.lens.width - 1,
+                         (int)pass->view.camera.lens.height - 1};
     return raster_rect_cut(r, image);
 }
 
 /* The window of a solid in a tile that it reaches into. */
 static layers_window *window_of(const layers_pass *pass, uint32_t solid, size_t tile) {
     const layers_at *at = &AT(pass)[solid];
-    size_t column = tile % pass->columns - at->column, row = tile / pass->columns - at->row;
+    size_t column = tile % pass->view.columns - at->column,
+           row = tile / pass->view.columns - at->row;
     return &WINDOWS(pass)[at->windows + row * at->columns + column];
 }
 
@@ -114,7 +117,7 @@ static void grow_window(layers_window *w, raster_rect r, raster_rect tile) {
 /* Lists the solids of each tile: tile_begin and tile_solids. */
 static abut_status list_tiles(layers_pass *pass) {
     abut_layers *layers = pass->layers;
-    size_t tiles = (size_t)pass->columns * pass->rows, total = 0;
+    size_t tiles = (size_t)pass->view.columns * pass->view.rows, total = 0;
     abut_status status = reserve(pass, &layers->tile_begin, tiles + 2, sizeof(size_t));
     if (status)
         return status;
@@ -126,7 +129,7 @@ static abut_status list_tiles(layers_pass *pass) {
         total += (size_t)at->columns * at->rows;
         for (uint32_t y = 0; y < at->rows; y++)
             for (uint32_t x = 0; x < at->columns; x++)
-                begin[(size_t)(at->row + y) * pass->columns + at->column + x + 2]++;
+                begin[(size_t)(at->row + y) * pass->view.columns + at->column + x + 2]++;
     }
     status = reserve(pass, &layers->windows, total, sizeof(layers_window));
     status = status ? status : reserve(pass, &layers->tile_solids, total, sizeof(uint32_t));
@@ -139,7 +142,7 @@ static abut_status list_tiles(layers_pass *pass) {
         const layers_at *at = &AT(pass)[i];
         for (uint32_t y = 0; y < at->rows; y++)
             for (uint32_t x = 0; x < at->columns; x++)
-                solids[begin[(size_t)(at->row + y) * pass->columns + at->column + x + 1]++] =
+                solids[begin[(size_t)(at->row + y) * pass->view.columns + at->column + x + 1]++] =
                     (uint32_t)i;
     }
     return ABUT_OK;
@@ -281,8 +284,8 @@ static void find_points(void *data, size_t chunk, size_t begin, size_t end) {
         const layers_solid *solid =
             &layers_solids(layers)[((const uint32_t *)layers->drawn.data)[d]];
         const vec3 *positions = layers_positions(layers, solid);
-        raster_frame frame = abuti_raster_frame(&pass->camera, &solid->motion,
-                                                layers_mesh_of(layers, solid)->mesh->origin);
+        raster_frame frame = raster_frame_of(&pass->view.camera, &solid->motion,
+                                             layers_mesh_of(layers, solid)->mesh->origin);
         for (; at < end && at < first[d + 1]; at++)
             points[at] = raster_apply(&frame, positions[at - first[d]]);
     }
@@ -293,15 +296,15 @@ static bool place_shape(layers_pass *pass, layers_chunk *chunk, size_t number,
                         const raster_shape *shape, uint32_t solid) {
     const layers_at *at = &AT(pass)[solid];
     bool wide = pass->touching || (shape->owner & 3) == RASTER_EDGE, placed = false;
-    raster_rect r = raster_rect_cut(raster_rect_of(&pass->camera.lens, shape, wide), at->rect);
+    raster_rect r = raster_rect_cut(raster_rect_of(&pass->view.camera.lens, shape, wide), at->rect);
     if (raster_rect_empty(r))
         return false;
-    uint32_t x1 = (uint32_t)r.x1 / pass->tile, y1 = (uint32_t)r.y1 / pass->tile;
-    for (uint32_t y = (uint32_t)r.y0 / pass->tile; y <= y1; y++)
-        for (uint32_t x = (uint32_t)r.x0 / pass->tile; x <= x1; x++) {
-            size_t tile = (size_t)y * pass->columns + x;
+    uint32_t x1 = (uint32_t)r.x1 / pass->view.tile, y1 = (uint32_t)r.y1 / pass->view.tile;
+    for (uint32_t y = (uint32_t)r.y0 / pass->view.tile; y <= y1; y++)
+        for (uint32_t x = (uint32_t)r.x0 / pass->view.tile; x <= x1; x++) {
+            size_t tile = (size_t)y * pass->view.columns + x;
             const layers_window *w = window_of(pass, solid, tile);
-            int left = (int)(x * pass->tile), top = (int)(y * pass->tile);
+            int left = (int)(x * pass->view.tile), top = (int)(y * pass->view.tile);
             raster_rect in = {left + w->x0, top + w->y0, left + w->x1, top + w->y1};
             if (raster_rect_empty(raster_rect_cut(r, in)))
                 continue;
@@ -330,7 +333,7 @@ static void shape_triangle(layers_pass *pass, layers_chunk *chunk, uint32_t soli
                              chunk->shapes.count + RASTER_CORNERS + 3, sizeof(raster_shape));
     if (chunk->status)
         return;
-    const raster_lens *lens = &pass->camera.lens;
+    const raster_lens *lens = &pass->view.camera.lens;
     raster_shape *to = (raster_shape *)chunk->shapes.data + chunk->shapes.count;
     raster_point p[3] = {points[corner[0]], points[corner[1]], points[corner[2]]};
     int made = raster_shapes(lens, p, solid, triangle, pass->touching, to);
@@ -375,7 +378,7 @@ static void find_shapes(void *data, size_t chunk, size_t begin, size_t end) {
  * tiles that have any. */
 static abut_status sort_places(layers_pass *pass, size_t chunk_count) {
     abut_layers *layers = pass->layers;
-    size_t tiles = (size_t)pass->columns * pass->rows, total = 0, busy = 0;
+    size_t tiles = (size_t)pass->view.columns * pass->view.rows, total = 0, busy = 0;
     size_t *begin = layers->tile_begin.data;
     memset(begin, 0, (tiles + 2) * sizeof *begin);
     for (size_t c = 0; c < chunk_count; c++) {
@@ -426,15 +429,15 @@ static void add_fragment(layers_pass *pass, layers_chunk *chunk, const raster_sh
     if (!f)
         return;
     f->key = (uint64_t)raster_depth_at(s, x, y) << 32 | s->owner;
-    f->pixel = (uint32_t)(y - tile.y0) * pass->tile + (uint32_t)(x - tile.x0);
+    f->pixel = (uint32_t)(y - tile.y0) * pass->view.tile + (uint32_t)(x - tile.x0);
     f->part = s->part;
 }
 
 static void fill_triangle(layers_pass *pass, layers_chunk *chunk, const raster_shape *s,
                           raster_rect r, raster_rect tile) {
-    const raster_side a = raster_side_of(&pass->camera.lens, s, 0),
-                      b = raster_side_of(&pass->camera.lens, s, 1),
-                      c = raster_side_of(&pass->camera.lens, s, 2);
+    const raster_side a = raster_side_of(&pass->view.camera.lens, s, 0),
+                      b = raster_side_of(&pass->view.camera.lens, s, 1),
+                      c = raster_side_of(&pass->view.camera.lens, s, 2);
     for (int y = r.y0; y <= r.y1; y++) {
         int64_t ea = a.at + a.dx * r.x0 + a.dy * y, eb = b.at + b.dx * r.x0 + b.dy * y,
                 ec = c.at + c.dx * r.x0 + c.dy * y;
@@ -446,7 +449,7 @@ static void fill_triangle(layers_pass *pass, layers_chunk *chunk, const raster_s
 
 static void fill_edge(layers_pass *pass, layers_chunk *chunk, const raster_shape *s, raster_rect r,
                       raster_rect tile) {
-    raster_line line = raster_line_of(&pass->camera.lens, s);
+    raster_line line = raster_line_of(&pass->view.camera.lens, s);
     int lo = line.wide ? r.x0 : r.y0, hi = line.wide ? r.x1 : r.y1;
     lo = line.first > lo ? line.first : lo;
     hi = line.last < hi ? line.last : hi;
@@ -463,8 +466,8 @@ static void reach_triangle(layers_pass *pass, layers_chunk *chunk, const raster_
                            raster_rect r, raster_rect tile) {
     raster_side wide[3], side[3];
     for (int k = 0; k < 3; k++) {
-        wide[k] = raster_wide_side_of(&pass->camera.lens, s, k);
-        side[k] = raster_side_of(&pass->camera.lens, s, k);
+        wide[k] = raster_wide_side_of(&pass->view.camera.lens, s, k);
+        side[k] = raster_side_of(&pass->view.camera.lens, s, k);
     }
     for (int y = r.y0; y <= r.y1; y++)
         for (int x = r.x0; x <= r.x1; x++) {
@@ -481,7 +484,7 @@ static void reach_triangle(layers_pass *pass, layers_chunk *chunk, const raster_
                                                       sizeof(layers_reach))))
                 return;
             layers_reach *to = (layers_reach *)list->data + list->count++;
-            to->pixel = (uint32_t)(y - tile.y0) * pass->tile + (uint32_t)(x - tile.x0);
+            to->pixel = (uint32_t)(y - tile.y0) * pass->view.tile + (uint32_t)(x - tile.x0);
             to->solid = s->owner >> 2;
             to->kind = covers ? s->owner & 3 : RASTER_THIN;
             raster_depth_range(s, x, y, &to->lo, &to->hi);
@@ -501,7 +504,7 @@ static void fill_tile(layers_pass *pass, layers_chunk *chunk, size_t tile, raste
         const layers_window *w = window_of(pass, s->owner >> 2, tile);
         raster_rect window = {in.x0 + w->x0, in.y0 + w->y0, in.x0 + w->x1, in.y0 + w->y1};
         bool wide = pass->touching || kind == RASTER_EDGE;
-        raster_rect r = raster_rect_cut(raster_rect_of(&pass->camera.lens, s, wide), window);
+        raster_rect r = raster_rect_cut(raster_rect_of(&pass->view.camera.lens, s, wide), window);
         if (pass->touching)
             reach_triangle(pass, chunk, s, r, in);
         else if (kind == RASTER_EDGE)
@@ -514,7 +517,7 @@ static void fill_tile(layers_pass *pass, layers_chunk *chunk, size_t tile, raste
 
 /* ---- rays ---- */
 
-static abut_status sort_long(layers_pass *pass, layers_chunk *chunk, layers_fragment *list,
+static abut_status sort_long(const layers_pass *pass, layers_chunk *chunk, layers_fragment *list,
                              size_t count) {
     abut_context *context = pass->layers->context;
     chunk->keys.count = 0;
@@ -535,7 +538,8 @@ static abut_status sort_long(layers_pass *pass, layers_chunk *chunk, layers_frag
     return ABUT_OK;
 }
 
-static void sort_ray(layers_pass *pass, layers_chunk *chunk, layers_fragment *list, size_t count) {
+void abuti_layers_sort(const layers_pass *pass, layers_chunk *chunk, layers_fragment *list,
+                       size_t count) {
     if (count > FEW) {
         chunk->status = sort_long(pass, chunk, list, count);
         return;
@@ -557,7 +561,7 @@ static bool is_of_one(const layers_fragment *list, size_t count) {
 }
 
 static void trace_tile(layers_pass *pass, layers_chunk *chunk, raster_rect in) {
-    size_t pixels = (size_t)pass->tile * pass->tile, count = chunk->fragments.count;
+    size_t pixels = (size_t)pass->view.tile * pass->view.tile, count = chunk->fragments.count;
     if ((chunk->status = reserve(pass, &chunk->begin, pixels + 1, sizeof(size_t))) ||
         (chunk->status = reserve(pass, &chunk->sorted, count, sizeof(layers_fragment))))
         return;
@@ -576,10 +580,10 @@ static void trace_tile(layers_pass *pass, layers_chunk *chunk, raster_rect in) {
         size_t length = begin[p] - first;
         if (!length || (!pass->own && !pass->pixels && is_of_one(to + first, length)))
             continue;
-        sort_ray(pass, chunk, to + first, length);
+        abuti_layers_sort(pass, chunk, to + first, length);
         if (!chunk->status)
-            abuti_layers_ray(pass, chunk, (uint32_t)in.x0 + (uint32_t)(p % pass->tile),
-                             (uint32_t)in.y0 + (uint32_t)(p / pass->tile), to + first, length);
+            abuti_layers_ray(pass, chunk, (uint32_t)in.x0 + (uint32_t)(p % pass->view.tile),
+                             (uint32_t)in.y0 + (uint32_t)(p / pass->view.tile), to + first, length);
     }
 }
 
@@ -644,14 +648,6 @@ static abut_status step(layers_pass *pass, const char *stage, size_t count, size
 
 abut_status abuti_layers_pass(layers_pass *pass) {
     abut_layers *layers = pass->layers;
-    const raster_lens *lens = &pass->camera.lens;
-    pass->tile = SMALL_TILE;
-    for (;; pass->tile *= 2) {
-        pass->columns = (lens->width + pass->tile - 1) / pass->tile;
-        pass->rows = (lens->height + pass->tile - 1) / pass->tile;
-        if ((size_t)pass->columns * pass->rows <= MOST_TILES)
-            break;
-    }
     size_t solids = layers->solids.count, points, triangles;
     begin_chunks(pass);
     abut_status status = reserve(pass, &layers->at, solids, sizeof(layers_at));
@@ -659,7 +655,7 @@ abut_status abuti_layers_pass(layers_pass *pass) {
         status = step(pass, "layers", solids, SOLIDS_A_TASK, find_rects);
     status = status ? status : list_tiles(pass);
     if (!status)
-        status = step(pass, "layers", (size_t)pass->columns * pass->rows, TILES_A_TASK,
+        status = step(pass, "layers", (size_t)pass->view.columns * pass->view.rows, TILES_A_TASK,
                       find_all_windows);
     if (!status)
         status = step(pass, "layers", solids, SOLIDS_A_TASK, find_drawn);
@@ -675,3 +671,36 @@ abut_status abuti_layers_pass(layers_pass *pass) {
         pass->fragments += layers->chunks[c].fragment_count;
     return status;
 }
+
+static abut_status cpu_create(abut_layers *layers) {
+    (void)layers;
+    return ABUT_OK;
+}
+
+static void cpu_destroy(abut_layers *layers) {
+    (void)layers;
+}
+
+static abut_status cpu_run(abut_layers *layers, layers_pass *passes, uint32_t count,
+                           layers_answer *answers) {
+    abut_status status = ABUT_OK;
+    for (uint32_t v = 0; v < count && !status; v++) {
+        status = abuti_layers_pass(&passes[v]);
+        status = status ? status : abuti_layers_gather(layers, &answers[v].sums);
+        for (size_t c = 0; c < LAYERS_CHUNKS && !status; c++) {
+            const layers_list *from = &layers->chunks[c].touches;
+            layers_list *to = &answers[v].touches;
+            status = abuti_layers_reserve(layers->context, to, to->count + from->count,
+                                          sizeof(layers_touch));
+            if (!status && from->count)
+                memcpy((layers_touch *)to->data + to->count, from->data,
+                       from->count * sizeof(layers_touch));
+            to->count += status ? 0 : from->count;
+        }
+    }
+    return status;
+}
+
+const layers_backend abuti_layers_on_cpu = {.create = cpu_create,
+                                            .destroy = cpu_destroy,
+                                            .run = cpu_run};

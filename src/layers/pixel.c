@@ -1,10 +1,4 @@
-/* One ray, or one pixel: what its crossings tell.
- *
- * Rays. Crossings come by depth. A solid is open while the ray is inside it, that is, has entered
- * it more often than left. When one closes, its overlaps with all others that are open are known:
- * each pair of intervals is seen once, at the first of its two ends. With an eye rays begin
- * somewhere, maybe inside: a closed surface is crossed as often inwards as outwards in all, so a
- * surplus of exits tells how deep inside the ray began. Thus solids are capped where rays begin.
+/* One ray, or one pixel: what its crossings tell. Rays: see trace_shared.h.
  *
  * Pixels, where no pair may be missed. In the prism (or frustum) over the square of a pixel a solid
  * takes up the depths of the triangles that touch it, and of the gaps between these depths those in
@@ -18,14 +12,6 @@
 
 #include <math.h>
 
-/* A solid along a ray. */
-typedef struct open_solid {
-    uint32_t solid;
-    int count;            /* entered minus left */
-    uint32_t since, deep; /* where it became 1, and 2 */
-    size_t place;         /* of the crossing by which it became 1 */
-} open_solid;
-
 /* What is known of one ray. */
 typedef struct ray_work {
     const layers_pass *pass;
@@ -33,6 +19,7 @@ typedef struct ray_work {
     uint32_t x, y;
     const layers_fragment *list;
     size_t count;
+    bool eye, own, edges;
     double total;        /* overlaps of all pairs */
     uint32_t pairs;      /* of them */
     uint32_t first[2];   /* solids of the nearest overlap */
@@ -49,36 +36,20 @@ static uint32_t kind_of(const layers_fragment *f) {
     return (uint32_t)f->key & 3;
 }
 
-/* The length of an interval and its volume, over the area of a pixel, as whole numbers of units. */
-static void measure(const ray_work *w, uint32_t from, uint32_t to, uint32_t *length,
-                    uint32_t *volume) {
-    const raster_camera *c = &w->pass->camera;
-    if (c->lens.near <= 0) {
-        *length = *volume = to - from;
-        return;
-    }
-    double a = raster_way(c, from) + c->lens.near, b = raster_way(c, to) + c->lens.near;
-    double x = (w->x + 0.5 - c->lens.middle_x) / c->scale;
-    double y = (w->y + 0.5 - c->lens.middle_y) / c->scale;
-    double slant = sqrt(1 + x * x + y * y);
-    *length = raster_depth((b - a) * slant / w->pass->length_unit);
-    *volume = raster_depth((b * b * b - a * a * a) / 3 / w->pass->volume_unit);
-}
-
 /* Both solids are open from `from` to `to`; `begins` and `ends` are those whose surfaces are
  * there. */
-static void overlap(ray_work *w, uint32_t a, uint32_t b, uint32_t from, uint32_t to,
-                    uint32_t begins, uint32_t ends) {
+static void ray_overlap(ray_work *w, uint32_t a, uint32_t b, uint32_t from, uint32_t to,
+                        uint32_t begins, uint32_t ends) {
     const layers_pass *pass = w->pass;
     const layers_solid *solids = layers_solids(pass->layers);
     uint32_t length, volume;
-    measure(w, from, to, &length, &volume);
-    if (length <= pass->tolerance || (a != b && !layers_tries(&solids[a], &solids[b])))
+    layers_measure(&pass->view, w->x, w->y, from, to, &length, &volume);
+    if (length <= pass->view.tolerance || (a != b && !layers_tries(&solids[a], &solids[b])))
         return;
     if (pass->pixels) {
         if (a == b)
             return;
-        w->total += length * pass->length_unit;
+        w->total += length * pass->view.length_unit;
         w->pairs++;
         if (from < w->first_from) {
             w->first_from = from;
@@ -112,12 +83,16 @@ static void overlap(ray_work *w, uint32_t a, uint32_t b, uint32_t from, uint32_t
     s->z1 = to > s->z1 ? to : s->z1;
 }
 
-/* An edge of one solid is inside another. */
-static void touch(ray_work *w, const layers_fragment *edge, uint32_t around) {
+/* An edge of one solid is inside another, which is open from `since` to `to`. */
+static void ray_touch(ray_work *w, size_t place, uint32_t around, uint32_t since, uint32_t to) {
     const layers_pass *pass = w->pass;
     const layers_solid *solids = layers_solids(pass->layers);
-    uint32_t of = solid_of(edge);
-    if (!layers_tries(&solids[of], &solids[around]))
+    const layers_fragment *edge = &w->list[place];
+    uint32_t of = solid_of(edge), before, behind, volume;
+    layers_measure(&pass->view, w->x, w->y, since, depth_of(edge), &before, &volume);
+    layers_measure(&pass->view, w->x, w->y, depth_of(edge), to, &behind, &volume);
+    if (before <= pass->view.tolerance || behind <= pass->view.tolerance || pass->pixels ||
+        !layers_tries(&solids[of], &solids[around]))
         return;
     layers_sum *s = abuti_layers_sum(pass->layers->context, &w->chunk->table, of, around);
     if (!s) {
@@ -135,91 +110,25 @@ static void touch(ray_work *w, const layers_fragment *edge, uint32_t around) {
         w->chunk->status = status;
     else
         ((layers_touch *)list->data)[list->count++] =
-            (layers_touch){of, around, edge->part, w->x, w->y, depth_of(edge)};
+            (layers_touch){of, around, edge->part, w->x, w->y, depth_of(edge), pass->number};
 }
 
-/* A solid was open from e->since up to the crossing at `place`. */
-static void close_solid(ray_work *w, const open_solid *open, size_t open_count, const open_solid *e,
-                        uint32_t to, size_t place) {
-    for (size_t i = 0; i < open_count; i++) {
-        const open_solid *o = &open[i];
-        if (o == e || o->count <= 0)
-            continue;
-        bool last = e->since > o->since || (e->since == o->since && e->solid > o->solid);
-        overlap(w, e->solid, o->solid, last ? e->since : o->since, to, last ? e->solid : o->solid,
-                e->solid);
-    }
-    for (size_t i = e->place; w->pass->edges && !w->pass->pixels && i < place; i++) {
-        const layers_fragment *f = &w->list[i];
-        uint32_t before, behind, volume;
-        if (kind_of(f) != RASTER_EDGE || solid_of(f) == e->solid)
-            continue;
-        measure(w, e->since, depth_of(f), &before, &volume);
-        measure(w, depth_of(f), to, &behind, &volume);
-        if (before > w->pass->tolerance && behind > w->pass->tolerance)
-            touch(w, f, e->solid);
-    }
+static uint64_t ray_key(const ray_work *w, size_t i) {
+    return w->list[i].key;
 }
 
-static open_solid *find_open(open_solid *open, size_t *count, uint32_t solid) {
-    for (size_t i = 0; i < *count; i++)
-        if (open[i].solid == solid)
-            return &open[i];
-    open[*count] = (open_solid){.solid = solid};
-    return &open[(*count)++];
-}
-
-/* With an eye: solids that the ray begins in. */
-static size_t begin_inside(const ray_work *w, open_solid *open) {
-    size_t count = 0, kept = 0;
-    for (size_t i = 0; i < w->count; i++)
-        if (kind_of(&w->list[i]) < RASTER_EDGE)
-            find_open(open, &count, solid_of(&w->list[i]))->count +=
-                kind_of(&w->list[i]) == RASTER_ENTERS ? -1 : 1;
-    for (size_t i = 0; i < count; i++)
-        if (open[i].count)
-            open[kept++] = open[i];
-    return kept;
-}
-
-static void trace(ray_work *w, open_solid *open) {
-    size_t open_count = w->pass->camera.lens.near > 0 ? begin_inside(w, open) : 0;
-    for (size_t i = 0; i < w->count && !w->chunk->status; i++) {
-        const layers_fragment *f = &w->list[i];
-        uint32_t z = depth_of(f);
-        if (kind_of(f) >= RASTER_EDGE)
-            continue;
-        open_solid *e = find_open(open, &open_count, solid_of(f));
-        if (kind_of(f) == RASTER_ENTERS) {
-            e->count++;
-            if (e->count == 1) {
-                e->since = z;
-                e->place = i;
-            } else if (e->count == 2) {
-                e->deep = z;
-            }
-        } else {
-            e->count--;
-            if (e->count == 0)
-                close_solid(w, open, open_count, e, z, i);
-            else if (e->count == 1 && w->pass->own)
-                overlap(w, e->solid, e->solid, e->deep, z, ABUT_NONE, ABUT_NONE);
-        }
-        if (!e->count)
-            *e = open[--open_count];
-    }
-}
+#include "layers/trace_shared.h"
 
 /* ---- images ---- */
 
 /* How many other solids an edge is inside of, the most of all edges. */
-static float inside_of_edges(const ray_work *w, open_solid *open) {
-    size_t count = w->pass->camera.lens.near > 0 ? begin_inside(w, open) : 0;
+static float inside_of_edges(const ray_work *w, layers_open *open) {
+    size_t count = w->eye ? layers_begin_inside(w, open) : 0;
     uint32_t most = 0;
     for (size_t i = 0; i < w->count; i++) {
         uint32_t solid = solid_of(&w->list[i]), kind = kind_of(&w->list[i]), inside = 0;
         if (kind < RASTER_EDGE)
-            find_open(open, &count, solid)->count += kind == RASTER_ENTERS ? 1 : -1;
+            layers_find_open(open, &count, solid)->count += kind == RASTER_ENTERS ? 1 : -1;
         for (size_t k = 0; kind == RASTER_EDGE && k < count; k++)
             inside += open[k].count > 0 && open[k].solid != solid;
         most = inside > most ? inside : most;
@@ -227,7 +136,7 @@ static float inside_of_edges(const ray_work *w, open_solid *open) {
     return (float)most;
 }
 
-static float pixel_value(const ray_work *w, open_solid *open) {
+static float pixel_value(const ray_work *w, layers_open *open) {
     size_t surfaces = 0, first[2] = {w->count, w->count}; /* surface and edge */
     for (size_t i = w->count; i-- > 0;) {
         bool edge = kind_of(&w->list[i]) == RASTER_EDGE;
@@ -238,8 +147,9 @@ static float pixel_value(const ray_work *w, open_solid *open) {
     switch (w->pass->show) {
     case ABUT_LAYERS_NEAREST:
     case ABUT_LAYERS_EDGES:
-        return shown == w->count ? INFINITY
-                                 : (float)raster_way(&w->pass->camera, depth_of(&w->list[shown]));
+        return shown == w->count
+                   ? INFINITY
+                   : (float)raster_way(&w->pass->view.camera, depth_of(&w->list[shown]));
     case ABUT_LAYERS_INSIDE:
         return inside_of_edges(w, open);
     case ABUT_LAYERS_LENGTH:
@@ -263,17 +173,21 @@ void abuti_layers_ray(const layers_pass *pass, layers_chunk *chunk, uint32_t x, 
                   .y = y,
                   .list = list,
                   .count = count,
+                  .eye = pass->view.camera.lens.near > 0,
+                  .own = pass->own,
+                  .edges = pass->edges,
                   .first_from = UINT32_MAX};
     chunk->open.count = 0;
     abut_status status =
-        abuti_layers_reserve(pass->layers->context, &chunk->open, count, sizeof(open_solid));
+        abuti_layers_reserve(pass->layers->context, &chunk->open, count, sizeof(layers_open));
     if (status) {
         chunk->status = status;
         return;
     }
-    trace(&w, chunk->open.data);
+    layers_trace(&w, chunk->open.data);
     if (pass->pixels)
-        pass->pixels[(size_t)y * pass->camera.lens.width + x] = pixel_value(&w, chunk->open.data);
+        pass->pixels[(size_t)y * pass->view.camera.lens.width + x] =
+            pixel_value(&w, chunk->open.data);
 }
 
 /* ---- pixels ---- */
@@ -287,7 +201,7 @@ static size_t spans_of(const layers_pass *pass, const layers_reach *list, size_t
                        depth_span *to) {
     int winding = 0;
     size_t made = 0;
-    if (pass->camera.lens.near > 0) /* what the ray begins in */
+    if (pass->view.camera.lens.near > 0) /* what the ray begins in */
         for (size_t i = 0; i < count; i++)
             winding += list[i].kind == RASTER_LEAVES ? 1 : list[i].kind == RASTER_ENTERS ? -1 : 0;
     depth_span span = {winding > 0 ? 0 : list[0].lo, list[0].hi, list[0].solid};

@@ -105,24 +105,30 @@ static bool is_after(const void *a, const void *b) {
     return key_of(s->a, s->b) > key_of(t->a, t->b);
 }
 
-abut_status abuti_layers_gather(abut_layers *layers, layers_list *to) {
+abut_status abuti_layers_gather_lists(abut_context *context, const layers_list *lists, size_t count,
+                                      layers_list *to) {
     layers_table all = {.sums = *to};
     abut_status status = ABUT_OK;
     all.sums.count = 0;
-    for (size_t c = 0; c < LAYERS_CHUNKS && !status; c++) {
-        const layers_table *table = &layers->chunks[c].table;
-        for (size_t i = 0; i < table->sums.count && !status; i++) {
-            const layers_sum *s = (const layers_sum *)table->sums.data + i;
-            layers_sum *sum = abuti_layers_sum(layers->context, &all, s->a, s->b);
+    for (size_t c = 0; c < count && !status; c++)
+        for (size_t i = 0; i < lists[c].count && !status; i++) {
+            const layers_sum *s = (const layers_sum *)lists[c].data + i;
+            layers_sum *sum = abuti_layers_sum(context, &all, s->a, s->b);
             if (sum)
                 add_sums(sum, s);
             else
                 status = ABUT_ERROR_MEMORY;
         }
-    }
-    abuti_release(layers->context, all.slots.data);
+    abuti_release(context, all.slots.data);
     *to = all.sums;
     if (!status && to->count)
         abuti_sort_items(to->data, to->count, sizeof(layers_sum), is_after);
     return status;
+}
+
+abut_status abuti_layers_gather(abut_layers *layers, layers_list *to) {
+    layers_list lists[LAYERS_CHUNKS];
+    for (size_t c = 0; c < LAYERS_CHUNKS; c++)
+        lists[c] = layers->chunks[c].table.sums;
+    return abuti_layers_gather_lists(layers->context, lists, LAYERS_CHUNKS, to);
 }

@@ -1,4 +1,4 @@
-/* Views made ready: axes, scale, depths; and bounds of what is posed. */
+/* Views made ready: axes, scale, depths. */
 #include "raster/raster.h"
 
 #include <math.h>
@@ -146,24 +146,6 @@ abut_status abuti_raster_camera(const char *function, const abut_raster_view *vi
                              : fit_parallel(function, view, region, resolution, camera);
 }
 
-raster_frame abuti_raster_frame(const raster_camera *c, const abuti_motion *motion, vec3 origin) {
-    mat3 turn = m3_multiply(&c->axes, &motion->rotation);
-    vec3 from = v3_sub(abuti_motion_apply(motion, origin), c->origin);
-    bool parallel = c->lens.near <= 0;
-    double scales[3] = {c->scale, c->scale, parallel ? c->lens.depth : 1};
-    raster_frame frame;
-    for (int k = 0; k < 3; k++) {
-        double shift = v3_dot(c->axes.row[k], from);
-        if (k == 2 && parallel)
-            shift += c->begin;
-        frame.row[k][0] = turn.row[k].x * scales[k];
-        frame.row[k][1] = turn.row[k].y * scales[k];
-        frame.row[k][2] = turn.row[k].z * scales[k];
-        frame.row[k][3] = shift * scales[k];
-    }
-    return frame;
-}
-
 vec3 abuti_raster_point(const raster_camera *c, double x, double y, double z) {
     const raster_lens *l = &c->lens;
     double right = (x - l->middle_x) / c->scale, down = (y - l->middle_y) / c->scale, forward;
@@ -176,57 +158,4 @@ vec3 abuti_raster_point(const raster_camera *c, double x, double y, double z) {
     }
     vec3 p = v3_along(c->origin, right, c->axes.row[0]);
     return v3_along(v3_along(p, down, c->axes.row[1]), forward, c->axes.row[2]);
-}
-
-/* ---- bounds ---- */
-
-typedef struct span {
-    double lo, hi;
-} span;
-
-static int pixel_of(double x) { /* kept where whole numbers are safe */
-    return x < -1e9 ? -1000000000 : x > 1e9 ? 1000000000 : (int)floor(x);
-}
-
-raster_rect abuti_raster_bounds(const raster_camera *c, const abuti_motion *motion, box3 box,
-                                vec3 centre, double radius, uint32_t depths[2]) {
-    const raster_lens *l = &c->lens;
-    raster_rect image = {0, 0, (int)l->width - 1, (int)l->height - 1}, none = {0, 0, -1, -1};
-    mat3 turn = m3_multiply(&c->axes, &motion->rotation);
-    vec3 half = v3_scale(v3_sub(box.hi, box.lo), 0.5);
-    vec3 at_box = v3_sub(abuti_motion_apply(motion, box_centre(box)), c->origin);
-    vec3 at_ball = v3_sub(abuti_motion_apply(motion, centre), c->origin);
-    span s[3]; /* along the axes, units */
-    double slack = 1e-12 * (v3_max_abs(at_box) + v3_max_abs(half) + radius);
-    for (int k = 0; k < 3; k++) {
-        double middle = v3_dot(c->axes.row[k], at_box), reach = v3_dot(v3_abs(turn.row[k]), half);
-        double ball = v3_dot(c->axes.row[k], at_ball);
-        s[k].lo = real_max(middle - reach, ball - radius) - slack;
-        s[k].hi = real_min(middle + reach, ball + radius) + slack;
-    }
-    double z[2];
-    if (l->near > 0) {
-        if (s[2].hi < l->near)
-            return none;
-        double lo = real_max(s[2].lo, l->near);
-        z[0] = (1 / l->near - 1 / lo) * l->depth;
-        z[1] = (1 / l->near - 1 / s[2].hi) * l->depth;
-        for (int k = 0; k < 2; k++) { /* of all quotients the extreme ones */
-            s[k].lo = s[k].lo < 0 ? s[k].lo / lo : s[k].lo / s[2].hi;
-            s[k].hi = s[k].hi > 0 ? s[k].hi / lo : s[k].hi / s[2].hi;
-        }
-    } else {
-        z[0] = (s[2].lo + c->begin) * l->depth;
-        z[1] = (s[2].hi + c->begin) * l->depth;
-    }
-    depths[0] = raster_depth(z[0] - 4);
-    depths[1] = raster_depth(z[1] + 4);
-    if (z[1] < -4 || z[0] > RASTER_DEPTHS + 4)
-        return none;
-    const double more = 2.0 * RASTER_SLACK / (double)(1u << l->shift);
-    raster_rect r = {pixel_of(s[0].lo * c->scale + l->middle_x - more),
-                     pixel_of(s[1].lo * c->scale + l->middle_y - more),
-                     pixel_of(s[0].hi * c->scale + l->middle_x + more),
-                     pixel_of(s[1].hi * c->scale + l->middle_y + more)};
-    return raster_rect_cut(r, image);
 }

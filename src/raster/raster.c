@@ -43,8 +43,8 @@ static void make_shapes(void *data, size_t chunk, size_t begin, size_t end) {
     size_t i = item_of(d, begin);
     for (size_t at = begin; at < end && !to->status; i++) {
         const abut_mesh *mesh = d->items[i].mesh;
-        abuti_motion motion = abuti_motion_of(&d->items[i].pose);
-        raster_frame frame = abuti_raster_frame(&d->camera, &motion, mesh->origin);
+        raster_motion motion = raster_motion_of(&d->items[i].pose);
+        raster_frame frame = raster_frame_of(&d->camera, &motion, mesh->origin);
         for (; at < end && at < d->begin[i + 1] && !to->status; at++) {
             const uint32_t t = (uint32_t)(at - d->begin[i]),
                            *corner = mesh->indices + 3 * (size_t)t;

@@ -70,6 +70,22 @@ enum {
     RASTER_THIN = 3 /* no area on the image: touches pixels, and covers none */
 };
 
+/* A view made ready. */
+typedef struct raster_camera {
+    raster_lens lens;
+    mat3 axes;    /* right, down, forward: a right-handed triple */
+    vec3 origin;  /* the middle of the region, or the eye */
+    double scale; /* pixels a unit; with an eye, at distance 1 */
+    double begin; /* parallel: depth 0 is so far before the origin */
+} raster_camera;
+
+/* A pose, ready to move many points, as abuti_motion. */
+typedef struct raster_motion {
+    mat3 rotation;
+    vec3 translation;
+    word32 rotates, unused;
+} raster_motion;
+
 static inline raster_point raster_apply(const raster_frame *f, vec3 p) {
     raster_point q;
     q.x = f->row[0][0] * p.x + f->row[0][1] * p.y + f->row[0][2] * p.z + f->row[0][3];
@@ -180,10 +196,10 @@ static inline word32 raster_depth_at(const raster_shape *s, int x, int y) {
 
 /* The depths that a triangle may have in the widened square of a pixel. */
 static inline void raster_depth_range(const raster_shape *s, int x, int y, word32 *lo, word32 *hi) {
-    const double half = 0.5 + 2.0 * RASTER_SLACK / 256.0; /* steps are no longer than that */
+    const double square = 0.5 + 2.0 * RASTER_SLACK / 256.0; /* steps are no longer than that */
     double middle = s->z + s->zx * (double)x + s->zy * (double)y;
     double size = fabs(s->z) + fabs(s->zx * (double)x) + fabs(s->zy * (double)y);
-    double reach = (fabs(s->zx) + fabs(s->zy)) * half + 2.0 + 1e-12 * size;
+    double reach = (fabs(s->zx) + fabs(s->zy)) * square + 2.0 + 1e-12 * size;
     word32 below = raster_depth(middle - reach), above = raster_depth(middle + reach);
     /* One step for the rounding of depths of corners. A level plane may stand for none. */
     word32 z_lo = s->z_lo ? s->z_lo - 1 : 0, z_hi = s->z_hi + (s->z_hi != 0xffffffffu);
@@ -204,9 +220,9 @@ typedef struct raster_side {
 static inline raster_side raster_side_of(const raster_lens *lens, const raster_shape *s, int k) {
     int from = k, to = k == 2 ? 0 : k + 1;
     int64 wide = (int64)s->x[to] - s->x[from], high = (int64)s->y[to] - s->y[from];
-    int64 step = (int64)1 << lens->shift, half = step / 2;
+    int64 step = (int64)1 << lens->shift, middle = step / 2;
     raster_side side;
-    side.at = wide * (half - (int64)s->y[from]) - high * (half - (int64)s->x[from]);
+    side.at = wide * (middle - (int64)s->y[from]) - high * (middle - (int64)s->x[from]);
     /* Top and left edges have their points. */
     if (!(high < 0 || (high == 0 && wide > 0)))
         side.at -= 1;
@@ -220,10 +236,10 @@ static inline raster_side raster_wide_side_of(const raster_lens *lens, const ras
                                               int k) {
     int from = k, to = k == 2 ? 0 : k + 1;
     int64 wide = (int64)s->x[to] - s->x[from], high = (int64)s->y[to] - s->y[from];
-    int64 step = (int64)1 << lens->shift, half = step / 2;
+    int64 step = (int64)1 << lens->shift, middle = step / 2;
     raster_side side;
-    side.at = wide * (half - (int64)s->y[from]) - high * (half - (int64)s->x[from]);
-    side.at += ((wide < 0 ? -wide : wide) + (high < 0 ? -high : high)) * (half + RASTER_SLACK);
+    side.at = wide * (middle - (int64)s->y[from]) - high * (middle - (int64)s->x[from]);
+    side.at += ((wide < 0 ? -wide : wide) + (high < 0 ? -high : high)) * (middle + RASTER_SLACK);
     side.dx = -high * step;
     side.dy = wide * step;
     return side;
@@ -236,7 +252,7 @@ typedef struct raster_rect {
 
 /* The pixels whose centres are in the box of a shape, or with `wide`, whose squares touch it. */
 static inline raster_rect raster_rect_of(const raster_lens *lens, const raster_shape *s, int wide) {
-    const int shift = (int)lens->shift, half = 1 << (shift - 1);
+    const int shift = (int)lens->shift, middle = 1 << (shift - 1);
     int x_lo = s->x[0], x_hi = s->x[0], y_lo = s->y[0], y_hi = s->y[0];
     for (int k = 1; k < 3; k++) {
         x_lo = s->x[k] < x_lo ? s->x[k] : x_lo;
@@ -252,10 +268,10 @@ static inline raster_rect raster_rect_of(const raster_lens *lens, const raster_s
         r.x1 = (x_hi + RASTER_SLACK) >> shift;
         r.y1 = (y_hi + RASTER_SLACK) >> shift;
     } else {
-        r.x0 = (x_lo + half - 1) >> shift;
-        r.y0 = (y_lo + half - 1) >> shift;
-        r.x1 = (x_hi - half) >> shift;
-        r.y1 = (y_hi - half) >> shift;
+        r.x0 = (x_lo + middle - 1) >> shift;
+        r.y0 = (y_lo + middle - 1) >> shift;
+        r.x1 = (x_hi - middle) >> shift;
+        r.y1 = (y_hi - middle) >> shift;
     }
     return r;
 }
@@ -281,7 +297,7 @@ typedef struct raster_line {
 } raster_line;
 
 static inline raster_line raster_line_of(const raster_lens *lens, const raster_shape *s) {
-    const int half = 1 << (lens->shift - 1);
+    const int middle = 1 << (lens->shift - 1);
     raster_line l;
     l.shift = (int)lens->shift;
     int dx = s->x[1] - s->x[0], dy = s->y[1] - s->y[0];
@@ -300,8 +316,8 @@ static inline raster_line raster_line_of(const raster_lens *lens, const raster_s
     l.across_from = p;
     l.along = (int64)b - a;
     l.across = (int64)q - p;
-    l.first = (a + half - 1) >> l.shift;
-    l.last = (b - half) >> l.shift;
+    l.first = (a + middle - 1) >> l.shift;
+    l.last = (b - middle) >> l.shift;
     if (l.first > l.last) /* shorter than a pixel: that of its middle */
         l.first = l.last = (int)(((int64)a + b) >> (l.shift + 1));
     return l;
@@ -314,6 +330,91 @@ static inline void raster_line_at(const raster_line *l, int i, int *x, int *y) {
     int j = (int)(other >> l->shift);
     *x = l->wide ? i : j;
     *y = l->wide ? j : i;
+}
+
+/* ---- where things are ---- */
+
+static inline vec3 raster_move(const raster_motion *m, vec3 p) {
+    return v3_add(m->rotates ? m3_apply(&m->rotation, p) : p, m->translation);
+}
+
+/* What takes positions about an origin (see abut_mesh_origin()) that are moved to the image. */
+static inline raster_frame raster_frame_of(const raster_camera *c, const raster_motion *motion,
+                                           vec3 origin) {
+    mat3 turn = m3_multiply(&c->axes, &motion->rotation);
+    vec3 from = v3_sub(raster_move(motion, origin), c->origin);
+    int parallel = c->lens.near <= 0.0;
+    raster_frame frame;
+    for (int k = 0; k < 3; k++) {
+        double scale = k < 2 ? c->scale : parallel ? c->lens.depth : 1.0;
+        double shift = v3_dot(c->axes.row[k], from);
+        if (k == 2 && parallel)
+            shift += c->begin;
+        frame.row[k][0] = turn.row[k].x * scale;
+        frame.row[k][1] = turn.row[k].y * scale;
+        frame.row[k][2] = turn.row[k].z * scale;
+        frame.row[k][3] = shift * scale;
+    }
+    return frame;
+}
+
+/* How far along the direction a depth is from the begin of rays. */
+static inline double raster_way(const raster_camera *c, double z) {
+    const raster_lens *l = &c->lens;
+    return l->near > 0.0 ? 1.0 / (1.0 / l->near - z / l->depth) - l->near : z / l->depth;
+}
+
+static inline int raster_pixel(double x) { /* kept where whole numbers are safe */
+    return x < -1e9 ? -1000000000 : x > 1e9 ? 1000000000 : (int)floor(x);
+}
+
+/* The pixels and depths that a posed box and the ball around it may cover. Nothing: an empty
+ * rectangle. */
+static inline raster_rect raster_bounds(const raster_camera *c, const raster_motion *motion,
+                                        box3 box, vec3 centre, double radius, word32 *depths) {
+    const raster_lens *l = &c->lens;
+    raster_rect image, none, r;
+    image.x0 = image.y0 = none.x0 = none.y0 = 0;
+    none.x1 = none.y1 = -1;
+    image.x1 = (int)l->width - 1;
+    image.y1 = (int)l->height - 1;
+    mat3 turn = m3_multiply(&c->axes, &motion->rotation);
+    vec3 sides = v3_scale(v3_sub(box.hi, box.lo), 0.5);
+    vec3 at_box = v3_sub(raster_move(motion, box_centre(box)), c->origin);
+    vec3 at_ball = v3_sub(raster_move(motion, centre), c->origin);
+    double lo[3], hi[3]; /* along the axes, units */
+    double slack = 1e-12 * (v3_max_abs(at_box) + v3_max_abs(sides) + radius);
+    for (int k = 0; k < 3; k++) {
+        double middle = v3_dot(c->axes.row[k], at_box), reach = v3_dot(v3_abs(turn.row[k]), sides);
+        double ball = v3_dot(c->axes.row[k], at_ball);
+        lo[k] = real_max(middle - reach, ball - radius) - slack;
+        hi[k] = real_min(middle + reach, ball + radius) + slack;
+    }
+    double z_lo, z_hi;
+    if (l->near > 0.0) {
+        if (hi[2] < l->near)
+            return none;
+        double first = real_max(lo[2], l->near);
+        z_lo = (1.0 / l->near - 1.0 / first) * l->depth;
+        z_hi = (1.0 / l->near - 1.0 / hi[2]) * l->depth;
+        for (int k = 0; k < 2; k++) { /* of all quotients the extreme ones */
+            lo[k] = lo[k] < 0.0 ? lo[k] / first : lo[k] / hi[2];
+            hi[k] = hi[k] > 0.0 ? hi[k] / first : hi[k] / hi[2];
+        }
+    } else {
+        z_lo = (lo[2] + c->begin) * l->depth;
+        z_hi = (hi[2] + c->begin) * l->depth;
+    }
+    depths[0] = raster_depth(z_lo - 4.0);
+    depths[1] = raster_depth(z_hi + 4.0);
+    if (z_hi < -4.0 || z_lo > RASTER_DEPTHS + 4.0)
+        return none;
+    const double more = 2.0 * RASTER_SLACK / (double)(1 << l->shift);
+    r.x0 = raster_pixel(lo[0] * c->scale + l->middle_x - more);
+    r.y0 = raster_pixel(lo[1] * c->scale + l->middle_y - more);
+    r.x1 = raster_pixel(hi[0] * c->scale + l->middle_x + more);
+    r.y1 = raster_pixel(hi[1] * c->scale + l->middle_y + more);
+    return raster_rect_cut(r, image);
 }
 
 /* ---- what is cut: corners before the near plane, or too far out ---- */
@@ -368,6 +469,47 @@ static inline int raster_cut(const raster_lens *lens, raster_point *corners, int
             corners[i] = spare[i];
     }
     return count;
+}
+
+/* Makes a triangle ready, cut where it has to be: up to RASTER_CORNERS - 2 shapes. Thin ones are
+ * left out unless `thin`. The corners come from raster_apply(). */
+static inline int raster_shapes(const raster_lens *lens, const raster_point p[3], word32 item,
+                                word32 triangle, int thin, raster_shape *to) {
+    raster_point corners[RASTER_CORNERS], spare[RASTER_CORNERS];
+    int count = 3;
+    int whole = 1;
+    for (int k = 0; k < 3; k++) {
+        whole = whole && (lens->near <= 0.0 || p[k].z >= lens->near);
+        corners[k] = p[k];
+        if (whole) {
+            spare[k] = raster_project(lens, p[k]);
+            whole = raster_is_inside(lens, spare[k]);
+        }
+    }
+    if (!whole) {
+        count = raster_cut(lens, corners, 3, spare);
+        for (int k = 0; k < count; k++)
+            spare[k] = raster_project(lens, corners[k]);
+    }
+    int made = 0;
+    for (int k = 2; k < count; k++) {
+        raster_triangle(lens, spare[0], spare[k - 1], spare[k], item, triangle, &to[made]);
+        made += thin || (to[made].owner & 3) != RASTER_THIN;
+    }
+    return made;
+}
+
+/* The same for an edge: one shape or none. */
+static inline int raster_edges(const raster_lens *lens, raster_point a, raster_point b, word32 item,
+                               word32 part, raster_shape *to) {
+    raster_point corners[RASTER_CORNERS], spare[RASTER_CORNERS];
+    corners[0] = a;
+    corners[1] = b;
+    if (raster_cut(lens, corners, 2, spare) < 2)
+        return 0;
+    raster_edge(lens, raster_project(lens, corners[0]), raster_project(lens, corners[1]), item,
+                part, to);
+    return 1;
 }
 
 #endif

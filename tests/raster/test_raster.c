@@ -18,8 +18,8 @@ static abut_mesh *make(abut_shape_kind kind, uint32_t segments) {
 /* How often the centre of each pixel is covered: by shapes that rays enter, and by others. */
 static void count_cover(const raster_camera *camera, const abut_mesh *mesh, const abut_pose *place,
                         int *enters, int *leaves) {
-    abuti_motion motion = abuti_motion_of(place);
-    raster_frame frame = abuti_raster_frame(camera, &motion, mesh->origin);
+    raster_motion motion = raster_motion_of(place);
+    raster_frame frame = raster_frame_of(camera, &motion, mesh->origin);
     raster_rect image = {0, 0, (int)camera->lens.width - 1, (int)camera->lens.height - 1};
     for (uint32_t t = 0; t < mesh->triangle_count; t++) {
         raster_point p[3];

@@ -1,0 +1,483 @@
+/* Layers on a device: what is uploaded when solids change, what each time, and six launches.
+ *
+ * Vertices and triangles of meshes are there once, and those of solids that have positions of their
+ * own beside them. Each query sends poses and views; sums of pairs come back, partly added up, and
+ * the host adds the rest. Rays that are too long for the device (see layers.cl) are traced by the
+ * host, from the same fragments.
+ */
+#include "layers/layers.h"
+
+#include "device/kit.h"
+
+#include <string.h>
+
+enum { SPOTS, WINDOWS, SMALL, PLACES, LARGE, RAYS, KERNELS };
+enum {
+    SIGHTS,
+    BODIES,
+    MOTIONS,
+    VERTICES,
+    INDICES,
+    CHUNKS,
+    SOLID_SPOTS,
+    TILES,
+    NODES,
+    HEADS,
+    FRAGMENTS,
+    LARGES,
+    PLACE_LIST,
+    SUMS,
+    TOUCHES,
+    LONGS,
+    COUNTS,
+    BUFFERS
+};
+
+static const abuti_kernel_source sources[KERNELS] = {
+    [SPOTS] = {"layers", "layers_spots", NULL},
+    [WINDOWS] = {"layers", "layers_windows", NULL},
+    [SMALL] = {"layers", "layers_small", NULL},
+    [PLACES] = {"layers", "layers_places", NULL},
+    [LARGE] = {"layers", "layers_large_parts", NULL},
+    [RAYS] = {"layers", "layers_rays", NULL}};
+static const abuti_kit_table table = {sources, KERNELS, BUFFERS, NULL};
+
+struct layers_device {
+    abuti_queue queue;
+    abuti_kit kit;
+    abuti_kit_list lists[LAYERS_COUNTS]; /* by what is counted */
+    bool has_solids;
+    uint64_t changes;                   /* of solids, as they are there */
+    layers_list bodies, motions, bends; /* layers_body, raster_motion, uint64_t */
+    layers_list first_own; /* uint32_t: where a solid has positions, or LAYERS_NOTHING */
+    uint32_t chunk_count;
+    size_t clean; /* heads that hold nothing */
+    layers_list sights, sums, sorted, touches, longs, fragments, ray;
+};
+
+#define MEMORY(which) KIT_BUFFER(&d->kit, which)
+#define PIXELS_MOST ((uint64_t)1 << 28)
+
+/* ---- create ---- */
+
+static abut_status create(abut_layers *layers) {
+    abut_device *device = layers->options.device;
+    abut_status status = abuti_device_check_bits("abut_layers_create", device);
+    if (status)
+        return status;
+    layers_device *d = layers->device = abuti_allocate_zeroed(layers->context, 1, sizeof *d);
+    if (!d)
+        return ABUT_ERROR_MEMORY;
+    status = abuti_queue_open(device, &d->queue);
+    status = status ? status : abuti_kit_open(&d->queue, &table, "-DABUTI_REAL_BITS=64", &d->kit);
+    if (status)
+        return status;
+    static const struct {
+        uint32_t buffer;
+        size_t bytes;
+        const char *what;
+    } lists[LAYERS_COUNTS] = {[LAYERS_COUNT_NODES] = {NODES, sizeof(layers_node), "tiles"},
+                              [LAYERS_COUNT_FRAGMENTS] = {FRAGMENTS, 16, "fragments"},
+                              [LAYERS_COUNT_LARGE] = {LARGES, sizeof(layers_large), "triangles"},
+                              [LAYERS_COUNT_PLACES] = {PLACE_LIST, 8, "parts of triangles"},
+                              [LAYERS_COUNT_SUMS] = {SUMS, sizeof(layers_sum), "overlaps"},
+                              [LAYERS_COUNT_TOUCHES] = {TOUCHES, sizeof(layers_touch), "hits"},
+                              [LAYERS_COUNT_LONG] = {LONGS, 8, "rays"}};
+    for (uint32_t i = 0; i < LAYERS_COUNTS; i++)
+        d->lists[i] = (abuti_kit_list){.buffer = lists[i].buffer,
+                                       .element_bytes = lists[i].bytes,
+                                       .what = lists[i].what};
+    abuti_kit_build(&d->kit);
+    return abuti_queue_report(&d->queue);
+}
+
+static void destroy(abut_layers *layers) {
+    layers_device *d = layers->device;
+    if (!d)
+        return;
+    ABUTI_RELEASE(layers->context, d->bodies.data, d->motions.data, d->bends.data,
+                  d->first_own.data, d->sights.data, d->sums.data, d->sorted.data, d->touches.data,
+                  d->longs.data, d->fragments.data, d->ray.data);
+    abuti_kit_close(&d->kit);
+    abuti_queue_close(&d->queue);
+    abuti_release(layers->context, d);
+    layers->device = NULL;
+}
+
+static abut_status resize(abut_layers *layers, layers_list *list, size_t count, size_t bytes) {
+    list->count = 0;
+    abut_status status = abuti_layers_reserve(layers->context, list, count, bytes);
+    list->count = status ? 0 : count;
+    return status;
+}
+
+/* ---- solids ---- */
+
+static layers_body body_of(const abut_layers *layers, const layers_solid *solid) {
+    if (!solid->used)
+        return (layers_body){0};
+    const layers_mesh *mesh = layers_mesh_of(layers, solid);
+    return (layers_body){.box = solid->hull.box,
+                         .centre = solid->hull.centre,
+                         .radius = solid->hull.radius,
+                         .origin = mesh->mesh->origin,
+                         .group = solid->is.group,
+                         .mask = solid->is.mask,
+                         .used = 1,
+                         .inward = mesh->inward,
+                         .triangle_count = mesh->mesh->triangle_count};
+}
+
+/* Where the vertices and triangles of meshes go. */
+typedef struct placement {
+    uint64_t vertices, triangles, chunks;
+    uint32_t *vertex, *triangle; /* of each mesh */
+} placement;
+
+static abut_status place_all(abut_layers *layers, placement *p) {
+    layers_device *d = layers->device;
+    const layers_mesh *meshes = layers->meshes.data;
+    for (size_t m = 0; m < layers->meshes.count; m++)
+        if (meshes[m].users) {
+            p->vertex[m] = (uint32_t)p->vertices;
+            p->triangle[m] = (uint32_t)p->triangles;
+            p->vertices += meshes[m].mesh->vertex_count;
+            p->triangles += meshes[m].mesh->triangle_count;
+        }
+    layers_body *bodies = d->bodies.data;
+    uint32_t *own = d->first_own.data;
+    for (size_t i = 0; i < layers->solids.count; i++) {
+        const layers_solid *solid = &layers_solids(layers)[i];
+        bodies[i] = body_of(layers, solid);
+        own[i] = LAYERS_NOTHING;
+        ((uint64_t *)d->bends.data)[i] = solid->bends;
+        if (!solid->used)
+            continue;
+        bodies[i].first_vertex = p->vertex[solid->mesh];
+        bodies[i].first_triangle = p->triangle[solid->mesh];
+        if (solid->positions) {
+            own[i] = bodies[i].first_vertex = (uint32_t)p->vertices;
+            p->vertices += layers_mesh_of(layers, solid)->mesh->vertex_count;
+        }
+        p->chunks += abuti_chunk_count(bodies[i].triangle_count, LAYERS_CHUNK);
+    }
+    if (p->vertices > UINT32_MAX / 2 || p->triangles > UINT32_MAX / 8 || p->chunks > UINT32_MAX / 8)
+        return abuti_fail(ABUT_ERROR_LIMIT, "abut_layers: too many triangles for the device");
+    return ABUT_OK;
+}
+
+static abut_status upload_all(abut_layers *layers, const placement *p) {
+    layers_device *d = layers->device;
+    const layers_mesh *meshes = layers->meshes.data;
+    uint32_t(*chunks)[2] = abuti_allocate(layers->context, p->chunks, sizeof *chunks);
+    if (!chunks)
+        return ABUT_ERROR_MEMORY;
+    abuti_kit_reserve(&d->kit, VERTICES, p->vertices, sizeof(vec3));
+    abuti_kit_reserve(&d->kit, INDICES, p->triangles, 3 * sizeof(uint32_t));
+    for (size_t m = 0; m < layers->meshes.count; m++)
+        if (meshes[m].users) {
+            const abut_mesh *mesh = meshes[m].mesh;
+            abuti_kit_write(&d->kit, VERTICES, p->vertex[m], mesh->positions, mesh->vertex_count,
+                            sizeof(vec3));
+            abuti_kit_write(&d->kit, INDICES, p->triangle[m], mesh->indices, mesh->triangle_count,
+                            3 * sizeof(uint32_t));
+        }
+    const layers_body *bodies = d->bodies.data;
+    d->chunk_count = 0;
+    for (size_t i = 0; i < layers->solids.count; i++) {
+        const layers_solid *solid = &layers_solids(layers)[i];
+        for (uint32_t t = 0; t < bodies[i].triangle_count; t += LAYERS_CHUNK) {
+            chunks[d->chunk_count][0] = (uint32_t)i;
+            chunks[d->chunk_count++][1] = t;
+        }
+        if (solid->used && solid->positions)
+            abuti_kit_write(&d->kit, VERTICES, bodies[i].first_vertex, solid->positions,
+                            layers_mesh_of(layers, solid)->mesh->vertex_count, sizeof(vec3));
+    }
+    abuti_kit_put(&d->kit, CHUNKS, chunks, d->chunk_count, sizeof *chunks);
+    abuti_kit_put(&d->kit, BODIES, bodies, layers->solids.count, sizeof *bodies);
+    abut_status status = abuti_kit_finish(&d->kit);
+    abuti_release(layers->context, chunks);
+    return status;
+}
+
+static abut_status make_solids(abut_layers *layers) {
+    layers_device *d = layers->device;
+    size_t solids = layers->solids.count, meshes = layers->meshes.count;
+    placement p = {.vertex = abuti_allocate(layers->context, meshes, sizeof *p.vertex),
+                   .triangle = abuti_allocate(layers->context, meshes, sizeof *p.triangle)};
+    abut_status status = p.vertex && p.triangle ? ABUT_OK : ABUT_ERROR_MEMORY;
+    d->has_solids = false;
+    status = status ? status : resize(layers, &d->bodies, solids, sizeof(layers_body));
+    status = status ? status : resize(layers, &d->bends, solids, sizeof(uint64_t));
+    status = status ? status : resize(layers, &d->first_own, solids, sizeof(uint32_t));
+    status = status ? status : place_all(layers, &p);
+    status = status ? status : upload_all(layers, &p);
+    ABUTI_RELEASE(layers->context, p.vertex, p.triangle);
+    d->has_solids = !status;
+    d->changes = layers->changes;
+    return status;
+}
+
+/* Whether solids that have positions of their own have them there too. */
+static bool fits(const abut_layers *layers) {
+    const layers_device *d = layers->device;
+    if (!d->has_solids || d->changes != layers->changes)
+        return false;
+    for (size_t i = 0; i < layers->solids.count; i++) {
+        const layers_solid *solid = &layers_solids(layers)[i];
+        bool own = ((const uint32_t *)d->first_own.data)[i] != LAYERS_NOTHING;
+        if (solid->used && own != (solid->positions != NULL))
+            return false;
+    }
+    return true;
+}
+
+/* Sends what has changed of solids, and their poses. */
+static abut_status send_solids(abut_layers *layers) {
+    layers_device *d = layers->device;
+    size_t solids = layers->solids.count;
+    abut_status status = fits(layers) ? ABUT_OK : make_solids(layers);
+    status = status ? status : resize(layers, &d->motions, solids, sizeof(raster_motion));
+    if (status)
+        return status;
+    raster_motion *motions = d->motions.data;
+    layers_body *bodies = d->bodies.data;
+    uint64_t *bends = d->bends.data;
+    for (size_t i = 0; i < solids; i++) {
+        const layers_solid *solid = &layers_solids(layers)[i];
+        motions[i] = solid->motion;
+        if (!solid->used || bends[i] == solid->bends)
+            continue;
+        uint32_t first = bodies[i].first_vertex, triangle = bodies[i].first_triangle;
+        bodies[i] = body_of(layers, solid);
+        bodies[i].first_vertex = first;
+        bodies[i].first_triangle = triangle;
+        abuti_kit_write(&d->kit, VERTICES, first, solid->positions,
+                        layers_mesh_of(layers, solid)->mesh->vertex_count, sizeof(vec3));
+        abuti_kit_write(&d->kit, BODIES, i, &bodies[i], 1, sizeof *bodies);
+        bends[i] = solid->bends;
+    }
+    abuti_kit_put(&d->kit, MOTIONS, motions, solids, sizeof *motions);
+    return ABUT_OK;
+}
+
+/* ---- launches ---- */
+
+/* All views: how many tiles and pixels they have. False: more than a device should hold. */
+static bool make_sights(const abut_layers *layers, const layers_pass *passes, uint32_t count,
+                        uint32_t *tiles, uint32_t *pixels) {
+    layers_sight *sights = layers->device->sights.data;
+    uint64_t all_tiles = 0, all_pixels = 0;
+    for (uint32_t v = 0; v < count; v++) {
+        const layers_view *view = &passes[v].view;
+        sights[v] = (layers_sight){.view = *view,
+                                   .first_tile = (uint32_t)all_tiles,
+                                   .first_pixel = (uint32_t)all_pixels};
+        all_tiles += (uint64_t)view->columns * view->rows;
+        all_pixels += (uint64_t)view->camera.lens.width * view->camera.lens.height;
+        if (all_pixels > PIXELS_MOST || all_tiles > PIXELS_MOST)
+            return false;
+    }
+    *tiles = (uint32_t)all_tiles;
+    *pixels = (uint32_t)all_pixels;
+    return true;
+}
+
+static void launch(abut_layers *layers, uint32_t views, uint32_t tiles, uint32_t wanted) {
+    layers_device *d = layers->device;
+    const uint32_t solids = (uint32_t)layers->solids.count;
+    uint32_t room[LAYERS_COUNTS];
+    for (uint32_t i = 0; i < LAYERS_COUNTS; i++)
+        room[i] = d->lists[i].room;
+    const size_t groups = 8 * (size_t)d->queue.device->info.compute_units;
+    abuti_kit_fill(&d->kit, TILES, LAYERS_NOTHING, tiles * sizeof(uint32_t));
+    abuti_kit_fill(&d->kit, COUNTS, 0, LAYERS_COUNTS * sizeof(uint32_t));
+    ABUTI_KIT_GROUPS(&d->kit, SPOTS, (size_t)views * solids, LAYERS_SPOT_ITEMS, MEMORY(SIGHTS),
+                     MEMORY(BODIES), MEMORY(MOTIONS), ABUTI_VALUE(solids), MEMORY(SOLID_SPOTS),
+                     MEMORY(TILES), MEMORY(NODES), ABUTI_VALUE(room[LAYERS_COUNT_NODES]),
+                     MEMORY(COUNTS));
+    ABUTI_KIT_GROUPS(&d->kit, WINDOWS, tiles, LAYERS_ITEMS, MEMORY(SIGHTS), ABUTI_VALUE(views),
+                     MEMORY(BODIES), ABUTI_VALUE(solids), MEMORY(SOLID_SPOTS), MEMORY(TILES),
+                     MEMORY(NODES), ABUTI_VALUE(wanted));
+    ABUTI_KIT_GROUPS(&d->kit, SMALL, (size_t)views * d->chunk_count, LAYERS_CHUNK, MEMORY(SIGHTS),
+                     MEMORY(BODIES), ABUTI_VALUE(solids), MEMORY(VERTICES), MEMORY(INDICES),
+                     MEMORY(CHUNKS), ABUTI_VALUE(d->chunk_count), MEMORY(SOLID_SPOTS),
+                     MEMORY(NODES), MEMORY(HEADS), MEMORY(FRAGMENTS),
+                     ABUTI_VALUE(room[LAYERS_COUNT_FRAGMENTS]), MEMORY(LARGES),
+                     ABUTI_VALUE(room[LAYERS_COUNT_LARGE]), MEMORY(COUNTS), ABUTI_VALUE(wanted),
+                     ABUTI_LOCAL_MEMORY(2 * sizeof(uint32_t)));
+    ABUTI_KIT_GROUPS(&d->kit, PLACES, groups, LAYERS_ITEMS, MEMORY(SIGHTS), ABUTI_VALUE(solids),
+                     MEMORY(SOLID_SPOTS), MEMORY(NODES), MEMORY(LARGES),
+                     ABUTI_VALUE(room[LAYERS_COUNT_LARGE]), MEMORY(PLACE_LIST),
+                     ABUTI_VALUE(room[LAYERS_COUNT_PLACES]), MEMORY(COUNTS));
+    ABUTI_KIT_GROUPS(&d->kit, LARGE, groups, LAYERS_ITEMS, MEMORY(SIGHTS), ABUTI_VALUE(solids),
+                     MEMORY(SOLID_SPOTS), MEMORY(NODES), MEMORY(LARGES), MEMORY(PLACE_LIST),
+                     ABUTI_VALUE(room[LAYERS_COUNT_PLACES]), MEMORY(HEADS), MEMORY(FRAGMENTS),
+                     ABUTI_VALUE(room[LAYERS_COUNT_FRAGMENTS]), MEMORY(COUNTS),
+                     ABUTI_LOCAL_MEMORY(2 * sizeof(uint32_t)));
+    ABUTI_KIT_GROUPS(&d->kit, RAYS, tiles, LAYERS_ITEMS, MEMORY(SIGHTS), ABUTI_VALUE(views),
+                     MEMORY(BODIES), MEMORY(TILES), MEMORY(HEADS), MEMORY(FRAGMENTS), MEMORY(SUMS),
+                     ABUTI_VALUE(room[LAYERS_COUNT_SUMS]), MEMORY(TOUCHES),
+                     ABUTI_VALUE(room[LAYERS_COUNT_TOUCHES]), MEMORY(LONGS),
+                     ABUTI_VALUE(room[LAYERS_COUNT_LONG]), MEMORY(COUNTS), ABUTI_VALUE(wanted),
+                     ABUTI_LOCAL_MEMORY(LAYERS_PIECES * sizeof(layers_piece)),
+                     ABUTI_LOCAL_MEMORY(2 * sizeof(uint32_t)));
+}
+
+/* Launches until all lists were long enough. */
+static abut_status launch_all(abut_layers *layers, uint32_t views, uint32_t tiles, uint32_t pixels,
+                              uint32_t wanted, uint32_t counts[LAYERS_COUNTS]) {
+    layers_device *d = layers->device;
+    const size_t first[LAYERS_COUNTS] = {[LAYERS_COUNT_NODES] = 4 * layers->solids.count + tiles,
+                                         [LAYERS_COUNT_FRAGMENTS] = 1 << 20,
+                                         [LAYERS_COUNT_LARGE] = 1 << 12,
+                                         [LAYERS_COUNT_PLACES] = 1 << 14,
+                                         [LAYERS_COUNT_SUMS] = 1 << 12,
+                                         [LAYERS_COUNT_TOUCHES] = 1 << 10,
+                                         [LAYERS_COUNT_LONG] = 1 << 10};
+    for (uint32_t i = 0; i < LAYERS_COUNTS; i++)
+        if (!d->lists[i].room)
+            abuti_kit_grow(&d->kit, &d->lists[i], first[i]);
+    abuti_kit_put(&d->kit, SIGHTS, d->sights.data, views, sizeof(layers_sight));
+    abuti_kit_reserve(&d->kit, SOLID_SPOTS, (size_t)views * layers->solids.count,
+                      sizeof(layers_spot));
+    abuti_kit_reserve(&d->kit, TILES, tiles, sizeof(uint32_t));
+    abuti_kit_reserve(&d->kit, COUNTS, LAYERS_COUNTS, sizeof(uint32_t));
+    bool again;
+    do {
+        if (d->clean < pixels) {
+            abuti_kit_reserve(&d->kit, HEADS, pixels, sizeof(uint32_t));
+            abuti_kit_fill(&d->kit, HEADS, LAYERS_NOTHING, pixels * sizeof(uint32_t));
+        }
+        d->clean = 0; /* until the rays have cleared what they read */
+        launch(layers, views, tiles, wanted);
+        abut_status status = abuti_kit_get(&d->kit, COUNTS, counts, LAYERS_COUNTS, sizeof *counts);
+        if (status)
+            return status;
+        again = false;
+        for (uint32_t i = 0; i < LAYERS_COUNTS; i++)
+            again = abuti_kit_grow(&d->kit, &d->lists[i], counts[i]) || again;
+        if (!again)
+            d->clean = pixels;
+    } while (again && !abuti_kit_failed(&d->kit));
+    return abuti_queue_report(&d->queue);
+}
+
+/* ---- answers ---- */
+
+/* Rays that the device left to the host: their sums go to the first chunk. */
+static abut_status trace_long(abut_layers *layers, layers_pass *passes, uint32_t count,
+                              const uint32_t (*longs)[2], uint32_t long_count, uint32_t view) {
+    layers_device *d = layers->device;
+    const layers_sight *sights = d->sights.data;
+    const uint32_t(*fragments)[4] = d->fragments.data;
+    layers_chunk *chunk = &layers->chunks[0];
+    uint32_t begin = sights[view].first_pixel;
+    uint32_t end = view + 1 < count ? sights[view + 1].first_pixel : UINT32_MAX;
+    chunk->touches.count = 0;
+    chunk->status = ABUT_OK;
+    abuti_layers_table_clear(&chunk->table);
+    for (uint32_t i = 0; i < long_count && !chunk->status; i++) {
+        if (longs[i][0] < begin || longs[i][0] >= end)
+            continue;
+        d->ray.count = 0;
+        for (uint32_t f = longs[i][1]; f != LAYERS_NOTHING && !chunk->status; f = fragments[f][2]) {
+            chunk->status = abuti_layers_reserve(layers->context, &d->ray, d->ray.count + 1,
+                                                 sizeof(layers_fragment));
+            if (!chunk->status)
+                ((layers_fragment *)d->ray.data)[d->ray.count++] =
+                    (layers_fragment){.key = (uint64_t)fragments[f][1] << 32 | fragments[f][0],
+                                      .part = fragments[f][3]};
+        }
+        uint32_t width = passes[view].view.camera.lens.width, at = longs[i][0] - begin;
+        if (!chunk->status)
+            abuti_layers_sort(&passes[view], chunk, d->ray.data, d->ray.count);
+        if (!chunk->status)
+            abuti_layers_ray(&passes[view], chunk, at % width, at / width, d->ray.data,
+                             d->ray.count);
+    }
+    return chunk->status;
+}
+
+/* Brings what was found to the host. */
+static abut_status fetch(abut_layers *layers, const uint32_t counts[LAYERS_COUNTS]) {
+    layers_device *d = layers->device;
+    const struct {
+        uint32_t count, buffer;
+        layers_list *to;
+        size_t bytes;
+    } lists[] = {{counts[LAYERS_COUNT_SUMS], SUMS, &d->sums, sizeof(layers_sum)},
+                 {counts[LAYERS_COUNT_TOUCHES], TOUCHES, &d->touches, sizeof(layers_touch)},
+                 {counts[LAYERS_COUNT_LONG], LONGS, &d->longs, 8},
+                 {counts[LAYERS_COUNT_LONG] ? counts[LAYERS_COUNT_FRAGMENTS] : 0, FRAGMENTS,
+                  &d->fragments, 16}};
+    abut_status status = ABUT_OK;
+    for (size_t i = 0; i < sizeof lists / sizeof *lists && !status; i++) {
+        status = resize(layers, lists[i].to, lists[i].count, lists[i].bytes);
+        if (!status && lists[i].count)
+            status = abuti_kit_get(&d->kit, lists[i].buffer, lists[i].to->data, lists[i].count,
+                                   lists[i].bytes);
+    }
+    return status;
+}
+
+/* Sums and hits of one view. */
+static abut_status answer(abut_layers *layers, layers_pass *passes, uint32_t count, uint32_t view,
+                          layers_answer *to) {
+    layers_device *d = layers->device;
+    const layers_sum *sums = d->sums.data;
+    const layers_touch *touches = d->touches.data;
+    abut_status status = resize(layers, &d->sorted, d->sums.count, sizeof(layers_sum));
+    d->sorted.count = 0;
+    for (size_t i = 0; i < d->sums.count && !status; i++)
+        if (sums[i].last_pixel == view)
+            ((layers_sum *)d->sorted.data)[d->sorted.count++] = sums[i];
+    if (!status)
+        status = trace_long(layers, passes, count, d->longs.data, (uint32_t)d->longs.count, view);
+    const layers_chunk *chunk = &layers->chunks[0];
+    const layers_list lists[] = {d->sorted, chunk->table.sums};
+    if (!status)
+        status = abuti_layers_gather_lists(layers->context, lists, 2, &to->sums);
+    status = status ? status
+                    : abuti_layers_reserve(layers->context, &to->touches,
+                                           d->touches.count + chunk->touches.count,
+                                           sizeof(layers_touch));
+    for (size_t i = 0; i < d->touches.count && !status; i++)
+        if (touches[i].view == view)
+            ((layers_touch *)to->touches.data)[to->touches.count++] = touches[i];
+    if (!status && chunk->touches.count) {
+        memcpy((layers_touch *)to->touches.data + to->touches.count, chunk->touches.data,
+               chunk->touches.count * sizeof(layers_touch));
+        to->touches.count += chunk->touches.count;
+    }
+    return status;
+}
+
+static abut_status run(abut_layers *layers, layers_pass *passes, uint32_t count,
+                       layers_answer *answers) {
+    layers_device *d = layers->device;
+    uint32_t tiles, pixels, counts[LAYERS_COUNTS];
+    if (!layers->solids.count)
+        return ABUT_OK;
+    abut_status status = resize(layers, &d->sights, count, sizeof(layers_sight));
+    if (status)
+        return status;
+    if (!make_sights(layers, passes, count, &tiles, &pixels)) /* tile by tile instead */
+        return abuti_layers_on_cpu.run(layers, passes, count, answers);
+    const layers_pass *p = &passes[0];
+    uint32_t wanted = (p->every_pixel ? LAYERS_EVERY_PIXEL : 0) | (p->edges ? LAYERS_EDGES : 0) |
+                      (p->hits ? LAYERS_HITS : 0) | (p->own ? LAYERS_OWN : 0);
+    if ((status = send_solids(layers))) {
+        abuti_queue_report(&d->queue);
+        return status;
+    }
+    status = launch_all(layers, count, tiles, pixels, wanted, counts);
+    status = status ? status : fetch(layers, counts);
+    for (uint32_t v = 0; v < count && !status; v++)
+        status = answer(layers, passes, count, v, &answers[v]);
+    passes[0].fragments = status ? 0 : counts[LAYERS_COUNT_FRAGMENTS];
+    return status;
+}
+
+const layers_backend abuti_layers_on_device = {.create = create, .destroy = destroy, .run = run};

@@ -1,0 +1,92 @@
+/* What the host tells layers.cl, and what comes back. The same layout on both sides; on a device
+ * ABUTI_REAL_BITS is 64. */
+#ifndef ABUTI_LAYERS_DEVICE_SHARED_H
+#define ABUTI_LAYERS_DEVICE_SHARED_H
+
+#include "layers/layers_shared.h"
+
+#define LAYERS_SPOT_ITEMS 32 /* of a work-group a solid and view */
+#define LAYERS_ITEMS 64      /* of other work-groups */
+#define LAYERS_CHUNK 128     /* triangles and items of a work-group that draws small ones */
+#define LAYERS_SMALL 128     /* pixels: what has more in its box is drawn by work-groups */
+#define LAYERS_SHORT 32      /* crossings of a ray that is traced there */
+#define LAYERS_PIECES 384    /* overlaps of LAYERS_ITEMS rays that are added up there */
+#define LAYERS_NOTHING 0xffffffffu
+
+/* A solid but for its pose. */
+typedef struct layers_body {
+    box3 box;
+    vec3 centre;
+    double radius;
+    vec3 origin; /* of its mesh */
+    word32 group, mask;
+    word32 used, inward;
+    word32 first_vertex, first_triangle, triangle_count, unused;
+} layers_body;
+
+/* A solid in a view. */
+typedef struct layers_spot {
+    raster_frame frame;
+    raster_rect rect;
+    word32 depth[2];
+    word32 column, row, columns, rows; /* of tiles */
+    word32 windows;                    /* its first one */
+    word32 drawn;
+} layers_spot;
+
+/* A view among others. */
+typedef struct layers_sight {
+    layers_view view;
+    word32 first_tile, first_pixel; /* among those of all views */
+} layers_sight;
+
+/* A solid in a tile: the next one of that tile, and where both are drawn. */
+typedef struct layers_node {
+    word32 next, solid;
+    word32 x0y0, x1y1; /* the window, 16 bits each; empty where x0 > x1 */
+} layers_node;
+
+/* A large shape, and in which view. */
+typedef struct layers_large {
+    raster_shape shape;
+    word32 view, unused;
+} layers_large;
+
+/* Where and how much two solids overlap along a ray; a < b. */
+typedef struct layers_piece {
+    word32 a, b;
+    word32 from, to, length, volume;
+    word32 pixel; /* x and y in the tile, 16 bits each */
+    word32 what;  /* a sum of LAYERS_IS_... */
+} layers_piece;
+
+enum {
+    LAYERS_IS_OVERLAP = 1,
+    LAYERS_BEGINS_A = 2, /* with the surface of a */
+    LAYERS_ENDS_A = 4,
+    LAYERS_EDGE_A = 8, /* of a, inside b */
+    LAYERS_EDGE_B = 16,
+    LAYERS_IS_FIRST = 32 /* of its pixel */
+};
+
+/* What is counted: each a list. */
+enum {
+    LAYERS_COUNT_NODES = 0,
+    LAYERS_COUNT_FRAGMENTS,
+    LAYERS_COUNT_LARGE,
+    LAYERS_COUNT_PLACES,
+    LAYERS_COUNT_SUMS,
+    LAYERS_COUNT_TOUCHES,
+    LAYERS_COUNT_LONG,
+    LAYERS_COUNTS
+};
+
+/* A hit as it is found. */
+typedef struct layers_touch {
+    word32 penetrating, penetrated, part, x, y, z, view;
+} layers_touch;
+
+/* What is wanted of a query. */
+enum { LAYERS_EVERY_PIXEL = 1, LAYERS_EDGES = 2, LAYERS_HITS = 4, LAYERS_OWN = 8 };
+
+#endif

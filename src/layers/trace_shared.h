@@ -1,0 +1,98 @@
+/* One ray through its crossings, for C and OpenCL C alike.
+ *
+ * Crossings come by depth. A solid is open while the ray is inside it, that is, has entered it more
+ * often than left. When one closes, its overlaps with all others that are open are known: each pair
+ * of intervals is seen once, at the first of its two ends. With an eye rays begin somewhere, maybe
+ * inside: a closed surface is crossed as often inwards as outwards in all, so a surplus of exits
+ * tells how deep inside the ray began. Thus solids are capped where rays begin.
+ *
+ * Who includes this has, before it: ray_work with count, eye, own and edges; ray_key(), the depth,
+ * solid and kind of a crossing; ray_overlap(), told of two solids that are open from one depth to
+ * another, and whose surfaces are there; and ray_touch(), told of an edge within an open solid.
+ */
+#ifndef ABUTI_LAYERS_TRACE_SHARED_H
+#define ABUTI_LAYERS_TRACE_SHARED_H
+
+#include "layers/layers_shared.h"
+
+/* A solid along a ray. */
+typedef struct layers_open {
+    word32 solid;
+    int count;          /* entered minus left */
+    word32 since, deep; /* where it became 1, and 2 */
+    word32 place;       /* of the crossing by which it became 1 */
+} layers_open;
+
+static inline layers_open *layers_find_open(layers_open *open, size_t *count, word32 solid) {
+    for (size_t i = 0; i < *count; i++)
+        if (open[i].solid == solid)
+            return &open[i];
+    layers_open *made = &open[(*count)++];
+    made->solid = solid;
+    made->count = 0;
+    made->since = made->deep = made->place = 0;
+    return made;
+}
+
+/* With an eye: solids that the ray begins in. */
+static inline size_t layers_begin_inside(const ray_work *w, layers_open *open) {
+    size_t count = 0, kept = 0;
+    for (size_t i = 0; i < w->count; i++) {
+        word32 low = (word32)ray_key(w, i);
+        if ((low & 3) < RASTER_EDGE)
+            layers_find_open(open, &count, low >> 2)->count += (low & 3) == RASTER_ENTERS ? -1 : 1;
+    }
+    for (size_t i = 0; i < count; i++)
+        if (open[i].count)
+            open[kept++] = open[i];
+    return kept;
+}
+
+/* A solid was open from e->since up to the crossing at `place`. */
+static inline void layers_close(ray_work *w, const layers_open *open, size_t open_count,
+                                const layers_open *e, word32 to, size_t place) {
+    for (size_t i = 0; i < open_count; i++) {
+        const layers_open *o = &open[i];
+        if (o == e || o->count <= 0)
+            continue;
+        int last = e->since > o->since || (e->since == o->since && e->solid > o->solid);
+        ray_overlap(w, e->solid, o->solid, last ? e->since : o->since, to,
+                    last ? e->solid : o->solid, e->solid);
+    }
+    for (size_t i = e->place; w->edges && i < place; i++) {
+        word32 low = (word32)ray_key(w, i);
+        if ((low & 3) == RASTER_EDGE && low >> 2 != e->solid)
+            ray_touch(w, i, e->solid, e->since, to);
+    }
+}
+
+/* `open` has room for as many as there are crossings. */
+static inline void layers_trace(ray_work *w, layers_open *open) {
+    size_t open_count = w->eye ? layers_begin_inside(w, open) : 0;
+    for (size_t i = 0; i < w->count; i++) {
+        word64 key = ray_key(w, i);
+        word32 z = (word32)(key >> 32), low = (word32)key;
+        if ((low & 3) >= RASTER_EDGE)
+            continue;
+        layers_open *e = layers_find_open(open, &open_count, low >> 2);
+        if ((low & 3) == RASTER_ENTERS) {
+            e->count++;
+            if (e->count == 1) {
+                e->since = z;
+                e->place = (word32)i;
+            } else if (e->count == 2) {
+                e->deep = z;
+            }
+        } else {
+            e->count--;
+            if (e->count == 0)
+                layers_close(w, open, open_count, e, z, i);
+            else if (e->count == 1 && w->own)
+                ray_overlap(w, e->solid, e->solid, e->deep, z, ABUT_NONE, ABUT_NONE);
+        }
+        if (!e->count)
+            *e = open[--open_count];
+    }
+}
+
+#endif

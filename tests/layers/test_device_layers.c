@@ -150,7 +150,6 @@ TEST(same_as_the_cpu) {
         abut_layers_destroy(both[0]);
         abut_layers_destroy(both[1]);
     }
-    print_message("%llu\n", (unsigned long long)found);
     assert_true(found > 100);
 }
 

@@ -75,8 +75,8 @@ static bool in_order(const abut_posed *a, const abut_posed *b) {
 
 /* All but the bodies, which are set later. */
 static void start_work(patch_work *work, patch_memory *memory) {
-    memset((unsigned char *)work + offsetof(patch_work, flat), 0,
-           sizeof *work - offsetof(patch_work, flat));
+    memset((unsigned char *)work + offsetof(patch_work, largest), 0,
+           sizeof *work - offsetof(patch_work, largest));
     work->memory = memory;
 }
 
@@ -98,6 +98,7 @@ static abut_status set_bodies(patch_work *work, const patch_call *call, double m
     a->shift = v3_sub(v3_add(m3_apply(&a->turn, a->bvh->mesh->origin), motion.translation),
                       b->bvh->mesh->origin);
     double largest = real_max(v3_max_abs(a->shift) + 2 * a->skin->size, 2 * b->skin->size);
+    work->largest = largest + 2 * margin;
     largest = real_max(largest, call->largest);
     double jitter =
         real_max(JITTER * real_min(a->skin->size, b->skin->size), 64 * ROUNDING * largest);

@@ -102,8 +102,8 @@ typedef struct patch_face {
 enum { PATCH_LEAVES = 16 }; /* of each body that were placed lately */
 
 typedef struct patch_leaf {
-    uint32_t leaf, count;
-    double largest; /* coordinate */
+    uint32_t leaf;
+    uint32_t placed; /* bits of those that are set */
     patch_face face[4];
 } patch_leaf;
 
@@ -112,6 +112,7 @@ typedef struct patch_crossing {
     uint32_t edge, face;
     uint32_t side; /* of the edge: 0 is a */
     bool enters;   /* on the way from its lower to its higher vertex */
+    uint32_t next; /* the next one of the edge on that way, or ABUT_NONE */
     double t;      /* along that way */
     vec3 at;
 } patch_crossing;
@@ -134,10 +135,12 @@ typedef struct patch_whole {
     uint32_t side, face, spread;
 } patch_whole;
 
-/* What of a side is inside: bits by triangle or vertex, and where marked vertices stand. */
+/* What of a side is cut or inside: bits by triangle, vertex and edge, and where marked vertices and
+ * the first crossings of marked edges stand. */
 typedef struct patch_marks {
-    uint32_t *cut, *done, *vertex; /* done: what has been told of it */
+    uint32_t *cut, *done, *vertex, *edge; /* done: what has been told of it */
     uint32_t *place; /* in `vertices`, of those that are marked; of others it is not set */
+    uint32_t *first; /* in `crossings`, likewise */
 } patch_marks;
 
 /* The part of a triangle that is inside the other body. */
@@ -152,13 +155,6 @@ typedef struct patch_table {
     uint32_t *values;
     size_t count, room; /* a power of two, or 0 */
 } patch_table;
-
-/* A crossing in the order along its edge. */
-typedef struct patch_stop {
-    uint64_t edge; /* side << 32 | edge */
-    double t;
-    uint32_t crossing;
-} patch_stop;
 
 /* One connected part of what two bodies have in common. */
 typedef struct patch_region {
@@ -211,6 +207,7 @@ typedef struct patch_work {
     patch_memory *memory;
     patch_body body[2];
     patch_leaf leaves[2][PATCH_LEAVES]; /* each in the place of its lowest bits */
+    double largest;                     /* coordinate of both */
     bool flat;                          /* four vertices in one plane: to be done again */
     abut_status status;
     patch_crossing *crossings;
@@ -228,12 +225,10 @@ typedef struct patch_work {
     patch_region *regions;
     size_t region_count, region_room;
     patch_view view;
-    patch_stop *stops; /* crossing_count, sorted */
-    uint32_t *parent;  /* of crossings, then of spreads */
+    uint32_t *parent; /* of crossings, then of spreads */
     size_t parent_room;
     uint32_t *points, *inner; /* by region */
     uint32_t *region_of;      /* of a crossing */
-    patch_table by_pair[2];   /* crossings by edge and face, for the side of the edge */
     patch_table by_facet;
 } patch_work;
 
@@ -247,7 +242,6 @@ void *abuti_patch_take(patch_memory *memory, size_t count, size_t bytes);
  * more. Null where there is no memory. */
 uint32_t *abuti_patch_put(patch_work *work, patch_table *table, uint64_t key, uint32_t value,
                           bool *added);
-void abuti_patch_clear(patch_table *table);
 /* Makes room for `wanted` elements in the array that `array` is the address of. */
 abut_status abuti_patch_grow(patch_memory *memory, void *array, size_t count, size_t wanted,
                              size_t bytes, size_t *room);

@@ -21,27 +21,19 @@
  */
 #include "contact/patch.h"
 
-#include "base/sort.h"
 #include "geom/predicates_shared.h"
 
 #include <abut/nearest.h>
 
+#include <math.h>
 #include <string.h>
 
 /* Crossings closer along an edge than this may stand in the wrong order: sides of a ridge. */
 #define TIE 1e-9
 
-enum {
-    FEW = 48,          /* things that are sorted one by one */
-    FEW_VERTICES = 32, /* of a body that has no folds */
-};
+enum { FEW_VERTICES = 32 }; /* of a body that has no folds */
 
 /* ---- lists ---- */
-
-/* The key of something of a side. */
-static uint64_t key_of(uint32_t side, uint32_t element) {
-    return (uint64_t)(side + 1) << 32 | element;
-}
 
 /* Room for one more. */
 static bool more(patch_work *work, void *list, size_t count, size_t bytes, size_t *room) {
@@ -53,17 +45,12 @@ static bool more(patch_work *work, void *list, size_t count, size_t bytes, size_
 
 /* ---- crossings ---- */
 
-/* Places the corners of a triangle. */
-static void place_corners(patch_work *work, uint32_t side, uint32_t face, patch_face *f) {
+static void place_face(patch_work *work, uint32_t side, uint32_t face, patch_face *f) {
     patch_body *body = &work->body[side];
     f->face = face;
     f->corner = body->skin->corner + 3 * (size_t)face;
     for (int k = 0; k < 3; k++)
         f->at[k] = patch_place(body, f->corner[k]);
-}
-
-static void place_face(patch_work *work, uint32_t side, uint32_t face, patch_face *f) {
-    place_corners(work, side, face, f);
     f->collapsed = abuti_is_collapsed(f->corner);
     f->longest = 0;
     for (int k = 0; k < 3; k++) {
@@ -75,20 +62,23 @@ static void place_face(patch_work *work, uint32_t side, uint32_t face, patch_fac
     f->offset = v3_dot(f->normal, f->at[0]);
 }
 
-static const patch_leaf *leaf_of(patch_work *work, uint32_t side, uint32_t number) {
+static patch_leaf *leaf_of(patch_work *work, uint32_t side, uint32_t number) {
     patch_leaf *leaf = &work->leaves[side][number % PATCH_LEAVES];
-    if (leaf->leaf == number)
-        return leaf;
-    const abut_bvh *bvh = work->body[side].bvh;
-    leaf->leaf = number;
-    leaf->count = bvh_leaf_fill(bvh, number);
-    leaf->largest = 0;
-    for (uint32_t i = 0; i < leaf->count; i++) {
-        place_face(work, side, bvh->order[number * BVH_WIDTH + i], &leaf->face[i]);
-        for (int k = 0; k < 3; k++)
-            leaf->largest = real_max(leaf->largest, v3_max_abs(leaf->face[i].at[k]));
+    if (leaf->leaf != number) {
+        leaf->leaf = number;
+        leaf->placed = 0;
     }
     return leaf;
+}
+
+/* Triangle i of a leaf. */
+static inline const patch_face *face_of(patch_work *work, uint32_t side, patch_leaf *leaf,
+                                        uint32_t i) {
+    if (!(leaf->placed >> i & 1))
+        place_face(work, side, work->body[side].bvh->order[leaf->leaf * BVH_WIDTH + i],
+                   &leaf->face[i]);
+    leaf->placed |= 1u << i;
+    return &leaf->face[i];
 }
 
 static void forget_places(patch_work *work) {
@@ -99,12 +89,12 @@ static void forget_places(patch_work *work) {
     }
 }
 
-/* Two triangles: on which side of the other's plane corners are, +1 is outside; and which way the
- * edges of the first turn round those of the second. */
+/* Two triangles: on which side of the other's plane corners are, +1 is outside; and of each the
+ * corner that is alone on its side, whose two edges the other's plane cuts. */
 typedef struct face_pair {
     const patch_face *face[2];
     int above[2][3];
-    int turn[3][3];
+    uint32_t alone[2];
 } face_pair;
 
 /* Doubts. Let u = 2^-53, E the product of the longest sides of two edges and M the largest
@@ -115,39 +105,41 @@ typedef struct face_pair {
 #define SIDE_DOUBT 0x1p-46
 #define TURN_DOUBT 0x1p-45
 
-/* On which side of a plane the corners of a triangle are; false where all are on one. */
-static bool find_sides(patch_work *work, const patch_face *plane, const patch_face *f,
-                       double largest, int above[3]) {
-    double doubt = SIDE_DOUBT * plane->longest * plane->longest * largest;
+/* On which side of a plane the corners of a triangle are, and which is alone; false where all are
+ * on one. */
+static inline bool find_sides(patch_work *work, const patch_face *plane, const patch_face *f,
+                              int above[3], uint32_t *alone) {
+    double doubt = SIDE_DOUBT * plane->longest * plane->longest * work->largest;
     double value[3];
     for (int k = 0; k < 3; k++)
         value[k] = v3_dot(plane->normal, f->at[k]) - plane->offset;
-    if ((value[0] > doubt && value[1] > doubt && value[2] > doubt) ||
-        (value[0] < -doubt && value[1] < -doubt && value[2] < -doubt))
+    double low = real_min(real_min(value[0], value[1]), value[2]);
+    double high = real_max(real_max(value[0], value[1]), value[2]);
+    if (low > doubt || high < -doubt)
         return false;
-    int sum = 0;
-    for (int k = 0; k < 3; k++) {
-        above[k] = value[k] > doubt ? 1
-                   : value[k] < -doubt
-                       ? -1
-                       : orient3d(plane->at[0], plane->at[1], plane->at[2], f->at[k]);
-        work->flat |= !above[k];
-        sum += above[k];
-    }
-    return sum != 3 && sum != -3;
+    for (int k = 0; k < 3; k++)
+        above[k] = value[k] > 0 ? 1 : -1;
+    for (int k = 0; k < 3; k++)
+        if (fabs(value[k]) <= doubt) {
+            above[k] = orient3d(plane->at[0], plane->at[1], plane->at[2], f->at[k]);
+            work->flat |= !above[k];
+        }
+    *alone = above[0] == above[1] ? 2 : above[0] == above[2] ? 1 : 0;
+    return above[0] != above[1] || above[1] != above[2];
 }
 
-/* The signs of the volumes of edges of the first and edges of the second. */
-static void find_turns(face_pair *pair, double doubt) {
-    const patch_face *a = pair->face[0], *b = pair->face[1];
-    for (int i = 0; i < 3; i++)
-        for (int j = 0; j < 3; j++) {
-            double volume = v3_dot(a->way[i], b->moment[j]) + v3_dot(b->way[j], a->moment[i]);
-            pair->turn[i][j] = (volume > doubt) - (volume < -doubt);
-            if (pair->turn[i][j] == 0)
-                pair->turn[i][j] = orient3d(a->at[i], a->at[i == 2 ? 0 : i + 1], b->at[j],
-                                            b->at[j == 2 ? 0 : j + 1]);
-        }
+static inline uint32_t after_corner(uint32_t k) {
+    return k == 2 ? 0 : k + 1;
+}
+
+/* Which way edge i of a turns round edge j of b: the sign of their volume. */
+static inline int turn_of(const patch_face *a, uint32_t i, const patch_face *b, uint32_t j,
+                          double doubt) {
+    double volume = v3_dot(a->way[i], b->moment[j]) + v3_dot(b->way[j], a->moment[i]);
+    return volume > doubt ? 1
+           : volume < -doubt
+               ? -1
+               : orient3d(a->at[i], a->at[after_corner(i)], b->at[j], b->at[after_corner(j)]);
 }
 
 /* Where a plane cuts the way from p to q, which are on both sides of it. */
@@ -157,149 +149,28 @@ static double part_of(vec3 p, vec3 q, const patch_face *plane) {
     return t >= 0 && t <= 1 ? t : t > 1 ? 1 : t < 0 ? 0 : 0.5;
 }
 
-/* Whether edge k of one crosses the other: the crossing, or ABUT_NONE. */
-static uint32_t cross(patch_work *work, face_pair *pair, uint32_t side, int k, bool *leaves) {
-    const patch_face *f = pair->face[side], *other = pair->face[!side];
-    const int *above = pair->above[side];
-    int next = k == 2 ? 0 : k + 1;
-    if (above[k] == above[next])
-        return ABUT_NONE;
-    const int *turn = side ? &pair->turn[0][k] : pair->turn[k];
-    int step = side ? 3 : 1, all = turn[0] + turn[step] + turn[2 * step];
-    if (all != 3 && all != -3) {
-        work->flat |= !turn[0] || !turn[step] || !turn[2 * step];
-        return ABUT_NONE;
-    }
-    bool up = f->corner[k] < f->corner[next]; /* from the lower vertex on */
-    bool enters = above[up ? k : next] > 0, added = false;
-    *leaves = enters != up;
-    uint32_t edge = work->body[side].skin->view.triangle_edges[3 * (size_t)f->face + (size_t)k];
-    uint64_t key = ((uint64_t)edge << 32 | other->face) + 1;
-    uint32_t *index =
-        abuti_patch_put(work, &work->by_pair[side], key, (uint32_t)work->crossing_count, &added);
-    if (!index)
-        return ABUT_NONE;
-    if (added) {
-        if (!more(work, &work->crossings, work->crossing_count, sizeof *work->crossings,
-                  &work->crossing_room))
-            return ABUT_NONE;
-        vec3 p = f->at[up ? k : next], q = f->at[up ? next : k];
-        double t = part_of(p, q, other);
-        work->crossings[work->crossing_count++] =
-            (patch_crossing){edge, other->face, side, enters, t, v3_lerp(p, q, t)};
-    }
-    return *index;
-}
-
-/* Two triangles of which each has the other on both sides of its plane. */
-static void meet_faces(patch_work *work, face_pair *pair) {
-    uint32_t ends[2] = {ABUT_NONE, ABUT_NONE};
-    int found = 0;
-    for (uint32_t side = 0; side < 2; side++)
-        for (int k = 0; k < 3; k++) {
-            bool leaves;
-            uint32_t crossing = cross(work, pair, side, k, &leaves);
-            if (crossing == ABUT_NONE)
-                continue;
-            found++;
-            ends[leaves == (side == 0) ? 0 : 1] = crossing;
+/* Makes room for what is noted of both sides. */
+static bool start_marks(patch_work *work) {
+    for (uint32_t side = 0; side < 2; side++) {
+        const abut_topology_arrays *view = &work->body[side].skin->view;
+        patch_marks *marks = &work->marks[side];
+        size_t faces = view->triangle_count / 32 + 1, vertices = view->vertex_count / 32 + 1;
+        size_t edges = view->edge_count / 32 + 1, all = 2 * faces + vertices + edges;
+        uint32_t *bits = abuti_patch_take(work->memory, all, sizeof *bits);
+        marks->place = abuti_patch_take(work->memory, view->vertex_count, sizeof *marks->place);
+        marks->first = abuti_patch_take(work->memory, view->edge_count, sizeof *marks->first);
+        if (!bits || !marks->place || !marks->first) {
+            work->status = ABUT_ERROR_MEMORY;
+            return false;
         }
-    if (!found || work->status)
-        return;
-    if (found != 2 || ends[0] == ABUT_NONE || ends[1] == ABUT_NONE)
-        work->flat = true;
-    else if (more(work, &work->segments, work->segment_count, sizeof *work->segments,
-                  &work->segment_room))
-        work->segments[work->segment_count++] =
-            (patch_segment){{pair->face[0]->face, pair->face[1]->face}, ends[0], ends[1]};
-}
-
-/* Two leaves of which some triangles may meet. */
-static bool visit(void *data, uint32_t leaf_a, uint32_t leaf_b, unsigned near) {
-    patch_work *work = data;
-    const patch_leaf *a = leaf_of(work, 0, leaf_a), *b = leaf_of(work, 1, leaf_b);
-    double largest = real_max(a->largest, b->largest);
-    for (; near; near &= near - 1) {
-        uint32_t bit = (uint32_t)__builtin_ctz(near);
-        const patch_face *f = &a->face[bit / 4], *g = &b->face[bit % 4];
-        face_pair pair = {.face = {f, g}};
-        if (f->collapsed || g->collapsed || !find_sides(work, g, f, largest, pair.above[0]) ||
-            !find_sides(work, f, g, largest, pair.above[1]))
-            continue;
-        find_turns(&pair, TURN_DOUBT * largest * f->longest * g->longest);
-        meet_faces(work, &pair);
+        memset(bits, 0, all * sizeof *bits);
+        marks->cut = bits;
+        marks->done = bits + faces;
+        marks->vertex = bits + 2 * faces;
+        marks->edge = bits + 2 * faces + vertices;
     }
-    return work->status != ABUT_OK;
+    return true;
 }
-
-/* ---- edges ---- */
-
-static bool after(const void *left, const void *right) {
-    const patch_stop *a = left, *b = right;
-    return a->edge > b->edge ||
-           (a->edge == b->edge && (a->t > b->t || (a->t == b->t && a->crossing > b->crossing)));
-}
-
-static void sort_by_edge(patch_stop *stops, size_t count) {
-    if (count > FEW) {
-        abuti_sort_items(stops, count, sizeof *stops, after);
-        return;
-    }
-    for (size_t i = 1; i < count; i++) {
-        patch_stop next = stops[i];
-        size_t k = i;
-        for (; k > 0 && after(&stops[k - 1], &next); k--)
-            stops[k] = stops[k - 1];
-        stops[k] = next;
-    }
-}
-
-/* Sorts crossings along their edges. */
-static abut_status sort_stops(patch_work *work) {
-    size_t count = work->crossing_count;
-    work->stops = abuti_patch_take(work->memory, count, sizeof *work->stops);
-    if (!work->stops)
-        return ABUT_ERROR_MEMORY;
-    for (size_t i = 0; i < count; i++) {
-        const patch_crossing *c = &work->crossings[i];
-        work->stops[i] = (patch_stop){key_of(c->side, c->edge), c->t, (uint32_t)i};
-    }
-    sort_by_edge(work->stops, count);
-    /* Two sides of a ridge: in before out. The other way round would take the outside for inside,
-     * and this way a part of it at most for outside, which others tell. */
-    for (size_t i = 0; i + 1 < count; i++) {
-        patch_stop *s = &work->stops[i];
-        bool first = i == 0 || s[-1].edge != s->edge || !work->crossings[s[-1].crossing].enters;
-        if (first && s[0].edge == s[1].edge && s[1].t - s[0].t <= TIE &&
-            !work->crossings[s[0].crossing].enters && work->crossings[s[1].crossing].enters) {
-            patch_stop kept = s[0];
-            s[0] = s[1];
-            s[1] = kept;
-        }
-    }
-    return ABUT_OK;
-}
-
-/* The stops of an edge: the first of them, and past the last. */
-static size_t stops_of(const patch_work *work, uint64_t edge, size_t *end) {
-    size_t lo = 0, hi = work->crossing_count;
-    while (lo < hi) {
-        size_t middle = (lo + hi) / 2;
-        if (work->stops[middle].edge < edge)
-            lo = middle + 1;
-        else
-            hi = middle;
-    }
-    for (*end = lo; *end < work->crossing_count && work->stops[*end].edge == edge;)
-        (*end)++;
-    return lo;
-}
-
-static bool enters_at(const patch_work *work, size_t stop) {
-    return work->crossings[work->stops[stop].crossing].enters;
-}
-
-/* ---- what is inside ---- */
 
 static bool is_set(const uint32_t *bits, uint32_t i) {
     return bits[i / 32] >> i % 32 & 1;
@@ -311,6 +182,139 @@ static bool set_bit(uint32_t *bits, uint32_t i) {
     bits[i / 32] |= 1u << i % 32;
     return !was;
 }
+
+/* The crossing of an edge with a face, or ABUT_NONE. */
+static uint32_t known_crossing(const patch_work *work, uint32_t side, uint32_t edge,
+                               uint32_t face) {
+    const patch_marks *marks = &work->marks[side];
+    uint32_t i = is_set(marks->edge, edge) ? marks->first[edge] : ABUT_NONE;
+    while (i != ABUT_NONE && work->crossings[i].face != face)
+        i = work->crossings[i].next;
+    return i;
+}
+
+/* Adds a crossing to those of its edge, in order. */
+static void link_crossing(patch_work *work, uint32_t added) {
+    patch_crossing *c = &work->crossings[added];
+    patch_marks *marks = &work->marks[c->side];
+    uint32_t *link = &marks->first[c->edge];
+    if (set_bit(marks->edge, c->edge))
+        *link = ABUT_NONE;
+    while (*link != ABUT_NONE && work->crossings[*link].t <= c->t)
+        link = &work->crossings[*link].next;
+    c->next = *link;
+    *link = added;
+}
+
+/* The crossing of edge k of one with the other: as it is known, or made. */
+static uint32_t crossing_of(patch_work *work, const face_pair *pair, uint32_t side, uint32_t k,
+                            bool *leaves) {
+    const patch_face *f = pair->face[side], *other = pair->face[!side];
+    uint32_t next = after_corner(k);
+    bool up = f->corner[k] < f->corner[next]; /* from the lower vertex on */
+    bool enters = pair->above[side][up ? k : next] > 0;
+    *leaves = enters != up;
+    uint32_t edge = work->body[side].skin->view.triangle_edges[3 * (size_t)f->face + k];
+    uint32_t known = known_crossing(work, side, edge, other->face);
+    if (known != ABUT_NONE || !more(work, &work->crossings, work->crossing_count,
+                                    sizeof *work->crossings, &work->crossing_room))
+        return known;
+    vec3 p = f->at[up ? k : next], q = f->at[up ? next : k];
+    double t = part_of(p, q, other);
+    work->crossings[work->crossing_count] =
+        (patch_crossing){edge, other->face, side, enters, ABUT_NONE, t, v3_lerp(p, q, t)};
+    link_crossing(work, (uint32_t)work->crossing_count);
+    return (uint32_t)work->crossing_count++;
+}
+
+/* Two triangles of which each has the other on both sides of its plane. Both cut the line that the
+ * planes have in common in two of their edges, i and j, and whose comes first is told by how these
+ * turn round each other: an edge is between those of the other triangle, so crosses it, where it
+ * turns round both of them the same way. */
+static void meet_faces(patch_work *work, const face_pair *pair) {
+    const patch_face *a = pair->face[0], *b = pair->face[1];
+    double doubt = TURN_DOUBT * work->largest * a->longest * b->longest;
+    uint32_t edge[2][2], ends[2] = {ABUT_NONE, ABUT_NONE};
+    int turn[2][2], found = 0;
+    for (int side = 0; side < 2; side++) {
+        edge[side][0] = pair->alone[side];
+        edge[side][1] = after_corner(after_corner(pair->alone[side]));
+    }
+    for (int i = 0; i < 2; i++)
+        for (int j = 0; j < 2; j++) {
+            turn[i][j] = turn_of(a, edge[0][i], b, edge[1][j], doubt);
+            work->flat |= !turn[i][j];
+        }
+    for (uint32_t side = 0; side < 2; side++)
+        for (int i = 0; i < 2; i++) {
+            if (side ? turn[0][i] != turn[1][i] : turn[i][0] != turn[i][1])
+                continue;
+            bool leaves;
+            if (!work->marks[0].edge && !start_marks(work))
+                return;
+            uint32_t crossing = crossing_of(work, pair, side, edge[side][i], &leaves);
+            found++;
+            ends[leaves == (side == 0) ? 0 : 1] = crossing;
+        }
+    if (!found || work->status)
+        return;
+    if (found != 2 || ends[0] == ABUT_NONE || ends[1] == ABUT_NONE)
+        work->flat = true;
+    else if (more(work, &work->segments, work->segment_count, sizeof *work->segments,
+                  &work->segment_room))
+        work->segments[work->segment_count++] =
+            (patch_segment){{a->face, b->face}, ends[0], ends[1]};
+}
+
+/* Two leaves of which some triangles may meet. */
+static bool visit(void *data, uint32_t leaf_a, uint32_t leaf_b, unsigned near) {
+    patch_work *work = data;
+    patch_leaf *a = leaf_of(work, 0, leaf_a), *b = leaf_of(work, 1, leaf_b);
+    for (; near; near &= near - 1) {
+        uint32_t bit = (uint32_t)__builtin_ctz(near);
+        const patch_face *f = face_of(work, 0, a, bit / 4), *g = face_of(work, 1, b, bit % 4);
+        face_pair pair = {.face = {f, g}};
+        if (!f->collapsed && !g->collapsed &&
+            find_sides(work, g, f, pair.above[0], &pair.alone[0]) &&
+            find_sides(work, f, g, pair.above[1], &pair.alone[1]))
+            meet_faces(work, &pair);
+    }
+    return work->status != ABUT_OK;
+}
+
+/* ---- edges ---- */
+
+/* Whether a crossing is the first of its edge. */
+static bool is_first(const patch_work *work, uint32_t i) {
+    const patch_crossing *c = &work->crossings[i];
+    return work->marks[c->side].first[c->edge] == i;
+}
+
+/* Two sides of a ridge, at one place of an edge: in before out. The other way round would take the
+ * outside for inside, and this way a part of it at most for outside, which others tell. */
+static void order_ridges(patch_work *work) {
+    for (uint32_t i = 0; i < work->crossing_count; i++) {
+        if (work->crossings[i].next == ABUT_NONE || !is_first(work, i))
+            continue;
+        bool outside = true;
+        for (uint32_t *link = &work->marks[work->crossings[i].side].first[work->crossings[i].edge];
+             *link != ABUT_NONE; link = &work->crossings[*link].next) {
+            patch_crossing *out = &work->crossings[*link];
+            if (outside && !out->enters && out->next != ABUT_NONE) {
+                uint32_t next = out->next, this = *link;
+                patch_crossing *in = &work->crossings[next];
+                if (in->enters && in->t - out->t <= TIE) {
+                    out->next = in->next;
+                    in->next = this;
+                    *link = next;
+                }
+            }
+            outside = !work->crossings[*link].enters;
+        }
+    }
+}
+
+/* ---- what is inside ---- */
 
 /* Marks a vertex as inside, of the last spread. */
 static void mark(patch_work *work, uint32_t side, uint32_t vertex) {
@@ -332,11 +336,9 @@ static void spread_over(patch_work *work, uint32_t side, uint32_t face, uint32_t
         return;
     if (is_set(work->marks[side].cut, face)) {
         for (uint32_t k = 0; k < 3 && !work->status; k++) {
-            uint32_t next = corner[k == 2 ? 0 : k + 1];
-            size_t end;
+            uint32_t next = corner[after_corner(k)];
             if ((corner[k] == vertex || next == vertex) &&
-                stops_of(work, key_of(side, skin->view.triangle_edges[3 * (size_t)face + k]),
-                         &end) == end)
+                !is_set(work->marks[side].edge, skin->view.triangle_edges[3 * (size_t)face + k]))
                 mark(work, side, corner[k] == vertex ? next : corner[k]);
         }
     } else if (set_bit(work->marks[side].done, face) &&
@@ -421,18 +423,21 @@ static void spread_from(patch_work *work, const pair_frame *frame, uint32_t side
 
 /* From edges with crossings. */
 static void spread(patch_work *work, const pair_frame *frame) {
-    for (size_t i = 0, end; i < work->crossing_count && !work->status; i = end) {
-        uint64_t edge = work->stops[i].edge;
-        const patch_crossing *c = &work->crossings[work->stops[i].crossing];
+    for (uint32_t i = 0; i < work->crossing_count && !work->status; i++) {
+        const patch_crossing *c = &work->crossings[i];
         const uint32_t *ends = work->body[c->side].skin->view.edges + 2 * (size_t)c->edge;
-        uint32_t side = c->side, first = work->stops[i].crossing;
-        for (end = i; end < work->crossing_count && work->stops[end].edge == edge; end++)
-            if (end > i && enters_at(work, end - 1))
-                abuti_join(work->parent, work->stops[end - 1].crossing, work->stops[end].crossing);
-        if (!enters_at(work, i))
-            spread_from(work, frame, side, ends[0], first);
-        if (!work->status && enters_at(work, end - 1))
-            spread_from(work, frame, side, ends[1], work->stops[end - 1].crossing);
+        if (!is_first(work, i))
+            continue;
+        if (!c->enters)
+            spread_from(work, frame, c->side, ends[0], i);
+        uint32_t last = i;
+        for (; c->next != ABUT_NONE; c = &work->crossings[last]) {
+            if (c->enters)
+                abuti_join(work->parent, last, c->next);
+            last = c->next;
+        }
+        if (c->enters && !work->status)
+            spread_from(work, frame, c->side, ends[1], last);
     }
 }
 
@@ -497,47 +502,56 @@ static uint32_t spread_root(const patch_work *work, uint32_t spread) {
     return abuti_root(work->parent, (uint32_t)work->crossing_count + spread);
 }
 
-/* The inside parts of an edge of a triangle that has segments. */
-static void sum_edge(patch_work *work, const uint32_t *number, uint32_t side, const patch_face *f,
-                     uint32_t k) {
-    const patch_skin *skin = work->body[side].skin;
-    uint32_t next = k == 2 ? 0 : k + 1;
-    bool up = f->corner[k] < f->corner[next];
-    vec3 low = f->at[up ? k : next], high = f->at[up ? next : k], about = f->at[0];
-    size_t end,
-        begin =
-            stops_of(work, key_of(side, skin->view.triangle_edges[3 * (size_t)f->face + k]), &end);
-    if (begin == end) {
-        uint32_t place = inside_place(&work->marks[side], f->corner[k]);
-        if (place != ABUT_NONE)
-            add_area(work, side, f->face, number[spread_root(work, work->vertices[place].spread)],
-                     swept(about, f->at[k], f->at[next]));
-        return;
+/* A part of an edge that is inside, for the triangles at it. */
+static void sum_part(patch_work *work, const uint32_t *number, const patch_crossing *c,
+                     uint32_t node, vec3 from, vec3 to) {
+    patch_body *body = &work->body[c->side];
+    const uint32_t *faces, patch = number[abuti_root(work->parent, node)];
+    uint32_t count = abuti_edge_faces(&body->skin->view, c->edge, &faces);
+    for (uint32_t i = 0; i < count && !work->status; i++) {
+        bool up = abuti_runs_up(&body->skin->view, body->skin->corner, faces[i], c->edge);
+        vec3 about = patch_place(body, body->skin->corner[3 * (size_t)faces[i]]);
+        add_area(work, c->side, faces[i], patch, swept(about, up ? from : to, up ? to : from));
     }
-    for (size_t i = begin; i <= end && !work->status; i++) {
-        /* from stop i - 1 to stop i */
-        bool inside = i == begin ? !enters_at(work, i) : enters_at(work, i - 1);
-        if (!inside)
+}
+
+/* The inside parts of edges that something crosses. */
+static void sum_crossed(patch_work *work, const uint32_t *number) {
+    for (uint32_t i = 0; i < work->crossing_count && !work->status; i++) {
+        const patch_crossing *c = &work->crossings[i];
+        patch_body *body = &work->body[c->side];
+        const uint32_t *ends = body->skin->view.edges + 2 * (size_t)c->edge;
+        if (!c->enters && is_first(work, i))
+            sum_part(work, number, c, i, patch_place(body, ends[0]), c->at);
+        if (c->enters)
+            sum_part(work, number, c, i, c->at,
+                     c->next == ABUT_NONE ? patch_place(body, ends[1])
+                                          : work->crossings[c->next].at);
+    }
+}
+
+/* The edges of a triangle with segments that nothing crosses. */
+static void sum_rest(patch_work *work, const uint32_t *number, uint32_t side, uint32_t face) {
+    patch_body *body = &work->body[side];
+    const uint32_t *edges = body->skin->view.triangle_edges + 3 * (size_t)face;
+    const uint32_t *corner = body->skin->corner + 3 * (size_t)face;
+    for (uint32_t k = 0; k < 3 && !work->status; k++) {
+        uint32_t place = inside_place(&work->marks[side], corner[k]);
+        if (place == ABUT_NONE || is_set(work->marks[side].edge, edges[k]))
             continue;
-        vec3 from = i == begin ? low : work->crossings[work->stops[i - 1].crossing].at;
-        vec3 to = i == end ? high : work->crossings[work->stops[i].crossing].at;
-        uint32_t node = work->stops[i == begin ? i : i - 1].crossing;
-        add_area(work, side, f->face, number[abuti_root(work->parent, node)],
-                 up ? swept(about, from, to) : swept(about, to, from));
+        add_area(work, side, face, number[spread_root(work, work->vertices[place].spread)],
+                 swept(patch_place(body, corner[0]), patch_place(body, corner[k]),
+                       patch_place(body, corner[after_corner(k)])));
     }
 }
 
 /* What both surfaces have inside the other, triangle by triangle. */
 static void sum_faces(patch_work *work, const uint32_t *number) {
+    sum_crossed(work, number);
     for (size_t i = 0; i < work->segment_count && !work->status; i++)
-        for (uint32_t side = 0; side < 2; side++) {
-            if (!set_bit(work->marks[side].done, work->segments[i].face[side]))
-                continue;
-            patch_face f;
-            place_corners(work, side, work->segments[i].face[side], &f);
-            for (uint32_t k = 0; k < 3 && !work->status; k++)
-                sum_edge(work, number, side, &f, k);
-        }
+        for (uint32_t side = 0; side < 2; side++)
+            if (set_bit(work->marks[side].done, work->segments[i].face[side]))
+                sum_rest(work, number, side, work->segments[i].face[side]);
     for (size_t i = 0; i < work->whole_count; i++) {
         const patch_whole *w = &work->wholes[i];
         const uint32_t *corner = work->body[w->side].skin->corner + 3 * (size_t)w->face;
@@ -657,19 +671,6 @@ static abut_status start_sets(patch_work *work) {
         return ABUT_ERROR_MEMORY;
     for (size_t i = 0; i < work->crossing_count; i++)
         work->parent[i] = (uint32_t)i;
-    for (uint32_t side = 0; side < 2; side++) {
-        const abut_topology_arrays *view = &work->body[side].skin->view;
-        patch_marks *marks = &work->marks[side];
-        size_t faces = view->triangle_count / 32 + 1, vertices = view->vertex_count / 32 + 1;
-        uint32_t *bits = abuti_patch_take(work->memory, 2 * faces + vertices, sizeof *bits);
-        marks->place = abuti_patch_take(work->memory, view->vertex_count, sizeof *marks->place);
-        if (!bits || !marks->place)
-            return ABUT_ERROR_MEMORY;
-        memset(bits, 0, (2 * faces + vertices) * sizeof *bits);
-        marks->cut = bits;
-        marks->done = bits + faces;
-        marks->vertex = bits + 2 * faces;
-    }
     for (size_t i = 0; i < work->segment_count; i++) {
         abuti_join(work->parent, work->segments[i].from, work->segments[i].to);
         for (uint32_t side = 0; side < 2; side++)
@@ -683,8 +684,7 @@ abut_status abuti_patch_find(patch_work *work, const pair_frame *frame) {
         work->flat = false;
         forget_places(work);
         work->crossing_count = work->segment_count = 0;
-        abuti_patch_clear(&work->by_pair[0]);
-        abuti_patch_clear(&work->by_pair[1]);
+        work->marks[0].edge = NULL; /* to be made anew */
         abuti_pair_candidates(frame, visit, work);
         work->status = work->status ? work->status : abuti_stop_status("contacts");
         if (work->status || !work->flat)
@@ -693,10 +693,10 @@ abut_status abuti_patch_find(patch_work *work, const pair_frame *frame) {
     }
     if (work->status || !work->segment_count)
         return work->status;
-    abut_status status = sort_stops(work);
-    status = status ? status : start_sets(work);
+    abut_status status = start_sets(work);
     if (status)
         return status;
+    order_ridges(work);
     spread(work, frame);
     return work->status ? work->status : sum(work);
 }

@@ -101,12 +101,6 @@ uint32_t *abuti_patch_put(patch_work *work, patch_table *table, uint64_t key, ui
     return &table->values[slot];
 }
 
-void abuti_patch_clear(patch_table *table) {
-    if (table->count)
-        memset(table->keys, 0, table->room * sizeof *table->keys);
-    table->count = 0;
-}
-
 /* ---- answers ---- */
 
 abut_status abuti_patch_add(patch_memory *memory, patch_answer **answers, size_t *count,

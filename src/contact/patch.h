@@ -261,7 +261,7 @@ double abuti_patch_bound(const patch_view *view, double u, double v, uint32_t si
 /* Looks for crossings of an edge of a and an edge of b, as seen along the normal, that are deeper
  * than `deepest`; tells each, and goes on with what that gives for it. */
 typedef double patch_deeper(void *data, const patch_plane *a, int edge_a, double along,
-                            const patch_plane *b);
+                            const patch_plane *b, int edge_b);
 void abuti_patch_edges(const patch_view *view, double deepest, patch_deeper *tell, void *data);
 
 /* Whether something is further than the best so far; of what is as far, but for a little, that with

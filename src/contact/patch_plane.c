@@ -264,7 +264,7 @@ static double edges_of(const patch_plane *a, const patch_plane *b, double deepes
         for (int l = 0; l < 3; l++) {
             double along, depth, high = real_max(b->true_h[l], b->true_h[l == 2 ? 0 : l + 1]);
             if (high - low > deepest && cross_seen(a, k, b, l, &along, &depth) && depth > deepest)
-                deepest = tell(data, a, k, along, b);
+                deepest = tell(data, a, k, along, b, l);
         }
     }
     return deepest;

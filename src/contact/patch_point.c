@@ -334,9 +334,19 @@ static void add_deeper_vertices(measure *m, bool whole) {
     }
 }
 
+/* The lowest face of an edge, by which the edge is told whichever of its faces it was met at. */
+static uint32_t lowest_face(const patch_skin *skin, uint32_t face, int k) {
+    const uint32_t *faces;
+    uint32_t edge = skin->view.triangle_edges[3 * (size_t)face + (size_t)k];
+    uint32_t count = abuti_edge_faces(&skin->view, edge, &faces);
+    for (uint32_t i = 0; i < count; i++)
+        face = faces[i] < face ? faces[i] : face;
+    return face;
+}
+
 /* A crossing of two edges, as seen along the normal. */
 static double add_deeper_edge(void *data, const patch_plane *a, int k, double along,
-                              const patch_plane *b) {
+                              const patch_plane *b, int l) {
     measure *m = data;
     const patch_body *body = &m->work->body[0];
     vec3 p = corner_true(body, a->face, k), q = corner_true(body, a->face, k == 2 ? 0 : k + 1);
@@ -344,7 +354,7 @@ static double add_deeper_edge(void *data, const patch_plane *a, int k, double al
                          .kind = ABUT_CONTACT_CROSSING,
                          .element =
                              body->skin->view.triangle_edges[3 * (size_t)a->face + (size_t)k],
-                         .part = b->face & 0x3ffffff};
+                         .part = lowest_face(m->work->body[1].skin, b->face, l) & 0x3ffffff};
     add(m, v3_lerp(p, q, along), &point);
     return m->deepest;
 }

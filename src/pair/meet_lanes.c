@@ -29,7 +29,7 @@
 /* Boxes this many times as large are opened alone. */
 #define UNLIKE 3.0f
 
-enum { MEET_LEAVES = 16 }; /* of each side that are kept */
+enum { MEET_LEAVES = 32 }; /* of each side that are kept */
 
 typedef struct pending {
     float depth;   /* the largest gap between two boxes, none above 0 */

@@ -172,11 +172,20 @@ typedef struct patch_region {
 
 /* A triangle: the shadow of its skin, and the true one's corners and heights. */
 typedef struct patch_plane {
-    double u[3], v[3], lo[2], hi[2];
+    double edge[3][3]; /* by x of each edge: (u, v) is inside where x[0] + x[1] u + x[2] v >= 0 */
+    double lo[2], hi[2];
     double true_u[3], true_v[3], true_h[3];
     double h, du, dv; /* height at (0, 0), and its slopes */
+    double reach;     /* its lowest corner if it is of a, else its highest */
     uint32_t side, face;
 } patch_plane;
+
+/* Four of them in a cell, in floats that are rounded outwards. */
+typedef struct patch_four {
+    float lo[2][4], hi[2][4]; /* lo = infinity where there is none */
+    float high[4];            /* b's highest corner; minus infinity for a */
+    uint32_t plane[4];
+} patch_four;
 
 /* All of a region that look the right way, in a grid across the normal. */
 typedef struct patch_view {
@@ -185,11 +194,12 @@ typedef struct patch_view {
     double slack;       /* by which shadows are taken larger */
     patch_plane *planes;
     size_t count, room;
-    uint32_t cells; /* along each side; cell c has members[begin[c]] to members[begin[c + 1]] */
+    uint32_t cells; /* along each side; cell c has fours[begin[c]] to fours[begin[c + 1]] */
     double lo[2], scale[2];
-    uint32_t *begin, *members;
+    uint32_t *begin, *used; /* used: how many triangles a cell has */
+    patch_four *fours;
     double (*reach)[2]; /* of a cell: a's lowest and b's highest corner of what is in it */
-    size_t begin_room, member_room, reach_room;
+    size_t begin_room, used_room, four_room, reach_room;
 } patch_view;
 
 /* Memory that is given back all at once: first what comes with it, then blocks. */

@@ -6,6 +6,8 @@
  * cells as triangles, so that a place looks at a few of them. */
 #include "contact/patch.h"
 
+#include "base/simd.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -14,8 +16,7 @@
 
 enum {
     CELLS_MAX = 128, /* along a side */
-    A_CELL = 16,     /* triangles, or as many as there are cells */
-    FEW = 24         /* triangles that are tried without cells */
+    A_CELL = 64      /* triangles, at least, for which there are more cells */
 };
 
 /* ---- the view ---- */
@@ -24,6 +25,19 @@ void abuti_patch_across(vec3 normal, vec3 along[2]) {
     vec3 other = fabs(normal.x) < 0.6 ? v3(1, 0, 0) : v3(0, 1, 0);
     along[0] = v3_normalise(v3_cross(normal, other));
     along[1] = v3_cross(normal, along[0]);
+}
+
+/* The sides of a shadow, with slack. */
+static void set_sides(patch_plane *p, const double u[3], const double v[3], double slack) {
+    double area = (u[1] - u[0]) * (v[2] - v[0]) - (v[1] - v[0]) * (u[2] - u[0]);
+    double turn = area < 0 ? -1 : 1;
+    for (int k = 0; k < 3; k++) {
+        int next = k == 2 ? 0 : k + 1;
+        double eu = turn * (u[next] - u[k]), ev = turn * (v[next] - v[k]);
+        p->edge[k][0] = ev * u[k] - eu * v[k] + slack * (fabs(eu) + fabs(ev));
+        p->edge[k][1] = -ev;
+        p->edge[k][2] = eu;
+    }
 }
 
 static void add_plane(patch_work *work, uint32_t side, uint32_t face) {
@@ -45,14 +59,15 @@ static void add_plane(patch_work *work, uint32_t side, uint32_t face) {
     at->h = v3_dot(n, p[0]) / up;
     at->lo[0] = at->lo[1] = INFINITY;
     at->hi[0] = at->hi[1] = -INFINITY;
+    double u[3], v[3];
     for (int k = 0; k < 3; k++) {
         vec3 q = patch_place(body, corner[k]);
-        at->u[k] = v3_dot(q, view->along[0]);
-        at->v[k] = v3_dot(q, view->along[1]);
-        at->lo[0] = real_min(at->lo[0], at->u[k] - view->slack);
-        at->hi[0] = real_max(at->hi[0], at->u[k] + view->slack);
-        at->lo[1] = real_min(at->lo[1], at->v[k] - view->slack);
-        at->hi[1] = real_max(at->hi[1], at->v[k] + view->slack);
+        u[k] = v3_dot(q, view->along[0]);
+        v[k] = v3_dot(q, view->along[1]);
+        at->lo[0] = real_min(at->lo[0], u[k] - view->slack);
+        at->hi[0] = real_max(at->hi[0], u[k] + view->slack);
+        at->lo[1] = real_min(at->lo[1], v[k] - view->slack);
+        at->hi[1] = real_max(at->hi[1], v[k] + view->slack);
         at->true_u[k] = v3_dot(p[k], view->along[0]);
         at->true_v[k] = v3_dot(p[k], view->along[1]);
         at->true_h[k] = v3_dot(p[k], view->normal);
@@ -61,14 +76,9 @@ static void add_plane(patch_work *work, uint32_t side, uint32_t face) {
         else
             view->bottom = real_min(view->bottom, at->true_h[k]);
     }
-}
-
-static double highest(const patch_plane *p) {
-    return real_max(p->true_h[0], real_max(p->true_h[1], p->true_h[2]));
-}
-
-static double lowest(const patch_plane *p) {
-    return real_min(p->true_h[0], real_min(p->true_h[1], p->true_h[2]));
+    set_sides(at, u, v, view->slack);
+    const double *h = at->true_h;
+    at->reach = side ? real_max(h[0], real_max(h[1], h[2])) : real_min(h[0], real_min(h[1], h[2]));
 }
 
 /* The cell along an axis in which a number is. */
@@ -82,60 +92,100 @@ static abut_status room_for(patch_work *work, void *list, size_t wanted, size_t 
     return wanted <= *room ? ABUT_OK : abuti_patch_grow(work->memory, list, 0, wanted, bytes, room);
 }
 
-/* Sorts the planes into cells: counts, then members. */
-static abut_status make_grid(patch_work *work, double crossing_lo[2], double crossing_hi[2]) {
+/* Cells [lo[axis], hi[axis]] in which a triangle is. */
+typedef struct cell_range {
+    uint32_t lo[2], hi[2];
+} cell_range;
+
+static inline cell_range cells_of(const patch_view *view, const patch_plane *p) {
+    cell_range range;
+    for (int axis = 0; axis < 2; axis++) {
+        range.lo[axis] = cell_at(view, axis, p->lo[axis]);
+        range.hi[axis] = cell_at(view, axis, p->hi[axis]);
+    }
+    return range;
+}
+
+/* Floats that are below and above: two roundings away. */
+static inline float float_below(double x) {
+    return (float)(x - 0x1p-22 * fabs(x));
+}
+static inline float float_above(double x) {
+    return (float)(x + 0x1p-22 * fabs(x));
+}
+
+/* Puts a triangle into a cell. */
+static inline void fill_cell(patch_view *view, size_t cell, uint32_t i) {
+    const patch_plane *p = &view->planes[i];
+    uint32_t slot = view->used[cell]++, k = slot % 4;
+    patch_four *four = &view->fours[view->begin[cell] + slot / 4];
+    if (k == 0)
+        for (int other = 1; other < 4; other++)
+            four->lo[0][other] = INFINITY;
+    for (int axis = 0; axis < 2; axis++) {
+        four->lo[axis][k] = float_below(p->lo[axis]);
+        four->hi[axis][k] = float_above(p->hi[axis]);
+    }
+    four->high[k] = p->side ? float_above(p->reach) : -INFINITY;
+    four->plane[k] = i;
+}
+
+static abut_status start_grid(patch_work *work, const double lo[2], const double hi[2]) {
     patch_view *view = &work->view;
     uint32_t cells = 1;
     while (cells < CELLS_MAX && (size_t)cells * cells * A_CELL < view->count)
         cells *= 2;
     view->cells = cells;
     for (int axis = 0; axis < 2; axis++) {
-        double extent = crossing_hi[axis] - crossing_lo[axis];
-        view->lo[axis] = crossing_lo[axis];
+        double extent = hi[axis] - lo[axis];
+        view->lo[axis] = lo[axis];
         view->scale[axis] = extent > 0 ? cells / extent : 0;
     }
     size_t all = (size_t)cells * cells;
     abut_status status =
         room_for(work, &view->begin, all + 1, sizeof *view->begin, &view->begin_room);
-    if (!status)
-        status = room_for(work, &view->reach, all, sizeof *view->reach, &view->reach_room);
-    if (status)
-        return status;
-    memset(view->begin, 0, (all + 1) * sizeof *view->begin);
-    for (size_t c = 0; c < all; c++) {
+    status =
+        status ? status : room_for(work, &view->used, all, sizeof *view->used, &view->used_room);
+    status =
+        status ? status : room_for(work, &view->reach, all, sizeof *view->reach, &view->reach_room);
+    for (size_t c = 0; c < all && !status; c++) {
+        view->used[c] = 0;
         view->reach[c][0] = INFINITY;
         view->reach[c][1] = -INFINITY;
     }
-    for (int pass = 0; pass < 2; pass++) {
-        for (size_t i = 0; i < view->count; i++) {
-            const patch_plane *p = &view->planes[i];
-            double reach = p->side ? highest(p) : lowest(p);
-            uint32_t u0 = cell_at(view, 0, p->lo[0]), u1 = cell_at(view, 0, p->hi[0]);
-            uint32_t v1 = cell_at(view, 1, p->hi[1]);
-            for (uint32_t v = cell_at(view, 1, p->lo[1]); v <= v1; v++)
-                for (uint32_t u = u0; u <= u1; u++) {
-                    size_t c = (size_t)v * cells + u;
-                    if (pass) {
-                        view->members[--view->begin[c]] = (uint32_t)i;
-                        continue;
-                    }
-                    view->begin[c]++;
-                    if (p->side)
-                        view->reach[c][1] = real_max(view->reach[c][1], reach);
-                    else
-                        view->reach[c][0] = real_min(view->reach[c][0], reach);
-                }
-        }
-        if (pass)
-            break;
-        for (size_t c = 1; c <= all; c++) /* ends of cells, from which members are filled in */
-            view->begin[c] += view->begin[c - 1];
-        status = room_for(work, &view->members, view->begin[all], sizeof *view->members,
-                          &view->member_room);
-        if (status)
-            return status;
+    return status;
+}
+
+/* Sorts the planes into cells: counts them, then fills. */
+static abut_status make_grid(patch_work *work, const double lo[2], const double hi[2]) {
+    patch_view *view = &work->view;
+    abut_status status = start_grid(work, lo, hi);
+    if (status)
+        return status;
+    size_t cells = view->cells, all = cells * cells;
+    for (uint32_t i = 0; i < view->count; i++) {
+        const patch_plane *p = &view->planes[i];
+        cell_range range = cells_of(view, p);
+        for (size_t v = range.lo[1]; v <= range.hi[1]; v++)
+            for (size_t c = v * cells + range.lo[0]; c <= v * cells + range.hi[0]; c++) {
+                double *reach = &view->reach[c][p->side];
+                *reach = p->side ? real_max(*reach, p->reach) : real_min(*reach, p->reach);
+                view->used[c]++;
+            }
     }
-    return ABUT_OK;
+    view->begin[0] = 0;
+    for (size_t c = 0; c < all; c++) {
+        view->begin[c + 1] = view->begin[c] + (view->used[c] + 3) / 4;
+        view->used[c] = 0;
+    }
+    status = room_for(work, &view->fours, view->begin[all], sizeof *view->fours, &view->four_room);
+    for (uint32_t i = 0; i < view->count && !status; i++) {
+        cell_range range = cells_of(view, &view->planes[i]);
+        for (size_t v = range.lo[1]; v <= range.hi[1]; v++)
+            for (size_t c = v * cells + range.lo[0]; c <= v * cells + range.hi[0]; c++)
+                fill_cell(view, c, i);
+    }
+    return status;
 }
 
 /* The box across the normal of what can matter: of the contour, or where both bodies are. */
@@ -190,35 +240,36 @@ abut_status abuti_patch_see(patch_work *work, const patch_region *r, vec3 normal
 
 /* ---- heights ---- */
 
-static bool covers(const patch_plane *p, double u, double v, double slack) {
-    if ((u < p->lo[0]) | (u > p->hi[0]) | (v < p->lo[1]) | (v > p->hi[1]))
-        return false;
-    double least = INFINITY, most = -INFINITY;
-    for (int k = 0; k < 3; k++) {
-        int next = k == 2 ? 0 : k + 1;
-        double eu = p->u[next] - p->u[k], ev = p->v[next] - p->v[k];
-        double side = eu * (v - p->v[k]) - ev * (u - p->u[k]);
-        double room = slack * (fabs(eu) + fabs(ev));
-        least = real_min(least, side + room);
-        most = real_max(most, side - room);
-    }
-    return least >= 0 || most <= 0;
+static inline bool covers(const patch_plane *p, double u, double v) {
+    const double(*x)[3] = p->edge;
+    return (x[0][0] + x[0][1] * u + x[0][2] * v >= 0) & (x[1][0] + x[1][1] * u + x[1][2] * v >= 0) &
+           (x[2][0] + x[2][1] * u + x[2][2] * v >= 0) & (u >= p->lo[0]) & (u <= p->hi[0]) &
+           (v >= p->lo[1]) & (v <= p->hi[1]);
+}
+
+/* Which of four have boxes that may meet another. */
+static inline unsigned four_meets(const patch_four *four, const f4 lo[2], const f4 hi[2]) {
+    m4 met = m4_and(f4_less_equal(f4_load(four->lo[0]), hi[0]),
+                    f4_less_equal(lo[0], f4_load(four->hi[0])));
+    return m4_bits(m4_and(met, m4_and(f4_less_equal(f4_load(four->lo[1]), hi[1]),
+                                      f4_less_equal(lo[1], f4_load(four->hi[1])))));
 }
 
 bool abuti_patch_heights(const patch_view *view, double u, double v, double *low, double *high) {
     size_t cell = (size_t)cell_at(view, 1, v) * view->cells + cell_at(view, 0, u);
+    const f4 lo[2] = {f4_all(float_below(u)), f4_all(float_below(v))};
+    const f4 hi[2] = {f4_all(float_above(u)), f4_all(float_above(v))};
     *low = INFINITY;
     *high = -INFINITY;
-    for (uint32_t i = view->begin[cell]; i < view->begin[cell + 1]; i++) {
-        const patch_plane *p = &view->planes[view->members[i]];
-        if (!covers(p, u, v, view->slack))
-            continue;
-        double h = p->h + p->du * u + p->dv * v;
-        if (p->side)
-            *high = real_max(*high, h);
-        else
-            *low = real_min(*low, h);
-    }
+    for (uint32_t i = view->begin[cell]; i < view->begin[cell + 1]; i++)
+        for (unsigned near = four_meets(&view->fours[i], lo, hi); near; near &= near - 1) {
+            const patch_plane *p = &view->planes[view->fours[i].plane[__builtin_ctz(near)]];
+            if (!covers(p, u, v))
+                continue;
+            double h = p->h + p->du * u + p->dv * v;
+            *high = p->side ? real_max(*high, h) : *high;
+            *low = p->side ? *low : real_min(*low, h);
+        }
     return *low<INFINITY && * high> - INFINITY;
 }
 
@@ -238,9 +289,12 @@ static bool cross_seen(const patch_plane *a, int k, const patch_plane *b, int l,
     double au = a->true_u[k1] - a->true_u[k], av = a->true_v[k1] - a->true_v[k];
     double bu = b->true_u[l1] - b->true_u[l], bv = b->true_v[l1] - b->true_v[l];
     double du = b->true_u[l] - a->true_u[k], dv = b->true_v[l] - a->true_v[k];
-    double det = au * bv - av * bu, s = (du * bv - dv * bu) / det, t = (du * av - dv * au) / det;
-    if (!(s >= 0 && s <= 1 && t >= 0 && t <= 1))
+    double det = au * bv - av * bu, turn = det < 0 ? -1 : 1, size = turn * det;
+    double s = turn * (du * bv - dv * bu), t = turn * (du * av - dv * au);
+    if (!((s >= 0) & (s <= size) & (t >= 0) & (t <= size) & (size > 0)))
         return false;
+    s /= size;
+    t /= size;
     *along = s;
     *depth = b->true_h[l] + t * (b->true_h[l1] - b->true_h[l]) - a->true_h[k] -
              s * (a->true_h[k1] - a->true_h[k]);
@@ -270,50 +324,34 @@ static double edges_of(const patch_plane *a, const patch_plane *b, double deepes
     return deepest;
 }
 
-/* A triangle of b against one of a whose lowest corner is at `low`. */
-static inline double edges_with(const patch_plane *a, double low, const patch_plane *b,
-                                double deepest, patch_deeper *tell, void *data) {
-    if (!(highest(b) - low > deepest) || b->lo[0] > a->hi[0] || b->hi[0] < a->lo[0] ||
-        b->lo[1] > a->hi[1] || b->hi[1] < a->lo[1] || !(most_between(a, b) > deepest))
-        return deepest;
-    return edges_of(a, b, deepest, tell, data);
-}
-
-/* The triangles of b that are in a cell with one of a. */
-static double edges_in_cells(const patch_view *view, const patch_plane *a, double low,
-                             double deepest, patch_deeper *tell, void *data) {
-    uint32_t u0 = cell_at(view, 0, a->lo[0]), v0 = cell_at(view, 1, a->lo[1]);
-    uint32_t u1 = cell_at(view, 0, a->hi[0]), v1 = cell_at(view, 1, a->hi[1]);
-    for (uint32_t v = v0; v <= v1; v++)
-        for (uint32_t u = u0; u <= u1; u++) {
-            size_t cell = (size_t)v * view->cells + u;
-            if (!(view->reach[cell][1] - low > deepest))
-                continue;
-            for (uint32_t j = view->begin[cell]; j < view->begin[cell + 1]; j++) {
-                const patch_plane *b = &view->planes[view->members[j]];
-                if (b->side)
-                    deepest = edges_with(a, low, b, deepest, tell, data);
+/* The edges of a triangle of a, with those of b that are in a cell with it. */
+static double edges_in_cells(const patch_view *view, const patch_plane *a, double deepest,
+                             patch_deeper *tell, void *data) {
+    cell_range range = cells_of(view, a);
+    const f4 lo[2] = {f4_all(float_below(a->lo[0])), f4_all(float_below(a->lo[1]))};
+    const f4 hi[2] = {f4_all(float_above(a->hi[0])), f4_all(float_above(a->hi[1]))};
+    size_t cells = view->cells;
+    for (size_t v = range.lo[1]; v <= range.hi[1]; v++)
+        for (size_t c = v * cells + range.lo[0]; c <= v * cells + range.hi[0]; c++)
+            for (uint32_t i = view->begin[c];
+                 i < view->begin[c + 1] && view->reach[c][1] - a->reach > deepest; i++) {
+                const patch_four *four = &view->fours[i];
+                f4 least = f4_all(float_below(a->reach + deepest));
+                unsigned near =
+                    four_meets(four, lo, hi) & m4_bits(f4_less_equal(least, f4_load(four->high)));
+                for (; near; near &= near - 1) {
+                    const patch_plane *b = &view->planes[four->plane[__builtin_ctz(near)]];
+                    if (b->reach - a->reach > deepest && most_between(a, b) > deepest)
+                        deepest = edges_of(a, b, deepest, tell, data);
+                }
             }
-        }
     return deepest;
 }
 
 void abuti_patch_edges(const patch_view *view, double deepest, patch_deeper *tell, void *data) {
-    const patch_plane *high[FEW]; /* of b, that may be deeper than what is known */
-    uint32_t count = 0;
-    for (size_t i = 0; i < view->count && count <= FEW; i++) {
-        const patch_plane *b = &view->planes[i];
-        if (b->side && highest(b) - view->bottom > deepest && count++ < FEW)
-            high[count - 1] = b;
-    }
-    for (size_t i = 0; i < view->count && count; i++) {
+    for (size_t i = 0; i < view->count; i++) {
         const patch_plane *a = &view->planes[i];
-        double low = lowest(a);
-        if (a->side || !(view->top - low > deepest))
-            continue;
-        if (count > FEW)
-            deepest = edges_in_cells(view, a, low, deepest, tell, data);
-        for (uint32_t k = 0; k < count && count <= FEW; k++)
-            deepest = edges_with(a, low, high[k], deepest, tell, data);
+        if (!a->side && view->top - a->reach > deepest)
+            deepest = edges_in_cells(view, a, deepest, tell, data);
     }
 }

@@ -39,8 +39,8 @@ abut_status abuti_patch_skin(const abut_bvh *bvh, const patch_skin **skin);
 
 /* ---- patch_contour.c: where two skins meet, and what is inside ---- */
 
-/* Vertices that were placed lately. */
-enum { PATCH_PLACED = 256 };
+/* Vertices and triangles of a body that were placed lately. */
+enum { PATCH_PLACED = 256, PATCH_FACES = 64 };
 
 typedef struct patch_body {
     const abut_bvh *bvh;
@@ -97,15 +97,6 @@ typedef struct patch_face {
     double offset;  /* normal . x, of its plane */
     double longest; /* of the directions, along an axis */
 } patch_face;
-
-/* The triangles of a leaf. */
-enum { PATCH_LEAVES = 16 }; /* of each body that were placed lately */
-
-typedef struct patch_leaf {
-    uint32_t leaf;
-    uint32_t placed; /* bits of those that are set */
-    patch_face face[4];
-} patch_leaf;
 
 /* Where an edge of one body goes through a triangle of the other. */
 typedef struct patch_crossing {
@@ -216,9 +207,10 @@ typedef struct patch_memory {
 typedef struct patch_work {
     patch_memory *memory;
     patch_body body[2];
-    patch_leaf leaves[2][PATCH_LEAVES]; /* each in the place of its lowest bits */
-    double largest;                     /* coordinate of both */
-    bool flat;                          /* four vertices in one plane: to be done again */
+    uint32_t kept[2][PATCH_FACES];    /* triangles by where they are in the leaves, and */
+    patch_face faces[2][PATCH_FACES]; /* each in the place of its lowest bits */
+    double largest;                   /* coordinate of both */
+    bool flat;                        /* four vertices in one plane: to be done again */
     abut_status status;
     patch_crossing *crossings;
     size_t crossing_count, crossing_room;

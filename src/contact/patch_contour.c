@@ -62,31 +62,19 @@ static void place_face(patch_work *work, uint32_t side, uint32_t face, patch_fac
     f->offset = v3_dot(f->normal, f->at[0]);
 }
 
-static patch_leaf *leaf_of(patch_work *work, uint32_t side, uint32_t number) {
-    patch_leaf *leaf = &work->leaves[side][number % PATCH_LEAVES];
-    if (leaf->leaf != number) {
-        leaf->leaf = number;
-        leaf->placed = 0;
-    }
-    return leaf;
-}
-
-/* Triangle i of a leaf. */
-static inline const patch_face *face_of(patch_work *work, uint32_t side, patch_leaf *leaf,
-                                        uint32_t i) {
-    if (!(leaf->placed >> i & 1))
-        place_face(work, side, work->body[side].bvh->order[leaf->leaf * BVH_WIDTH + i],
-                   &leaf->face[i]);
-    leaf->placed |= 1u << i;
-    return &leaf->face[i];
+/* The triangle at a place of the leaves: kept, or placed anew. */
+static inline const patch_face *face_at(patch_work *work, uint32_t side, uint32_t place) {
+    uint32_t slot = place % PATCH_FACES;
+    if (work->kept[side][slot] != place)
+        place_face(work, side, work->body[side].bvh->order[place], &work->faces[side][slot]);
+    work->kept[side][slot] = place;
+    return &work->faces[side][slot];
 }
 
 static void forget_places(patch_work *work) {
-    for (int side = 0; side < 2; side++) {
+    memset(work->kept, 0xff, sizeof work->kept); /* ABUT_NONE */
+    for (int side = 0; side < 2; side++)
         memset(work->body[side].placed, 0xff, sizeof work->body[side].placed);
-        for (int i = 0; i < PATCH_LEAVES; i++)
-            work->leaves[side][i].leaf = ABUT_NONE;
-    }
 }
 
 /* Two triangles: on which side of the other's plane corners are, +1 is outside; and of each the
@@ -269,10 +257,10 @@ static void meet_faces(patch_work *work, const face_pair *pair) {
 /* Two leaves of which some triangles may meet. */
 static bool visit(void *data, uint32_t leaf_a, uint32_t leaf_b, unsigned near) {
     patch_work *work = data;
-    patch_leaf *a = leaf_of(work, 0, leaf_a), *b = leaf_of(work, 1, leaf_b);
     for (; near; near &= near - 1) {
         uint32_t bit = (uint32_t)__builtin_ctz(near);
-        const patch_face *f = face_of(work, 0, a, bit / 4), *g = face_of(work, 1, b, bit % 4);
+        const patch_face *f = face_at(work, 0, leaf_a * BVH_WIDTH + bit / 4);
+        const patch_face *g = face_at(work, 1, leaf_b * BVH_WIDTH + bit % 4);
         face_pair pair = {.face = {f, g}};
         if (!f->collapsed && !g->collapsed &&
             find_sides(work, g, f, pair.above[0], &pair.alone[0]) &&

@@ -53,7 +53,8 @@ typedef struct meet_walk {
     bool directed, sorted; /* the deepest pairs first */
     uint32_t used;
     pending stack[MEET_STACK];
-    meet_leaf leaves[2][MEET_LEAVES]; /* of each side, in the place of their lowest bits */
+    uint32_t kept[2][MEET_LEAVES]; /* leaves of each side, in the place of their lowest bits */
+    meet_leaf leaves[2][MEET_LEAVES];
 } meet_walk;
 
 /* Numbers of a, one a group from the first on; numbers of b, repeated in all groups. */
@@ -77,8 +78,9 @@ static inline const meet_leaf *leaf_at(meet_walk *w, int k, uint32_t place) {
     const pair_side *side = w->frame->side;
     uint32_t number = pair_child(&side[k], place) & ~BVH_LEAF;
     meet_leaf *leaf = &w->leaves[k][number % MEET_LEAVES];
-    if (leaf->leaf == number)
+    if (w->kept[k][number % MEET_LEAVES] == number)
         return leaf;
+    w->kept[k][number % MEET_LEAVES] = number;
     leaf->leaf = number;
     leaf->fill = bvh_leaf_fill(side[k].bvh, number);
     wide3 corner[3];
@@ -380,8 +382,7 @@ void BY_LANES(abuti_pair_meet)(meet_search *s) {
     w->frame = s->frame;
     w->directed = v3_length_sq(s->frame->way) > 0;
     w->sorted = !s->visit && !s->all;
-    for (uint32_t i = 0; i < 2 * MEET_LEAVES; i++)
-        w->leaves[i / MEET_LEAVES][i % MEET_LEAVES].leaf = ABUT_NONE;
+    memset(w->kept, 0xff, sizeof w->kept); /* ABUT_NONE */
     w->stack[0] =
         (pending){0,
                   {pair_box_at(&side[0], PAIR_ROOT).size, pair_box_at(&side[1], PAIR_ROOT).size},

@@ -42,16 +42,6 @@ static vec3 origin_seen(const pair_side *side, const pair_side *other) {
     return v3_sub(m3_apply(&back, world), side->bvh->mesh->origin);
 }
 
-void abuti_pair_expect(pair_frame *frame, vec3 way) {
-    frame->way = way;
-    for (int k = 0; k < 2; k++) {
-        mat3 back = m3_transpose(&frame->side[k].motion.rotation);
-        vec3 own = m3_apply(&back, way);
-        for (int axis = 0; axis < 3; axis++)
-            frame->side_way[k][axis] = (float)v3_get(own, axis);
-    }
-}
-
 bool abuti_pair_start(const abut_posed *a, const abut_posed *b, pair_frame *frame) {
     const abut_posed *posed[2] = {a, b};
     pair_side *side = frame->side;
@@ -65,18 +55,32 @@ bool abuti_pair_start(const abut_posed *a, const abut_posed *b, pair_frame *fram
     vec3 shift = v3_scale(origin_seen(&side[0], &side[1]), frame->scale);
     vec3 shift_back = v3_scale(origin_seen(&side[1], &side[0]), frame->scale);
     frame->reach = real_max(v3_max_abs(shift), v3_max_abs(shift_back));
-    abuti_pair_expect(frame, v3(0, 0, 0));
+    frame->way = frame->own_way[0] = frame->own_way[1] = v3(0, 0, 0);
+    memset(frame->side_way, 0, sizeof frame->side_way);
+    memset(frame->origin_along, 0, sizeof frame->origin_along);
     bool near = frame->reach <= PAIR_FAR;
     set_turn(&side[0], &turn, shift, near);
     set_turn(&side[1], &turn_back, shift_back, near);
     for (int k = 0; k < 2; k++)
         side[k].unit = (float)(frame->scale / side[k].bvh->scale);
-    double error = 0; /* of posed vertices against exact motions */
-    if (moves(&side[0].motion) || moves(&side[1].motion))
-        error =
-            0x1p-45 * frame->scale * (largest_coordinate(&side[0]) + largest_coordinate(&side[1]));
+    frame->doubt = 0x1p-45 * (largest_coordinate(&side[0]) + largest_coordinate(&side[1]));
+    bool exact = !moves(&side[0].motion) && !moves(&side[1].motion);
+    double error = exact ? 0 : frame->doubt * frame->scale;
     frame->pad = near ? PAIR_MARGIN * ((float)frame->reach + 8) + (float)error : 0;
     return error <= 0x1p-20;
+}
+
+void abuti_pair_expect(pair_frame *frame, vec3 way) {
+    frame->way = way;
+    for (int k = 0; k < 2; k++) {
+        const pair_side *side = &frame->side[k];
+        mat3 back = m3_transpose(&side->motion.rotation);
+        vec3 own = frame->own_way[k] = m3_apply(&back, way);
+        for (int axis = 0; axis < 3; axis++)
+            frame->side_way[k][axis] = (float)v3_get(own, axis);
+        frame->origin_along[k] =
+            v3_dot(own, side->bvh->mesh->origin) + v3_dot(way, side->motion.translation);
+    }
 }
 
 /* ---- extreme poses ---- */

@@ -57,9 +57,12 @@ typedef struct pair_frame {
     pair_side side[2];
     double scale; /* common units of one unit of the world */
     float pad;
-    double reach;         /* the largest coordinate of the shift: how far apart they are, about */
-    vec3 way;             /* along which a may be beyond b, in the world; zero = none */
-    float side_way[2][3]; /* the same along the axes of each side */
+    double reach;    /* the largest coordinate of the shift: how far apart they are, about */
+    double doubt;    /* of posed vertices against exact motions, in the world */
+    vec3 way;        /* along which a may be beyond b, in the world; zero = none */
+    vec3 own_way[2]; /* the same along the axes of each side, in floats too */
+    float side_way[2][3];
+    double origin_along[2]; /* how far the origin of each mesh is along it */
 } pair_frame;
 
 /* Puts two sides into a common frame. False where poses are so far away that only copies will do.

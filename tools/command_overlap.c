@@ -1,4 +1,4 @@
-/* abut overlap: whether two meshes touch, and where. */
+/* abut overlap: whether two meshes touch, where, and what they have in common. */
 #include "tool.h"
 
 #include <stdlib.h>
@@ -170,17 +170,114 @@ static int run_many(tool_run *tool, const tool_arguments *arguments, const tool_
     return code ? code : touching ? CODE_FOUND : CODE_FINE;
 }
 
+/* ---- what they have in common ---- */
+
+static void say_vector(tool_output *out, const char *key, abut_vec3 v) {
+    json_vector(out, key, v);
+    say_fact(out, key, "%.6g, %.6g, %.6g", v.x, v.y, v.z);
+}
+
+static void say_common(tool_output *out, const abut_common *common) {
+    fact_text(out, "kind", abut_pair_common_kind_name(common->kind));
+    fact_number(out, "volume", common->volume);
+    fact_number(out, "area", common->area);
+    fact_number(out, "area_a", common->area_a);
+    fact_number(out, "area_b", common->area_b);
+    fact_number(out, "shared_area", common->shared_area);
+    fact_number(out, "flush_area", common->flush_area);
+    say_vector(out, "vector", common->vector);
+    say_vector(out, "centroid", common->centroid);
+    say_vector(out, "lo", common->box.lo);
+    say_vector(out, "hi", common->box.hi);
+    json_advice(out, &common->advice);
+}
+
+static int measure_one(tool_run *tool, const tool_arguments *arguments, const tool_pair *pair) {
+    abut_posed a = pair_posed(pair, 0), b = pair_posed(pair, 1);
+    abut_common common;
+    abut_status status = abut_pair_common(&a, &b, NULL, &common);
+    if (status)
+        return tool_fail(tool, status);
+    tool_advise(tool, &common.advice);
+    pair_begin(&tool->out, arguments);
+    say_common(&tool->out, &common);
+    out_end(&tool->out);
+    answer(tool, "%.17g", common.volume);
+    return common.kind != ABUT_COMMON_APART ? CODE_FOUND : CODE_FINE;
+}
+
+static const tool_column common_columns[] = {
+    {"pose", COLUMN_WHOLE, NULL},      {"kind", COLUMN_WORD, abut_pair_common_kind_name},
+    {"volume", COLUMN_REAL, NULL},     {"area", COLUMN_REAL, NULL},
+    {"flush_area", COLUMN_REAL, NULL}, {"x", COLUMN_REAL, NULL},
+    {"y", COLUMN_REAL, NULL},          {"z", COLUMN_REAL, NULL}};
+
+static void give_common(const void *data, size_t row, double *values) {
+    const abut_common *common = (const abut_common *)data + row;
+    values[0] = (double)row;
+    values[1] = common->kind;
+    values[2] = common->volume;
+    values[3] = common->area;
+    values[4] = common->flush_area;
+    table_vector(values + 5, common->centroid);
+}
+
+static int measure_many(tool_run *tool, const tool_arguments *arguments, const tool_pair *pair,
+                        const abut_pair_poses *poses) {
+    tool_output *out = &tool->out;
+    size_t count = poses->count, found = 0;
+    abut_common *list = malloc(count * sizeof *list);
+    if (!list)
+        return tool_fail_with(tool, "out of memory", "there is no memory for the answers");
+    abut_status status = ABUT_OK;
+    for (size_t i = 0; i < count && !status; i++) {
+        abut_posed a = pair_posed(pair, 0), b = {poses->b, poses->poses_b[i]};
+        status = abut_pair_common(&a, &b, NULL, &list[i]);
+        found += !status && list[i].kind != ABUT_COMMON_APART;
+    }
+    int code = status ? tool_fail(tool, status) : 0;
+    if (!code)
+        tool_advise(tool, &list[0].advice); /* of the meshes: the same at all poses */
+    tool_table table = {common_columns, 8, count, give_common, list};
+    code = code ? code : pair_table(tool, arguments, &table);
+    if (!code && (out->json || (option_given(arguments, "out") && !tool->quiet))) {
+        pair_begin(out, arguments);
+        fact_count(out, "poses", count);
+        fact_count(out, "overlapping", found);
+        out_list(out, "answers");
+        for (size_t i = 0; out->json && i < count; i++) {
+            out_object(out, NULL);
+            say_common(out, &list[i]);
+            out_end(out);
+        }
+        out_end(out);
+        out_end(out);
+    }
+    free(list);
+    return code ? code : found ? CODE_FOUND : CODE_FINE;
+}
+
 static int run(tool_run *tool, const tool_arguments *arguments) {
     if (option_given(arguments, "pairs") && option_given(arguments, "poses"))
         return tool_refuse(tool, "--pairs is for one pose, not for --poses");
     if (option_given(arguments, "out") && !option_given(arguments, "pairs") &&
         !option_given(arguments, "poses"))
         return tool_refuse(tool, "--out belongs to --pairs or --poses");
+    bool measured = option_given(arguments, "volume") != NULL;
+    if (measured && (option_given(arguments, "pairs") || option_given(arguments, "surfaces") ||
+                     option_given(arguments, "png") || device_named(arguments)))
+        return tool_refuse(tool, "--volume goes with none of --pairs, --surfaces, --png, --device");
+    if (measured)
+        return pair_run(tool, arguments, measure_one, measure_many);
     return pair_run(tool, arguments, run_one, run_many);
 }
 
 static const tool_option options[] = {{"pairs", NULL, OPTION_FLAG,
                                        "list all pairs of triangles that intersect, and where",
+                                       NULL, false},
+                                      {"volume", NULL, OPTION_FLAG,
+                                       "measure what both solids have in common: volume, areas, "
+                                       "centroid, box, and which kind of meeting it is",
                                        NULL, false},
                                       PAIR_OPTIONS,
                                       DEVICE_OPTION,
@@ -194,10 +291,12 @@ const tool_command command_overlap = {
         "Tells whether two meshes touch, exactly: whether any of their triangles intersect or "
         "touch, or one of the meshes, or a connected part of it, is wholly inside the other. "
         "With --pairs all pairs of triangles that intersect are listed as comma-separated values, "
-        "each with the segment that they have in common.",
+        "each with the segment that they have in common. With --volume the solid that closed "
+        "meshes have in common is measured.",
     .found = "the meshes touch, at any pose",
     .examples = "  abut overlap a.obj b.obj --json\n"
                 "  abut overlap a.obj b.obj --pose 0.5,0,0@z,30 --pairs --out pairs.csv\n"
+                "  abut overlap a.obj b.obj --volume --pose 0.5,0,0\n"
                 "  abut overlap a.obj b.obj --poses poses.csv >answers.csv\n",
     .options = options,
     .operand_kind = OPERAND_FILES,

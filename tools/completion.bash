@@ -179,7 +179,7 @@ _abut() {
     nearest) options="--radius --sign --most --random --near --seed --out --device --json --quiet --threads --help" ;;
     inside) options="--winding --random --near --seed --out --device --json --quiet --threads --help" ;;
     ray) options="--from --towards --most --all --out --device --json --quiet --threads --help" ;;
-    overlap) options="--pairs --pose --pose-a --poses --surfaces --out --png --view --up --device --json --quiet --threads --help" ;;
+    overlap) options="--pairs --volume --pose --pose-a --poses --surfaces --out --png --view --up --device --json --quiet --threads --help" ;;
     distance) options="--margin --pose --pose-a --poses --surfaces --out --png --view --up --device --json --quiet --threads --help" ;;
     selfcheck) options="--first --out --png --view --up --by-index --limit --json --quiet --threads --help" ;;
     sweep) options="--mode --thickness --tolerance --exact --self --others --regardless --from --to --frames-only --first --out --png --view --up --device --json --quiet --threads --help" ;;

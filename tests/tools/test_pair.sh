@@ -115,6 +115,26 @@ try 3 "$tool" overlap box.obj box.obj --pose 1.5,0.25,0.5 --pairs --out pairs.cs
 says "pairs"
 demand "the table differs" "$(wc -l <pairs.csv)" -eq "$lines"
 
+# What both have in common.
+try 3 "$tool" overlap box.obj box.obj --pose 1.5,0.25,0.5 --volume
+says "kind          overlap"
+says "volume        "
+try 3 "$tool" overlap box.obj box.obj --pose 1.5,0.25,0.5 --volume --json
+is "[it['kind'], round(it['volume'], 12), round(it['area'], 12)]" "['overlap', 1.3125, 8.5]"
+is "[round(x, 12) for x in it['centroid']]" "[0.75, 0.125, 0.25]"
+is "[round(x, 12) for x in it['hi']]" "[1, 1, 1]"
+is "it['verdict']" guaranteed
+try 3 "$tool" overlap box.obj box.obj --pose 2,0,0@z,90 --volume --json
+is "[it['kind'], it['volume'], round(it['flush_area'], 12)]" "['touch', 0, 4.0]"
+try 3 "$tool" overlap ball.ply box.obj --volume --json
+is "it['kind']" a-inside
+try 0 "$tool" overlap box.obj box.obj --pose 5,0,0 --volume
+says "kind          apart"
+try 3 "$tool" overlap box.obj box.obj --pose 1,0,0 --volume --quiet
+demand "not the bare volume" "$(cat out)" = 4
+try 3 "$tool" overlap ball.ply open.obj --volume
+complains "unfit: B has a border"
+
 # Many poses, on any number of threads.
 cat >poses.csv <<'END'
 x,y,z,qx,qy,qz,qw
@@ -127,6 +147,12 @@ try 3 "$tool" overlap box.obj box.obj --poses poses.csv
 says "0,false,apart"
 says "1,true,meeting"
 says "2,true,meeting"
+try 3 "$tool" overlap box.obj box.obj --poses poses.csv --volume
+says "0,apart,0,0,0,"
+says "1,touch,0,0,4,"
+says "2,overlap,"
+try 3 "$tool" overlap box.obj box.obj --poses poses.csv --volume --json
+is "[it['poses'], it['overlapping'], it['answers'][1]['kind']]" "[3, 2, 'touch']"
 try 0 "$tool" overlap box.obj box.obj --poses poses.csv --pose-a 0,0,9 --json
 is "[it['poses'], it['overlapping'], len(it['answers'])]" "[3, 0, 3]"
 try 0 "$tool" distance box.obj box.obj --poses poses.csv --threads 1
@@ -160,6 +186,8 @@ complains "--pose-a needs"
 try 2 "$tool" overlap box.obj box.obj --pose 1,0,0 --poses poses.csv
 try 2 "$tool" overlap box.obj box.obj --poses poses.csv --pairs
 try 2 "$tool" overlap box.obj box.obj --out x.csv
+try 2 "$tool" overlap box.obj box.obj --volume --pairs
+complains "--volume goes with none of"
 try 2 "$tool" distance box.obj box.obj --out x.csv
 try 2 "$tool" distance box.obj box.obj --margin -1
 try 2 "$tool" distance box.obj box.obj --png x.jpg

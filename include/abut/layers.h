@@ -11,8 +11,8 @@
  *   plain           every pair that overlaps along a ray by more than the tolerance, and no other;
  *                   what is smaller than a pixel may lie between the rays of all views
  *   conservative    every pair that overlaps at any resolution, and some that only come near
- *   exact           the pairs that overlap, neither more nor fewer (conservative, then asked of
- *                   abut_pair_overlap() one by one)
+ *   exact, volume   the pairs that overlap, neither more nor fewer: asked of abut_pair_overlap()
+ *                   or abut_pair_common() one by one
  * Answers are whole numbers until the end: they depend neither on threads nor on a device.
  *
  * An object of this type is for one user at a time; its work runs on all threads of its context.
@@ -85,8 +85,10 @@ typedef struct abut_layers_query {
     bool edges;          /* also count edges that are inside another solid, as CInDeR does */
     bool hits;           /* and list them */
     bool conservative;   /* miss no pair that overlaps within the views */
-    bool exact;          /* the same, and ask each pair: then only those that overlap */
-    bool volume;         /* with `exact`: volume, area, centre and normal from the triangles */
+    bool exact;          /* ask abut_pair_overlap() for each pair: only those that overlap. Of pairs
+                          * whose boxes overlap in all views, or with `conservative`, of those */
+    bool volume;         /* the same by abut_pair_common(): kind, volume, area, normal, centre and
+                          * box are from the triangles. Faces within the tolerance are flush */
 } abut_layers_query;
 
 ABUT_DEFAULT(abut_layers_query)
@@ -95,6 +97,7 @@ ABUT_DEFAULT(abut_layers_query)
 typedef struct abut_layers_pair {
     uint32_t a, b;               /* a < b; equal where a solid overlaps itself */
     abut_pair_relation relation; /* with `exact`; else ABUT_PAIR_MEETING */
+    abut_pair_common_kind kind;  /* with `volume`; else ABUT_COMMON_OVERLAP */
     uint32_t view_count;         /* views whose rays are in both somewhere */
     uint64_t pixels;             /* of all views */
     uint64_t intervals;          /* more than pixels where rays are in both several times */
@@ -106,6 +109,7 @@ typedef struct abut_layers_pair {
     double volume;       /* of the view that bounds its error best */
     double volume_error; /* at most, where the overlap is convex: the pixel's size x (width +
                           * height of the overlap in the image) x greatest length */
+    double flush_area;   /* of faces in contact; with `volume` */
     double area;         /* of the part of a's surface inside b, as a vector: parallel views */
     abut_vec3 normal;    /* against that vector: from b to a; zero = unknown */
     abut_vec3 centre;
@@ -131,7 +135,7 @@ typedef struct abut_layers_result {
     abut_layers_hit *hits; /* by penetrating, penetrated, view, y, x and triangle */
     uint64_t hit_capacity, hit_count;
     uint64_t fragments;  /* crossings of rays and surfaces that were looked at */
-    uint64_t candidates; /* pairs that were asked, with `exact` */
+    uint64_t candidates; /* pairs that were asked, with `exact` or `volume` */
     double tolerance;    /* that was used; the greatest of all views */
     abut_advice advice;  /* the worst of all meshes */
 } abut_layers_result;

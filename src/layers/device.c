@@ -387,7 +387,7 @@ static abut_status trace_long(abut_layers *layers, layers_pass *passes, uint32_t
                                                  sizeof(layers_fragment));
             if (!chunk->status)
                 ((layers_fragment *)d->ray.data)[d->ray.count++] =
-                    (layers_fragment){.key = (uint64_t)fragments[f][1] << 32 | fragments[f][0],
+                    (layers_fragment){.key = layers_key(fragments[f][1], fragments[f][0]),
                                       .part = fragments[f][3]};
         }
         uint32_t width = passes[view].view.camera.lens.width, at = longs[i][0] - begin;

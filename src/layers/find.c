@@ -195,8 +195,10 @@ static abut_status merge(find_work *w, const layers_pass *pass, const layers_lis
         if (left <= right)
             to[made] = old[i++];
         else
-            to[made] =
-                (build){.pair = {.a = sums[j].a, .b = sums[j].b, .relation = ABUT_PAIR_MEETING}};
+            to[made] = (build){.pair = {.a = sums[j].a,
+                                        .b = sums[j].b,
+                                        .relation = ABUT_PAIR_MEETING,
+                                        .kind = ABUT_COMMON_OVERLAP}};
         if (right <= left)
             add_view(&to[made], pass, &sums[j++]);
         made++;
@@ -338,32 +340,54 @@ static abut_status add_candidates(find_work *w, bool fitted) {
     return ABUT_OK;
 }
 
+/* What is known of a candidate that was asked. */
+typedef struct asked {
+    abut_pair_relation relation;
+    abut_common common; /* with `volume` */
+} asked;
+
 typedef struct ask_work {
-    abut_layers *layers;
+    const abut_layers_query *query;
     const uint64_t *pairs;
     abut_posed *posed; /* by solid */
-    abut_pair_relation *relations;
+    asked *answers;
     abut_status status[LAYERS_CHUNKS];
 } ask_work;
+
+static abut_status ask_common(const ask_work *w, const abut_posed *a, const abut_posed *b,
+                              asked *to) {
+    static const abut_pair_relation relations[] = {
+        [ABUT_COMMON_APART] = ABUT_PAIR_APART,       [ABUT_COMMON_TOUCH] = ABUT_PAIR_MEETING,
+        [ABUT_COMMON_OVERLAP] = ABUT_PAIR_MEETING,   [ABUT_COMMON_A_INSIDE] = ABUT_PAIR_A_INSIDE,
+        [ABUT_COMMON_B_INSIDE] = ABUT_PAIR_B_INSIDE, [ABUT_COMMON_SAME] = ABUT_PAIR_MEETING};
+    abut_pair_common_options options = abut_pair_common_options_default();
+    options.tolerance = w->query->tolerance;
+    abut_status status = abut_pair_common(a, b, &options, &to->common);
+    if (!status)
+        to->relation = relations[to->common.kind];
+    return status;
+}
 
 static void ask_pairs(void *data, size_t chunk, size_t begin, size_t end) {
     ask_work *w = data;
     for (size_t i = begin; i < end && !w->status[chunk]; i++) {
-        abut_overlap overlap;
-        w->status[chunk] =
-            abut_pair_overlap(&w->posed[w->pairs[i] >> 32], &w->posed[(uint32_t)w->pairs[i]], NULL,
-                              NULL, &overlap);
-        if (!w->status[chunk])
-            w->relations[i] = overlap.relation;
+        const abut_posed *a = &w->posed[w->pairs[i] >> 32], *b = &w->posed[(uint32_t)w->pairs[i]];
+        abut_overlap overlap = {.relation = ABUT_PAIR_APART};
+        if (w->query->volume) {
+            w->status[chunk] = ask_common(w, a, b, &w->answers[i]);
+        } else {
+            w->status[chunk] = abut_pair_overlap(a, b, NULL, NULL, &overlap);
+            w->answers[i].relation = overlap.relation;
+        }
     }
 }
 
-/* Asks each candidate, and keeps those that overlap with their relations. */
-static abut_status ask_all(find_work *w, abut_pair_relation *relations) {
+/* Asks each candidate, and keeps those that overlap with what is known of them. */
+static abut_status ask_all(find_work *w, asked *answers) {
     abut_layers *layers = w->layers;
     uint64_t *pairs = w->candidates.data;
     size_t count = w->candidates.count, kept = 0;
-    ask_work ask = {.layers = layers, .pairs = pairs, .relations = relations};
+    ask_work ask = {.query = w->query, .pairs = pairs, .answers = answers};
     ask.posed = abuti_allocate_zeroed(layers->context, layers->solids.count, sizeof *ask.posed);
     abut_status status = ask.posed ? ABUT_OK : ABUT_ERROR_MEMORY;
     for (size_t i = 0; i < 2 * count && !status; i++) {
@@ -379,12 +403,28 @@ static abut_status ask_all(find_work *w, abut_pair_relation *relations) {
         status = ask.status[c];
     abuti_release(layers->context, ask.posed);
     for (size_t i = 0; i < count && !status; i++)
-        if (relations[i] != ABUT_PAIR_APART) {
-            relations[kept] = relations[i];
+        if (answers[i].relation != ABUT_PAIR_APART) {
+            answers[kept] = answers[i];
             pairs[kept++] = pairs[i];
         }
     w->candidates.count = kept;
     return status;
+}
+
+/* Takes what was asked over into a pair. */
+static void take_over(const abut_layers_query *query, const asked *from, abut_layers_pair *to) {
+    to->relation = from->relation;
+    if (!query->volume)
+        return;
+    const abut_common *c = &from->common;
+    to->kind = c->kind;
+    to->volume = c->volume;
+    to->volume_error = 0;
+    to->flush_area = c->flush_area;
+    to->area = v3_length(c->vector);
+    to->normal = v3_scale(v3_normalise(c->vector), -1);
+    to->centre = c->centroid;
+    to->box = c->box;
 }
 
 /* ---- results ---- */
@@ -394,10 +434,10 @@ static bool comes_before(const abut_layers_pair *p, uint64_t key) {
 }
 
 /* The pairs that were found, those of solids with themselves apart. */
-static abut_status collect(find_work *w, const abut_pair_relation *relations) {
+static abut_status collect(find_work *w, const asked *answers) {
     const build *builds = w->builds.data;
-    const uint64_t *asked = w->candidates.data;
-    bool superset = w->query->conservative || w->query->exact;
+    const uint64_t *pairs = w->candidates.data;
+    bool superset = w->query->conservative || w->query->exact || w->query->volume;
     w->found.count = 0;
     abut_status status =
         abuti_layers_reserve(w->layers->context, &w->found, w->builds.count + w->candidates.count,
@@ -412,12 +452,15 @@ static abut_status collect(find_work *w, const abut_pair_relation *relations) {
                 to[made++] = finish(&builds[k]);
             continue;
         }
-        while (i < w->builds.count && comes_before(&builds[i].pair, asked[k]))
+        while (i < w->builds.count && comes_before(&builds[i].pair, pairs[k]))
             i++;
-        abut_layers_pair p = {.a = (uint32_t)(asked[k] >> 32), .b = (uint32_t)asked[k]};
+        abut_layers_pair p = {.a = (uint32_t)(pairs[k] >> 32), .b = (uint32_t)pairs[k]};
         if (i < w->builds.count && builds[i].pair.a == p.a && builds[i].pair.b == p.b)
             p = finish(&builds[i]);
-        p.relation = relations ? relations[k] : ABUT_PAIR_MEETING;
+        p.relation = ABUT_PAIR_MEETING;
+        p.kind = ABUT_COMMON_OVERLAP;
+        if (answers)
+            take_over(w->query, &answers[k], &p);
         to[made++] = p;
     }
     w->found.count = made;
@@ -473,7 +516,8 @@ static abut_status find_candidates(find_work *w, uint32_t view) {
     layers_pass pass;
     abut_status status =
         abuti_layers_begin("abut_layers_find", w->layers, &w->list[view], w->query, &pass);
-    pass.touching = true;
+    pass.touching = w->query->conservative;
+    pass.boxes = !pass.touching;
     pass.every_pixel = pass.own = pass.edges = pass.hits = false;
     status = status ? status : abuti_layers_pass(&pass);
     status = status ? status : abuti_layers_gather(w->layers, &w->sums);
@@ -509,21 +553,22 @@ static abut_status find_sums(find_work *w) {
 
 static abut_status find(find_work *w, abut_layers_result *result) {
     const abut_layers_query *q = w->query;
-    abut_pair_relation *relations = NULL;
+    bool asks = q->exact || q->volume;
+    asked *answers = NULL;
     abut_status status = find_sums(w);
-    if (q->conservative || q->exact) {
+    if (q->conservative || asks) {
         /* First the views of all solids, since these cut down and the others add. */
         for (uint32_t k = 0; k < 2 * w->view_count && !status; k++)
             if (is_fitted(&w->list[k % w->view_count]) == (k < w->view_count))
                 status = find_candidates(w, k % w->view_count);
         w->candidate_count = w->candidates.count;
     }
-    if (!status && q->exact) {
-        relations = abuti_allocate(w->layers->context, w->candidates.count, sizeof *relations);
-        status = relations ? ask_all(w, relations) : ABUT_ERROR_MEMORY;
+    if (!status && asks) {
+        answers = abuti_allocate(w->layers->context, w->candidates.count, sizeof *answers);
+        status = answers ? ask_all(w, answers) : ABUT_ERROR_MEMORY;
     }
-    status = status ? status : collect(w, relations);
-    abuti_release(w->layers->context, relations);
+    status = status ? status : collect(w, answers);
+    abuti_release(w->layers->context, answers);
     if (!status && q->hits)
         keep_hits(w);
     return status ? status : tell(w, result);

@@ -432,7 +432,7 @@ static void ray_overlap(ray_work *w, uint a, uint b, uint from, uint to, uint be
 }
 
 static void ray_touch(ray_work *w, size_t place, uint around, uint since, uint to) {
-    const uint of = (uint)w->keys[place] >> 2, z = (uint)(w->keys[place] >> 32);
+    const uint of = layers_solid_of(w->keys[place]), z = layers_depth(w->keys[place]);
     uint before, behind, volume;
     layers_measure(w->view, w->x, w->y, since, z, &before, &volume);
     layers_measure(w->view, w->x, w->y, z, to, &behind, &volume);
@@ -483,7 +483,7 @@ static uint sort_ray(ray_work *w, __global const uint4 *fragments, uint head) {
         f = is.z;
         if (count >= LAYERS_SHORT)
             continue;
-        const ulong key = (ulong)is.y << 32 | is.x;
+        const ulong key = layers_key(is.y, is.x);
         uint at = count;
         for (; at && w->keys[at - 1] > key; at--) {
             w->keys[at] = w->keys[at - 1];
@@ -498,7 +498,7 @@ static uint sort_ray(ray_work *w, __global const uint4 *fragments, uint head) {
 
 static int is_of_one(const ray_work *w) {
     for (size_t i = 1; i < w->count; i++)
-        if ((uint)w->keys[i] >> 2 != (uint)w->keys[0] >> 2)
+        if (layers_solid_of(w->keys[i]) != layers_solid_of(w->keys[0]))
             return 0;
     return 1;
 }

@@ -68,6 +68,7 @@ typedef struct layers_chunk {
     layers_list places;    /* layers_place */
     layers_list fragments; /* layers_fragment: of a tile */
     layers_list reaches;   /* layers_reach: of a tile */
+    layers_list column;    /* layers_reach: of a pixel */
     layers_list sorted, keys, begin, open, spans;
     layers_table table;
     layers_list touches;
@@ -127,7 +128,9 @@ typedef struct layers_pass {
     abut_layers *layers;
     layers_view view;
     uint32_t number; /* of the view */
-    bool every_pixel, edges, hits, own, touching;
+    bool every_pixel, edges, hits, own;
+    bool touching; /* pairs that may touch in a pixel, instead of sums */
+    bool boxes;    /* pairs whose boxes overlap, instead of sums */
     float *pixels; /* an image of `show` instead of sums; null = none */
     abut_layers_show show;
 

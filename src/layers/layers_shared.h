@@ -23,6 +23,24 @@ static inline void layers_add(layers_wide *sum, word64 more) {
     sum->high += sum->low < more;
 }
 
+/* The key of a crossing: depth, solid, kind. Of several at one depth those that leave come by
+ * descending solids, the others by ascending ones: so where two surfaces are in one place both ends
+ * of an overlap count as those of the higher solid, and what rays enter and leave of it is equal.
+ */
+static inline word64 layers_key(word32 depth, word32 owner) {
+    return (word64)depth << 32 | ((owner & 3) == RASTER_LEAVES ? 0xfffffffcu - owner : owner);
+}
+static inline word32 layers_depth(word64 key) {
+    return (word32)(key >> 32);
+}
+static inline word32 layers_kind(word64 key) {
+    return (word32)key & 3;
+}
+static inline word32 layers_solid_of(word64 key) {
+    word32 low = (word32)key;
+    return ((low & 3) == RASTER_LEAVES ? 0xfffffffcu - low : low) >> 2;
+}
+
 /* Of a pair in a view. */
 typedef struct layers_sum {
     word32 a, b;

@@ -19,6 +19,7 @@
 enum {
     SOLIDS_A_TASK = 64,
     TILES_A_TASK = 16,
+    BUSY_A_TASK = 4,
     POINTS_A_TASK = 2048,
     TRIANGLES_A_TASK = 1024,
     FEW = 32 /* sorted by insertion */
@@ -200,7 +201,7 @@ static void find_windows(layers_pass *pass, layers_chunk *chunk, size_t tile) {
         layers_window *wa = window_of(pass, solids[i], tile);
         for (size_t j = i + 1; j < count && at[solids[j]].depth[0] <= at[solids[i]].depth[1]; j++) {
             layers_window *wb = window_of(pass, solids[j], tile);
-            if (is_full(wa, in) && is_full(wb, in))
+            if (is_full(wa, in) && is_full(wb, in) && !pass->boxes)
                 continue;
             raster_rect both =
                 raster_rect_cut(raster_rect_cut(at[solids[i]].rect, at[solids[j]].rect), in);
@@ -208,6 +209,11 @@ static void find_windows(layers_pass *pass, layers_chunk *chunk, size_t tile) {
                 continue;
             grow_window(wa, both, in);
             grow_window(wb, both, in);
+            if (pass->boxes &&
+                !abuti_layers_sum(layers->context, &chunk->table, solids[i], solids[j])) {
+                chunk->status = ABUT_ERROR_MEMORY;
+                return;
+            }
         }
     }
 }
@@ -428,7 +434,7 @@ static void add_fragment(layers_pass *pass, layers_chunk *chunk, const raster_sh
     layers_fragment *f = new_fragment(pass, chunk);
     if (!f)
         return;
-    f->key = (uint64_t)raster_depth_at(s, x, y) << 32 | s->owner;
+    f->key = layers_key(raster_depth_at(s, x, y), s->owner);
     f->pixel = (uint32_t)(y - tile.y0) * pass->view.tile + (uint32_t)(x - tile.x0);
     f->part = s->part;
 }
@@ -555,7 +561,7 @@ void abuti_layers_sort(const layers_pass *pass, layers_chunk *chunk, layers_frag
 
 static bool is_of_one(const layers_fragment *list, size_t count) {
     for (size_t i = 1; i < count; i++)
-        if ((uint32_t)list[i].key >> 2 != (uint32_t)list[0].key >> 2)
+        if (layers_solid_of(list[i].key) != layers_solid_of(list[0].key))
             return false;
     return true;
 }
@@ -587,24 +593,51 @@ static void trace_tile(layers_pass *pass, layers_chunk *chunk, raster_rect in) {
     }
 }
 
-static bool reaches_after(const void *a, const void *b) {
+/* Sorts reaches by pixel and solid: their numbers. */
+static const sort_key *sort_reaches(layers_pass *pass, layers_chunk *chunk) {
+    const layers_reach *list = chunk->reaches.data;
+    size_t count = chunk->reaches.count;
+    if ((chunk->status = reserve(pass, &chunk->keys, 2 * count, sizeof(sort_key))))
+        return NULL;
+    sort_key *keys = chunk->keys.data;
+    for (size_t i = 0; i < count; i++)
+        keys[i] = (sort_key){(uint64_t)list[i].pixel << 32 | list[i].solid, (uint32_t)i};
+    return abuti_sort_by_key(keys, keys + count, count);
+}
+
+/* Puts a reach where it belongs among those before it of the same solid. */
+static void insert_reach(layers_reach *list, size_t at) {
+    layers_reach r = list[at];
+    for (; at && list[at - 1].solid == r.solid && list[at - 1].lo > r.lo; at--)
+        list[at] = list[at - 1];
+    list[at] = r;
+}
+
+static bool reach_after(const void *a, const void *b) {
     const layers_reach *s = a, *t = b;
-    return s->pixel != t->pixel   ? s->pixel > t->pixel
-           : s->solid != t->solid ? s->solid > t->solid
-           : s->lo != t->lo       ? s->lo > t->lo
-                                  : s->hi > t->hi;
+    return s->solid != t->solid ? s->solid > t->solid : s->lo > t->lo;
 }
 
 static void trace_reaches(layers_pass *pass, layers_chunk *chunk) {
-    layers_reach *list = chunk->reaches.data;
+    const layers_reach *list = chunk->reaches.data;
     size_t count = chunk->reaches.count;
-    if (count)
-        abuti_sort_items(list, count, sizeof *list, reaches_after);
+    const sort_key *keys = count ? sort_reaches(pass, chunk) : NULL;
     for (size_t i = 0, next; i < count && !chunk->status; i = next) {
-        for (next = i + 1; next < count && list[next].pixel == list[i].pixel;)
+        for (next = i + 1; next < count && keys[next].key >> 32 == keys[i].key >> 32;)
             next++;
-        if (list[i].solid != list[next - 1].solid)
-            abuti_layers_column(pass, chunk, list + i, next - i);
+        if (keys[i].key == keys[next - 1].key) /* one solid */
+            continue;
+        if ((chunk->status = reserve(pass, &chunk->column, next - i, sizeof(layers_reach))))
+            return;
+        layers_reach *column = chunk->column.data;
+        for (size_t k = i; k < next; k++) {
+            column[k - i] = list[keys[k].value];
+            if (next - i <= FEW)
+                insert_reach(column, k - i);
+        }
+        if (next - i > FEW)
+            abuti_sort_items(column, next - i, sizeof *column, reach_after);
+        abuti_layers_column(pass, chunk, column, next - i);
     }
 }
 
@@ -657,8 +690,9 @@ abut_status abuti_layers_pass(layers_pass *pass) {
     if (!status)
         status = step(pass, "layers", (size_t)pass->view.columns * pass->view.rows, TILES_A_TASK,
                       find_all_windows);
-    if (!status)
-        status = step(pass, "layers", solids, SOLIDS_A_TASK, find_drawn);
+    if (status || pass->boxes)
+        return status;
+    status = step(pass, "layers", solids, SOLIDS_A_TASK, find_drawn);
     status = status ? status : list_drawn(pass, &points, &triangles);
     if (!status)
         status = step(pass, "layers", points, POINTS_A_TASK, find_points);
@@ -666,7 +700,7 @@ abut_status abuti_layers_pass(layers_pass *pass) {
         status = step(pass, "layers", triangles, TRIANGLES_A_TASK, find_shapes);
     status = status ? status : sort_places(pass, LAYERS_CHUNKS);
     if (!status)
-        status = step(pass, "layers", layers->busy.count, 1, trace_tiles);
+        status = step(pass, "layers", layers->busy.count, BUSY_A_TASK, trace_tiles);
     for (size_t c = 0; c < LAYERS_CHUNKS; c++)
         pass->fragments += layers->chunks[c].fragment_count;
     return status;

@@ -27,13 +27,13 @@ typedef struct ray_work {
 } ray_work;
 
 static uint32_t depth_of(const layers_fragment *f) {
-    return (uint32_t)(f->key >> 32);
+    return layers_depth(f->key);
 }
 static uint32_t solid_of(const layers_fragment *f) {
-    return (uint32_t)f->key >> 2;
+    return layers_solid_of(f->key);
 }
 static uint32_t kind_of(const layers_fragment *f) {
-    return (uint32_t)f->key & 3;
+    return layers_kind(f->key);
 }
 
 /* Both solids are open from `from` to `to`; `begins` and `ends` are those whose surfaces are

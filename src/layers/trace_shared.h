@@ -38,9 +38,10 @@ static inline layers_open *layers_find_open(layers_open *open, size_t *count, wo
 static inline size_t layers_begin_inside(const ray_work *w, layers_open *open) {
     size_t count = 0, kept = 0;
     for (size_t i = 0; i < w->count; i++) {
-        word32 low = (word32)ray_key(w, i);
-        if ((low & 3) < RASTER_EDGE)
-            layers_find_open(open, &count, low >> 2)->count += (low & 3) == RASTER_ENTERS ? -1 : 1;
+        word64 key = ray_key(w, i);
+        if (layers_kind(key) < RASTER_EDGE)
+            layers_find_open(open, &count, layers_solid_of(key))->count +=
+                layers_kind(key) == RASTER_ENTERS ? -1 : 1;
     }
     for (size_t i = 0; i < count; i++)
         if (open[i].count)
@@ -60,8 +61,8 @@ static inline void layers_close(ray_work *w, const layers_open *open, size_t ope
                     last ? e->solid : o->solid, e->solid);
     }
     for (size_t i = e->place; w->edges && i < place; i++) {
-        word32 low = (word32)ray_key(w, i);
-        if ((low & 3) == RASTER_EDGE && low >> 2 != e->solid)
+        word64 key = ray_key(w, i);
+        if (layers_kind(key) == RASTER_EDGE && layers_solid_of(key) != e->solid)
             ray_touch(w, i, e->solid, e->since, to);
     }
 }
@@ -71,11 +72,11 @@ static inline void layers_trace(ray_work *w, layers_open *open) {
     size_t open_count = w->eye ? layers_begin_inside(w, open) : 0;
     for (size_t i = 0; i < w->count; i++) {
         word64 key = ray_key(w, i);
-        word32 z = (word32)(key >> 32), low = (word32)key;
-        if ((low & 3) >= RASTER_EDGE)
+        word32 z = layers_depth(key);
+        if (layers_kind(key) >= RASTER_EDGE)
             continue;
-        layers_open *e = layers_find_open(open, &open_count, low >> 2);
-        if ((low & 3) == RASTER_ENTERS) {
+        layers_open *e = layers_find_open(open, &open_count, layers_solid_of(key));
+        if (layers_kind(key) == RASTER_ENTERS) {
             e->count++;
             if (e->count == 1) {
                 e->since = z;

@@ -131,6 +131,17 @@ _abut_values() {
     contacts:--png) values="" ;;
     contacts:--view) values="front back left right top bottom iso" ;;
     contacts:--up) values="x y z -x -y -z" ;;
+    interfere:--views) values="x xy xyz" ;;
+    interfere:--resolution) values="" ;;
+    interfere:--tolerance) values="" ;;
+    interfere:--clearance) values="" ;;
+    interfere:--first) values="" ;;
+    interfere:--out) values="" ;;
+    interfere:--png) values="" ;;
+    interfere:--images) values="" ;;
+    interfere:--view) values="front back left right top bottom iso" ;;
+    interfere:--up) values="x y z -x -y -z" ;;
+    interfere:--device) values="cpu gpu" ;;
     cache:--older) values="" ;;
     demo:--png) values="" ;;
     demo:--triangles) values="" ;;
@@ -171,7 +182,7 @@ _abut() {
     esac
   done
   case $command in
-    '') words="info convert make picture nearest inside ray overlap distance selfcheck sweep replay field slice offset samples contacts cache demo devices bench version help" options="--json --quiet --threads --help --version" files= ;;
+    '') words="info convert make picture nearest inside ray overlap distance selfcheck sweep replay field slice offset samples contacts interfere cache demo devices bench version help" options="--json --quiet --threads --help --version" files= ;;
     info) options="--all --strict --no-self --from --json --quiet --threads --help" ;;
     convert) options="--weld --orient --scale --rotate --translate --fan --ascii --from --to --json --quiet --threads --help" ;;
     make) options="--list --size --radius --radius2 --height --segments --rings --ascii --to --json --quiet --threads --help" ;;
@@ -189,6 +200,7 @@ _abut() {
     offset) options="--by --cells --cell --sign --to --cache --device --json --quiet --threads --help" ;;
     samples) options="--features --cells --cell --threshold --flat --even --radius --count --limit --cache --out --png --view --up --json --quiet --threads --help" ;;
     contacts) options="--pose --pose-a --with --to --method --cells --cache --margin --hint --patches --samples --limit --most --out --png --after --view --up --json --quiet --threads --help" ;;
+    interfere) options="--views --resolution --tolerance --conservative --exact --volume --overlaps --clearance --own --edges --parts --cap --first --out --png --images --view --up --device --json --quiet --threads --help" ;;
     cache) options="--older --json --quiet --threads --help" ;;
     demo) options="--png --triangles --solid --frames --record --meshes --device --bodies --seconds --seed --compare --json --quiet --threads --help" ;;
     devices) options="--check --json --quiet --threads --help" ;;
@@ -198,7 +210,7 @@ _abut() {
   esac
   case $command:$operand in
     make:) words="box uvsphere icosphere torus cone cylinder capsule tube sheet stairs letter-e letter-g teapot teapot-solid" ;;
-    help:) words="info convert make picture nearest inside ray overlap distance selfcheck sweep replay field slice offset samples contacts cache demo devices bench version help exit-codes formats" ;;
+    help:) words="info convert make picture nearest inside ray overlap distance selfcheck sweep replay field slice offset samples contacts interfere cache demo devices bench version help exit-codes formats" ;;
     bench:* | help:* | version:*) files= ;;
   esac
   if _abut_values "$command" "$previous"; then

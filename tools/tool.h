@@ -277,8 +277,9 @@ const tool_command *command_find(const char *name);
 extern const tool_command command_info, command_convert, command_make, command_picture,
     command_nearest, command_inside, command_ray, command_overlap, command_distance,
     command_selfcheck, command_sweep, command_replay, command_field, command_slice, command_offset,
-    command_samples, command_contacts, command_cache, command_demo, command_devices, command_bench,
-    command_version, command_help, command_completion, command_manual;
+    command_samples, command_contacts, command_interfere, command_cache, command_demo,
+    command_devices, command_bench, command_version, command_help, command_completion,
+    command_manual;
 
 /* ---- field.c: fields from command lines ---- */
 
@@ -693,6 +694,83 @@ int assembly_world(tool_run *tool, tool_assembly *assembly, const abut_world_opt
                    abut_world **world);
 abut_status assembly_draw(abut_picture *picture, const tool_assembly *assembly, uint32_t body,
                           abut_colour colour);
+
+/* ---- clash.c: which bodies interfere ---- */
+
+typedef enum clash_kind {
+    CLASH_OVERLAP,  /* in images */
+    CLASH_MAYBE,    /* not more than that images allow it */
+    CLASH_MEETING,  /* triangles intersect or touch */
+    CLASH_CUTS,     /* a part of both, from here on exactly */
+    CLASH_A_INSIDE, /* all of a */
+    CLASH_B_INSIDE,
+    CLASH_SAME,  /* all of both */
+    CLASH_FLUSH, /* faces that lie on each other */
+    CLASH_TOUCH, /* an edge or a point */
+    CLASH_NEAR,
+    CLASH_ITSELF,
+    CLASH_KINDS
+} clash_kind;
+
+const char *clash_kind_name(unsigned kind);    /* for programs: "a-inside" */
+const char *clash_kind_words(clash_kind kind); /* between two names: "is inside" */
+
+typedef struct tool_clash {
+    abut_layers_pair pair;
+    clash_kind kind;
+    double surface;     /* of the common solid, where it was measured; else NaN */
+    double distance;    /* of those that are near; else NaN */
+    abut_vec3 from, to; /* their closest points */
+} tool_clash;
+
+typedef struct clash_options {
+    abut_layers_query query;
+    bool cap;
+    abut_device *device;
+    bool measure;     /* volume and kind of each pair exactly; with query.conservative */
+    bool overlaps;    /* leave out those that only touch */
+    double clearance; /* also pairs that are this near; 0 = none */
+} clash_options;
+
+typedef struct tool_clashes {
+    tool_clash *list; /* by a, then b; from malloc */
+    size_t count, room;
+    size_t pair_count; /* found in images */
+    abut_layers *layers;
+    uint64_t fragments, candidates;
+    double tolerance;
+    abut_advice advice;
+} tool_clashes;
+
+/* 0, or the exit code after the error was reported; to be freed in either case. */
+int clashes_find(tool_run *tool, tool_assembly *assembly, const clash_options *options,
+                 tool_clashes *clashes);
+void clashes_free(tool_clashes *clashes);
+
+/* ---- clash_draw.c ---- */
+
+/* Draws all bodies as glass and what they have in common in colours. Gives the exit code. */
+int clashes_draw(tool_run *tool, const abut_picture_options *camera, tool_assembly *assembly,
+                 const tool_clashes *clashes, const char *path);
+
+/* ---- clash_images.c ---- */
+
+/* Writes what the first view of a query sees as images whose names begin with `prefix`. */
+int clashes_images(tool_run *tool, const tool_clashes *clashes, const abut_layers_query *query,
+                   const char *prefix);
+
+/* ---- command_interfere.c ---- */
+
+/* Says how many pairs there are of each kind; to people only. */
+void clashes_count(tool_output *out, const tool_clashes *clashes);
+/* Shows the first rows of the table to people, the largest volume first. The exit code. */
+int clashes_say(tool_run *tool, const tool_assembly *assembly, const clash_options *options,
+                const tool_clashes *clashes, size_t first);
+
+/* ---- demo_clash.c ---- */
+
+/* An assembly whose interferences are known. The exit code. */
+int demo_clash(tool_run *tool, const tool_arguments *arguments);
 
 /* ---- contacts_scene.c ---- */
 

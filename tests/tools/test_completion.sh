@@ -25,10 +25,10 @@ completes() { # completes "EXPECTED " WORD...: the words as bash splits them, th
     [ "$got" = "$expected" ] || wrong "'$*' completes to '$got' instead of '$expected'"
 }
 completes "contacts convert " abut co
-completes "bench cache contacts convert demo devices distance field help info inside make nearest offset overlap picture ray replay samples selfcheck slice sweep version " abut ""
+completes "bench cache contacts convert demo devices distance field help info inside interfere make nearest offset overlap picture ray replay samples selfcheck slice sweep version " abut ""
 completes "--help --json --quiet --threads --version " abut --
-completes "info inside " abut --json in
-completes "info inside " abut --threads 2 in
+completes "info inside interfere " abut --json in
+completes "info inside interfere " abut --threads 2 in
 completes "--strict " abut info --st
 completes "--strict " abut info mesh.obj --st
 completes "mesh.obj " abut info m

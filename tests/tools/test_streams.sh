@@ -151,7 +151,7 @@ demand "the order of frames is wrong" \
 demand "meshes that are apart do not read as free" "${apart-no}" = yes
 "$tool" overlap box.obj box.obj --quiet >/dev/null && wrong "a touch reads as free"
 "$tool" overlap box.obj missing.obj --quiet >/dev/null 2>&1 && wrong "an error reads as free"
-for command in overlap distance contacts selfcheck sweep replay info demo; do
+for command in overlap distance contacts interfere selfcheck sweep replay info demo; do
     try 0 "$tool" help $command
     says "3 found: "
     demand "docs/commands/README.md does not say what 3 means for $command" \

@@ -1,0 +1,150 @@
+# abut interfere: known overlaps in each mode, scenes, parts of a file, tables, pictures, wrong input;
+# abut demo clash.
+. "$(dirname "$0")/support.sh"
+
+"$tool" make box cube.obj --size 1 --segments 1 --quiet || exit 1
+"$tool" make box slab.obj --size 4,4,1 --segments 1 --quiet || exit 1
+"$tool" make sheet sheet.obj --quiet || exit 1
+small="--resolution 250" # what takes part is large, and time is short
+place() { # FROM TO X,Y,Z
+    "$tool" convert "$1" "$2" --translate "$3" --quiet || exit 1
+}
+place cube.obj right.obj 0.75,0.125,0.25
+place cube.obj above.obj 0,0,1
+place cube.obj far.obj 9,0,0
+place cube.obj beside.obj 1.125,0,0
+
+# Two cubes that overlap by a quarter.
+try 0 "$tool" interfere $small cube.obj far.obj
+mute err
+says "nothing"
+try 0 "$tool" interfere $small cube.obj above.obj --quiet
+says 0
+try 3 "$tool" interfere $small cube.obj right.obj --json
+is "[it['bodies'], it['found'], len(it['pairs'])]" "[2, 1, 1]"
+is "[it['pairs'][0][k] for k in ('a', 'b', 'kind', 'views')]" "['cube.obj', 'right.obj', 'overlap', 3]"
+is "abs(it['pairs'][0]['volume'] - 0.1640625) <= it['pairs'][0]['volume_error'] < 0.01" True
+is "abs(it['pairs'][0]['depth'] - 0.25) < 1e-6 and 0.7 < it['pairs'][0]['area'] < 0.72" True
+is "max(abs(x - y) for x, y in zip(it['pairs'][0]['normal'], (-0.9155, -0.2616, -0.3052))) < 0.02" True
+is "max(abs(x - y) for x, y in zip(it['pairs'][0]['centre'], (0.375, 0.0625, 0.125))) < 0.01" True
+try 3 "$tool" interfere $small cube.obj right.obj
+says "overlaps"
+try 3 "$tool" interfere $small cube.obj right.obj --quiet
+demand "not the bare answer" "$(cat out)" = 1
+try 3 "$tool" interfere cube.obj right.obj --views "1,1,0;0,0,1" --resolution 200 --json
+is "[it['pairs'][0]['views'], abs(it['pairs'][0]['volume'] - 0.1640625) <= it['pairs'][0]['volume_error']]" "[2, True]"
+try 3 "$tool" interfere $small cube.obj right.obj --edges --json
+is "it['pairs'][0]['edges_a'] > 0 and it['pairs'][0]['edges_b'] > 0" True
+try 0 "$tool" interfere $small cube.obj right.obj --tolerance 2
+try 3 "$tool" interfere $small cube.obj right.obj --exact --json
+is "[it['pairs'][0]['kind'], it['candidates']]" "['meeting', 1]"
+try 3 "$tool" interfere $small cube.obj cube.obj above.obj --volume --json
+is "[(p['a'], p['b'], p['kind']) for p in it['pairs']]" \
+    "[('cube.obj', 'cube.obj (2)', 'same'), ('cube.obj', 'above.obj', 'flush'), ('cube.obj (2)', 'above.obj', 'flush')]"
+is "[round(p['volume'] * 1e9) for p in it['pairs']], [round(p['area'] * 1e9) for p in it['pairs']]" \
+    "([1000000000, 0, 0], [0, 1000000000, 1000000000])"
+try 3 "$tool" interfere $small cube.obj cube.obj above.obj --overlaps --json
+is "[p['kind'] for p in it['pairs']]" "['same']"
+try 3 "$tool" interfere $small cube.obj right.obj --volume --json
+is "abs(it['pairs'][0]['volume'] - 0.1640625) < 1e-14, abs(it['pairs'][0]['surface'] - 2.125) < 1e-14" "(True, True)"
+try 0 "$tool" interfere $small cube.obj beside.obj --volume
+try 3 "$tool" interfere $small cube.obj beside.obj --volume --clearance 0.125 --json
+is "[it['pairs'][0][k] for k in ('kind', 'distance')], it['pairs'][0]['from'][0], it['pairs'][0]['to'][0]" \
+    "(['near', 0.125], 0.5, 0.625)"
+try 0 "$tool" interfere $small cube.obj beside.obj --clearance 0.124
+
+# A resolution at which rays miss the overlap.
+"$tool" make box speck.obj --size 0.001 --segments 1 --quiet || exit 1
+place speck.obj mote.obj 0.5,0.111,0.222
+try 0 "$tool" interfere cube.obj far.obj mote.obj --resolution 20
+try 3 "$tool" interfere cube.obj far.obj mote.obj --resolution 20 --conservative --json
+is "('cube.obj', 'mote.obj', 'maybe', None) in [(p['a'], p['b'], p['kind'], p['centre']) for p in it['pairs']]" True
+try 3 "$tool" interfere cube.obj far.obj mote.obj --resolution 20 --volume --json
+is "[(p['a'], p['b'], p['kind'], abs(p['volume'] / 5e-10 - 1) < 1e-9) for p in it['pairs']]" \
+    "[('cube.obj', 'mote.obj', 'cuts', True)]"
+
+# Assemblies in one file: flush cubes stay two, the wall of a cavity stays with its solid.
+place slab.obj base.obj 0,0,-1
+place cube.obj level.obj 0.75,0,0
+"$tool" convert cube.obj above.obj level.obj flush.stl --quiet || exit 1
+try 3 "$tool" interfere $small flush.stl --parts --volume --json
+is "it['bodies'], sorted((p['a'][-2:], p['b'][-2:], p['kind']) for p in it['pairs'])" \
+    "(3, [('#0', '#1', 'flush'), ('#0', '#2', 'cuts'), ('#1', '#2', 'flush')])"
+"$tool" make box shell.obj --size 3 --segments 1 --quiet || exit 1
+"$tool" make box hollow.obj --size 2 --segments 1 --quiet || exit 1
+awk '$1 == "f" { print $1, $2, $4, $3; next } { print }' hollow.obj >inner.obj
+"$tool" convert shell.obj inner.obj cube.obj nested.obj --quiet || exit 1
+try 0 "$tool" interfere $small nested.obj --parts --volume --json
+is "it['bodies']" 2
+try 3 "$tool" interfere $small nested.obj right.obj --json
+is "it['pairs'][0]['b']" right.obj
+
+# Tables and pictures.
+try 3 "$tool" interfere $small cube.obj right.obj far.obj --volume --out pairs.csv --png pairs.ppm
+says "pairs.ppm"
+demand "not one pair" "$(sed -n 2p pairs.csv | cut -d, -f1-3)" = "cube.obj,right.obj,cuts"
+demand "no picture" "$(head -c 2 pairs.ppm)" = P6
+cp right.obj "a, b.obj"
+try 3 "$tool" interfere $small cube.obj "a, b.obj" --out quoted.csv
+demand "names are not quoted" "$(sed -n 2p quoted.csv | cut -d, -f2-4)" = '"a, b.obj",overlap'
+try 3 "$tool" interfere cube.obj right.obj --images seen --resolution 64 --json
+is "len(it['images']), it['images']['count'][:11]" "(8, 'seen-count.')"
+demand "not eight images" "$(ls seen-*.p* | wc -l)" -eq 8
+place cube.obj "one.obj" 0.5,0.5,0
+try 3 "$tool" interfere $small cube.obj right.obj one.obj --first 1
+says "and 2 more"
+
+# Wrong input.
+try 1 "$tool" interfere $small cube.obj sheet.obj
+complains "sheet.obj: "
+try 1 "$tool" interfere $small cube.obj missing.obj
+complains "missing.obj"
+try 2 "$tool" interfere $small cube.obj right.obj --views xq
+complains "--views needs"
+try 2 "$tool" interfere $small cube.obj right.obj --views "0,0,0"
+complains "--views needs"
+try 2 "$tool" interfere cube.obj right.obj --resolution 100001
+complains "at most 100000"
+try 2 "$tool" interfere $small cube.obj right.obj --view top
+complains "belong to --png"
+try 2 "$tool" interfere
+try 0 "$tool" interfere $small cube.obj
+grep -v '^f 1 ' cube.obj >open.obj
+try 3 "$tool" interfere $small open.obj right.obj --cap --quiet
+
+case $("$tool" version) in
+*glTF*)
+    cat >scene.json <<EOF
+{"meshes": {"cube": {"file": "cube.obj"}},
+ "bodies": [{"name": "low", "mesh": "cube"}, {"name": "high", "mesh": "cube", "position": [0.25, 0, 0.75]},
+            {"name": "top", "mesh": "cube", "position": [0.5, 0, 1.5], "axis": [0, 0, 1], "degrees": 90, "group": "g"},
+            {"mesh": {"shape": "icosphere", "radius": 0.25}, "position": [0, 0, -0.125]}],
+ "ignore": [["high", "g"]]}
+EOF
+    try 3 "$tool" interfere $small scene.json --volume --json
+    is "[(p['a'], p['b'], p['kind']) for p in it['pairs']]" "[('low', 'high', 'cuts'), ('low', '#3', 'b-inside')]"
+    is "abs(it['pairs'][0]['volume'] - 0.1875) < 1e-14" True
+    try 3 "$tool" interfere $small scene.json --threads 1 --json
+    cp out first
+    try 3 "$tool" interfere $small scene.json --threads 3 --json
+    demand "answers depend on threads" "$(cmp out first 2>&1)" = ""
+    try 2 "$tool" interfere $small scene.json --parts
+    complains "--parts is for mesh files"
+    try 2 "$tool" interfere $small cube.obj scene.json
+    complains "a scene goes alone"
+    ;;
+*) skip "scenes, which take yajl" ;;
+esac
+
+# The demo finds what is known to be there, and nothing else.
+try 0 "$tool" demo clash --bodies 40 --seed 5 --json
+is "[it[k] for k in ('parts', 'known', 'found', 'missed', 'wrong_kind', 'invented')]" "[40, 44, 44, 0, 0, 0]"
+is "it['volume_error'] < 1e-12 and it['area_error'] < 1e-10" True
+try 0 "$tool" demo clash --bodies 20 --png clash.ppm
+says "22 found, 0 missed, 0 of a wrong kind, 0 invented"
+demand "no picture" "$(head -c 2 clash.ppm)" = P6
+try 2 "$tool" demo clash --frames 3
+complains "has no meaning for demo clash"
+try 2 "$tool" demo clash --bodies 100001
+complains "at most 100000"
+finish

@@ -1,0 +1,302 @@
+/* Which bodies of an assembly interfere: found in images (abut_layers_find), measured exactly where
+ * that is asked for (abut_pair_common), and those that only come near (abut_pair_distance). */
+#include "tool.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *clash_kind_name(unsigned kind) {
+    static const char *const names[] = {"overlap",  "maybe",    "meeting", "cuts",
+                                        "a-inside", "b-inside", "same",    "flush",
+                                        "touch",    "near",     "itself"};
+    return kind < sizeof names / sizeof *names ? names[kind] : "";
+}
+
+const char *clash_kind_words(clash_kind kind) {
+    static const char *const words[] = {"overlaps",  "may meet", "meets",          "cuts",
+                                        "is inside", "holds",    "same as",        "flush with",
+                                        "touches",   "near",     "overlaps itself"};
+    return words[kind];
+}
+
+static int no_memory(tool_run *tool) {
+    return tool_fail_with(tool, "out of memory", "there is no memory for the pairs");
+}
+
+void clashes_free(tool_clashes *clashes) {
+    free(clashes->list);
+    abut_layers_destroy(clashes->layers);
+}
+
+/* ---- in images ---- */
+
+static int make_layers(tool_run *tool, const tool_assembly *assembly, const clash_options *options,
+                       abut_layers **layers) {
+    abut_layers_options making = abut_layers_options_default();
+    making.device = options->device;
+    making.cap = options->cap;
+    abut_status status = abut_layers_create(tool->context, &making, layers);
+    if (status)
+        return tool_fail(tool, status);
+    for (uint32_t i = 0; i < assembly->count; i++) {
+        const abut_scene_body *body = &assembly->bodies[i];
+        abut_layers_item item = {.mesh = body->mesh,
+                                 .pose = body->pose,
+                                 .group = body->group,
+                                 .mask = body->mask,
+                                 .value = i};
+        uint32_t id;
+        status = abut_layers_add(*layers, &item, &id);
+        if (status) {
+            tool_text name = {0};
+            text_safe(&name, body->name);
+            int code = tool_fail_with(tool, abut_status_name(status), "%s: %s",
+                                      name.data ? name.data : "", tool_sentence(abut_last_error()));
+            text_free(&name);
+            return code;
+        }
+    }
+    return 0;
+}
+
+static bool add(tool_clashes *clashes, const tool_clash *clash) {
+    if (!tool_grow(&clashes->list, clashes->count, &clashes->room, sizeof *clashes->list))
+        return false;
+    clashes->list[clashes->count++] = *clash;
+    return true;
+}
+
+static clash_kind kind_of(const clash_options *options, const abut_layers_pair *pair) {
+    if (!options->query.exact || options->measure)
+        return pair->pixels ? CLASH_OVERLAP : CLASH_MAYBE;
+    return pair->relation == ABUT_PAIR_A_INSIDE   ? CLASH_A_INSIDE
+           : pair->relation == ABUT_PAIR_B_INSIDE ? CLASH_B_INSIDE
+                                                  : CLASH_MEETING;
+}
+
+static int find_pairs(tool_run *tool, const tool_assembly *assembly, const clash_options *options,
+                      tool_clashes *clashes) {
+    abut_layers_result found = {.capacity = 4 * (uint64_t)assembly->count + 64,
+                                .own_capacity = assembly->count};
+    abut_status status = ABUT_ERROR_BUFFER;
+    int code = 0;
+    for (int round = 0; round < 2 && status == ABUT_ERROR_BUFFER && !code; round++) {
+        free(found.pairs);
+        free(found.own);
+        found.capacity = found.count > found.capacity ? found.count : found.capacity;
+        found.pairs = malloc((found.capacity + 1) * sizeof *found.pairs);
+        found.own = malloc((found.own_capacity + 1) * sizeof *found.own);
+        if (!found.pairs || !found.own)
+            code = no_memory(tool);
+        else
+            status = abut_layers_find(clashes->layers, &options->query, &found);
+    }
+    if (!code && status)
+        code = tool_fail(tool, status);
+    for (uint64_t i = 0; !code && i < found.count; i++) {
+        tool_clash clash = {.pair = found.pairs[i], .distance = NAN, .surface = NAN};
+        clash.kind = kind_of(options, &clash.pair);
+        if (assembly_tries(assembly, clash.pair.a, clash.pair.b) && !add(clashes, &clash))
+            code = no_memory(tool);
+    }
+    clashes->pair_count = clashes->count;
+    for (uint64_t i = 0; !code && options->query.own && i < found.own_count; i++) {
+        tool_clash clash = {.pair = found.own[i],
+                            .kind = CLASH_ITSELF,
+                            .distance = NAN,
+                            .surface = NAN};
+        if (!add(clashes, &clash))
+            code = no_memory(tool);
+    }
+    clashes->fragments = found.fragments;
+    clashes->candidates = options->measure ? found.count : found.candidates;
+    clashes->tolerance = found.tolerance;
+    clashes->advice = found.advice;
+    free(found.pairs);
+    free(found.own);
+    return code;
+}
+
+/* ---- exactly ---- */
+
+static clash_kind kind_of_common(const abut_common *common) {
+    switch (common->kind) {
+    case ABUT_COMMON_OVERLAP:
+        return CLASH_CUTS;
+    case ABUT_COMMON_A_INSIDE:
+        return CLASH_A_INSIDE;
+    case ABUT_COMMON_B_INSIDE:
+        return CLASH_B_INSIDE;
+    case ABUT_COMMON_SAME:
+        return CLASH_SAME;
+    default:
+        return common->flush_area > 0 ? CLASH_FLUSH : CLASH_TOUCH;
+    }
+}
+
+static void take_common(tool_clash *clash, const abut_common *common) {
+    abut_layers_pair *pair = &clash->pair;
+    abut_vec3 v = common->vector;
+    double length = hypot(hypot(v.x, v.y), v.z);
+    bool volume = common->kind >= ABUT_COMMON_OVERLAP;
+    clash->kind = kind_of_common(common);
+    clash->surface = common->area;
+    pair->volume = common->volume;
+    pair->volume_error = 0;
+    if (length <= 1e-9 * (common->area + common->flush_area))
+        length = 0;
+    pair->area = volume ? length : common->flush_area;
+    pair->normal = length > 0 ? (abut_vec3){-v.x / length, -v.y / length, -v.z / length}
+                              : (abut_vec3){0, 0, 0};
+    pair->centre = common->centroid;
+    pair->box = common->box;
+    if (!volume)
+        pair->depth = pair->length = pair->mean_length = 0;
+}
+
+/* Measures all candidates, and keeps those that are not apart. */
+static int measure(tool_run *tool, tool_assembly *assembly, const clash_options *options,
+                   tool_clashes *clashes) {
+    abut_pair_common_options measuring = abut_pair_common_options_default();
+    const size_t count = clashes->pair_count;
+    measuring.tolerance = options->query.tolerance;
+    clashes->pair_count = 0;
+    int code = assembly_bvhs(tool, assembly);
+    for (size_t i = 0; i < clashes->count && !code; i++) {
+        tool_clash *clash = &clashes->list[i];
+        abut_common common = {.kind = ABUT_COMMON_APART};
+        abut_status status = ABUT_OK;
+        if (i < count) { /* what follows are solids that overlap themselves */
+            abut_posed a = assembly_posed(assembly, clash->pair.a),
+                       b = assembly_posed(assembly, clash->pair.b);
+            status = abut_pair_common(&a, &b, &measuring, &common);
+        }
+        if (!status && i % 16 == 0 &&
+            !progress_report(tool->progress, "volumes", (double)i / (double)clashes->count))
+            status = abut_fail(ABUT_ERROR_CANCELLED, "cancelled");
+        if (status)
+            code = tool_fail(tool, status);
+        else if (common.advice.verdict > clashes->advice.verdict)
+            clashes->advice = common.advice;
+        if (common.kind != ABUT_COMMON_APART)
+            take_common(clash, &common);
+        if (common.kind != ABUT_COMMON_APART || i >= count)
+            clashes->list[i < count ? clashes->pair_count : clashes->pair_count + i - count] =
+                *clash;
+        clashes->pair_count += common.kind != ABUT_COMMON_APART;
+    }
+    clashes->count -= count - clashes->pair_count;
+    return code;
+}
+
+/* ---- nearly ---- */
+
+static bool is_found(const tool_clashes *clashes, uint32_t a, uint32_t b) {
+    size_t lo = 0, hi = clashes->pair_count;
+    while (lo < hi) {
+        size_t middle = lo + (hi - lo) / 2;
+        const abut_layers_pair *pair = &clashes->list[middle].pair;
+        if (pair->a < a || (pair->a == a && pair->b < b))
+            lo = middle + 1;
+        else
+            hi = middle;
+    }
+    return lo < clashes->pair_count && clashes->list[lo].pair.a == a &&
+           clashes->list[lo].pair.b == b;
+}
+
+static int add_near(tool_run *tool, tool_assembly *assembly, const clash_options *options,
+                    const abut_world_pair *tried, tool_clashes *clashes) {
+    abut_posed a = assembly_posed(assembly, tried->a), b = assembly_posed(assembly, tried->b);
+    abut_separation gap;
+    abut_pair_cache cache = {0};
+    bool within = false;
+    abut_status status = abut_pair_within(&a, &b, options->clearance, NULL, &cache, &within, NULL);
+    if (!status && within)
+        status = abut_pair_distance(&a, &b, NULL, &cache, &gap);
+    if (status)
+        return tool_fail(tool, status);
+    if (!within)
+        return 0;
+    abut_vec3 p = gap.point_a, q = gap.point_b, d = {p.x - q.x, p.y - q.y, p.z - q.z};
+    double length = hypot(hypot(d.x, d.y), d.z);
+    length = length > 0 ? length : 1;
+    tool_clash clash = {.kind = gap.distance > 0 ? CLASH_NEAR : CLASH_TOUCH,
+                        .surface = NAN,
+                        .distance = gap.distance,
+                        .from = p,
+                        .to = q,
+                        .pair = {.a = tried->a,
+                                 .b = tried->b,
+                                 .normal = {d.x / length, d.y / length, d.z / length},
+                                 .centre = {(p.x + q.x) / 2, (p.y + q.y) / 2, (p.z + q.z) / 2}}};
+    return add(clashes, &clash) ? 0 : no_memory(tool);
+}
+
+static int find_near(tool_run *tool, tool_assembly *assembly, const clash_options *options,
+                     tool_clashes *clashes) {
+    abut_world_options making = abut_world_options_default();
+    abut_world *world = NULL;
+    abut_world_pair *pairs = NULL;
+    uint64_t count = 0;
+    making.margin = options->clearance;
+    int code = assembly_world(tool, assembly, &making, &world);
+    abut_status status = code ? ABUT_OK : abut_world_pairs(world, 0, NULL, &count);
+    if (status == ABUT_ERROR_BUFFER) {
+        pairs = malloc(count * sizeof *pairs);
+        status = pairs ? abut_world_pairs(world, count, pairs, &count) : ABUT_OK;
+        code = pairs ? 0 : no_memory(tool);
+    }
+    if (status)
+        code = tool_fail(tool, status);
+    for (uint64_t i = 0; i < count && !code; i++) {
+        if (i % 16 == 0 && !progress_report(tool->progress, "distances", (double)i / (double)count))
+            code = tool_fail(tool, abut_fail(ABUT_ERROR_CANCELLED, "cancelled"));
+        else if (!is_found(clashes, pairs[i].a, pairs[i].b))
+            code = add_near(tool, assembly, options, &pairs[i], clashes);
+    }
+    free(pairs);
+    abut_world_destroy(world);
+    return code;
+}
+
+/* ---- all ---- */
+
+/* Leaves out pairs without a common volume. */
+static void keep_overlaps(tool_clashes *clashes) {
+    size_t kept = 0;
+    for (size_t i = 0; i < clashes->count; i++) {
+        clash_kind kind = clashes->list[i].kind;
+        if (kind != CLASH_FLUSH && kind != CLASH_TOUCH)
+            clashes->list[kept++] = clashes->list[i];
+    }
+    clashes->count = kept;
+}
+
+static int by_pair(const void *a, const void *b) {
+    const tool_clash *p = a, *q = b;
+    if (p->pair.a != q->pair.a)
+        return p->pair.a < q->pair.a ? -1 : 1;
+    return p->pair.b < q->pair.b ? -1 : p->pair.b > q->pair.b;
+}
+
+int clashes_find(tool_run *tool, tool_assembly *assembly, const clash_options *options,
+                 tool_clashes *clashes) {
+    *clashes = (tool_clashes){0};
+    progress_start(tool->progress, "interference");
+    int code = make_layers(tool, assembly, options, &clashes->layers);
+    code = code ? code : find_pairs(tool, assembly, options, clashes);
+    if (!code && options->measure)
+        code = measure(tool, assembly, options, clashes);
+    if (!code && options->clearance > 0)
+        code = find_near(tool, assembly, options, clashes);
+    progress_erase(tool->progress);
+    if (code)
+        return code;
+    if (options->overlaps)
+        keep_overlaps(clashes);
+    if (clashes->count)
+        qsort(clashes->list, clashes->count, sizeof *clashes->list, by_pair);
+    return 0;
+}

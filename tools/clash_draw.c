@@ -1,0 +1,312 @@
+/* The picture of an interference: bodies as glass, and in colours what they have in common.
+ *
+ * Of each pair the surface of the one that is inside the other is shown, both ways: triangles near
+ * the overlap are cut until they are small, and those whose middles are inside are kept. The curves
+ * along which surfaces meet are drawn over their ragged borders, and those are exact.
+ */
+#include "tool.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PIECES_MOST = 1 << 19, CUTS_MOST = 18, LINES_MOST = 1 << 16 };
+
+typedef struct piece {
+    abut_vec3 corner[3];
+} piece;
+
+typedef struct piece_list {
+    piece *list; /* from malloc */
+    size_t count, room;
+    double small; /* edges no longer than this are not cut */
+    abut_box box; /* pieces outside are dropped */
+    bool failed;
+} piece_list;
+
+static const struct {
+    abut_colour colour;
+    const char *words;
+} looks[CLASH_KINDS] = {
+    [CLASH_OVERLAP] = {{0.85f, 0.10f, 0.10f, 1}, "overlap"},
+    [CLASH_MAYBE] = {{0.55f, 0.55f, 0.55f, 1}, "may meet"},
+    [CLASH_MEETING] = {{0.85f, 0.10f, 0.10f, 1}, "meet"},
+    [CLASH_CUTS] = {{0.85f, 0.10f, 0.10f, 1}, "cut each other"},
+    [CLASH_A_INSIDE] = {{0.50f, 0.15f, 0.75f, 1}, "one inside the other"},
+    [CLASH_B_INSIDE] = {{0.50f, 0.15f, 0.75f, 1}, "one inside the other"},
+    [CLASH_SAME] = {{0.95f, 0.20f, 0.65f, 1}, "the same twice"},
+    [CLASH_FLUSH] = {{0.95f, 0.65f, 0.05f, 1}, "flush contact"},
+    [CLASH_TOUCH] = {{0.95f, 0.65f, 0.05f, 1}, "touch"},
+    [CLASH_NEAR] = {{0.05f, 0.35f, 0.90f, 1}, "near"},
+    [CLASH_ITSELF] = {{0.10f, 0.60f, 0.30f, 1}, "overlaps itself"},
+};
+
+static double distance(abut_vec3 a, abut_vec3 b) {
+    return hypot(hypot(a.x - b.x, a.y - b.y), a.z - b.z);
+}
+
+static abut_vec3 between(abut_vec3 a, abut_vec3 b) {
+    return (abut_vec3){(a.x + b.x) / 2, (a.y + b.y) / 2, (a.z + b.z) / 2};
+}
+
+static bool misses(const piece *t, const abut_box *box) {
+    const abut_vec3 *c = t->corner;
+    return fmax(c[0].x, fmax(c[1].x, c[2].x)) < box->lo.x ||
+           fmin(c[0].x, fmin(c[1].x, c[2].x)) > box->hi.x ||
+           fmax(c[0].y, fmax(c[1].y, c[2].y)) < box->lo.y ||
+           fmin(c[0].y, fmin(c[1].y, c[2].y)) > box->hi.y ||
+           fmax(c[0].z, fmax(c[1].z, c[2].z)) < box->lo.z ||
+           fmin(c[0].z, fmin(c[1].z, c[2].z)) > box->hi.z;
+}
+
+/* Cuts a triangle in two along its longest edge until it is small. */
+static void cut(piece_list *to, piece whole) {
+    piece stack[CUTS_MOST + 2];
+    int depths[CUTS_MOST + 2], top = 0;
+    stack[0] = whole;
+    depths[0] = 0;
+    while (top >= 0 && !to->failed) {
+        piece t = stack[top];
+        int depth = depths[top--], longest = 0;
+        double length = 0;
+        if (misses(&t, &to->box))
+            continue;
+        for (int k = 0; k < 3; k++) {
+            double own = distance(t.corner[k], t.corner[(k + 1) % 3]);
+            longest = own > length ? k : longest;
+            length = fmax(length, own);
+        }
+        if (length <= to->small || depth == CUTS_MOST || to->count > PIECES_MOST) {
+            to->failed = !tool_grow(&to->list, to->count, &to->room, sizeof *to->list);
+            if (!to->failed)
+                to->list[to->count++] = t;
+            continue;
+        }
+        abut_vec3 p = t.corner[longest], q = t.corner[(longest + 1) % 3],
+                  r = t.corner[(longest + 2) % 3], m = between(p, q);
+        stack[++top] = (piece){{p, m, r}};
+        depths[top] = depth + 1;
+        stack[++top] = (piece){{m, q, r}};
+        depths[top] = depth + 1;
+    }
+}
+
+/* The pieces of a body near the overlap, where it is. */
+static abut_status cut_body(const tool_assembly *assembly, uint32_t body, piece_list *to) {
+    const abut_scene_body *b = &assembly->bodies[body];
+    const abut_vec3 *p = abut_mesh_positions(b->mesh), o = abut_mesh_origin(b->mesh);
+    const uint32_t *index = abut_mesh_indices(b->mesh);
+    double m[12];
+    to->count = 0;
+    abut_status status = abut_pose_to_matrix(&b->pose, m);
+    for (uint32_t i = 0; i < abut_mesh_triangle_count(b->mesh) && !status && !to->failed; i++) {
+        piece t;
+        for (int k = 0; k < 3; k++) {
+            abut_vec3 v = p[index[3 * (size_t)i + (size_t)k]];
+            double x = v.x + o.x, y = v.y + o.y, z = v.z + o.z;
+            t.corner[k] = (abut_vec3){m[0] * x + m[1] * y + m[2] * z + m[3],
+                                      m[4] * x + m[5] * y + m[6] * z + m[7],
+                                      m[8] * x + m[9] * y + m[10] * z + m[11]};
+        }
+        cut(to, t);
+    }
+    return to->failed ? ABUT_ERROR_MEMORY : status;
+}
+
+/* Keeps the pieces that are inside another body, or on it where they only touch. */
+static abut_status keep_inside(const tool_assembly *assembly, uint32_t other, double touch,
+                               piece_list *pieces) {
+    abut_pose back;
+    size_t kept = 0;
+    abut_status status = abut_pose_invert(&assembly->bodies[other].pose, &back);
+    for (size_t i = 0; i < pieces->count && !status; i++) {
+        const abut_vec3 *c = pieces->list[i].corner;
+        abut_vec3 middle = {(c[0].x + c[1].x + c[2].x) / 3, (c[0].y + c[1].y + c[2].y) / 3,
+                            (c[0].z + c[1].z + c[2].z) / 3},
+                  there;
+        bool inside = false;
+        abut_nearest nearest;
+        status = abut_pose_apply(&back, middle, &there);
+        if (!status && touch > 0) {
+            status = abut_nearest_point(assembly->bvhs[other], there, touch, &nearest);
+            inside = !status && nearest.distance <= touch;
+        } else if (!status) {
+            status = abut_sign_inside(assembly->bvhs[other], there, &inside);
+        }
+        if (inside)
+            pieces->list[kept++] = pieces->list[i];
+    }
+    pieces->count = kept;
+    return status;
+}
+
+/* Moves a piece outwards, so that it does not flicker with the glass that it was cut from. */
+static void lift(piece *t, double by) {
+    const abut_vec3 p = t->corner[0], q = t->corner[1], r = t->corner[2];
+    abut_vec3 u = {q.x - p.x, q.y - p.y, q.z - p.z}, v = {r.x - p.x, r.y - p.y, r.z - p.z};
+    abut_vec3 n = {u.y * v.z - u.z * v.y, u.z * v.x - u.x * v.z, u.x * v.y - u.y * v.x};
+    double length = hypot(hypot(n.x, n.y), n.z);
+    for (int k = 0; k < 3 && length > 0; k++) {
+        abut_vec3 *c = &t->corner[k];
+        *c = (abut_vec3){c->x + by * n.x / length, c->y + by * n.y / length,
+                         c->z + by * n.z / length};
+    }
+}
+
+static abut_status add_pieces(tool_run *tool, abut_picture *picture, piece_list *pieces,
+                              double lifted, abut_colour colour) {
+    abut_mesh *mesh = NULL;
+    abut_mesh_style style = abut_mesh_style_default();
+    if (!pieces->count)
+        return ABUT_OK;
+    style.colour = colour;
+    style.colour.a = 0.97f; /* the back sides of what can be seen through have its colour */
+    for (size_t i = 0; i < pieces->count; i++)
+        lift(&pieces->list[i], lifted);
+    abut_mesh_input input =
+        abut_mesh_input_doubles(pieces->list, 3 * (uint32_t)pieces->count, NULL, 0);
+    abut_status status = abut_mesh_create(tool->context, &input, &mesh);
+    status = status ? status : abut_picture_add_mesh(picture, mesh, (abut_pose){0}, &style);
+    abut_mesh_destroy(mesh);
+    return status;
+}
+
+static abut_status add_curves(abut_picture *picture, const tool_assembly *assembly,
+                              const tool_clash *clash, abut_colour colour) {
+    abut_posed a = assembly_posed(assembly, clash->pair.a),
+               b = assembly_posed(assembly, clash->pair.b);
+    uint64_t count = 0;
+    abut_pair_meeting *list = NULL;
+    abut_status status = abut_pair_meetings(&a, &b, 0, NULL, &count);
+    if (status != ABUT_ERROR_BUFFER || count > LINES_MOST)
+        return status == ABUT_ERROR_BUFFER ? ABUT_OK : status;
+    list = malloc(count * sizeof *list);
+    status = list ? abut_pair_meetings(&a, &b, count, list, &count) : ABUT_ERROR_MEMORY;
+    for (uint64_t i = 0; i < count && !status; i++)
+        if (list[i].meeting != ABUT_MEETING_COPLANAR)
+            status = abut_picture_add_line(picture, list[i].segment.end[0], list[i].segment.end[1],
+                                           1.5, colour);
+    free(list);
+    return status;
+}
+
+/* What two bodies have in common. `scale` is the size of all. */
+static abut_status draw_clash(tool_run *tool, abut_picture *picture, const tool_assembly *assembly,
+                              const tool_clash *clash, double scale, piece_list *pieces) {
+    const abut_layers_pair *pair = &clash->pair;
+    abut_colour colour = looks[clash->kind].colour;
+    abut_colour whole = colour; /* what is inside of twins shall be seen */
+    whole.a = clash->kind == CLASH_SAME ? 0.6f : 1;
+    abut_colour dark = {colour.r / 2, colour.g / 2, colour.b / 2, 1};
+    double size = distance(pair->box.lo, pair->box.hi), edge = 0.01 * size + 1e-9 * scale;
+    double touch = clash->kind == CLASH_FLUSH ? 1e-6 * scale : 0;
+    if (clash->kind == CLASH_NEAR)
+        return abut_picture_add_line(picture, clash->from, clash->to, 3, colour);
+    if (clash->kind == CLASH_TOUCH || clash->kind == CLASH_MAYBE || clash->kind == CLASH_ITSELF)
+        return abut_picture_add_point(picture, pair->centre, 8, colour);
+    if (clash->kind == CLASH_SAME || clash->kind == CLASH_A_INSIDE)
+        return assembly_draw(picture, assembly, pair->a, whole);
+    if (clash->kind == CLASH_B_INSIDE)
+        return assembly_draw(picture, assembly, pair->b, whole);
+    pieces->small = fmax(size / 40, scale / 600);
+    pieces->box = (abut_box){{pair->box.lo.x - edge, pair->box.lo.y - edge, pair->box.lo.z - edge},
+                             {pair->box.hi.x + edge, pair->box.hi.y + edge, pair->box.hi.z + edge}};
+    abut_status status = ABUT_OK;
+    for (int side = 0; side < (touch > 0 ? 1 : 2) && !status; side++) {
+        uint32_t own = side ? pair->b : pair->a, other = side ? pair->a : pair->b;
+        status = cut_body(assembly, own, pieces);
+        status = status ? status : keep_inside(assembly, other, touch, pieces);
+        status = status ? status : add_pieces(tool, picture, pieces, 3e-4 * scale, colour);
+    }
+    if (!status && touch <= 0)
+        status = add_curves(picture, assembly, clash, dark);
+    if (!status && size < 0.03 * scale) /* small ones would not be seen */
+        status = abut_picture_add_point(picture, pair->centre, 6, colour);
+    return status;
+}
+
+static void box_add(abut_box *box, abut_vec3 p) {
+    box->lo = (abut_vec3){fmin(box->lo.x, p.x), fmin(box->lo.y, p.y), fmin(box->lo.z, p.z)};
+    box->hi = (abut_vec3){fmax(box->hi.x, p.x), fmax(box->hi.y, p.y), fmax(box->hi.z, p.z)};
+}
+
+static double size_of(const tool_assembly *assembly) {
+    abut_box all = {{HUGE_VAL, HUGE_VAL, HUGE_VAL}, {-HUGE_VAL, -HUGE_VAL, -HUGE_VAL}};
+    for (uint32_t i = 0; i < assembly->count; i++) {
+        abut_box own = abut_mesh_bounds(assembly->bodies[i].mesh);
+        for (int k = 0; k < 8; k++) {
+            abut_vec3 corner = {k & 1 ? own.lo.x : own.hi.x, k & 2 ? own.lo.y : own.hi.y,
+                                k & 4 ? own.lo.z : own.hi.z};
+            if (!abut_pose_apply(&assembly->bodies[i].pose, corner, &corner))
+                box_add(&all, corner);
+        }
+    }
+    return assembly->count ? distance(all.lo, all.hi) : 1;
+}
+
+/* Few bodies have colours and names; of many, those that take part are less faint. */
+static abut_status draw_bodies(abut_picture *picture, const tool_assembly *assembly,
+                               const tool_clashes *clashes, tool_legend *legend) {
+    bool few = assembly->count <= 7;
+    uint8_t *takes_part = calloc((size_t)assembly->count + 1, 1);
+    abut_status status = takes_part ? ABUT_OK : ABUT_ERROR_MEMORY;
+    for (size_t i = 0; i < clashes->count && !status; i++)
+        takes_part[clashes->list[i].pair.a] = takes_part[clashes->list[i].pair.b] = 1;
+    for (size_t i = 0; i < clashes->count && !status; i++) { /* these are drawn in colour */
+        const tool_clash *clash = &clashes->list[i];
+        if (clash->kind == CLASH_A_INSIDE || clash->kind == CLASH_SAME)
+            takes_part[clash->pair.a] = 2;
+        if (clash->kind == CLASH_B_INSIDE || clash->kind == CLASH_SAME)
+            takes_part[clash->pair.b] = 2;
+    }
+    for (uint32_t i = 0; i < assembly->count && !status; i++) {
+        abut_colour colour = few ? abut_picture_colour(i) : (abut_colour){0.45f, 0.55f, 0.65f, 1};
+        tool_text name = {0};
+        text_safe(&name, assembly->bodies[i].name);
+        if (few)
+            legend_add(legend, colour, "%s", name.data ? name.data : "");
+        text_free(&name);
+        colour.a = few ? 0.3f : takes_part[i] ? 0.22f : 0.07f;
+        status = takes_part[i] == 2 ? ABUT_OK : assembly_draw(picture, assembly, i, colour);
+    }
+    free(takes_part);
+    return status;
+}
+
+static abut_status draw(tool_run *tool, const abut_picture_options *camera, tool_assembly *assembly,
+                        const tool_clashes *clashes, const char *path) {
+    tool_legend legend = {0};
+    piece_list pieces = {0};
+    abut_picture *picture = NULL;
+    size_t counts[CLASH_KINDS] = {0};
+    double scale = size_of(assembly);
+    abut_status status = abut_picture_create(tool->context, camera, &picture);
+    status = status ? status : draw_bodies(picture, assembly, clashes, &legend);
+    for (uint32_t i = 0; i < assembly->count && !status; i++)
+        if (assembly->owner[i] == i)
+            status = abut_sign_prepare(assembly->bvhs[i], NULL);
+    for (size_t i = 0; i < clashes->count && !status; i++) {
+        clash_kind kind = clashes->list[i].kind;
+        counts[kind == CLASH_B_INSIDE ? CLASH_A_INSIDE : kind]++;
+        status = draw_clash(tool, picture, assembly, &clashes->list[i], scale, &pieces);
+        if (!status &&
+            !progress_report(tool->progress, "picture", (double)i / (double)clashes->count))
+            status = ABUT_ERROR_CANCELLED;
+    }
+    for (int k = 0; k < CLASH_KINDS; k++)
+        if (counts[k])
+            legend_add(&legend, looks[k].colour, "%s: %zu", looks[k].words, counts[k]);
+    status = status ? status : picture_write(tool, picture, camera, &legend, path);
+    abut_picture_destroy(picture);
+    free(pieces.list);
+    return status;
+}
+
+int clashes_draw(tool_run *tool, const abut_picture_options *camera, tool_assembly *assembly,
+                 const tool_clashes *clashes, const char *path) {
+    int code = assembly_bvhs(tool, assembly);
+    if (code)
+        return code;
+    abut_status status = draw(tool, camera, assembly, clashes, path);
+    return status ? tool_fail(tool, status) : 0;
+}

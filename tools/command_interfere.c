@@ -1,0 +1,414 @@
+/* abut interfere: which of many solids overlap, how deep, by which volume, and where. */
+#include "tool.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { VIEWS_MOST = 16 };
+
+/* ---- the table ---- */
+
+static const tool_column columns[] = {{"a", COLUMN_NAME, NULL},
+                                      {"b", COLUMN_NAME, NULL},
+                                      {"kind", COLUMN_WORD, clash_kind_name},
+                                      {"pixels", COLUMN_WHOLE, NULL},
+                                      {"depth", COLUMN_REAL, NULL},
+                                      {"volume", COLUMN_REAL, NULL},
+                                      {"volume_error", COLUMN_REAL, NULL},
+                                      {"area", COLUMN_REAL, NULL},
+                                      {"nx", COLUMN_REAL, NULL},
+                                      {"ny", COLUMN_REAL, NULL},
+                                      {"nz", COLUMN_REAL, NULL},
+                                      {"x", COLUMN_REAL, NULL},
+                                      {"y", COLUMN_REAL, NULL},
+                                      {"z", COLUMN_REAL, NULL},
+                                      {"distance", COLUMN_REAL, NULL},
+                                      {"surface", COLUMN_REAL, NULL}};
+
+static bool has_normal(const abut_layers_pair *pair) {
+    return pair->normal.x != 0 || pair->normal.y != 0 || pair->normal.z != 0;
+}
+
+/* Whether there is a place: not for pairs that images only allow. */
+static bool has_place(const tool_clash *clash) {
+    return clash->kind != CLASH_MAYBE && (clash->kind != CLASH_MEETING || clash->pair.pixels);
+}
+
+static void give_row(const void *data, size_t row, double *values) {
+    const tool_clash *clash = &((const tool_clash *)data)[row];
+    const abut_layers_pair *pair = &clash->pair;
+    values[0] = pair->a;
+    values[1] = pair->b;
+    values[2] = clash->kind;
+    values[3] = (double)pair->pixels;
+    values[4] = pair->depth;
+    values[5] = pair->volume;
+    values[6] = pair->volume_error;
+    values[7] = pair->area;
+    table_vector(values + 8, pair->normal);
+    table_vector(values + 11, pair->centre);
+    values[14] = clash->distance;
+    values[15] = clash->surface;
+    for (int k = 8; k < 11 && !has_normal(pair); k++)
+        values[k] = NAN;
+    for (int k = 11; k < 14 && !has_place(clash); k++)
+        values[k] = NAN;
+}
+
+/* ---- for people ---- */
+
+/* What is worst comes first: the largest volume, then the smallest distance; where they are the
+ * same as floats, the order of bodies. */
+static float badness(const tool_clash *clash) {
+    return (float)(clash->kind == CLASH_NEAR ? -clash->distance : clash->pair.volume);
+}
+
+static int by_badness(const void *a, const void *b) {
+    const tool_clash *p = *(const tool_clash *const *)a, *q = *(const tool_clash *const *)b;
+    float left = badness(p), right = badness(q);
+    return left > right ? -1 : left < right ? 1 : p < q ? -1 : p > q;
+}
+
+static void say_vector(tool_output *out, const char *key, bool there, abut_vec3 v, double small) {
+    double n[3] = {v.x, v.y, v.z};
+    for (int k = 0; k < 3; k++)
+        n[k] = fabs(n[k]) < small ? 0 : n[k];
+    if (there)
+        say_fact(out, key, "%.4g, %.4g, %.4g", n[0], n[1], n[2]);
+    else
+        say_fact(out, key, "%s", "");
+}
+
+static void say_row(tool_output *out, const tool_assembly *assembly, const clash_options *options,
+                    const tool_clash *clash) {
+    const abut_layers_pair *pair = &clash->pair;
+    tool_text names[2] = {{0}, {0}};
+    text_safe(&names[0], assembly->bodies[pair->a].name);
+    if (pair->b != pair->a)
+        text_safe(&names[1], assembly->bodies[pair->b].name);
+    out_object(out, NULL);
+    say_fact(out, "a", "%s", names[0].data ? names[0].data : "");
+    say_fact(out, "", "%s", clash_kind_words(clash->kind));
+    say_fact(out, "b", "%s", names[1].data ? names[1].data : "");
+    if (clash->kind == CLASH_NEAR)
+        say_fact(out, "depth", "gap %.4g", clash->distance);
+    else
+        say_fact(out, "depth", "%.4g", pair->depth);
+    if (options->measure && clash->kind != CLASH_ITSELF)
+        say_fact(out, "volume", "%.6g", pair->volume);
+    else
+        say_fact(out, "volume", "%.4g +- %.1g", pair->volume, pair->volume_error);
+    if (options->measure) /* of the common solid, or of the contact */
+        say_fact(out, "surface", "%.4g", clash->surface > 0 ? clash->surface : pair->area);
+    else
+        say_fact(out, "area", "%.4g", pair->area);
+    say_vector(out, "normal", has_normal(pair), pair->normal, 1e-6);
+    abut_vec3 lo = pair->box.lo, hi = pair->box.hi; /* digits that only rounding or pixels make */
+    double size = hypot(hypot(hi.x - lo.x, hi.y - lo.y), hi.z - lo.z);
+    say_vector(out, "place", has_place(clash), pair->centre,
+               (options->measure ? 1e-9 : 1e-3) * size);
+    if (options->query.edges)
+        say_fact(out, "edges of a, b", "%llu, %llu", (unsigned long long)pair->edges_a,
+                 (unsigned long long)pair->edges_b);
+    out_end(out);
+    text_free(&names[0]);
+    text_free(&names[1]);
+}
+
+int clashes_say(tool_run *tool, const tool_assembly *assembly, const clash_options *options,
+                const tool_clashes *clashes, size_t first) {
+    tool_output *out = &tool->out;
+    const tool_clash **order = malloc((clashes->count + 1) * sizeof *order);
+    if (!order)
+        return tool_fail_with(tool, "out of memory", "there is no memory for the table");
+    for (size_t i = 0; i < clashes->count; i++)
+        order[i] = &clashes->list[i];
+    qsort(order, clashes->count, sizeof *order, by_badness);
+    out_table(out, "pairs");
+    for (size_t i = 0; i < clashes->count && i < first; i++)
+        say_row(out, assembly, options, order[i]);
+    out_end(out);
+    if (clashes->count > first)
+        say(out, "... and %zu more; --first N shows so many, --out FILE writes all",
+            clashes->count - first);
+    free(order);
+    return 0;
+}
+
+/* ---- for programs ---- */
+
+static void json_box(tool_output *out, const char *key, const abut_box *box) {
+    const double numbers[6] = {box->lo.x, box->lo.y, box->lo.z, box->hi.x, box->hi.y, box->hi.z};
+    json_numbers(out, key, numbers, 6);
+}
+
+static void json_pair(tool_output *out, const tool_assembly *assembly, const clash_options *options,
+                      const tool_clash *clash) {
+    const abut_layers_pair *pair = &clash->pair;
+    out_object(out, NULL);
+    json_text(out, "a", assembly->bodies[pair->a].name);
+    json_text(out, "b", assembly->bodies[pair->b].name);
+    json_text(out, "kind", clash_kind_name(clash->kind));
+    if (clash->kind == CLASH_NEAR) {
+        json_number(out, "distance", clash->distance);
+        json_vector(out, "from", clash->from);
+        json_vector(out, "to", clash->to);
+        out_end(out);
+        return;
+    }
+    json_count(out, "views", pair->view_count);
+    json_count(out, "pixels", pair->pixels);
+    json_number(out, "depth", pair->depth);
+    json_number(out, "length", pair->length);
+    json_number(out, "mean_length", pair->mean_length);
+    json_number(out, "volume", pair->volume);
+    json_number(out, "volume_error", pair->volume_error);
+    json_number(out, "area", pair->area);
+    if (options->measure)
+        json_number(out, "surface", clash->surface);
+    if (has_normal(pair))
+        json_vector(out, "normal", pair->normal);
+    else
+        json_null(out, "normal");
+    if (has_place(clash)) {
+        json_vector(out, "centre", pair->centre);
+        json_box(out, "box", &pair->box);
+    } else {
+        json_null(out, "centre");
+        json_null(out, "box");
+    }
+    if (options->query.edges) {
+        json_count(out, "edges_a", pair->edges_a);
+        json_count(out, "edges_b", pair->edges_b);
+    }
+    out_end(out);
+}
+
+void clashes_count(tool_output *out, const tool_clashes *clashes) {
+    static const char *const words[CLASH_KINDS] = {
+        "overlap",           "may meet",       "meet",  "cut each other", "inside another",
+        "inside another",    "the same twice", "flush", "touch",          "near",
+        "overlap themselves"};
+    size_t counts[CLASH_KINDS] = {0};
+    tool_text text = {0};
+    for (size_t i = 0; i < clashes->count; i++) {
+        clash_kind kind = clashes->list[i].kind;
+        counts[kind == CLASH_B_INSIDE ? CLASH_A_INSIDE : kind]++;
+    }
+    for (int k = 0; k < CLASH_KINDS; k++)
+        if (counts[k])
+            text_print(&text, "%s%zu %s", text.used ? ", " : "", counts[k], words[k]);
+    say_fact(out, "found", "%s", text.data ? text.data : "nothing");
+    text_free(&text);
+}
+
+static int tell(tool_run *tool, const tool_arguments *arguments, const tool_assembly *assembly,
+                const clash_options *options, const tool_clashes *clashes) {
+    tool_output *out = &tool->out;
+    const tool_given *first = option_given(arguments, "first"),
+                     *path = option_given(arguments, "out"), *png = option_given(arguments, "png"),
+                     *images = option_given(arguments, "images");
+    tool_table table = {columns, sizeof columns / sizeof *columns, clashes->count, give_row,
+                        clashes->list};
+    int code = path ? table_put_bodies(tool, path->words, &table, assembly->bodies) : 0;
+    if (code)
+        return code;
+    out_object(out, NULL);
+    fact_count(out, "bodies", assembly->count);
+    json_count(out, "found", clashes->count);
+    clashes_count(out, clashes);
+    json_number(out, "tolerance", clashes->tolerance);
+    json_count(out, "fragments", clashes->fragments);
+    if (options->query.exact || options->measure)
+        json_count(out, "candidates", clashes->candidates);
+    json_advice(out, &clashes->advice);
+    if (png)
+        fact_path(out, "picture", png->words);
+    if (images)
+        code = clashes_images(tool, clashes, &options->query, images->words);
+    if (code)
+        return code;
+    if (out->json) {
+        out_list(out, "pairs");
+        for (size_t i = 0; i < clashes->count; i++)
+            json_pair(out, assembly, options, &clashes->list[i]);
+        out_end(out);
+    } else if (clashes->count && !path) {
+        code = clashes_say(tool, assembly, options, clashes, first ? first->counts[0] : 30);
+    }
+    out_end(out);
+    answer(tool, "%zu", clashes->count);
+    return code;
+}
+
+/* ---- options ---- */
+
+/* "x", "xyz", or X,Y,Z;X,Y,Z: directions of parallel rays. */
+static int read_views(tool_run *tool, const char *words, abut_raster_view *views,
+                      abut_layers_query *query) {
+    uint32_t count = 0;
+    bool good = true;
+    if (word_in(words, "x|y|z|xy|xz|yz|xyz")) {
+        for (; *words; words++)
+            views[count++].direction =
+                (abut_vec3){*words == 'x', *words == 'y', *words == 'z' ? -1 : 0};
+    } else {
+        char one[100];
+        for (const char *at = words; good && at; count++) {
+            const char *end = strchr(at, ';');
+            size_t length = end ? (size_t)(end - at) : strlen(at);
+            double n[3];
+            good = count < VIEWS_MOST && length < sizeof one;
+            if (!good)
+                break;
+            memcpy(one, at, length);
+            one[length] = 0;
+            good = read_numbers(one, n, 3) == 3 && (n[0] != 0 || n[1] != 0 || n[2] != 0);
+            if (good)
+                views[count].direction = (abut_vec3){n[0], n[1], n[2]};
+            at = end ? end + 1 : NULL;
+        }
+    }
+    if (!good)
+        return tool_refuse(tool,
+                           "--views needs some of xyz, or up to %d directions X,Y,Z;X,Y,Z; '%s' "
+                           "is not",
+                           VIEWS_MOST, words);
+    query->views = views;
+    query->view_count = count;
+    return 0;
+}
+
+static int read_options(tool_run *tool, const tool_arguments *arguments, abut_raster_view *views,
+                        clash_options *options) {
+    const tool_given *directions = option_given(arguments, "views"),
+                     *resolution = option_given(arguments, "resolution"),
+                     *tolerance = option_given(arguments, "tolerance"),
+                     *clearance = option_given(arguments, "clearance"),
+                     *png = option_given(arguments, "png");
+    *options = (clash_options){.query = abut_layers_query_default()};
+    abut_layers_query *query = &options->query;
+    for (int i = 0; i < VIEWS_MOST; i++)
+        views[i] = abut_raster_view_default();
+    if (resolution && resolution->counts[0] > ABUT_RASTER_MOST)
+        return tool_refuse(tool, "--resolution is at most %d", ABUT_RASTER_MOST);
+    query->resolution = resolution ? resolution->counts[0] : 0;
+    query->tolerance = tolerance ? tolerance->numbers[0] : 0;
+    options->clearance = clearance ? clearance->numbers[0] : 0;
+    options->overlaps = option_given(arguments, "overlaps") != NULL;
+    options->measure = option_given(arguments, "volume") != NULL || options->overlaps;
+    query->exact = option_given(arguments, "exact") != NULL && !options->measure;
+    query->conservative = option_given(arguments, "conservative") != NULL || options->measure;
+    query->edges = option_given(arguments, "edges") != NULL;
+    query->own = option_given(arguments, "own") != NULL;
+    options->cap = option_given(arguments, "cap") != NULL;
+    if (!png && (option_given(arguments, "view") || option_given(arguments, "up")))
+        return tool_refuse(tool, "--view and --up belong to --png");
+    int code = png ? picture_check(tool, png->words) : 0;
+    return code || !directions ? code : read_views(tool, directions->words, views, query);
+}
+
+static int work(tool_run *tool, const tool_arguments *arguments, tool_assembly *assembly,
+                const clash_options *options, tool_clashes *clashes) {
+    const tool_given *png = option_given(arguments, "png");
+    int code = clashes_find(tool, assembly, options, clashes);
+    if (code)
+        return code;
+    tool_advise(tool, &clashes->advice);
+    abut_picture_options camera = abut_picture_options_default();
+    code = png ? camera_read(tool, arguments, &camera) : 0;
+    if (!code && png)
+        code = clashes_draw(tool, &camera, assembly, clashes, png->words);
+    code = code ? code : tell(tool, arguments, assembly, options, clashes);
+    return code ? code : clashes->count ? CODE_FOUND : CODE_FINE;
+}
+
+static int run(tool_run *tool, const tool_arguments *arguments) {
+    tool_assembly assembly = {0};
+    tool_clashes clashes = {0};
+    clash_options options;
+    abut_raster_view views[VIEWS_MOST];
+    int code = read_options(tool, arguments, views, &options);
+    code = code ? code : device_open(tool, arguments, &options.device);
+    if (code)
+        return code;
+    code = assembly_load(tool, arguments, option_given(arguments, "parts") != NULL, &assembly);
+    code = code ? code : work(tool, arguments, &assembly, &options, &clashes);
+    clashes_free(&clashes);
+    assembly_free(&assembly);
+    abut_device_destroy(options.device);
+    return code;
+}
+
+static const tool_option options[] = {
+    {"views", "DIRECTIONS", OPTION_TEXT,
+     "which way rays go: some of xyz, or X,Y,Z;X,Y,Z (default: xyz)", "x|xy|xyz", false},
+    {"resolution", "N", OPTION_COUNT, "pixels along the larger side of a view (default: 1024)",
+     NULL, false},
+    {"tolerance", "T", OPTION_POSITIVE,
+     "overlaps no longer than this along a ray are flush contact, and none (default: a millionth "
+     "of the size); with --volume, what is as thin has no volume",
+     NULL, false},
+    {"conservative", NULL, OPTION_FLAG,
+     "miss no pair, however small: list also those that images only allow to meet", NULL, false},
+    {"exact", NULL, OPTION_FLAG,
+     "ask each such pair exactly: all that overlap or touch, and no others", NULL, false},
+    {"volume", NULL, OPTION_FLAG,
+     "the same, with kind, volume, area and centre of what each pair has in common, exactly", NULL,
+     false},
+    {"overlaps", NULL, OPTION_FLAG, "the same without pairs that only touch", NULL, false},
+    {"clearance", "D", OPTION_POSITIVE, "also pairs that are no further apart than this", NULL,
+     false},
+    {"own", NULL, OPTION_FLAG, "also solids that overlap themselves", NULL, false},
+    {"edges", NULL, OPTION_FLAG,
+     "also in how many pixels edges of the one are inside the other: which penetrates", NULL,
+     false},
+    {"parts", NULL, OPTION_FLAG,
+     "each solid of a file is a body by itself: an assembly in one file", NULL, false},
+    {"cap", NULL, OPTION_FLAG, "close holes of meshes; otherwise open meshes are refused", NULL,
+     false},
+    {"first", "N", OPTION_COUNT,
+     "rows of the table for people, the largest volume first "
+     "(default: 30)",
+     NULL, false},
+    {"out", "FILE", OPTION_TEXT, "write all pairs there (.csv, .npy, .ply) and print a summary",
+     NULL, false},
+    {"png", "FILE", OPTION_TEXT, "draw what bodies have in common in colours, the rest as glass",
+     NULL, false},
+    {"images", "PREFIX", OPTION_TEXT,
+     "write what the first view sees as PREFIX-count.png and so on: surfaces, depths, edges, "
+     "overlaps, pairs",
+     NULL, false},
+    {"view", "VIEW", OPTION_TEXT,
+     "where the picture looks from: front, back, left, right, top, bottom, iso, or X,Y,Z",
+     "front|back|left|right|top|bottom|iso", false},
+    {"up", "AXIS", OPTION_TEXT,
+     "which way is up: x, y, z, -x, -y, -z or X,Y,Z (default: as the first file tells, else z)",
+     "x|y|z|-x|-y|-z", false},
+    DEVICE_OPTION,
+    {0}};
+
+const tool_command command_interfere = {
+    .name = "interfere",
+    .operands = "SCENE.json | MESH...",
+    .summary = "which of many solids overlap, how deep, by which volume",
+    .about =
+        "Finds the pairs of bodies that overlap in images of them: rays through the pixels of "
+        "some views tell where they are inside two at once. No preparation, any closed shape, "
+        "and a cost that grows with bodies and triangles. Bodies are those of a scene (see "
+        "docs/scene.md), or one a file. What is smaller than a pixel may be missed; --exact and "
+        "--volume miss nothing.\n\n"
+        "Tells for each pair the depth (the longest way of a ray through both, in the view in "
+        "which that is least), volume, contact area, normal (from b to a) and place.",
+    .found = "bodies overlap; with --exact or --volume, or touch; with --clearance, or are near",
+    .examples = "  abut interfere plate.stl bolt.stl nut.stl\n"
+                "  abut interfere assembly.stl --parts --volume --out clashes.csv\n"
+                "  abut interfere scene.json --overlaps --clearance 0.01 --png clashes.png\n"
+                "  abut interfere scene.json --resolution 256 --images view\n",
+    .options = options,
+    .operand_kind = OPERAND_FILES,
+    .operand_least = 1,
+    .operand_most = UINT32_MAX,
+    .run = run,
+};

@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-enum { SPOTS, WINDOWS, SMALL, PLACES, LARGE, RAYS, KERNELS };
+enum { SPOTS, WINDOWS, SMALL, PLACES, LARGE, RAYS, GATHER, CLEAR, KERNELS };
 enum {
     SIGHTS,
     BODIES,
@@ -26,6 +26,8 @@ enum {
     FRAGMENTS,
     LARGES,
     PLACE_LIST,
+    TABLE,
+    USED,
     SUMS,
     TOUCHES,
     LONGS,
@@ -39,24 +41,29 @@ static const abuti_kernel_source sources[KERNELS] = {
     [SMALL] = {"layers", "layers_small", NULL},
     [PLACES] = {"layers", "layers_places", NULL},
     [LARGE] = {"layers", "layers_large_parts", NULL},
-    [RAYS] = {"layers", "layers_rays", NULL}};
+    [RAYS] = {"layers", "layers_rays", NULL},
+    [GATHER] = {"layers", "layers_gather", NULL},
+    [CLEAR] = {"layers", "layers_clear", NULL}};
 static const abuti_kit_table table = {sources, KERNELS, BUFFERS, NULL};
 
 struct layers_device {
     abuti_queue queue;
     abuti_kit kit;
-    abuti_kit_list lists[LAYERS_COUNTS]; /* by what is counted */
+    abuti_kit_list lists[LAYERS_LISTS]; /* by what is counted */
     bool has_solids;
     uint64_t changes;                   /* of solids, as they are there */
     layers_list bodies, motions, bends; /* layers_body, raster_motion, uint64_t */
     layers_list first_own; /* uint32_t: where a solid has positions, or LAYERS_NOTHING */
     uint32_t chunk_count;
-    size_t clean; /* heads that hold nothing */
-    layers_list sights, sums, sorted, touches, longs, fragments, ray;
+    size_t clean;         /* heads that hold nothing */
+    uint32_t slots;       /* of the table of a view */
+    uint32_t clean_slots; /* of all views that hold nothing */
+    layers_list sights, sums, sorted, keys, touches, longs, fragments, ray;
 };
 
 #define MEMORY(which) KIT_BUFFER(&d->kit, which)
 #define PIXELS_MOST ((uint64_t)1 << 28)
+enum { FIRST_SLOTS = 1024 };
 
 /* ---- create ---- */
 
@@ -76,14 +83,15 @@ static abut_status create(abut_layers *layers) {
         uint32_t buffer;
         size_t bytes;
         const char *what;
-    } lists[LAYERS_COUNTS] = {[LAYERS_COUNT_NODES] = {NODES, sizeof(layers_node), "tiles"},
-                              [LAYERS_COUNT_FRAGMENTS] = {FRAGMENTS, 16, "fragments"},
-                              [LAYERS_COUNT_LARGE] = {LARGES, sizeof(layers_large), "triangles"},
-                              [LAYERS_COUNT_PLACES] = {PLACE_LIST, 8, "parts of triangles"},
-                              [LAYERS_COUNT_SUMS] = {SUMS, sizeof(layers_sum), "overlaps"},
-                              [LAYERS_COUNT_TOUCHES] = {TOUCHES, sizeof(layers_touch), "hits"},
-                              [LAYERS_COUNT_LONG] = {LONGS, 8, "rays"}};
-    for (uint32_t i = 0; i < LAYERS_COUNTS; i++)
+    } lists[LAYERS_LISTS] = {[LAYERS_COUNT_NODES] = {NODES, sizeof(layers_node), "tiles"},
+                             [LAYERS_COUNT_FRAGMENTS] = {FRAGMENTS, 16, "fragments"},
+                             [LAYERS_COUNT_LARGE] = {LARGES, sizeof(layers_large), "triangles"},
+                             [LAYERS_COUNT_PLACES] = {PLACE_LIST, 8, "parts of triangles"},
+                             [LAYERS_COUNT_SUMS] = {SUMS, sizeof(layers_sum), "pairs"},
+
+                             [LAYERS_COUNT_TOUCHES] = {TOUCHES, sizeof(layers_touch), "hits"},
+                             [LAYERS_COUNT_LONG] = {LONGS, 8, "rays"}};
+    for (uint32_t i = 0; i < LAYERS_LISTS; i++)
         d->lists[i] = (abuti_kit_list){.buffer = lists[i].buffer,
                                        .element_bytes = lists[i].bytes,
                                        .what = lists[i].what};
@@ -96,8 +104,8 @@ static void destroy(abut_layers *layers) {
     if (!d)
         return;
     ABUTI_RELEASE(layers->context, d->bodies.data, d->motions.data, d->bends.data,
-                  d->first_own.data, d->sights.data, d->sums.data, d->sorted.data, d->touches.data,
-                  d->longs.data, d->fragments.data, d->ray.data);
+                  d->first_own.data, d->sights.data, d->sums.data, d->sorted.data, d->keys.data,
+                  d->touches.data, d->longs.data, d->fragments.data, d->ray.data);
     abuti_kit_close(&d->kit);
     abuti_queue_close(&d->queue);
     abuti_release(layers->context, d);
@@ -287,8 +295,8 @@ static bool make_sights(const abut_layers *layers, const layers_pass *passes, ui
 static void launch(abut_layers *layers, uint32_t views, uint32_t tiles, uint32_t wanted) {
     layers_device *d = layers->device;
     const uint32_t solids = (uint32_t)layers->solids.count;
-    uint32_t room[LAYERS_COUNTS];
-    for (uint32_t i = 0; i < LAYERS_COUNTS; i++)
+    uint32_t room[LAYERS_LISTS];
+    for (uint32_t i = 0; i < LAYERS_LISTS; i++)
         room[i] = d->lists[i].room;
     const size_t groups = 8 * (size_t)d->queue.device->info.compute_units;
     abuti_kit_fill(&d->kit, TILES, LAYERS_NOTHING, tiles * sizeof(uint32_t));
@@ -299,7 +307,9 @@ static void launch(abut_layers *layers, uint32_t views, uint32_t tiles, uint32_t
                      MEMORY(COUNTS));
     ABUTI_KIT_GROUPS(&d->kit, WINDOWS, tiles, LAYERS_ITEMS, MEMORY(SIGHTS), ABUTI_VALUE(views),
                      MEMORY(BODIES), ABUTI_VALUE(solids), MEMORY(SOLID_SPOTS), MEMORY(TILES),
-                     MEMORY(NODES), ABUTI_VALUE(wanted));
+                     MEMORY(NODES), ABUTI_VALUE(wanted),
+                     ABUTI_LOCAL_MEMORY(LAYERS_ITEMS * LAYERS_NEAR_BYTES),
+                     ABUTI_LOCAL_MEMORY(sizeof(uint32_t)));
     ABUTI_KIT_GROUPS(&d->kit, SMALL, (size_t)views * d->chunk_count, LAYERS_CHUNK, MEMORY(SIGHTS),
                      MEMORY(BODIES), ABUTI_VALUE(solids), MEMORY(VERTICES), MEMORY(INDICES),
                      MEMORY(CHUNKS), ABUTI_VALUE(d->chunk_count), MEMORY(SOLID_SPOTS),
@@ -317,28 +327,48 @@ static void launch(abut_layers *layers, uint32_t views, uint32_t tiles, uint32_t
                      ABUTI_VALUE(room[LAYERS_COUNT_FRAGMENTS]), MEMORY(COUNTS),
                      ABUTI_LOCAL_MEMORY(2 * sizeof(uint32_t)));
     ABUTI_KIT_GROUPS(&d->kit, RAYS, tiles, LAYERS_ITEMS, MEMORY(SIGHTS), ABUTI_VALUE(views),
-                     MEMORY(BODIES), MEMORY(TILES), MEMORY(HEADS), MEMORY(FRAGMENTS), MEMORY(SUMS),
-                     ABUTI_VALUE(room[LAYERS_COUNT_SUMS]), MEMORY(TOUCHES),
-                     ABUTI_VALUE(room[LAYERS_COUNT_TOUCHES]), MEMORY(LONGS),
+                     MEMORY(BODIES), MEMORY(TILES), MEMORY(HEADS), MEMORY(FRAGMENTS), MEMORY(TABLE),
+                     ABUTI_VALUE(d->slots), MEMORY(USED), ABUTI_VALUE(room[LAYERS_COUNT_SUMS]),
+                     MEMORY(TOUCHES), ABUTI_VALUE(room[LAYERS_COUNT_TOUCHES]), MEMORY(LONGS),
                      ABUTI_VALUE(room[LAYERS_COUNT_LONG]), MEMORY(COUNTS), ABUTI_VALUE(wanted),
                      ABUTI_LOCAL_MEMORY(LAYERS_PIECES * sizeof(layers_piece)),
                      ABUTI_LOCAL_MEMORY(2 * sizeof(uint32_t)));
+    ABUTI_KIT_GROUPS(&d->kit, GATHER, groups, LAYERS_ITEMS, MEMORY(TABLE), ABUTI_VALUE(d->slots),
+                     MEMORY(USED), ABUTI_VALUE(room[LAYERS_COUNT_SUMS]), MEMORY(SUMS),
+                     MEMORY(COUNTS));
+}
+
+/* Makes what the rays leave behind hold nothing, unless it does. */
+static void clean(abut_layers *layers, uint32_t views, uint32_t pixels) {
+    layers_device *d = layers->device;
+    const uint32_t slots = views * d->slots;
+    if (d->clean < pixels) {
+        abuti_kit_reserve(&d->kit, HEADS, pixels, sizeof(uint32_t));
+        abuti_kit_fill(&d->kit, HEADS, LAYERS_NOTHING, pixels * sizeof(uint32_t));
+    }
+    if (d->clean_slots < slots) {
+        abuti_kit_reserve(&d->kit, TABLE, slots, sizeof(layers_sum));
+        ABUTI_KIT_RUN(&d->kit, CLEAR, slots, LAYERS_ITEMS, MEMORY(TABLE), ABUTI_VALUE(slots));
+    }
+    abuti_kit_reserve(&d->kit, USED, d->lists[LAYERS_COUNT_SUMS].room, sizeof(uint32_t));
+    d->clean = d->clean_slots = 0; /* until the rays have cleared what they used */
 }
 
 /* Launches until all lists were long enough. */
 static abut_status launch_all(abut_layers *layers, uint32_t views, uint32_t tiles, uint32_t pixels,
                               uint32_t wanted, uint32_t counts[LAYERS_COUNTS]) {
     layers_device *d = layers->device;
-    const size_t first[LAYERS_COUNTS] = {[LAYERS_COUNT_NODES] = 4 * layers->solids.count + tiles,
-                                         [LAYERS_COUNT_FRAGMENTS] = 1 << 20,
-                                         [LAYERS_COUNT_LARGE] = 1 << 12,
-                                         [LAYERS_COUNT_PLACES] = 1 << 14,
-                                         [LAYERS_COUNT_SUMS] = 1 << 12,
-                                         [LAYERS_COUNT_TOUCHES] = 1 << 10,
-                                         [LAYERS_COUNT_LONG] = 1 << 10};
-    for (uint32_t i = 0; i < LAYERS_COUNTS; i++)
+    const size_t first[LAYERS_LISTS] = {[LAYERS_COUNT_NODES] = 4 * layers->solids.count + tiles,
+                                        [LAYERS_COUNT_FRAGMENTS] = 1 << 20,
+                                        [LAYERS_COUNT_LARGE] = 1 << 12,
+                                        [LAYERS_COUNT_PLACES] = 1 << 14,
+                                        [LAYERS_COUNT_SUMS] = 1 << 10,
+                                        [LAYERS_COUNT_TOUCHES] = 1 << 10,
+                                        [LAYERS_COUNT_LONG] = 1 << 10};
+    for (uint32_t i = 0; i < LAYERS_LISTS; i++)
         if (!d->lists[i].room)
             abuti_kit_grow(&d->kit, &d->lists[i], first[i]);
+    d->slots = d->slots ? d->slots : FIRST_SLOTS;
     abuti_kit_put(&d->kit, SIGHTS, d->sights.data, views, sizeof(layers_sight));
     abuti_kit_reserve(&d->kit, SOLID_SPOTS, (size_t)views * layers->solids.count,
                       sizeof(layers_spot));
@@ -346,20 +376,20 @@ static abut_status launch_all(abut_layers *layers, uint32_t views, uint32_t tile
     abuti_kit_reserve(&d->kit, COUNTS, LAYERS_COUNTS, sizeof(uint32_t));
     bool again;
     do {
-        if (d->clean < pixels) {
-            abuti_kit_reserve(&d->kit, HEADS, pixels, sizeof(uint32_t));
-            abuti_kit_fill(&d->kit, HEADS, LAYERS_NOTHING, pixels * sizeof(uint32_t));
-        }
-        d->clean = 0; /* until the rays have cleared what they read */
+        clean(layers, views, pixels);
         launch(layers, views, tiles, wanted);
         abut_status status = abuti_kit_get(&d->kit, COUNTS, counts, LAYERS_COUNTS, sizeof *counts);
         if (status)
             return status;
-        again = false;
-        for (uint32_t i = 0; i < LAYERS_COUNTS; i++)
+        again = counts[LAYERS_COUNT_LOST] > 0;
+        if (again)
+            d->slots *= 4;
+        for (uint32_t i = 0; i < LAYERS_LISTS; i++)
             again = abuti_kit_grow(&d->kit, &d->lists[i], counts[i]) || again;
-        if (!again)
+        if (!again) {
             d->clean = pixels;
+            d->clean_slots = views * d->slots;
+        }
     } while (again && !abuti_kit_failed(&d->kit));
     return abuti_queue_report(&d->queue);
 }
@@ -422,23 +452,40 @@ static abut_status fetch(abut_layers *layers, const uint32_t counts[LAYERS_COUNT
     return status;
 }
 
+/* The sums of one view, sorted; each pair has one. */
+static abut_status sort_sums(abut_layers *layers, uint32_t view, layers_list *to) {
+    layers_device *d = layers->device;
+    const layers_sum *sums = d->sums.data;
+    size_t count = 0;
+    abut_status status = resize(layers, &d->keys, 2 * d->sums.count, sizeof(sort_key));
+    if (status)
+        return status;
+    sort_key *keys = d->keys.data;
+    for (size_t i = 0; i < d->sums.count; i++)
+        if (sums[i].last_pixel == view)
+            keys[count++] = (sort_key){(uint64_t)sums[i].a << 32 | sums[i].b, (uint32_t)i};
+    status = resize(layers, to, count, sizeof(layers_sum));
+    const sort_key *sorted = status || !count ? NULL : abuti_sort_by_key(keys, keys + count, count);
+    for (size_t i = 0; sorted && i < count; i++)
+        ((layers_sum *)to->data)[i] = sums[sorted[i].value];
+    return status;
+}
+
 /* Sums and hits of one view. */
 static abut_status answer(abut_layers *layers, layers_pass *passes, uint32_t count, uint32_t view,
                           layers_answer *to) {
     layers_device *d = layers->device;
-    const layers_sum *sums = d->sums.data;
     const layers_touch *touches = d->touches.data;
-    abut_status status = resize(layers, &d->sorted, d->sums.count, sizeof(layers_sum));
-    d->sorted.count = 0;
-    for (size_t i = 0; i < d->sums.count && !status; i++)
-        if (sums[i].last_pixel == view)
-            ((layers_sum *)d->sorted.data)[d->sorted.count++] = sums[i];
-    if (!status)
+    layers_chunk *chunk = &layers->chunks[0];
+    bool some = d->longs.count > 0;
+    abut_status status = sort_sums(layers, view, some ? &d->sorted : &to->sums);
+    chunk->touches.count = 0;
+    if (!status && some) {
         status = trace_long(layers, passes, count, d->longs.data, (uint32_t)d->longs.count, view);
-    const layers_chunk *chunk = &layers->chunks[0];
-    const layers_list lists[] = {d->sorted, chunk->table.sums};
-    if (!status)
-        status = abuti_layers_gather_lists(layers->context, lists, 2, &to->sums);
+        const layers_list lists[] = {d->sorted, chunk->table.sums};
+        if (!status)
+            status = abuti_layers_gather_lists(layers->context, lists, 2, &to->sums);
+    }
     status = status ? status
                     : abuti_layers_reserve(layers->context, &to->touches,
                                            d->touches.count + chunk->touches.count,

@@ -12,6 +12,7 @@
 #define LAYERS_SHORT 32      /* crossings of a ray that is traced there */
 #define LAYERS_PIECES 384    /* overlaps of LAYERS_ITEMS rays that are added up there */
 #define LAYERS_NOTHING 0xffffffffu
+#define LAYERS_PROBES 64 /* slots of a hash table that are tried */
 
 /* A solid but for its pose. */
 typedef struct layers_body {
@@ -46,6 +47,8 @@ typedef struct layers_node {
     word32 x0y0, x1y1; /* the window, 16 bits each; empty where x0 > x1 */
 } layers_node;
 
+#define LAYERS_NEAR_BYTES 32 /* of a solid in local memory, see layers_windows */
+
 /* A large shape, and in which view. */
 typedef struct layers_large {
     raster_shape shape;
@@ -69,15 +72,17 @@ enum {
     LAYERS_IS_FIRST = 32 /* of its pixel */
 };
 
-/* What is counted: each a list. */
+/* What is counted: lists, and what else there is. */
 enum {
     LAYERS_COUNT_NODES = 0,
     LAYERS_COUNT_FRAGMENTS,
     LAYERS_COUNT_LARGE,
     LAYERS_COUNT_PLACES,
-    LAYERS_COUNT_SUMS,
+    LAYERS_COUNT_SUMS, /* pairs of all views */
     LAYERS_COUNT_TOUCHES,
     LAYERS_COUNT_LONG,
+    LAYERS_LISTS,
+    LAYERS_COUNT_LOST = LAYERS_LISTS, /* sums for which a table had no slot */
     LAYERS_COUNTS
 };
 

@@ -7,7 +7,8 @@
  * layers_places   the tiles of these, and
  * layers_large    their fragments: a work-group a tile
  * layers_rays     sorts the fragments of each pixel, traces the ray, and adds up what the rays of
- *                 some rows of a tile tell of each pair: a work-group a tile
+ *                 some rows of a tile tell of each pair, then to a table: a work-group a tile
+ * layers_gather   copies what is in the table into a list
  *
  * Fragments are lists, one a pixel, in the order in which they came; sorted they are always the
  * same, and all sums are of whole numbers. Lists that are too short are counted all the same, and
@@ -25,16 +26,16 @@ static int may_meet(__global const layers_body *a, __global const layers_body *b
     return (a->group & b->mask) && (b->group & a->mask);
 }
 
+static raster_rect rect_of_tile(const raster_lens *lens, uint side, uint column, uint row) {
+    raster_rect r;
+    r.x0 = (int)(column * side);
+    r.y0 = (int)(row * side);
+    r.x1 = min(r.x0 + (int)side, (int)lens->width) - 1;
+    r.y1 = min(r.y0 + (int)side, (int)lens->height) - 1;
+    return r;
+}
 static raster_rect tile_rect(const layers_view *v, uint tile) {
-    raster_rect r, image;
-    r.x0 = (int)(tile % v->columns * v->tile);
-    r.y0 = (int)(tile / v->columns * v->tile);
-    r.x1 = r.x0 + (int)v->tile - 1;
-    r.y1 = r.y0 + (int)v->tile - 1;
-    image.x0 = image.y0 = 0;
-    image.x1 = (int)v->camera.lens.width - 1;
-    image.y1 = (int)v->camera.lens.height - 1;
-    return raster_rect_cut(r, image);
+    return rect_of_tile(&v->camera.lens, v->tile, tile % v->columns, tile / v->columns);
 }
 
 static raster_rect window_rect(__global const layers_node *node, raster_rect tile) {
@@ -97,56 +98,106 @@ __kernel void layers_spots(__global const layers_sight *sights, __global const l
 
 /* ---- windows ---- */
 
-/* The window of a solid in a tile: what it shares with others that are as deep. */
-static void find_window(__global const layers_spot *spots, __global const layers_body *bodies,
-                        __global layers_node *nodes, uint node, uint head, raster_rect tile,
-                        int every) {
-    __global const layers_spot *own = &spots[nodes[node].solid];
-    const raster_rect rect = raster_rect_cut(own->rect, tile);
-    raster_rect window;
-    window.x0 = window.y0 = 1;
-    window.x1 = window.y1 = 0;
-    if (every)
-        window = rect;
-    for (uint n = head; !every && n != LAYERS_NOTHING; n = nodes[n].next) {
-        __global const layers_spot *other = &spots[nodes[n].solid];
-        if (n == node || other->depth[0] > own->depth[1] || own->depth[0] > other->depth[1])
-            continue;
-        const raster_rect both = raster_rect_cut(rect, other->rect);
-        if (raster_rect_empty(both) ||
-            !may_meet(&bodies[nodes[node].solid], &bodies[nodes[n].solid]))
-            continue;
-        if (window.x0 > window.x1)
-            window = both;
-        window.x0 = min(window.x0, both.x0);
-        window.y0 = min(window.y0, both.y0);
-        window.x1 = max(window.x1, both.x1);
-        window.y1 = max(window.y1, both.y1);
-    }
-    const int none = window.x0 > window.x1;
-    nodes[node].x0y0 = none ? 1 : (uint)(window.x0 - tile.x0) | (uint)(window.y0 - tile.y0) << 16;
-    nodes[node].x1y1 = none ? 0 : (uint)(window.x1 - tile.x0) | (uint)(window.y1 - tile.y0) << 16;
+/* What is to be known of a solid in a tile. */
+typedef struct near_solid {
+    raster_rect rect; /* within the tile */
+    uint depth[2];
+    uint group, mask;
+} near_solid;
+
+static near_solid solid_near(__global const layers_spot *spot, __global const layers_body *body,
+                             raster_rect tile) {
+    near_solid n;
+    n.rect = raster_rect_cut(spot->rect, tile);
+    n.depth[0] = spot->depth[0];
+    n.depth[1] = spot->depth[1];
+    n.group = body->group;
+    n.mask = body->mask;
+    return n;
 }
 
+/* What one solid shares with another that is as deep. */
+static void grow_window(raster_rect *window, const near_solid *own,
+                        __local const near_solid *other) {
+    if (other->depth[0] > own->depth[1] || own->depth[0] > other->depth[1] ||
+        !(own->group & other->mask) || !(other->group & own->mask))
+        return;
+    const raster_rect both = raster_rect_cut(own->rect, other->rect);
+    if (raster_rect_empty(both))
+        return;
+    if (window->x0 > window->x1)
+        *window = both;
+    window->x0 = min(window->x0, both.x0);
+    window->y0 = min(window->y0, both.y0);
+    window->x1 = max(window->x1, both.x1);
+    window->y1 = max(window->y1, both.y1);
+}
+
+/* Solids of a tile by LAYERS_ITEMS: an item has one of its own, and all look at all others, which
+ * go by in local memory. Tiles without a window hold nothing afterwards. */
 __kernel void layers_windows(__global const layers_sight *sights, uint views,
                              __global const layers_body *bodies, uint solids,
-                             __global layers_spot *spots, __global const uint *tiles,
-                             __global layers_node *nodes, uint wanted) {
+                             __global layers_spot *spots, __global uint *tiles,
+                             __global layers_node *nodes, uint wanted, __local near_solid *others,
+                             __local uint *shared) {
     const uint at = (uint)get_group_id(0), item = (uint)get_local_id(0);
+    const uint head = tiles[at];
+    if (head == LAYERS_NOTHING)
+        return;
     uint view = 0;
     while (view + 1 < views && at >= sights[view + 1].first_tile)
         view++;
     const layers_view v = sights[view].view;
     const raster_rect tile = tile_rect(&v, at - sights[view].first_tile);
-    const uint head = tiles[at];
     __global layers_spot *seen = spots + view * solids;
-    uint place = 0;
-    for (uint n = head; n != LAYERS_NOTHING; n = nodes[n].next, place++)
-        if (place % LAYERS_ITEMS == item) {
-            find_window(seen, bodies, nodes, n, head, tile, (wanted & LAYERS_EVERY_PIXEL) != 0);
-            if ((nodes[n].x0y0 & 0xffff) <= (nodes[n].x1y1 & 0xffff))
-                atomic_xchg(&seen[nodes[n].solid].drawn, 1u);
+    if (item == 0)
+        shared[0] = 0;
+    for (uint first = head; first != LAYERS_NOTHING;) {
+        uint mine = LAYERS_NOTHING, place = 0;
+        for (; first != LAYERS_NOTHING && place < LAYERS_ITEMS; first = nodes[first].next, place++)
+            if (place == item)
+                mine = first;
+        near_solid own;
+        raster_rect window;
+        window.x0 = window.y0 = 1;
+        window.x1 = window.y1 = 0;
+        if (mine != LAYERS_NOTHING) {
+            const uint solid = nodes[mine].solid;
+            own = solid_near(&seen[solid], &bodies[solid], tile);
+            if (wanted & LAYERS_EVERY_PIXEL)
+                window = own.rect;
         }
+        for (uint next = head; next != LAYERS_NOTHING;) {
+            uint other = LAYERS_NOTHING, count = 0;
+            for (; next != LAYERS_NOTHING && count < LAYERS_ITEMS; next = nodes[next].next, count++)
+                if (count == item)
+                    other = next;
+            barrier(CLK_LOCAL_MEM_FENCE);
+            if (other != LAYERS_NOTHING)
+                others[item] =
+                    solid_near(&seen[nodes[other].solid], &bodies[nodes[other].solid], tile);
+            barrier(CLK_LOCAL_MEM_FENCE);
+            /* Where both lists are the same part of the tile's, the own one is at `item`. */
+            const int same = first == next;
+            for (uint k = 0; k < count && mine != LAYERS_NOTHING; k++)
+                if (!(same && k == item))
+                    grow_window(&window, &own, &others[k]);
+        }
+        if (mine != LAYERS_NOTHING) {
+            const int none = window.x0 > window.x1;
+            nodes[mine].x0y0 =
+                none ? 1 : (uint)(window.x0 - tile.x0) | (uint)(window.y0 - tile.y0) << 16;
+            nodes[mine].x1y1 =
+                none ? 0 : (uint)(window.x1 - tile.x0) | (uint)(window.y1 - tile.y0) << 16;
+            if (!none) {
+                seen[nodes[mine].solid].drawn = 1;
+                shared[0] = 1;
+            }
+        }
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (item == 0 && !shared[0])
+        tiles[at] = LAYERS_NOTHING;
 }
 
 /* ---- fragments ---- */
@@ -158,11 +209,27 @@ typedef struct pen {
     __global uint *heads; /* of the view's pixels */
     __global uint4 *fragments;
     uint room;
-    layers_view view;
-    uint at;    /* the next fragment */
-    uint count; /* of fragments */
-    int writes; /* or counts only */
+    raster_lens lens;
+    uint tile, columns; /* of the view */
+    uint at;            /* the next fragment */
+    uint count;         /* of fragments */
+    int writes;         /* or counts only */
 } pen;
+
+static void begin_pen(pen *p, __global const layers_sight *sight, __global const layers_spot *spot,
+                      __global const layers_node *nodes, __global uint *heads,
+                      __global uint4 *fragments, uint room) {
+    p->spot = spot;
+    p->nodes = nodes;
+    p->heads = heads + sight->first_pixel;
+    p->fragments = fragments;
+    p->room = room;
+    p->lens = sight->view.camera.lens;
+    p->tile = sight->view.tile;
+    p->columns = sight->view.columns;
+    p->count = 0;
+    p->writes = 0;
+}
 
 static void put_fragment(pen *p, const raster_shape *s, int x, int y) {
     if (!p->writes) {
@@ -176,13 +243,13 @@ static void put_fragment(pen *p, const raster_shape *s, int x, int y) {
     f.x = s->owner;
     f.y = raster_depth_at(s, x, y);
     f.w = s->part;
-    f.z = atomic_xchg(&p->heads[(uint)y * p->view.camera.lens.width + (uint)x], at);
+    f.z = atomic_xchg(&p->heads[(uint)y * p->lens.width + (uint)x], at);
     p->fragments[at] = f;
 }
 
 /* The part of a shape in a rectangle. */
 static void fill_part(pen *p, const raster_shape *s, raster_rect r) {
-    const raster_lens *lens = &p->view.camera.lens;
+    const raster_lens *lens = &p->lens;
     if ((s->owner & 3) == RASTER_EDGE) {
         raster_line line = raster_line_of(lens, s);
         int lo = max(line.first, line.wide ? r.x0 : r.y0);
@@ -207,7 +274,7 @@ static void fill_part(pen *p, const raster_shape *s, raster_rect r) {
 }
 
 static raster_rect box_of_shape(const pen *p, const raster_shape *s) {
-    return raster_rect_cut(raster_rect_of(&p->view.camera.lens, s, (s->owner & 3) == RASTER_EDGE),
+    return raster_rect_cut(raster_rect_of(&p->lens, s, (s->owner & 3) == RASTER_EDGE),
                            p->spot->rect);
 }
 
@@ -218,10 +285,10 @@ static __global const layers_node *node_of(const pen *p, uint column, uint row) 
 }
 
 static void fill_small(pen *p, const raster_shape *s, raster_rect r) {
-    const uint side = p->view.tile;
+    const uint side = p->tile;
     for (uint row = (uint)r.y0 / side; row <= (uint)r.y1 / side; row++)
         for (uint column = (uint)r.x0 / side; column <= (uint)r.x1 / side; column++) {
-            const raster_rect tile = tile_rect(&p->view, row * p->view.columns + column);
+            const raster_rect tile = rect_of_tile(&p->lens, side, column, row);
             const raster_rect in = raster_rect_cut(window_rect(node_of(p, column, row), tile), r);
             if (!raster_rect_empty(in))
                 fill_part(p, s, in);
@@ -261,6 +328,18 @@ static void begin_writing(pen *p, __local uint *room, __global uint *counts) {
     p->writes = 1;
 }
 
+/* A triangle that is cut by the near plane or the guard. */
+static void draw_cut(pen *p, const raster_point *corner, uint solid, uint t, uint turned,
+                     __global layers_large *large, uint large_room, __global uint *counts,
+                     uint view) {
+    raster_shape shapes[RASTER_CORNERS];
+    const int made = raster_shapes(&p->lens, corner, solid, t, 0, shapes);
+    for (int k = 0; k < made; k++) {
+        shapes[k].owner ^= turned;
+        draw(p, &shapes[k], large, large_room, counts, view);
+    }
+}
+
 static int comes_first(vec3 a, vec3 b) {
     return a.x != b.x ? a.x < b.x : a.y != b.y ? a.y < b.y : a.z < b.z;
 }
@@ -280,38 +359,48 @@ __kernel void layers_small(__global const layers_sight *sights, __global const l
     if (!spot->drawn)
         return;
     pen p;
-    p.spot = spot;
-    p.nodes = nodes;
-    p.heads = heads + sights[view].first_pixel;
-    p.fragments = fragments;
-    p.room = room;
-    p.view = sights[view].view;
-    p.count = 0;
-    p.writes = 0;
-    const raster_frame frame = spot->frame;
-    const raster_lens lens = p.view.camera.lens;
+    begin_pen(&p, &sights[view], spot, nodes, heads, fragments, room);
     const int is_there = t < bodies[solid].triangle_count;
+    const uint turned = bodies[solid].inward;
     vec3 place[3];
     raster_point corner[3];
-    for (int k = 0; k < 3 && is_there; k++) {
-        const uint v = indices[3 * (size_t)(bodies[solid].first_triangle + t) + k];
-        __global const double *from = vertices + 3 * (size_t)(bodies[solid].first_vertex + v);
-        place[k] = v3(from[0], from[1], from[2]);
-        corner[k] = raster_apply(&frame, place[k]);
+    if (is_there) {
+        const raster_frame frame = spot->frame;
+        for (int k = 0; k < 3; k++) {
+            const uint v = indices[3 * (size_t)(bodies[solid].first_triangle + t) + k];
+            __global const double *from = vertices + 3 * (size_t)(bodies[solid].first_vertex + v);
+            place[k] = v3(from[0], from[1], from[2]);
+            corner[k] = raster_apply(&frame, place[k]);
+        }
+    }
+    /* Most triangles are one shape, which is made once. */
+    raster_shape shape;
+    int whole = is_there, is_cut = 0;
+    if (is_there) {
+        raster_point p3[3];
+        for (int k = 0; k < 3; k++) {
+            whole = whole && (p.lens.near <= 0.0 || corner[k].z >= p.lens.near);
+            p3[k] = raster_project(&p.lens, corner[k]);
+            whole = whole && raster_is_inside(&p.lens, p3[k]);
+        }
+        is_cut = !whole;
+        if (whole) {
+            raster_triangle(&p.lens, p3[0], p3[1], p3[2], solid, t, &shape);
+            whole = (shape.owner & 3) != RASTER_THIN;
+            shape.owner ^= turned;
+        }
     }
     for (int pass = 0; pass < 2; pass++) { /* counts, then writes */
-        raster_shape shapes[RASTER_CORNERS];
-        const int made = is_there ? raster_shapes(&lens, corner, solid, t, 0, shapes) : 0;
-        for (int k = 0; k < made; k++) {
-            if (bodies[solid].inward)
-                shapes[k].owner ^= 1;
-            draw(&p, &shapes[k], large, large_room, counts, view);
-        }
+        if (whole)
+            draw(&p, &shape, large, large_room, counts, view);
+        if (is_cut)
+            draw_cut(&p, corner, solid, t, turned, large, large_room, counts, view);
         for (uint k = 0; k < 3 && is_there && (wanted & LAYERS_EDGES); k++) {
             const uint next = k == 2 ? 0 : k + 1;
+            raster_shape edge;
             if (comes_first(place[k], place[next]) &&
-                raster_edges(&lens, corner[k], corner[next], solid, t << 2 | k, shapes))
-                draw(&p, shapes, large, large_room, counts, view);
+                raster_edges(&p.lens, corner[k], corner[next], solid, t << 2 | k, &edge))
+                draw(&p, &edge, large, large_room, counts, view);
         }
         if (!pass)
             begin_writing(&p, shared, counts);
@@ -328,23 +417,21 @@ __kernel void layers_places(__global const layers_sight *sights, uint solids,
     for (uint i = (uint)get_group_id(0); i < count; i += (uint)get_num_groups(0)) {
         const raster_shape shape = large[i].shape;
         pen p;
-        p.view = sights[large[i].view].view;
-        p.spot = &spots[large[i].view * solids + (shape.owner >> 2)];
-        p.nodes = nodes;
+        begin_pen(&p, &sights[large[i].view], &spots[large[i].view * solids + (shape.owner >> 2)],
+                  nodes, 0, 0, 0);
         const raster_rect r = box_of_shape(&p, &shape);
-        const uint x0 = (uint)r.x0 / p.view.tile, x1 = (uint)r.x1 / p.view.tile;
-        const uint y0 = (uint)r.y0 / p.view.tile, y1 = (uint)r.y1 / p.view.tile;
+        const uint x0 = (uint)r.x0 / p.tile, x1 = (uint)r.x1 / p.tile;
+        const uint y0 = (uint)r.y0 / p.tile, y1 = (uint)r.y1 / p.tile;
         const uint wide = x1 - x0 + 1, all = wide * (y1 - y0 + 1);
         for (uint k = (uint)get_local_id(0); k < all; k += LAYERS_ITEMS) {
             const uint column = x0 + k % wide, row = y0 + k / wide;
-            const uint tile = row * p.view.columns + column;
-            const raster_rect in =
-                raster_rect_cut(window_rect(node_of(&p, column, row), tile_rect(&p.view, tile)), r);
+            const raster_rect tile = rect_of_tile(&p.lens, p.tile, column, row);
+            const raster_rect in = raster_rect_cut(window_rect(node_of(&p, column, row), tile), r);
             if (raster_rect_empty(in))
                 continue;
             const uint at = atomic_inc(&counts[LAYERS_COUNT_PLACES]);
             if (at < room)
-                places[at] = (uint2)(i, tile);
+                places[at] = (uint2)(i, row * p.columns + column);
         }
     }
 }
@@ -360,19 +447,13 @@ __kernel void layers_large_parts(__global const layers_sight *sights, uint solid
         const uint number = places[i].x, tile = places[i].y, view = large[number].view;
         const raster_shape shape = large[number].shape;
         pen p;
-        p.view = sights[view].view;
-        p.spot = &spots[view * solids + (shape.owner >> 2)];
-        p.nodes = nodes;
-        p.heads = heads + sights[view].first_pixel;
-        p.fragments = fragments;
-        p.room = room;
-        p.count = 0;
-        p.writes = 0;
-        const raster_rect box = box_of_shape(&p, &shape);
+        begin_pen(&p, &sights[view], &spots[view * solids + (shape.owner >> 2)], nodes, heads,
+                  fragments, room);
+        const uint column = tile % p.columns, row = tile / p.columns;
         const raster_rect in =
-            raster_rect_cut(window_rect(node_of(&p, tile % p.view.columns, tile / p.view.columns),
-                                        tile_rect(&p.view, tile)),
-                            box);
+            raster_rect_cut(window_rect(node_of(&p, column, row),
+                                        rect_of_tile(&p.lens, p.tile, column, row)),
+                            box_of_shape(&p, &shape));
         const int wide = in.x1 - in.x0 + 1, all = wide * (in.y1 - in.y0 + 1);
         for (int pass = 0; pass < 2; pass++) {
             if ((shape.owner & 3) == RASTER_EDGE) { /* few pixels */
@@ -507,10 +588,107 @@ static int same_pair(__local const layers_piece *p, __local const layers_piece *
     return p->a == q->a && p->b == q->b;
 }
 
+/* ---- sums of all tiles ----
+ *
+ * A hash table a view, with whole numbers that any work-item may add to. A slot belongs to the pair
+ * whose b was written to it after its a: both only ever go from nothing to something, so that who
+ * finds another pair there goes on, and every pair has one slot. */
+
+static uint slot_of(__global layers_sum *table, uint slots, uint a, uint b, __global uint *counts,
+                    __global uint *used, uint room, uint first) {
+    uint at = (a * 0x9e3779b9u ^ b * 0x85ebca6bu);
+    at ^= at >> 15;
+    for (uint k = 0; k < LAYERS_PROBES; k++) {
+        const uint slot = (at + k) & (slots - 1);
+        const uint has_a =
+            atomic_cmpxchg((volatile __global uint *)&table[slot].a, LAYERS_NOTHING, a);
+        if (has_a != LAYERS_NOTHING && has_a != a)
+            continue;
+        const uint has_b =
+            atomic_cmpxchg((volatile __global uint *)&table[slot].b, LAYERS_NOTHING, b);
+        if (has_b != LAYERS_NOTHING && has_b != b)
+            continue;
+        if (has_b == LAYERS_NOTHING) {
+            const uint number = atomic_inc(&counts[LAYERS_COUNT_SUMS]);
+            if (number < room)
+                used[number] = first + slot;
+        }
+        return slot;
+    }
+    atomic_inc(&counts[LAYERS_COUNT_LOST]);
+    return LAYERS_NOTHING;
+}
+
+/* Adds to a number of 64 bits, and gives what it carries over. Low words come first. */
+static uint add_64(volatile __global word64 *sum, ulong more) {
+    volatile __global uint *words = (volatile __global uint *)sum;
+    const uint low = (uint)more;
+    if (!more)
+        return 0;
+    const uint before = low ? atomic_add(&words[0], low) : 0;
+    const ulong high = (more >> 32) + (before + low < before);
+    if (!high)
+        return 0;
+    const uint old = atomic_add(&words[1], (uint)high);
+    return (uint)(high >> 32) + (old + (uint)high < old);
+}
+
+static void add_128(__global layers_wide *sum, layers_wide more) {
+    add_64(&sum->high, add_64(&sum->low, more.low) + more.high);
+}
+
+static void add_sum(__global layers_sum *to, const layers_sum *from) {
+    add_64(&to->pixels, from->pixels);
+    add_64(&to->intervals, from->intervals);
+    add_64(&to->edges_a, from->edges_a);
+    add_64(&to->edges_b, from->edges_b);
+    add_64(&to->enters_a, from->enters_a);
+    add_64(&to->leaves_a, from->leaves_a);
+    if (!from->intervals)
+        return;
+    add_128(&to->length, from->length);
+    add_128(&to->volume, from->volume);
+    add_128(&to->x, from->x);
+    add_128(&to->y, from->y);
+    add_128(&to->z, from->z);
+    atomic_max((volatile __global uint *)&to->longest, from->longest);
+    atomic_min((volatile __global uint *)&to->x0, from->x0);
+    atomic_max((volatile __global uint *)&to->x1, from->x1);
+    atomic_min((volatile __global uint *)&to->y0, from->y0);
+    atomic_max((volatile __global uint *)&to->y1, from->y1);
+    atomic_min((volatile __global uint *)&to->z0, from->z0);
+    atomic_max((volatile __global uint *)&to->z1, from->z1);
+}
+
+static layers_sum empty_sum(void) {
+    layers_sum s = {0};
+    s.a = s.b = s.x0 = s.y0 = s.z0 = 0xffffffffu;
+    return s;
+}
+
+__kernel void layers_clear(__global layers_sum *table, uint count) {
+    const uint at = (uint)get_global_id(0);
+    if (at < count)
+        table[at] = empty_sum();
+}
+
+/* Copies the slots that are used into a list, and clears them. */
+__kernel void layers_gather(__global layers_sum *table, uint slots, __global const uint *used,
+                            uint room, __global layers_sum *sums, __global const uint *counts) {
+    const uint count = min(counts[LAYERS_COUNT_SUMS], room);
+    for (uint i = (uint)get_global_id(0); i < count; i += (uint)get_global_size(0)) {
+        layers_sum s = table[used[i]];
+        s.last_pixel = used[i] / slots; /* the view */
+        sums[i] = s;
+        table[used[i]] = empty_sum();
+    }
+}
+
 /* Adds up the pieces of each pair, of which the first one is the owner. */
 static void add_up(__local layers_piece *pieces, uint count, raster_rect tile, uint view,
-                   __global layers_sum *sums, uint room, __global layers_touch *touches,
-                   uint touch_room, __global uint *counts, uint wanted) {
+                   __global layers_sum *table, uint slots, __global uint *used, uint room,
+                   __global layers_touch *touches, uint touch_room, __global uint *counts,
+                   uint wanted) {
     const uint item = (uint)get_local_id(0);
     uint owns = 0, firsts = 0, bit = 1;
     for (uint k = item; k < count; k += LAYERS_ITEMS, bit <<= 1) {
@@ -549,28 +727,25 @@ static void add_up(__local layers_piece *pieces, uint count, raster_rect tile, u
         }
         if (!(owns & bit))
             continue;
-        layers_sum s = {0};
-        s.a = pieces[k].a;
-        s.b = pieces[k].b;
-        s.last_pixel = view;
-        s.x0 = s.y0 = s.z0 = 0xffffffffu;
+        layers_sum s = empty_sum();
         for (uint j = k; j < count; j++)
             if (same_pair(&pieces[j], &pieces[k]))
                 add_piece(&s, &pieces[j], (uint)tile.x0 + (pieces[j].pixel & 0xffff),
                           (uint)tile.y0 + (pieces[j].pixel >> 16));
-        const uint at = atomic_inc(&counts[LAYERS_COUNT_SUMS]);
-        if (at < room)
-            sums[at] = s;
+        const uint slot = slot_of(table + view * slots, slots, pieces[k].a, pieces[k].b, counts,
+                                  used, room, view * slots);
+        if (slot != LAYERS_NOTHING)
+            add_sum(&table[view * slots + slot], &s);
     }
 }
 
 __kernel void layers_rays(__global const layers_sight *sights, uint views,
                           __global const layers_body *bodies, __global const uint *tiles,
                           __global uint *heads, __global const uint4 *fragments,
-                          __global layers_sum *sums, uint room, __global layers_touch *touches,
-                          uint touch_room, __global uint2 *longs, uint long_room,
-                          __global uint *counts, uint wanted, __local layers_piece *pieces,
-                          __local uint *shared) {
+                          __global layers_sum *table, uint slots, __global uint *used, uint room,
+                          __global layers_touch *touches, uint touch_room, __global uint2 *longs,
+                          uint long_room, __global uint *counts, uint wanted,
+                          __local layers_piece *pieces, __local uint *shared) {
     const uint at = (uint)get_group_id(0), item = (uint)get_local_id(0);
     if (tiles[at] == LAYERS_NOTHING)
         return;
@@ -616,7 +791,8 @@ __kernel void layers_rays(__global const layers_sight *sights, uint views,
         if (count)
             heads[place] = LAYERS_NOTHING;
         if (total && total <= LAYERS_PIECES)
-            add_up(pieces, total, tile, number, sums, room, touches, touch_room, counts, wanted);
+            add_up(pieces, total, tile, number, table, slots, used, room, touches, touch_room,
+                   counts, wanted);
         barrier(CLK_LOCAL_MEM_FENCE);
     }
 }

@@ -12,6 +12,12 @@ target_include_directories(abut_cloth PUBLIC examples examples/cloth
                                       PRIVATE src) # device.c alone
 target_link_libraries(abut_cloth PUBLIC abut_static abut_flags)
 
+# What it shows of solids in images; tests and benchmarks use it too.
+add_library(abut_falls STATIC examples/layers/cinder.c examples/layers/falls.c)
+target_compile_options(abut_falls PRIVATE ${ABUT_CALLER_OPTIONS})
+target_include_directories(abut_falls PUBLIC examples/layers)
+target_link_libraries(abut_falls PUBLIC abut_cloth abut_static abut_flags)
+
 file(GLOB ABUT_TOOL_SOURCES CONFIGURE_DEPENDS tools/*.c)
 list(FILTER ABUT_TOOL_SOURCES EXCLUDE REGEX "/check_[a-z]*.c$")
 file(GLOB ABUT_CHECK_SOURCES CONFIGURE_DEPENDS tools/check_*.c)
@@ -21,7 +27,7 @@ target_link_libraries(abut_check_data PRIVATE abut_static abut_flags)
 add_executable(abut_tool ${ABUT_TOOL_SOURCES})
 set_target_properties(abut_tool PROPERTIES OUTPUT_NAME abut)
 target_link_libraries(abut_tool PRIVATE abut_bench_cases abut_static abut_flags)
-target_link_libraries(abut_tool PRIVATE abut_cloth)
+target_link_libraries(abut_tool PRIVATE abut_cloth abut_falls)
 target_compile_options(abut_tool PRIVATE ${ABUT_CALLER_OPTIONS})
 if(ABUT_ODE)
   find_path(ODE_INCLUDE ode/ode.h)

@@ -452,6 +452,11 @@ void json_advice(tool_output *out, const abut_advice *advice);
 /* Runs the demo that the operand names: ball, sleeve or sheet. */
 int demo_cloth(tool_run *tool, const tool_arguments *arguments);
 
+/* ---- demo_falls.c ---- */
+
+/* Runs stairs, snow or bounce. */
+int demo_falls(tool_run *tool, const tool_arguments *arguments);
+
 /* ---- demo_line.c ---- */
 
 /* Runs the scene `line`. The exit code. */

@@ -1,0 +1,85 @@
+/* The scenes of Malmsten and Klasen (2005, chapter 5): what falls is moved by what
+ * <abut/layers.h> finds, and by nothing else.
+ *
+ *   stairs   spheres bounce down 11 steps. One that is in a step and goes down goes up again, with
+ *            a little less speed
+ *   snow     flakes stick to a model that turns, and to the ground
+ *   bounce   spheres reflect off the model by the normals of its edges inside of them
+ *
+ * Every frame can be held against the exact overlaps of all solids. */
+#ifndef FALLS_H
+#define FALLS_H
+
+#include <abut/abut.h>
+
+typedef enum falls_kind { FALLS_STAIRS, FALLS_SNOW, FALLS_BOUNCE } falls_kind;
+
+typedef struct falls_options {
+    falls_kind kind;
+    uint32_t count;      /* of spheres or flakes; 0 = 250, 500, 40 */
+    uint32_t resolution; /* of each of three views; 0 = 1024 */
+    uint32_t seed;
+    abut_mesh *model; /* of snow and bounce, closed; null = a critter */
+    abut_device *device;
+} falls_options;
+
+/* Where something fell, for good. */
+typedef struct falls_stuck {
+    uint32_t on; /* the solid */
+    abut_pose pose;
+} falls_stuck;
+
+typedef struct falls {
+    falls_options options;
+    abut_context *context;
+    abut_mesh *meshes[3]; /* of the bodies; of steps or the model; of the ground */
+    abut_bvh *trees[3];
+    abut_layers *layers;
+    abut_layers_query query;
+    uint32_t fixed, count;    /* solids that do not fall come first; of all */
+    abut_raster_item *solids; /* where they are now; ids of `layers` are places in here */
+    const abut_bvh **bvhs;    /* of each */
+    uint32_t *which;          /* of the meshes it has */
+    abut_vec3 *speeds;        /* of each */
+    bool *hit;                /* whether the last response changed it */
+    uint64_t random;
+    abut_layers_pair *pairs; /* that falls_find() found */
+    uint64_t pair_count, pair_room;
+    abut_layers_hit *hits;
+    uint64_t hit_count, hit_room;
+    abut_world_pair *exact; /* that falls_check() found */
+    uint64_t exact_count, exact_room;
+    falls_stuck *stuck; /* of snow */
+    size_t stuck_count, stuck_room;
+} falls;
+
+/* How the pairs of a list compare with the exact ones. */
+typedef struct falls_score {
+    uint64_t found, missed, false_pairs;
+    double missed_ball; /* stairs: the widest ball within an overlap that was missed */
+} falls_score;
+
+/* Creates a scene in which all are on their way. */
+abut_status falls_create(abut_context *context, const falls_options *options, falls **scene);
+void falls_destroy(falls *scene); /* null is allowed */
+
+/* Finds what overlaps now: fills `pairs`, and `hits` for `bounce`. */
+abut_status falls_find(falls *scene);
+/* Responds to what was found, and moves all by 1/60 s. */
+abut_status falls_step(falls *scene);
+/* Where the whole scene is: the same for all frames. */
+abut_box falls_region(const falls *scene);
+/* A pixel of the views. */
+double falls_pixel(const falls *scene);
+
+/* Whether two solids are tried with each other at all. */
+bool falls_tries(const falls *scene, uint32_t a, uint32_t b);
+/* Finds all pairs that overlap by abut_pair_overlap(): fills `exact`. */
+abut_status falls_check(falls *scene);
+/* Compares sorted pairs with `exact`, and adds to the score. */
+void falls_compare(const falls *scene, const abut_world_pair *pairs, uint64_t count,
+                   falls_score *score);
+/* The pairs of falls_find() alone, for which there is room. */
+void falls_names(const falls *scene, abut_world_pair *names);
+
+#endif

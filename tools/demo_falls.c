@@ -1,0 +1,261 @@
+/* abut demo stairs, snow, bounce: what falls is moved by the overlaps that images show, and every
+ * frame is held against the exact ones. */
+#include "tool.h"
+
+#include "cinder.h"
+#include "falls.h"
+
+#include <string.h>
+#include <time.h>
+
+static const char *const names[] = {"stairs", "snow", "bounce"}; /* by falls_kind */
+
+/* Ways to the pairs of a frame. */
+enum { PLAIN, EXACT, CLASSIC, CLASSIC_SMALL, WAYS };
+
+typedef struct showing {
+    tool_run *tool;
+    falls *scene;
+    uint32_t frames;
+    bool compare;
+    tool_film film;
+    abut_mesh *large; /* a flake as it is shown where it is stuck */
+    falls_score scores[WAYS];
+    double seconds[WAYS], checked; /* checked: by abut_pair_overlap() */
+    uint64_t overlaps;
+    double pixel; /* the largest of all frames */
+} showing;
+
+static double now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+/* ---- one frame ---- */
+
+static abut_status score_layers(showing *s, int way) {
+    falls *f = s->scene;
+    double begun = now();
+    f->query.exact = way == EXACT;
+    abut_status status = falls_find(f);
+    s->seconds[way] += now() - begun;
+    abut_world_pair *list = NULL;
+    if (!status) {
+        list = abut_context_allocate(s->tool->context, (size_t)f->pair_count, sizeof *list);
+        status = list ? ABUT_OK : ABUT_ERROR_MEMORY;
+    }
+    if (!status) {
+        falls_names(f, list);
+        falls_compare(f, list, f->pair_count, &s->scores[way]);
+    }
+    abut_context_release(s->tool->context, list);
+    return status;
+}
+
+/* One view, from the side and from above as people look at the scene. Pairs that are not tried here
+ * are found as well, and left out. */
+static abut_status score_classic(showing *s, int way) {
+    falls *f = s->scene;
+    cinder_options options = {.resolution = f->options.resolution,
+                              .halvings = way == CLASSIC_SMALL ? 4 : 0};
+    abut_world_pair *list = NULL;
+    uint64_t count = 0, kept = 0;
+    double begun = now();
+    abut_status status = cinder_find(s->tool->context, f->solids, f->count,
+                                     (abut_vec3){-0.5, 1, -0.4}, &options, &list, &count);
+    s->seconds[way] += now() - begun;
+    for (uint64_t i = 0; i < count && !status; i++)
+        if (falls_tries(f, list[i].a, list[i].b))
+            list[kept++] = list[i];
+    if (!status)
+        falls_compare(f, list, kept, &s->scores[way]);
+    abut_context_release(s->tool->context, list);
+    return status;
+}
+
+static abut_status score_frame(showing *s) {
+    double begun = now(), pixel = falls_pixel(s->scene);
+    abut_status status = falls_check(s->scene);
+    s->checked += now() - begun;
+    s->overlaps += s->scene->exact_count;
+    s->pixel = pixel > s->pixel ? pixel : s->pixel;
+    for (int way = CLASSIC; way < WAYS && s->compare && !status; way++)
+        status = score_classic(s, way);
+    status = status ? status : score_layers(s, EXACT);
+    return status ? status : score_layers(s, PLAIN); /* the last one moves bodies */
+}
+
+/* ---- pictures ---- */
+
+static abut_status draw_stuck(const showing *s, abut_picture *picture) {
+    const falls *f = s->scene;
+    abut_mesh_style style = abut_mesh_style_default();
+    abut_status status = ABUT_OK;
+    style.colour = (abut_colour){0.97f, 0.98f, 1, 1};
+    for (size_t i = 0; i < f->stuck_count && !status; i++) {
+        abut_pose pose;
+        status = abut_pose_compose(&f->solids[f->stuck[i].on].pose, &f->stuck[i].pose, &pose);
+        status = status ? status : abut_picture_add_mesh(picture, s->large, pose, &style);
+    }
+    return status;
+}
+
+static abut_status draw(const showing *s, abut_picture **picture) {
+    const falls *f = s->scene;
+    bool stairs = f->options.kind == FALLS_STAIRS;
+    abut_picture_options camera = abut_picture_options_default();
+    camera.width = FILM_WIDTH;
+    camera.height = FILM_HEIGHT;
+    camera.eye_direction = stairs ? (abut_vec3){0.7, -1, 0.5} : (abut_vec3){0.4, -1, 0.4};
+    abut_status status = abut_picture_create(s->tool->context, &camera, picture);
+    abut_box all = falls_region(f);
+    for (int k = 0; k < 8 && !status; k++) { /* all frames show the same */
+        abut_vec3 corner = {k & 1 ? all.lo.x : all.hi.x, k & 2 ? all.lo.y : all.hi.y,
+                            k & 4 ? all.lo.z : all.hi.z};
+        status = abut_picture_add_point(*picture, corner, 0.1, (abut_colour){1, 1, 1, 0.01f});
+    }
+    for (uint32_t i = 0; i < f->count && !status; i++) {
+        abut_mesh_style style = abut_mesh_style_default();
+        style.smooth = i >= f->fixed || (!stairs && i == 0);
+        style.colour = i >= f->fixed       ? (abut_colour){0.30f, 0.55f, 0.80f, 1}
+                       : i == 0 && !stairs ? (abut_colour){0.80f, 0.62f, 0.42f, 1}
+                                           : (abut_colour){0.82f, 0.82f, 0.80f, 1};
+        if (f->hit[i])
+            style.colour = (abut_colour){0.80f, 0.15f, 0.45f, 1};
+        else if (f->options.kind == FALLS_SNOW && i >= f->fixed)
+            style.colour = (abut_colour){0.75f, 0.85f, 0.95f, 1};
+        status = abut_picture_add_mesh(*picture, f->meshes[f->which[i]], f->solids[i].pose, &style);
+    }
+    return status ? status : draw_stuck(s, *picture);
+}
+
+static abut_status take_picture(showing *s, uint32_t frame) {
+    if (!s->film.pixels ||
+        (uint64_t)(frame + 1) * FILM_FRAMES < (uint64_t)(s->film.taken + 1) * s->frames)
+        return ABUT_OK;
+    abut_picture *picture = NULL;
+    abut_status status = draw(s, &picture);
+    while (!status && s->film.taken < FILM_FRAMES &&
+           (uint64_t)(frame + 1) * FILM_FRAMES >= (uint64_t)(s->film.taken + 1) * s->frames)
+        status = film_take(&s->film, picture);
+    abut_picture_destroy(picture);
+    return status;
+}
+
+/* ---- the whole ---- */
+
+static abut_status run_frames(showing *s) {
+    abut_status status = ABUT_OK;
+    for (uint32_t i = 0; i < s->frames && !status; i++) {
+        char stage[48];
+        snprintf(stage, sizeof stage, "frame %u of %u", i + 1, s->frames);
+        if (!progress_report(s->tool->progress, stage, (double)i / s->frames))
+            return abut_fail(ABUT_ERROR_CANCELLED, "cancelled");
+        status = score_frame(s);
+        status = status ? status : falls_step(s->scene);
+        status = status ? status : take_picture(s, i);
+    }
+    return status;
+}
+
+static void tell_ways(showing *s) {
+    static const char *const ways[] = {"images", "images, then exact", "one pair a pixel",
+                                       "the same, 1/16 as wide"};
+    tool_output *out = &s->tool->out;
+    out_table(out, "ways");
+    for (int way = 0; way < (s->compare ? WAYS : CLASSIC); way++) {
+        const falls_score *score = &s->scores[way];
+        out_object(out, NULL);
+        fact_text(out, "way", ways[way]);
+        fact_count(out, "found", score->found);
+        fact_count(out, "missed", score->missed);
+        fact_count(out, "false", score->false_pairs);
+        json_number(out, "ms_a_frame", 1e3 * s->seconds[way] / s->frames);
+        if (!out->json)
+            say_fact(out, "ms a frame", "%.2f", 1e3 * s->seconds[way] / s->frames);
+        out_end(out);
+    }
+    out_end(out);
+}
+
+static void tell(showing *s) {
+    const falls *f = s->scene;
+    tool_output *out = &s->tool->out;
+    out_object(out, NULL);
+    json_text(out, "scene", names[f->options.kind]);
+    json_count(out, "bodies", f->count - f->fixed);
+    json_count(out, "frames", s->frames);
+    json_number(out, "overlaps_a_frame", (double)s->overlaps / s->frames);
+    json_number(out, "exact_ms_a_frame", 1e3 * s->checked / s->frames);
+    json_number(out, "pixel", s->pixel);
+    if (f->options.kind == FALLS_STAIRS)
+        json_number(out, "missed_ball_pixels", s->scores[PLAIN].missed_ball / s->pixel);
+    if (f->options.kind == FALLS_SNOW)
+        json_count(out, "stuck", f->stuck_count);
+    if (!out->json) {
+        say_fact(out, "overlaps", "%.1f a frame, by exact tests of all pairs whose boxes overlap",
+                 (double)s->overlaps / s->frames);
+        if (f->options.kind == FALLS_STAIRS)
+            say_fact(out, "missed", "nothing that holds a ball of more than %.2f pixels",
+                     s->scores[PLAIN].missed_ball / s->pixel);
+        if (f->options.kind == FALLS_SNOW)
+            say_fact(out, "stuck", "%zu flakes", f->stuck_count);
+    }
+    tell_ways(s);
+    out_end(out);
+    answer(s->tool, "%llu", (unsigned long long)s->scores[PLAIN].missed);
+}
+
+/* What breaks a promise: a difference of exact answers, or a lost overlap of two pixels. */
+static bool broken(const showing *s) {
+    const falls_score *exact = &s->scores[EXACT];
+    return exact->missed || exact->false_pairs || s->scores[PLAIN].missed_ball > 2 * s->pixel;
+}
+
+int demo_falls(tool_run *tool, const tool_arguments *arguments) {
+    const tool_given *png = option_given(arguments, "png"),
+                     *bodies = option_given(arguments, "bodies"),
+                     *frames = option_given(arguments, "frames"),
+                     *seed = option_given(arguments, "seed"),
+                     *resolution = option_given(arguments, "resolution"),
+                     *model = option_given(arguments, "model");
+    showing s = {.tool = tool, .frames = frames ? frames->counts[0] : 240};
+    falls_options options = {.count = bodies ? bodies->counts[0] : 0,
+                             .resolution = resolution ? resolution->counts[0] : 1024,
+                             .seed = seed ? seed->counts[0] : 1};
+    while (strcmp(names[options.kind], arguments->operands[0]) != 0)
+        options.kind++;
+    s.compare = option_given(arguments, "compare") != NULL;
+    if (options.count > 60000)
+        return tool_refuse(tool, "--bodies needs a number from 1 to 60000");
+    if (options.resolution < 8 || options.resolution > 16384)
+        return tool_refuse(tool, "--resolution needs a number from 8 to 16384");
+    int code = device_open(tool, arguments, &options.device);
+    if (code)
+        return code;
+    abut_status status = ABUT_OK;
+    if (png && !film_start(&s.film))
+        code = tool_fail_with(tool, "out of memory", "there is no memory for the picture");
+    progress_start(tool->progress, names[options.kind]);
+    if (!code && model)
+        status = tool_read(tool, model->words, NULL, &options.model);
+    if (!code && !status)
+        status = falls_create(tool->context, &options, &s.scene);
+    if (!code && !status)
+        status = abut_mesh_transform(s.scene->meshes[0], 2, (abut_pose){0}, &s.large);
+    if (!code && !status)
+        status = run_frames(&s);
+    if (!code && !status && png)
+        status = film_write(tool, &s.film, png->words);
+    progress_erase(tool->progress);
+    code = code ? code : status ? tool_fail(tool, status) : 0;
+    if (!code)
+        tell(&s);
+    abut_mesh_destroy(s.large);
+    falls_destroy(s.scene);
+    abut_mesh_destroy(options.model);
+    abut_device_destroy(options.device);
+    film_free(&s.film);
+    return code ? code : broken(&s) ? CODE_FOUND : CODE_FINE;
+}

@@ -112,7 +112,7 @@ static void draw(image *to, uint32_t solid, int what, fragment work) {
     const uint32_t *indices = abut_mesh_indices(mesh);
     for (uint32_t t = 0; t < abut_mesh_triangle_count(mesh); t++) {
         point p[3];
-        for (int k = 0; k < 3; k++)
+        for (uint32_t k = 0; k < 3; k++)
             p[k] = to->points[solid][indices[3 * t + k]];
         for (int k = 0; k < 3 && (what & LINES); k++)
             draw_line(to, p[k], p[(k + 1) % 3], work, solid);

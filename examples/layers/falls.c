@@ -171,7 +171,7 @@ abut_status falls_create(abut_context *context, const falls_options *options, fa
     s->count = s->fixed + (options->count ? options->count : usual[options->kind]);
     s->query = abut_layers_query_default();
     s->query.resolution = options->resolution;
-    s->query.edges = options->kind == FALLS_BOUNCE;
+    s->query.hits = options->kind == FALLS_BOUNCE;
     abut_status status = prepare(s);
     if (status) {
         falls_destroy(s);
@@ -433,7 +433,7 @@ double falls_pixel(const falls *s) {
     }
     for (int k = 0; k < 3; k++)
         most = fmax(most, (&hi.x)[k] - (&lo.x)[k]);
-    return most / ((s->options.resolution ? s->options.resolution : 1024) - 2.0);
+    return most / (s->options.resolution ? s->options.resolution : 1024);
 }
 
 /* The widest ball in the overlap of a sphere with a step or another sphere: at most as deep as the

@@ -59,8 +59,7 @@ typedef struct reference {
     reference_pair pairs[REFERENCE_MOST][REFERENCE_MOST]; /* a <= b; equal: with itself */
 } reference;
 
-/* The view of a region that has width x height square pixels, more than three, of which the
- * outermost stay free. */
+/* The view of a region that has width x height square pixels. */
 static inline reference_view reference_view_of(const abut_raster_view *from) {
     reference_view v = {.direction = v3_normalise(from->direction),
                         .width = from->width,
@@ -80,7 +79,7 @@ static inline reference_view reference_view_of(const abut_raster_view *from) {
             hi[k] = fmax(hi[k], v3_dot(corner, axes[k]));
         }
     }
-    v.pixel = fmax((hi[0] - lo[0]) / (v.width - 2), (hi[1] - lo[1]) / (v.height - 2));
+    v.pixel = fmax((hi[0] - lo[0]) / v.width, (hi[1] - lo[1]) / v.height);
     v.depth = hi[2] - lo[2];
     v.corner = v3_scale(v.right, 0.5 * (lo[0] + hi[0] + (1 - (double)v.width) * v.pixel));
     v.corner = v3_along(v.corner, 0.5 * (lo[1] + hi[1] + (1 - (double)v.height) * v.pixel), v.down);
@@ -100,7 +99,7 @@ static inline vec3 reference_place(const reference_view *view, double x, double 
                     depth, view->direction);
 }
 
-static inline reference_solid reference_solid_of(const abut_mesh *mesh, abut_pose pose,
+static inline reference_solid reference_solid_of(const abut_mesh *mesh, abut_pose where,
                                                  const abut_vec3 *deformed, bool flipped) {
     reference_solid s = {.indices = abut_mesh_indices(mesh),
                          .point_count = abut_mesh_vertex_count(mesh),
@@ -111,7 +110,7 @@ static inline reference_solid reference_solid_of(const abut_mesh *mesh, abut_pos
     for (uint32_t i = 0; i < s.point_count; i++) {
         vec3 p =
             deformed ? deformed[i] : v3_add(abut_mesh_origin(mesh), abut_mesh_positions(mesh)[i]);
-        s.points[i] = pose_apply(&pose, p);
+        s.points[i] = pose_apply(&where, p);
     }
     return s;
 }
@@ -253,7 +252,7 @@ static inline reference *reference_find(const abut_raster_view *view, const refe
             r->pairs[s][o].box = box_empty();
         for (uint32_t t = 0; t < solids[s].triangle_count; t++) {
             vec3 p[3];
-            for (int k = 0; k < 3; k++) {
+            for (uint32_t k = 0; k < 3; k++) {
                 p[k] = reference_project(&r->view, solids[s].points[solids[s].indices[3 * t + k]]);
                 r->seen[s] = box_grow(r->seen[s], p[k]);
             }

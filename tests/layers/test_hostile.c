@@ -28,7 +28,7 @@ TEST(none_and_one) {
     for (int k = 0; k < 8; k++) {
         found.count = 7;
         query.exact = k & 1;
-        query.conservative = query.every_pixel = k & 2;
+        query.conservative = query.own = k & 2;
         assert_ok(abut_layers_find(layers, k & 4 ? NULL : &query, &found));
         assert_int_equal(found.count, 0);
         assert_int_equal(found.own_count, 0);
@@ -105,6 +105,7 @@ TEST(nonsense_is_refused) {
 TEST(open_meshes_are_named) {
     abut_shape shape = abut_shape_default(ABUT_SHAPE_BOX);
     abut_mesh *box;
+    shape.segments = 1;
     assert_ok(abut_shape_create(serial, &shape, &box));
     uint32_t indices[36], count = abut_mesh_triangle_count(box);
     assert_int_equal(count, 12);
@@ -160,9 +161,9 @@ TEST(seventy_thousand_solids) {
     abut_layers_result found = {.pairs = pairs, .capacity = 4};
     for (uint32_t i = 0; i < COUNT; i++)
         add(layers, mesh, i % SIDE, i / SIDE, 0);
-    abut_pose pose = {{0, 0, 0, 1}, {(COUNT - 1) % SIDE - 0.1, (COUNT - 1) / SIDE, 0.1}};
+    abut_pose place = shifted((COUNT - 1) % SIDE - 0.1, (COUNT - 1) / SIDE, 0.1);
     const uint32_t ids[2] = {5, 69000};
-    abut_pose poses[2] = {pose, pose};
+    abut_pose poses[2] = {place, place};
     poses[1].translation = v3(65536 % SIDE, 65536 / SIDE - 0.1, -0.1);
     assert_ok(abut_layers_move(layers, ids, abut_array_host(poses), 2));
     abut_layers_query query = quick(2000);
@@ -259,7 +260,7 @@ TEST(outside_every_view) {
     query.view_count = 2;
     for (int k = 0; k < 4; k++) {
         query.every_pixel = k & 1;
-        query.edges = k & 2;
+        query.hits = k & 2;
         assert_ok(abut_layers_find(layers, &query, &found));
         assert_int_equal(found.count, 0);
     }
@@ -332,7 +333,7 @@ TEST(out_of_memory) {
     p.query.resolution = 24;
     assert_int_equal(abut_mesh_vertex_count(models[0]), 8);
     assert_true(test_every_allocation(live_a_little, &p) > 8);
-    p.query.edges = p.query.every_pixel = true;
+    p.query.hits = p.query.own = true;
     assert_true(test_every_allocation(live_a_little, &p) > 8);
     p.query = abut_layers_query_default();
     p.query.resolution = 16;

@@ -18,7 +18,7 @@ static double plane_depth(const reference *r, const scene *s, uint32_t pixel, ui
                           uint32_t triangle) {
     reference_solid solid = reference_solid_of(models[s->model[item]], s->poses[item], NULL, false);
     vec3 p[3];
-    for (int k = 0; k < 3; k++)
+    for (uint32_t k = 0; k < 3; k++)
         p[k] = reference_project(&r->view, solid.points[solid.indices[3 * triangle + k]]);
     free(solid.points);
     double x = pixel % r->view.width, y = pixel / r->view.width, depth = 0,

@@ -1,0 +1,398 @@
+/* Cases: which solids overlap, found in images of 1024 pixels along the larger side, three views.
+ *
+ * stairs    250 or 5,000 spheres of 320 triangles and 11 boxes (examples/layers), as images find
+ *           them; also with every pixel drawn, conservatively, and then exactly
+ * flakes    1,000 flakes of 6 triangles and a solid of 70,200 that is deformed each time
+ * objects   so many spheres of 320 triangles in a cube, each with the same number of overlaps
+ * triangles 64 spheres of so many triangles
+ * world-... the same question to a world for boxes that overlap, and to abut_pair_overlap()
+ * classic   CInDeR as published, one view and one pair a pixel
+ *
+ * All set all poses each time. Those that answer exactly have the same hash. */
+#include "bench.h"
+
+#include "cinder.h"
+#include "falls.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+typedef enum way { IMAGES, EVERY, CONSERVATIVE, EXACT, WORLD, CLASSIC } way;
+typedef enum scene { STAIRS, FLAKES, CROWD } scene;
+
+static const struct {
+    way way;
+    scene scene;
+    uint32_t count, segments;
+} specs[] = {
+    {IMAGES, STAIRS, 250, 0},  {IMAGES, STAIRS, 5000, 0},      {IMAGES, FLAKES, 1000, 0},
+    {EVERY, STAIRS, 250, 0},   {CONSERVATIVE, STAIRS, 250, 0}, {EXACT, STAIRS, 250, 0},
+    {EXACT, STAIRS, 5000, 0},  {WORLD, STAIRS, 250, 0},        {WORLD, STAIRS, 5000, 0},
+    {CLASSIC, STAIRS, 250, 0}, {IMAGES, CROWD, 64, 4},         {IMAGES, CROWD, 256, 4},
+    {IMAGES, CROWD, 1024, 4},  {IMAGES, CROWD, 4096, 4},       {WORLD, CROWD, 64, 4},
+    {WORLD, CROWD, 256, 4},    {WORLD, CROWD, 1024, 4},        {WORLD, CROWD, 4096, 4},
+    {IMAGES, CROWD, 64, 2},    {IMAGES, CROWD, 64, 8},         {IMAGES, CROWD, 64, 16},
+    {WORLD, CROWD, 64, 2},     {WORLD, CROWD, 64, 8},          {WORLD, CROWD, 64, 16},
+};
+
+typedef struct layers_data {
+    falls *stairs;
+    abut_mesh *meshes[2];
+    abut_bvh *tree;
+    uint32_t count, fixed;
+    abut_raster_item *solids;
+    const abut_bvh **bvhs;
+    abut_pose *poses[2]; /* to take in turns */
+    abut_vec3 *moved[2]; /* of the deformed solid */
+    uint32_t round;
+    abut_layers *layers;
+    abut_world *world;
+    abut_layers_pair *list;
+    abut_world_pair *pairs;
+    bool *overlap;
+    uint64_t room, found, kept;
+    uint64_t fragments;
+} layers_data;
+
+/* Of the last case, for the line after it. */
+static uint64_t told_pairs, told_fragments;
+
+/* ---- scenes ---- */
+
+static abut_status reserve_solids(layers_data *data) {
+    data->solids = calloc(data->count, sizeof *data->solids);
+    data->bvhs = calloc(data->count, sizeof *data->bvhs);
+    data->poses[0] = calloc(data->count, sizeof *data->poses[0]);
+    data->poses[1] = calloc(data->count, sizeof *data->poses[1]);
+    bool fine = data->solids && data->bvhs && data->poses[0] && data->poses[1];
+    return fine ? ABUT_OK : bench_fail(ABUT_ERROR_MEMORY, "no memory");
+}
+
+/* Two frames of the stairs, once all are on their way. */
+static abut_status make_stairs(bench_state *state, layers_data *data, uint32_t count) {
+    falls_options options = {.kind = FALLS_STAIRS, .count = count, .resolution = 256, .seed = 1};
+    abut_status status = falls_create(state->context, &options, &data->stairs);
+    if (status)
+        return status;
+    falls *s = data->stairs;
+    data->count = s->count;
+    data->fixed = s->fixed;
+    status = reserve_solids(data);
+    for (int frame = 0; frame < (state->quick ? 4 : 30) && !status; frame++) {
+        status = falls_find(s);
+        for (uint32_t i = 0; i < s->count && !status; i++)
+            data->poses[frame % 2][i] = s->solids[i].pose;
+        status = status ? status : falls_step(s);
+    }
+    for (uint32_t i = 0; i < s->count && !status; i++) {
+        data->solids[i] = s->solids[i];
+        data->bvhs[i] = s->bvhs[i];
+    }
+    return status;
+}
+
+/* Spheres in a unit cube, whose radius leaves each with the same number of others to overlap. */
+static abut_status make_crowd(bench_state *state, layers_data *data, uint32_t count,
+                              uint32_t segments) {
+    abut_shape shape = abut_shape_default(ABUT_SHAPE_ICOSPHERE);
+    uint64_t random = 5;
+    data->count = count;
+    shape.segments = segments;
+    shape.radius = 0.25;
+    for (uint32_t n = 8; n < count; n *= 2)
+        shape.radius *= 0.7937005; /* the third root of a half */
+    shape.radius *= 0.7;
+    abut_status status = reserve_solids(data);
+    status = status ? status : abut_shape_create(state->context, &shape, &data->meshes[0]);
+    status = status ? status : abut_bvh_create(data->meshes[0], NULL, &data->tree);
+    for (uint32_t i = 0; i < count && !status; i++) {
+        double at[3];
+        for (int k = 0; k < 3; k++)
+            at[k] = bench_random_real(&random, 0, 1);
+        data->poses[0][i] = (abut_pose){bench_turn(i), {at[0], at[1], at[2]}};
+        data->poses[1][i] = (abut_pose){bench_turn(i), {at[2], at[0], at[1]}};
+        data->solids[i] = (abut_raster_item){data->meshes[0], data->poses[0][i]};
+        data->bvhs[i] = data->tree;
+    }
+    return status;
+}
+
+static abut_status make_flake(bench_state *state, abut_mesh **mesh) {
+    const double r = 0.01, points[15] = {r, 0, 0, -0.5 * r, 0.866 * r, 0, -0.5 * r, -0.866 * r,
+                                         0, 0, 0, 0.4 * r,  0,         0, -0.4 * r};
+    const uint32_t indices[18] = {0, 1, 3, 1, 2, 3, 2, 0, 3, 1, 0, 4, 2, 1, 4, 0, 2, 4};
+    abut_mesh_input input = abut_mesh_input_doubles(points, 5, indices, 6);
+    return abut_mesh_create(state->context, &input, mesh);
+}
+
+/* Flakes at random vertices of a torus with bumps, half of them beside it; and the torus at two
+ * phases of a bend. */
+static abut_status make_flakes(bench_state *state, layers_data *data, uint32_t count) {
+    uint64_t random = 6;
+    data->count = count + 1;
+    data->fixed = 1;
+    abut_status status = reserve_solids(data);
+    status = status ? status : bench_model_create(state, BENCH_TORUS, &data->meshes[0]);
+    status = status ? status : make_flake(state, &data->meshes[1]);
+    if (status)
+        return status;
+    uint32_t vertices = abut_mesh_vertex_count(data->meshes[0]);
+    abut_vec3 origin = abut_mesh_origin(data->meshes[0]);
+    for (int k = 0; k < 2; k++) {
+        data->moved[k] = calloc(vertices, sizeof *data->moved[k]);
+        if (!data->moved[k])
+            return bench_fail(ABUT_ERROR_MEMORY, "no memory");
+        for (uint32_t v = 0; v < vertices; v++) {
+            abut_vec3 p = abut_mesh_positions(data->meshes[0])[v];
+            p = (abut_vec3){p.x + origin.x, p.y + origin.y, p.z + origin.z};
+            p.z += (k ? 0.02 : -0.02) * p.x * p.x;
+            data->moved[k][v] = p;
+        }
+    }
+    for (uint32_t i = 0; i <= count; i++) {
+        data->solids[i].mesh = data->meshes[i > 0];
+        for (int k = 0; k < 2; k++) {
+            abut_vec3 p = data->moved[k][bench_random(&random) % vertices];
+            double out = i % 2 ? 1 : 1.05;
+            data->poses[k][i].rotation = bench_turn(i);
+            data->poses[k][i].translation = (abut_vec3){out * p.x, out * p.y, out * p.z};
+        }
+    }
+    data->poses[0][0] = data->poses[1][0] = (abut_pose){{0, 0, 0, 1}, {0, 0, 0}};
+    return ABUT_OK;
+}
+
+/* ---- sides ---- */
+
+/* What does not fall is tried with what does; flakes not with each other. */
+static uint32_t group_of(const layers_data *data, uint32_t i) {
+    return i < data->fixed ? 2 : 1;
+}
+static uint32_t mask_of(const bench_state *state, const layers_data *data, uint32_t i) {
+    return i < data->fixed ? 1 : specs[state->which->variant].scene == FLAKES ? 2 : 3;
+}
+
+static abut_status make_layers(bench_state *state, layers_data *data) {
+    abut_status status = abut_layers_create(state->context, NULL, &data->layers);
+    for (uint32_t i = 0; i < data->count && !status; i++) {
+        abut_layers_item item = {.mesh = data->solids[i].mesh,
+                                 .pose = data->poses[0][i],
+                                 .group = group_of(data, i),
+                                 .mask = mask_of(state, data, i)};
+        uint32_t id;
+        status = abut_layers_add(data->layers, &item, &id);
+    }
+    return status;
+}
+
+static abut_status make_world(bench_state *state, layers_data *data) {
+    abut_status status = abut_world_create(state->context, NULL, &data->world);
+    for (uint32_t i = 0; i < data->count && !status; i++) {
+        abut_world_item item;
+        uint32_t id;
+        memset(&item, 0, sizeof item);
+        item.shape.body.bvh = data->bvhs[i];
+        item.pose = data->poses[0][i];
+        item.group = group_of(data, i);
+        item.mask = mask_of(state, data, i);
+        status = abut_world_add(data->world, &item, &id);
+    }
+    return status;
+}
+
+static abut_status layers_setup(bench_state *state) {
+    layers_data *data = state->data;
+    way how = specs[state->which->variant].way;
+    uint32_t count = specs[state->which->variant].count,
+             segments = specs[state->which->variant].segments;
+    if (state->quick)
+        count = count > 40 ? 40 : count;
+    abut_status status;
+    switch (specs[state->which->variant].scene) {
+    case STAIRS:
+        status = make_stairs(state, data, count);
+        break;
+    case FLAKES:
+        status = make_flakes(state, data, count);
+        break;
+    default:
+        status = make_crowd(state, data, count, segments);
+    }
+    if (!status && how != CLASSIC)
+        status = how == WORLD ? make_world(state, data) : make_layers(state, data);
+    data->room = 64 * (uint64_t)data->count;
+    data->list = malloc((size_t)data->room * sizeof *data->list);
+    data->pairs = malloc((size_t)data->room * sizeof *data->pairs);
+    data->overlap = malloc((size_t)data->room * sizeof *data->overlap);
+    if (!status && (!data->list || !data->pairs || !data->overlap))
+        status = bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    state->elements = data->count;
+    return status;
+}
+
+/* ---- runs ---- */
+
+static abut_status find_images(const bench_state *state, layers_data *data,
+                               const abut_pose *poses) {
+    abut_layers_query query = abut_layers_query_default();
+    abut_layers_result found = {.pairs = data->list, .capacity = data->room};
+    way how = specs[state->which->variant].way;
+    query.resolution = state->quick ? 64 : 1024;
+    query.every_pixel = how == EVERY;
+    query.conservative = how == CONSERVATIVE;
+    query.exact = how == EXACT;
+    abut_status status = abut_layers_move(data->layers, NULL, abut_array_host(poses), data->count);
+    if (!status && data->moved[0])
+        status = abut_layers_deform(data->layers, 0, abut_array_host(data->moved[data->round % 2]));
+    status = status ? status : abut_layers_find(data->layers, &query, &found);
+    data->found = found.count;
+    data->fragments = found.fragments;
+    return status;
+}
+
+typedef struct asking {
+    layers_data *data;
+    const abut_pose *poses;
+} asking;
+
+static void ask(void *user, size_t chunk, size_t begin, size_t end) {
+    asking *a = user;
+    layers_data *data = a->data;
+    (void)chunk;
+    for (size_t i = begin; i < end; i++) {
+        abut_world_pair p = data->pairs[i];
+        abut_posed first = {data->bvhs[p.a], a->poses[p.a]},
+                   second = {data->bvhs[p.b], a->poses[p.b]};
+        abut_overlap overlap = {.relation = ABUT_PAIR_APART};
+        if (abut_pair_overlap(&first, &second, NULL, NULL, &overlap))
+            overlap.relation = ABUT_PAIR_APART; /* the hash will tell */
+        data->overlap[i] = overlap.relation != ABUT_PAIR_APART;
+    }
+}
+
+static abut_status find_world(bench_state *state, layers_data *data, const abut_pose *poses) {
+    uint64_t count = 0;
+    abut_status status = abut_world_move(data->world, NULL, abut_array_host(poses), data->count);
+    if (!status)
+        status = abut_world_pairs(data->world, data->room, data->pairs, &count);
+    if (status)
+        return status;
+    asking a = {data, poses};
+    abut_context_parallel_for(state->context, (size_t)count, 16, ask, &a);
+    data->found = count;
+    return ABUT_OK;
+}
+
+static abut_status find_classic(bench_state *state, layers_data *data, const abut_pose *poses) {
+    cinder_options options = {.resolution = state->quick ? 64 : 1024};
+    abut_world_pair *pairs = NULL;
+    for (uint32_t i = 0; i < data->count; i++)
+        data->solids[i].pose = poses[i];
+    abut_status status = cinder_find(state->context, data->solids, data->count,
+                                     (abut_vec3){-0.5, 1, -0.375}, &options, &pairs, &data->found);
+    if (!status && data->found > data->room)
+        status = bench_fail(ABUT_ERROR_LIMIT, "too many pairs");
+    if (!status)
+        memcpy(data->pairs, pairs, (size_t)data->found * sizeof *pairs);
+    abut_context_release(state->context, pairs);
+    return status;
+}
+
+static abut_status layers_run(bench_state *state) {
+    layers_data *data = state->data;
+    const abut_pose *poses = data->poses[++data->round % 2];
+    way how = specs[state->which->variant].way;
+    return how == WORLD     ? find_world(state, data, poses)
+           : how == CLASSIC ? find_classic(state, data, poses)
+                            : find_images(state, data, poses);
+}
+
+/* Always of the same poses. */
+static abut_status layers_finish(bench_state *state) {
+    layers_data *data = state->data;
+    way how = specs[state->which->variant].way;
+    abut_status status = ABUT_OK;
+    if (data->round % 2 == 0)
+        status = layers_run(state);
+    data->kept = 0;
+    for (uint64_t i = 0; i < data->found && !status; i++) {
+        const abut_layers_pair *p = &data->list[i];
+        uint64_t numbers[4] = {p->a, p->b, p->pixels, p->intervals};
+        if (how == WORLD && !data->overlap[i])
+            continue;
+        if (how >= WORLD) {
+            numbers[0] = data->pairs[i].a;
+            numbers[1] = data->pairs[i].b;
+        }
+        data->kept++;
+        state->hash = bench_hash(data->kept == 1 ? 1 : state->hash, numbers,
+                                 (how == IMAGES || how == EVERY ? 4 : 2) * sizeof *numbers);
+    }
+    state->hash = bench_hash(data->kept ? state->hash : 1, &data->kept, sizeof data->kept);
+    told_pairs = data->kept;
+    told_fragments = data->fragments;
+    return status;
+}
+
+static void layers_tell(const bench_case *which, const bench_result *result) {
+    (void)result;
+    if (specs[which->variant].way < WORLD)
+        printf("    %llu pairs, %llu crossings\n", (unsigned long long)told_pairs,
+               (unsigned long long)told_fragments);
+    else
+        printf("    %llu pairs\n", (unsigned long long)told_pairs);
+}
+
+static void layers_teardown(bench_state *state) {
+    layers_data *data = state->data;
+    abut_layers_destroy(data->layers);
+    abut_world_destroy(data->world);
+    falls_destroy(data->stairs);
+    abut_bvh_destroy(data->tree);
+    for (int k = 0; k < 2; k++) {
+        abut_mesh_destroy(data->meshes[k]);
+        free(data->poses[k]);
+        free(data->moved[k]);
+    }
+    free(data->solids);
+    free((void *)data->bvhs);
+    free(data->list);
+    free(data->pairs);
+    free(data->overlap);
+}
+
+#define LAYERS(name_, variant_, goal_)                                               \
+    {                                                                                \
+        .name = "layers/" name_, .unit = "solid", .data_bytes = sizeof(layers_data), \
+        .setup = layers_setup, .run = layers_run, .finish = layers_finish,           \
+        .teardown = layers_teardown, .variant = variant_, .threaded = variant_ < 9,  \
+        .goal_ms = goal_, .tell = layers_tell                                        \
+    }
+
+const bench_case bench_layers_cases[] = {
+    LAYERS("stairs-250", 0, 12),
+    LAYERS("stairs-5000", 1, 120),
+    LAYERS("flakes-1000", 2, 25),
+    LAYERS("stairs-250-every-pixel", 3, 0),
+    LAYERS("stairs-250-conservative", 4, 0),
+    LAYERS("stairs-250-exact", 5, 0),
+    LAYERS("stairs-5000-exact", 6, 0),
+    LAYERS("world-stairs-250", 7, 0),
+    LAYERS("world-stairs-5000", 8, 0),
+    LAYERS("classic-stairs-250", 9, 0),
+    LAYERS("objects-64", 10, 0),
+    LAYERS("objects-256", 11, 0),
+    LAYERS("objects-1024", 12, 0),
+    LAYERS("objects-4096", 13, 0),
+    LAYERS("world-objects-64", 14, 0),
+    LAYERS("world-objects-256", 15, 0),
+    LAYERS("world-objects-1024", 16, 0),
+    LAYERS("world-objects-4096", 17, 0),
+    LAYERS("triangles-80", 18, 0),
+    LAYERS("triangles-1280", 19, 0),
+    LAYERS("triangles-5120", 20, 0),
+    LAYERS("world-triangles-80", 21, 0),
+    LAYERS("world-triangles-1280", 22, 0),
+    LAYERS("world-triangles-5120", 23, 0),
+    {.name = NULL},
+};

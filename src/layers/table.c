@@ -27,11 +27,11 @@ static void put(layers_table *table, uint32_t number) {
 }
 
 static abut_status enlarge(abut_context *context, layers_table *table) {
-    size_t wanted = table->slots.count ? 2 * table->slots.count : 64;
+    size_t before = table->slots.count, wanted = before ? 2 * before : 64;
     table->slots.count = 0; /* what was there is put again */
     abut_status status = abuti_layers_reserve(context, &table->slots, wanted, sizeof(uint32_t));
     if (status) {
-        table->slots.count = wanted / 2;
+        table->slots.count = before;
         return status;
     }
     table->slots.count = wanted;

@@ -1,0 +1,161 @@
+/* The scenes of examples/layers against exact overlaps, and what CInDeR as published loses. */
+#include "support/support.h"
+
+#include "cinder.h"
+#include "falls.h"
+
+#include <stdlib.h>
+
+static test_memory memory;
+static abut_context *serial;
+
+static const abut_vec3 aslant = {-0.5, 1, -0.4};
+
+static abut_mesh *make_box(double x, double y, double z) {
+    abut_shape shape = abut_shape_default(ABUT_SHAPE_BOX);
+    abut_mesh *mesh;
+    shape.extent = (abut_vec3){x, y, z};
+    shape.segments = 1;
+    assert_ok(abut_shape_create(serial, &shape, &mesh));
+    return mesh;
+}
+
+static uint64_t classic(const abut_raster_item *solids, uint32_t count, abut_vec3 direction,
+                        const cinder_options *options, abut_world_pair *to) {
+    abut_world_pair *pairs;
+    uint64_t found;
+    assert_ok(cinder_find(serial, solids, count, direction, options, &pairs, &found));
+    memcpy(to, pairs, (size_t)found * sizeof *pairs);
+    abut_context_release(serial, pairs);
+    return found;
+}
+
+/* Three boxes in a row, as in section 4.2.1 of the document. */
+TEST(classic_finds_what_it_can) {
+    abut_mesh *box = make_box(1, 1, 1);
+    abut_raster_item boxes[3] = {{.mesh = box}, {.mesh = box}, {.mesh = box}};
+    abut_world_pair pairs[16];
+    for (int i = 0; i < 3; i++)
+        boxes[i].pose.translation = (abut_vec3){0.7 * i, 0.6 * i, 0.5 * i};
+    for (int k = 0; k < 2; k++) {
+        cinder_options options = {.resolution = 200, .prevent = k};
+        assert_int_equal(classic(boxes, 3, aslant, &options, pairs), 2);
+        assert_true(pairs[0].a == 0 && pairs[0].b == 1 && pairs[1].a == 1 && pairs[1].b == 2);
+    }
+    /* Apart. */
+    for (int i = 0; i < 3; i++)
+        boxes[i].pose.translation = (abut_vec3){1.5 * i, 0.2 * i, 0};
+    cinder_options options = {.resolution = 100, .halvings = 2};
+    assert_int_equal(classic(boxes, 3, aslant, &options, pairs), 0);
+    abut_mesh_destroy(box);
+}
+
+/* Rods through plates, one pair behind the other: the last one hides the others, but from us. */
+TEST(classic_loses_what_is_behind) {
+    enum { PAIRS = 4 };
+    abut_mesh *plate = make_box(2, 0.2, 2), *rod = make_box(0.3, 1, 0.3);
+    abut_raster_item solids[2 * PAIRS];
+    abut_world_pair found[64];
+    abut_layers *layers;
+    abut_layers_query query = abut_layers_query_default();
+    abut_layers_pair pairs[16];
+    abut_layers_result all = {.pairs = pairs, .capacity = 16};
+    assert_ok(abut_layers_create(serial, NULL, &layers));
+    for (int i = 0; i < 2 * PAIRS; i++) {
+        abut_layers_item item = {.mesh = i % 2 ? rod : plate};
+        item.pose.translation.y = 3 * (i / 2);
+        solids[i] = (abut_raster_item){item.mesh, item.pose};
+        assert_ok(abut_layers_add(layers, &item, NULL));
+    }
+    cinder_options options = {.resolution = 100};
+    query.resolution = 100;
+    assert_ok(abut_layers_find(layers, &query, &all));
+    assert_int_equal(all.count, PAIRS);
+    assert_true(classic(solids, 2 * PAIRS, (abut_vec3){0, 1, 0}, &options, found) < PAIRS);
+    abut_layers_destroy(layers);
+    abut_mesh_destroy(plate);
+    abut_mesh_destroy(rod);
+}
+
+/* Pairs of one way against the exact ones. */
+static void score(falls *s, bool exact, falls_score *to) {
+    s->query.exact = exact;
+    assert_ok(falls_find(s));
+    abut_world_pair *names = malloc((size_t)(s->pair_count + 1) * sizeof *names);
+    assert_non_null(names);
+    falls_names(s, names);
+    falls_compare(s, names, s->pair_count, to);
+    free(names);
+}
+
+TEST(stairs_lose_nothing_of_two_pixels) {
+    falls_options options = {.kind = FALLS_STAIRS, .count = 30, .resolution = 100, .seed = 7};
+    falls_score plain = {0}, exact = {0}, published = {0};
+    static abut_world_pair pairs[10000];
+    falls *s;
+    assert_ok(falls_create(serial, &options, &s));
+    for (uint32_t frame = 0; frame < test_rounds(1000); frame++) {
+        assert_ok(falls_check(s));
+        double before = plain.missed_ball;
+        plain.missed_ball = 0;
+        if (frame % 5 == 0) {
+            cinder_options way = {.resolution = 100, .halvings = 2};
+            uint64_t count = classic(s->solids, s->count, aslant, &way, pairs), kept = 0;
+            for (uint64_t i = 0; i < count; i++)
+                if (falls_tries(s, pairs[i].a, pairs[i].b))
+                    pairs[kept++] = pairs[i];
+            falls_compare(s, pairs, kept, &published);
+            score(s, true, &exact);
+        }
+        score(s, false, &plain);
+        assert_true(plain.missed_ball <= 2 * falls_pixel(s));
+        plain.missed_ball = plain.missed_ball > before ? plain.missed_ball : before;
+        assert_ok(falls_step(s));
+    }
+    assert_true(plain.found > 150 && plain.false_pairs == 0);
+    assert_true(plain.missed < plain.found / 3);
+    assert_true(exact.found > 30 && exact.missed == 0 && exact.false_pairs == 0);
+    assert_true(published.missed > published.found / 10);
+    falls_destroy(s);
+}
+
+TEST(snow_sticks_and_spheres_bounce) {
+    for (int k = 0; k < 2; k++) {
+        falls_options options = {.kind = k ? FALLS_BOUNCE : FALLS_SNOW,
+                                 .count = 30,
+                                 .resolution = k ? 64 : 400,
+                                 .seed = 3};
+        falls_score plain = {0};
+        abut_mesh *model = make_box(1, 1, 1.2);
+        uint64_t hits = 0;
+        falls *s;
+        options.model = model;
+        assert_ok(falls_create(serial, &options, &s));
+        for (uint32_t frame = 0; frame < 70; frame++) {
+            assert_ok(falls_check(s));
+            score(s, false, &plain);
+            assert_ok(falls_step(s));
+            for (uint32_t i = 0; i < s->count; i++)
+                hits += s->hit[i];
+        }
+        assert_true(plain.found > 3 && plain.false_pairs == 0);
+        assert_true(hits > 3 && (k || s->stuck_count == hits));
+        falls_destroy(s);
+        abut_mesh_destroy(model);
+    }
+}
+
+static int begin(void **state) {
+    serial = test_context(&memory, 1);
+    return 0;
+}
+
+static int end(void **state) {
+    abut_context_destroy(serial);
+    assert_int_equal(memory.live_count, 0);
+    return 0;
+}
+
+int main(void) {
+    return test_run(begin, end);
+}

@@ -107,7 +107,7 @@ static abut_status draw(const showing *s, abut_picture **picture) {
     abut_picture_options camera = abut_picture_options_default();
     camera.width = FILM_WIDTH;
     camera.height = FILM_HEIGHT;
-    camera.eye_direction = stairs ? (abut_vec3){0.7, -1, 0.5} : (abut_vec3){0.4, -1, 0.4};
+    camera.eye_direction = stairs ? (abut_vec3){0.25, -1, 0.45} : (abut_vec3){0.4, -1, 0.4};
     abut_status status = abut_picture_create(s->tool->context, &camera, picture);
     abut_box all = falls_region(f);
     for (int k = 0; k < 8 && !status; k++) { /* all frames show the same */
@@ -127,6 +127,9 @@ static abut_status draw(const showing *s, abut_picture **picture) {
             style.colour = (abut_colour){0.75f, 0.85f, 0.95f, 1};
         status = abut_picture_add_mesh(*picture, f->meshes[f->which[i]], f->solids[i].pose, &style);
     }
+    for (uint64_t i = 0; i < f->pair_count && stairs && !status; i++) /* as in the document */
+        status = abut_picture_add_point(*picture, f->pairs[i].centre, 5,
+                                        (abut_colour){0.55f, 0.1f, 0.75f, 1});
     return status ? status : draw_stuck(s, *picture);
 }
 

@@ -102,8 +102,8 @@ static void launch(falls *s, uint32_t i, bool start) {
                          (STEPS - step) * RISE + real(s, 0.1, 1)};
         *v = (abut_vec3){real(s, 0.7, 1.7), real(s, -0.3, 0.3), real(s, -1.5, 1.5)};
     } else if (s->options.kind == FALLS_SNOW) {
-        *p = (abut_vec3){real(s, -2.5, 2.5), real(s, -2.5, 2.5), real(s, start ? 4.5 : 6, 7)};
-        *v = (abut_vec3){real(s, -0.2, 0.2), real(s, -0.2, 0.2), real(s, -1.4, -0.8)};
+        *p = (abut_vec3){real(s, -2.5, 2.5), real(s, -2.5, 2.5), real(s, start ? 4.2 : 6, 7)};
+        *v = (abut_vec3){real(s, -0.2, 0.2), real(s, -0.2, 0.2), real(s, -2.4, -1.4)};
     } else {
         *p = (abut_vec3){real(s, -1.6, 1.6), real(s, -1.6, 1.6), real(s, 4.6, 7)};
         *v = (abut_vec3){0, 0, real(s, -2, 0)};

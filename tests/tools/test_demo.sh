@@ -32,6 +32,21 @@ is "it['traced']['mean_gap_cells'] < 0.05 < it['cells']['mean_gap_cells'] < 0.6"
 demand "the film has another size" "$(wc -c <film.ppm)" -eq 2592016
 try 0 "$tool" demo line
 says "1000 of 1000"
+# What falls: exact answers are exact, and nothing of two pixels is missed.
+try 2 "$tool" demo stairs --model box.obj
+complains "no meaning"
+try 2 "$tool" demo snow --resolution 7
+complains "resolution"
+try 0 "$tool" demo stairs --threads 1 --bodies 20 --frames 12 --resolution 100 --compare --json --png film.ppm
+mute err
+is "it['bodies'], it['frames'], [way['missed'] + way['false'] for way in it['ways']][1]" "(20, 12, 0)"
+is "len(it['ways']) == 4 and it['missed_ball_pixels'] <= 2 and it['ways'][0]['false'] == 0" True
+demand "the film has another size" "$(wc -c <film.ppm)" -eq 2592016
+"$tool" make box box.obj
+for scene in snow bounce; do
+    try 0 "$tool" demo $scene --threads 1 --bodies 20 --frames 8 --resolution 100 --model box.obj
+    says "images, then exact"
+done
 cp sheet.abutm first.abutm
 try 0 "$tool" demo sheet --threads 2 --triangles 200 --frames 12 --record sheet.abutm
 demand "another run gives another recording" "$(cmp first.abutm sheet.abutm 2>&1)" = ""

@@ -31,6 +31,7 @@ enum {
     SUMS,
     TOUCHES,
     LONGS,
+    CROSSINGS,
     COUNTS,
     BUFFERS
 };
@@ -58,7 +59,7 @@ struct layers_device {
     size_t clean;         /* heads that hold nothing */
     uint32_t slots;       /* of the table of a view */
     uint32_t clean_slots; /* of all views that hold nothing */
-    layers_list sights, sums, sorted, keys, touches, longs, fragments, ray;
+    layers_list sights, sums, sorted, keys, touches, longs, crossings, ray;
 };
 
 #define MEMORY(which) KIT_BUFFER(&d->kit, which)
@@ -90,7 +91,9 @@ static abut_status create(abut_layers *layers) {
                              [LAYERS_COUNT_SUMS] = {SUMS, sizeof(layers_sum), "pairs"},
 
                              [LAYERS_COUNT_TOUCHES] = {TOUCHES, sizeof(layers_touch), "hits"},
-                             [LAYERS_COUNT_LONG] = {LONGS, 8, "rays"}};
+                             [LAYERS_COUNT_LONG] = {LONGS, sizeof(layers_long), "rays"},
+                             [LAYERS_COUNT_CROSSINGS] = {CROSSINGS, sizeof(layers_crossing),
+                                                         "crossings"}};
     for (uint32_t i = 0; i < LAYERS_LISTS; i++)
         d->lists[i] = (abuti_kit_list){.buffer = lists[i].buffer,
                                        .element_bytes = lists[i].bytes,
@@ -105,7 +108,7 @@ static void destroy(abut_layers *layers) {
         return;
     ABUTI_RELEASE(layers->context, d->bodies.data, d->motions.data, d->bends.data,
                   d->first_own.data, d->sights.data, d->sums.data, d->sorted.data, d->keys.data,
-                  d->touches.data, d->longs.data, d->fragments.data, d->ray.data);
+                  d->touches.data, d->longs.data, d->crossings.data, d->ray.data);
     abuti_kit_close(&d->kit);
     abuti_queue_close(&d->queue);
     abuti_release(layers->context, d);
@@ -326,13 +329,15 @@ static void launch(abut_layers *layers, uint32_t views, uint32_t tiles, uint32_t
                      ABUTI_VALUE(room[LAYERS_COUNT_PLACES]), MEMORY(HEADS), MEMORY(FRAGMENTS),
                      ABUTI_VALUE(room[LAYERS_COUNT_FRAGMENTS]), MEMORY(COUNTS),
                      ABUTI_LOCAL_MEMORY(2 * sizeof(uint32_t)));
-    ABUTI_KIT_GROUPS(&d->kit, RAYS, tiles, LAYERS_ITEMS, MEMORY(SIGHTS), ABUTI_VALUE(views),
+    ABUTI_KIT_GROUPS(&d->kit, RAYS, tiles, LAYERS_RAYS, MEMORY(SIGHTS), ABUTI_VALUE(views),
                      MEMORY(BODIES), MEMORY(TILES), MEMORY(HEADS), MEMORY(FRAGMENTS), MEMORY(TABLE),
                      ABUTI_VALUE(d->slots), MEMORY(USED), ABUTI_VALUE(room[LAYERS_COUNT_SUMS]),
                      MEMORY(TOUCHES), ABUTI_VALUE(room[LAYERS_COUNT_TOUCHES]), MEMORY(LONGS),
-                     ABUTI_VALUE(room[LAYERS_COUNT_LONG]), MEMORY(COUNTS), ABUTI_VALUE(wanted),
+                     ABUTI_VALUE(room[LAYERS_COUNT_LONG]), MEMORY(CROSSINGS),
+                     ABUTI_VALUE(room[LAYERS_COUNT_CROSSINGS]), MEMORY(COUNTS), ABUTI_VALUE(wanted),
                      ABUTI_LOCAL_MEMORY(LAYERS_PIECES * sizeof(layers_piece)),
-                     ABUTI_LOCAL_MEMORY(2 * sizeof(uint32_t)));
+                     ABUTI_LOCAL_MEMORY(LAYERS_OWNERS * sizeof(layers_sum)),
+                     ABUTI_LOCAL_MEMORY((2 + LAYERS_OWNERS) * sizeof(uint32_t)));
     ABUTI_KIT_GROUPS(&d->kit, GATHER, groups, LAYERS_ITEMS, MEMORY(TABLE), ABUTI_VALUE(d->slots),
                      MEMORY(USED), ABUTI_VALUE(room[LAYERS_COUNT_SUMS]), MEMORY(SUMS),
                      MEMORY(COUNTS));
@@ -364,7 +369,8 @@ static abut_status launch_all(abut_layers *layers, uint32_t views, uint32_t tile
                                         [LAYERS_COUNT_PLACES] = 1 << 14,
                                         [LAYERS_COUNT_SUMS] = 1 << 10,
                                         [LAYERS_COUNT_TOUCHES] = 1 << 10,
-                                        [LAYERS_COUNT_LONG] = 1 << 10};
+                                        [LAYERS_COUNT_LONG] = 1 << 8,
+                                        [LAYERS_COUNT_CROSSINGS] = 1 << 14};
     for (uint32_t i = 0; i < LAYERS_LISTS; i++)
         if (!d->lists[i].room)
             abuti_kit_grow(&d->kit, &d->lists[i], first[i]);
@@ -398,34 +404,31 @@ static abut_status launch_all(abut_layers *layers, uint32_t views, uint32_t tile
 
 /* Rays that the device left to the host: their sums go to the first chunk. */
 static abut_status trace_long(abut_layers *layers, layers_pass *passes, uint32_t count,
-                              const uint32_t (*longs)[2], uint32_t long_count, uint32_t view) {
+                              uint32_t view) {
     layers_device *d = layers->device;
     const layers_sight *sights = d->sights.data;
-    const uint32_t(*fragments)[4] = d->fragments.data;
+    const layers_long *longs = d->longs.data;
     layers_chunk *chunk = &layers->chunks[0];
-    uint32_t begin = sights[view].first_pixel;
+    uint32_t begin = sights[view].first_pixel, width = passes[view].view.camera.lens.width;
     uint32_t end = view + 1 < count ? sights[view + 1].first_pixel : UINT32_MAX;
     chunk->touches.count = 0;
-    chunk->status = ABUT_OK;
     abuti_layers_table_clear(&chunk->table);
-    for (uint32_t i = 0; i < long_count && !chunk->status; i++) {
-        if (longs[i][0] < begin || longs[i][0] >= end)
+    chunk->status = ABUT_OK;
+    for (size_t i = 0; i < d->longs.count && !chunk->status; i++) {
+        if (longs[i].pixel < begin || longs[i].pixel >= end)
             continue;
-        d->ray.count = 0;
-        for (uint32_t f = longs[i][1]; f != LAYERS_NOTHING && !chunk->status; f = fragments[f][2]) {
-            chunk->status = abuti_layers_reserve(layers->context, &d->ray, d->ray.count + 1,
-                                                 sizeof(layers_fragment));
-            if (!chunk->status)
-                ((layers_fragment *)d->ray.data)[d->ray.count++] =
-                    (layers_fragment){.key = layers_key(fragments[f][1], fragments[f][0]),
-                                      .part = fragments[f][3]};
-        }
-        uint32_t width = passes[view].view.camera.lens.width, at = longs[i][0] - begin;
+        const layers_crossing *crossings =
+            (const layers_crossing *)d->crossings.data + longs[i].first;
+        if ((chunk->status = resize(layers, &d->ray, longs[i].count, sizeof(layers_fragment))))
+            break;
+        layers_fragment *ray = d->ray.data;
+        for (uint32_t k = 0; k < longs[i].count; k++)
+            ray[k] = (layers_fragment){.key = layers_key(crossings[k].depth, crossings[k].owner),
+                                       .part = crossings[k].part};
+        uint32_t at = longs[i].pixel - begin;
+        abuti_layers_sort(&passes[view], chunk, ray, d->ray.count);
         if (!chunk->status)
-            abuti_layers_sort(&passes[view], chunk, d->ray.data, d->ray.count);
-        if (!chunk->status)
-            abuti_layers_ray(&passes[view], chunk, at % width, at / width, d->ray.data,
-                             d->ray.count);
+            abuti_layers_ray(&passes[view], chunk, at % width, at / width, ray, d->ray.count);
     }
     return chunk->status;
 }
@@ -439,9 +442,9 @@ static abut_status fetch(abut_layers *layers, const uint32_t counts[LAYERS_COUNT
         size_t bytes;
     } lists[] = {{counts[LAYERS_COUNT_SUMS], SUMS, &d->sums, sizeof(layers_sum)},
                  {counts[LAYERS_COUNT_TOUCHES], TOUCHES, &d->touches, sizeof(layers_touch)},
-                 {counts[LAYERS_COUNT_LONG], LONGS, &d->longs, 8},
-                 {counts[LAYERS_COUNT_LONG] ? counts[LAYERS_COUNT_FRAGMENTS] : 0, FRAGMENTS,
-                  &d->fragments, 16}};
+                 {counts[LAYERS_COUNT_LONG], LONGS, &d->longs, sizeof(layers_long)},
+                 {counts[LAYERS_COUNT_CROSSINGS], CROSSINGS, &d->crossings,
+                  sizeof(layers_crossing)}};
     abut_status status = ABUT_OK;
     for (size_t i = 0; i < sizeof lists / sizeof *lists && !status; i++) {
         status = resize(layers, lists[i].to, lists[i].count, lists[i].bytes);
@@ -481,7 +484,7 @@ static abut_status answer(abut_layers *layers, layers_pass *passes, uint32_t cou
     abut_status status = sort_sums(layers, view, some ? &d->sorted : &to->sums);
     chunk->touches.count = 0;
     if (!status && some) {
-        status = trace_long(layers, passes, count, d->longs.data, (uint32_t)d->longs.count, view);
+        status = trace_long(layers, passes, count, view);
         const layers_list lists[] = {d->sorted, chunk->table.sums};
         if (!status)
             status = abuti_layers_gather_lists(layers->context, lists, 2, &to->sums);

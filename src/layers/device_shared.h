@@ -7,10 +7,14 @@
 
 #define LAYERS_SPOT_ITEMS 32 /* of a work-group a solid and view */
 #define LAYERS_ITEMS 64      /* of other work-groups */
-#define LAYERS_CHUNK 128     /* triangles and items of a work-group that draws small ones */
+#define LAYERS_CHUNK 64      /* triangles and items of a work-group that draws small ones */
 #define LAYERS_SMALL 128     /* pixels: what has more in its box is drawn by work-groups */
-#define LAYERS_SHORT 32      /* crossings of a ray that is traced there */
-#define LAYERS_PIECES 384    /* overlaps of LAYERS_ITEMS rays that are added up there */
+#define LAYERS_RAYS 256      /* items of a work-group that traces rays */
+#define LAYERS_SHORT 64      /* crossings of a ray that is traced there */
+#define LAYERS_PIECES 768    /* overlaps of LAYERS_RAYS rays that are added up there */
+#define LAYERS_OWN_PIECES 16 /* of one ray */
+#define LAYERS_SEGMENT 64    /* of them that an item adds up at most */
+#define LAYERS_OWNERS 16     /* sums that go to the table at once */
 #define LAYERS_NOTHING 0xffffffffu
 #define LAYERS_PROBES 64 /* slots of a hash table that are tried */
 
@@ -72,6 +76,14 @@ enum {
     LAYERS_IS_FIRST = 32 /* of its pixel */
 };
 
+/* A ray that is left to the host: its pixel among those of all views, and its crossings. */
+typedef struct layers_long {
+    word32 pixel, first, count, unused;
+} layers_long;
+typedef struct layers_crossing {
+    word32 owner, depth, part, unused;
+} layers_crossing;
+
 /* What is counted: lists, and what else there is. */
 enum {
     LAYERS_COUNT_NODES = 0,
@@ -81,6 +93,7 @@ enum {
     LAYERS_COUNT_SUMS, /* pairs of all views */
     LAYERS_COUNT_TOUCHES,
     LAYERS_COUNT_LONG,
+    LAYERS_COUNT_CROSSINGS, /* of these */
     LAYERS_LISTS,
     LAYERS_COUNT_LOST = LAYERS_LISTS, /* sums for which a table had no slot */
     LAYERS_COUNTS

@@ -295,13 +295,17 @@ static void fill_small(pen *p, const raster_shape *s, raster_rect r) {
         }
 }
 
+static int is_small(raster_rect r) {
+    return (long)(r.x1 - r.x0 + 1) * (r.y1 - r.y0 + 1) <= LAYERS_SMALL;
+}
+
 /* Draws a shape, or hands it on where it is large: the first time. */
 static void draw(pen *p, const raster_shape *s, __global layers_large *large, uint large_room,
                  __global uint *counts, uint view) {
     const raster_rect r = box_of_shape(p, s);
     if (raster_rect_empty(r))
         return;
-    if ((long)(r.x1 - r.x0 + 1) * (r.y1 - r.y0 + 1) <= LAYERS_SMALL) {
+    if (is_small(r)) {
         fill_small(p, s, r);
     } else if (!p->writes) {
         const uint at = atomic_inc(&counts[LAYERS_COUNT_LARGE]);
@@ -373,26 +377,41 @@ __kernel void layers_small(__global const layers_sight *sights, __global const l
             corner[k] = raster_apply(&frame, place[k]);
         }
     }
-    /* Most triangles are one shape, which is made once. */
+    /* Most triangles are one shape; depths are wanted only where it has pixels. */
     raster_shape shape;
+    raster_point on[3];
     int whole = is_there, is_cut = 0;
     if (is_there) {
-        raster_point p3[3];
         for (int k = 0; k < 3; k++) {
             whole = whole && (p.lens.near <= 0.0 || corner[k].z >= p.lens.near);
-            p3[k] = raster_project(&p.lens, corner[k]);
-            whole = whole && raster_is_inside(&p.lens, p3[k]);
+            on[k] = raster_project(&p.lens, corner[k]);
+            whole = whole && raster_is_inside(&p.lens, on[k]);
         }
         is_cut = !whole;
         if (whole) {
-            raster_triangle(&p.lens, p3[0], p3[1], p3[2], solid, t, &shape);
+            raster_corners(&p.lens, on[0], on[1], on[2], solid, t, &shape);
             whole = (shape.owner & 3) != RASTER_THIN;
             shape.owner ^= turned;
         }
     }
-    for (int pass = 0; pass < 2; pass++) { /* counts, then writes */
-        if (whole)
+    if (whole) {
+        const raster_rect box = box_of_shape(&p, &shape);
+        if (raster_rect_empty(box)) {
+            whole = 0;
+        } else if (is_small(box)) {
+            fill_small(&p, &shape, box);
+            whole = p.count > 0;
+            if (whole)
+                raster_depths(on[0], on[1], on[2], &shape);
+        } else {
+            raster_depths(on[0], on[1], on[2], &shape);
             draw(&p, &shape, large, large_room, counts, view);
+            whole = 0;
+        }
+    }
+    for (int pass = 0; pass < 2; pass++) { /* counts, then writes */
+        if (whole && pass)
+            fill_small(&p, &shape, box_of_shape(&p, &shape));
         if (is_cut)
             draw_cut(&p, corner, solid, t, turned, large, large_room, counts, view);
         for (uint k = 0; k < 3 && is_there && (wanted & LAYERS_EDGES); k++) {
@@ -485,16 +504,40 @@ typedef struct ray_work {
     __global const layers_body *bodies;
     __local layers_piece *pieces;
     __local uint *piece_count;
+    uint own_count; /* pieces of this ray, and where they are */
+    uint own_at[LAYERS_OWN_PIECES];
+    int too_many;
 } ray_work;
 
 static ulong ray_key(const ray_work *w, size_t i) {
     return w->keys[i];
 }
 
+/* Whether a ray has told of this pair before. */
+static int is_known(const ray_work *w, const layers_piece *piece) {
+    for (uint k = 0; k < w->own_count; k++) {
+        __local const layers_piece *p = &w->pieces[w->own_at[k]];
+        if (p->a == piece->a && p->b == piece->b && (p->what & LAYERS_IS_OVERLAP))
+            return 1;
+    }
+    return 0;
+}
+
 static void put_piece(ray_work *w, layers_piece piece) {
+    if (w->own_count == LAYERS_OWN_PIECES && !w->too_many) { /* all of them are left to the host */
+        w->too_many = 1;
+        for (uint k = 0; k < LAYERS_OWN_PIECES; k++)
+            w->pieces[w->own_at[k]].what = 0;
+    }
+    if (w->too_many)
+        return;
+    if ((piece.what & LAYERS_IS_OVERLAP) && !is_known(w, &piece))
+        piece.what |= LAYERS_IS_FIRST;
     const uint at = atomic_inc(w->piece_count);
-    if (at < LAYERS_PIECES)
-        w->pieces[at] = piece;
+    if (at >= LAYERS_PIECES)
+        return;
+    w->pieces[at] = piece;
+    w->own_at[w->own_count++] = at;
 }
 
 static void ray_overlap(ray_work *w, uint a, uint b, uint from, uint to, uint begins, uint ends) {
@@ -637,29 +680,6 @@ static void add_128(__global layers_wide *sum, layers_wide more) {
     add_64(&sum->high, add_64(&sum->low, more.low) + more.high);
 }
 
-static void add_sum(__global layers_sum *to, const layers_sum *from) {
-    add_64(&to->pixels, from->pixels);
-    add_64(&to->intervals, from->intervals);
-    add_64(&to->edges_a, from->edges_a);
-    add_64(&to->edges_b, from->edges_b);
-    add_64(&to->enters_a, from->enters_a);
-    add_64(&to->leaves_a, from->leaves_a);
-    if (!from->intervals)
-        return;
-    add_128(&to->length, from->length);
-    add_128(&to->volume, from->volume);
-    add_128(&to->x, from->x);
-    add_128(&to->y, from->y);
-    add_128(&to->z, from->z);
-    atomic_max((volatile __global uint *)&to->longest, from->longest);
-    atomic_min((volatile __global uint *)&to->x0, from->x0);
-    atomic_max((volatile __global uint *)&to->x1, from->x1);
-    atomic_min((volatile __global uint *)&to->y0, from->y0);
-    atomic_max((volatile __global uint *)&to->y1, from->y1);
-    atomic_min((volatile __global uint *)&to->z0, from->z0);
-    atomic_max((volatile __global uint *)&to->z1, from->z1);
-}
-
 static layers_sum empty_sum(void) {
     layers_sum s = {0};
     s.a = s.b = s.x0 = s.y0 = s.z0 = 0xffffffffu;
@@ -684,68 +704,175 @@ __kernel void layers_gather(__global layers_sum *table, uint slots, __global con
     }
 }
 
-/* Adds up the pieces of each pair, of which the first one is the owner. */
-static void add_up(__local layers_piece *pieces, uint count, raster_rect tile, uint view,
-                   __global layers_sum *table, uint slots, __global uint *used, uint room,
-                   __global layers_touch *touches, uint touch_room, __global uint *counts,
-                   uint wanted) {
+/* One number of a sum. */
+#define SUM_FIELDS 18
+static void add_field(__global layers_sum *to, __local const layers_sum *from, uint field) {
+    volatile __global uint *last = (volatile __global uint *)&to->longest;
+    switch (field) {
+    case 0:
+        add_64(&to->pixels, from->pixels);
+        break;
+    case 1:
+        add_64(&to->intervals, from->intervals);
+        break;
+    case 2:
+        add_64(&to->edges_a, from->edges_a);
+        break;
+    case 3:
+        add_64(&to->edges_b, from->edges_b);
+        break;
+    case 4:
+        add_64(&to->enters_a, from->enters_a);
+        break;
+    case 5:
+        add_64(&to->leaves_a, from->leaves_a);
+        break;
+    case 6:
+        add_128(&to->length, from->length);
+        break;
+    case 7:
+        add_128(&to->volume, from->volume);
+        break;
+    case 8:
+        add_128(&to->x, from->x);
+        break;
+    case 9:
+        add_128(&to->y, from->y);
+        break;
+    case 10:
+        add_128(&to->z, from->z);
+        break;
+    case 11:
+        atomic_max(last, from->longest);
+        break;
+    case 12:
+        atomic_min((volatile __global uint *)&to->x0, from->x0);
+        break;
+    case 13:
+        atomic_max((volatile __global uint *)&to->x1, from->x1);
+        break;
+    case 14:
+        atomic_min((volatile __global uint *)&to->y0, from->y0);
+        break;
+    case 15:
+        atomic_max((volatile __global uint *)&to->y1, from->y1);
+        break;
+    case 16:
+        atomic_min((volatile __global uint *)&to->z0, from->z0);
+        break;
+    default:
+        atomic_max((volatile __global uint *)&to->z1, from->z1);
+        break;
+    }
+}
+
+/* Where the work-group of a tile puts what it found. */
+typedef struct tally {
+    __global layers_sum *table; /* of the view */
+    uint slots, first_slot;
+    __global uint *used;
+    uint room;
+    __global layers_touch *touches;
+    uint touch_room;
+    __global uint *counts;
+    uint view, wanted;
+    __local layers_piece *pieces;
+    __local layers_sum *sums; /* LAYERS_OWNERS */
+    __local uint *places;     /* of these in the table */
+    __local uint *owners;     /* how many there are */
+} tally;
+
+static void put_touch(const tally *t, __local const layers_piece *p, raster_rect tile) {
+    const uint at = atomic_inc(&t->counts[LAYERS_COUNT_TOUCHES]);
+    const int of_a = (p->what & LAYERS_EDGE_A) != 0;
+    layers_touch touch;
+    touch.penetrating = of_a ? p->a : p->b;
+    touch.penetrated = of_a ? p->b : p->a;
+    touch.part = p->volume;
+    touch.x = (uint)tile.x0 + (p->pixel & 0xffff);
+    touch.y = (uint)tile.y0 + (p->pixel >> 16);
+    touch.z = p->from;
+    touch.view = t->view;
+    if (at < t->touch_room)
+        t->touches[at] = touch;
+}
+
+/* Adds up pieces. Of those of a pair in a segment of the list the first one is the owner, and its
+ * item adds them; then all items add the sums of some owners to the table, a number each. */
+static void add_up(const tally *t, uint count, raster_rect tile) {
     const uint item = (uint)get_local_id(0);
-    uint owns = 0, firsts = 0, bit = 1;
-    for (uint k = item; k < count; k += LAYERS_ITEMS, bit <<= 1) {
-        uint earlier = 0, here = 0;
-        for (uint j = 0; j < k; j++)
-            if (same_pair(&pieces[j], &pieces[k])) {
-                earlier = 1;
-                here |= pieces[j].pixel == pieces[k].pixel && (pieces[j].what & LAYERS_IS_OVERLAP);
-            }
-        owns |= earlier ? 0 : bit;
-        firsts |= here ? 0 : bit;
+    uint number[LAYERS_PIECES / LAYERS_RAYS];
+    if (item == 0)
+        *t->owners = 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint k = item, n = 0; k < count; k += LAYERS_RAYS, n++) {
+        int owns = 1;
+        for (uint j = k / LAYERS_SEGMENT * LAYERS_SEGMENT; j < k && owns; j++)
+            owns = !same_pair(&t->pieces[j], &t->pieces[k]);
+        number[n] = owns ? atomic_inc(t->owners) : LAYERS_NOTHING;
+        if ((t->wanted & LAYERS_HITS) && (t->pieces[k].what & (LAYERS_EDGE_A | LAYERS_EDGE_B)))
+            put_touch(t, &t->pieces[k], tile);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    bit = 1;
-    for (uint k = item; k < count; k += LAYERS_ITEMS, bit <<= 1)
-        if (firsts & bit)
-            pieces[k].what |= LAYERS_IS_FIRST;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    bit = 1;
-    for (uint k = item; k < count; k += LAYERS_ITEMS, bit <<= 1) {
-        const uint x = (uint)tile.x0 + (pieces[k].pixel & 0xffff),
-                   y = (uint)tile.y0 + (pieces[k].pixel >> 16);
-        if ((wanted & LAYERS_HITS) && (pieces[k].what & (LAYERS_EDGE_A | LAYERS_EDGE_B))) {
-            const uint at = atomic_inc(&counts[LAYERS_COUNT_TOUCHES]);
-            const int of_a = (pieces[k].what & LAYERS_EDGE_A) != 0;
-            layers_touch t;
-            t.penetrating = of_a ? pieces[k].a : pieces[k].b;
-            t.penetrated = of_a ? pieces[k].b : pieces[k].a;
-            t.part = pieces[k].volume;
-            t.x = x;
-            t.y = y;
-            t.z = pieces[k].from;
-            t.view = view;
-            if (at < touch_room)
-                touches[at] = t;
+    const uint owners = *t->owners;
+    for (uint base = 0; base < owners; base += LAYERS_OWNERS) {
+        const uint some = min(owners - base, (uint)LAYERS_OWNERS);
+        for (uint k = item, n = 0; k < count; k += LAYERS_RAYS, n++) {
+            if (number[n] < base || number[n] >= base + some)
+                continue;
+            const uint end = min((k / LAYERS_SEGMENT + 1) * LAYERS_SEGMENT, count);
+            layers_sum s = empty_sum();
+            s.a = t->pieces[k].a;
+            s.b = t->pieces[k].b;
+            for (uint j = k; j < end; j++)
+                if (same_pair(&t->pieces[j], &t->pieces[k]))
+                    add_piece(&s, &t->pieces[j], (uint)tile.x0 + (t->pieces[j].pixel & 0xffff),
+                              (uint)tile.y0 + (t->pieces[j].pixel >> 16));
+            t->sums[number[n] - base] = s;
         }
-        if (!(owns & bit))
-            continue;
-        layers_sum s = empty_sum();
-        for (uint j = k; j < count; j++)
-            if (same_pair(&pieces[j], &pieces[k]))
-                add_piece(&s, &pieces[j], (uint)tile.x0 + (pieces[j].pixel & 0xffff),
-                          (uint)tile.y0 + (pieces[j].pixel >> 16));
-        const uint slot = slot_of(table + view * slots, slots, pieces[k].a, pieces[k].b, counts,
-                                  used, room, view * slots);
-        if (slot != LAYERS_NOTHING)
-            add_sum(&table[view * slots + slot], &s);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (item < some)
+            t->places[item] = slot_of(t->table, t->slots, t->sums[item].a, t->sums[item].b,
+                                      t->counts, t->used, t->room, t->first_slot);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        for (uint k = item; k < some * SUM_FIELDS; k += LAYERS_RAYS) {
+            const uint place = t->places[k / SUM_FIELDS];
+            if (place != LAYERS_NOTHING)
+                add_field(&t->table[place], &t->sums[k / SUM_FIELDS], k % SUM_FIELDS);
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
     }
+}
+
+/* Leaves a ray to the host. */
+static void put_long(__global const uint4 *fragments, uint head, uint count, uint pixel,
+                     __global layers_long *longs, uint long_room,
+                     __global layers_crossing *crossings, uint crossing_room,
+                     __global uint *counts) {
+    const uint at = atomic_inc(&counts[LAYERS_COUNT_LONG]);
+    const uint first = atomic_add(&counts[LAYERS_COUNT_CROSSINGS], count);
+    if (at < long_room) {
+        longs[at].pixel = pixel;
+        longs[at].first = first;
+        longs[at].count = count;
+    }
+    for (uint f = head, k = first; f != LAYERS_NOTHING; f = fragments[f].z, k++)
+        if (k < crossing_room) {
+            crossings[k].owner = fragments[f].x;
+            crossings[k].depth = fragments[f].y;
+            crossings[k].part = fragments[f].w;
+        }
 }
 
 __kernel void layers_rays(__global const layers_sight *sights, uint views,
                           __global const layers_body *bodies, __global const uint *tiles,
                           __global uint *heads, __global const uint4 *fragments,
                           __global layers_sum *table, uint slots, __global uint *used, uint room,
-                          __global layers_touch *touches, uint touch_room, __global uint2 *longs,
-                          uint long_room, __global uint *counts, uint wanted,
-                          __local layers_piece *pieces, __local uint *shared) {
+                          __global layers_touch *touches, uint touch_room,
+                          __global layers_long *longs, uint long_room,
+                          __global layers_crossing *crossings, uint crossing_room,
+                          __global uint *counts, uint wanted, __local layers_piece *pieces,
+                          __local layers_sum *sums, __local uint *shared) {
     const uint at = (uint)get_group_id(0), item = (uint)get_local_id(0);
     if (tiles[at] == LAYERS_NOTHING)
         return;
@@ -763,12 +890,24 @@ __kernel void layers_rays(__global const layers_sight *sights, uint views,
     w.bodies = bodies;
     w.pieces = pieces;
     w.piece_count = shared;
-    for (uint first = 0; first < all; first += LAYERS_ITEMS) {
+    tally t;
+    t.table = table + number * slots;
+    t.slots = slots;
+    t.first_slot = number * slots;
+    t.used = used;
+    t.room = room;
+    t.touches = touches;
+    t.touch_room = touch_room;
+    t.counts = counts;
+    t.view = number;
+    t.wanted = wanted;
+    t.pieces = pieces;
+    t.sums = sums;
+    t.owners = shared + 1;
+    t.places = shared + 2;
+    for (uint first = 0; first < all; first += LAYERS_RAYS) {
         const uint k = first + item;
         uint count = 0, head = LAYERS_NOTHING, place = 0;
-        if (item == 0)
-            shared[0] = 0;
-        barrier(CLK_LOCAL_MEM_FENCE);
         if (k < all) {
             w.x = (uint)tile.x0 + k % wide;
             w.y = (uint)tile.y0 + k / wide;
@@ -777,23 +916,36 @@ __kernel void layers_rays(__global const layers_sight *sights, uint views,
             head = heads[place];
             count = sort_ray(&w, fragments, head);
         }
-        if (count && count <= LAYERS_SHORT && (w.own || !is_of_one(&w))) {
-            layers_open open[LAYERS_SHORT];
-            layers_trace(&w, open);
+        int is_long = count > LAYERS_SHORT, done = 0;
+        const int traced = count && !is_long && (w.own || !is_of_one(&w));
+        /* All rays at once; where these tell too much, a part after the other. */
+        for (uint part = 0; part <= LAYERS_RAYS / LAYERS_ITEMS && !done; part++) {
+            barrier(CLK_LOCAL_MEM_FENCE);
+            if (item == 0)
+                shared[0] = 0;
+            barrier(CLK_LOCAL_MEM_FENCE);
+            const int now = traced && (!part || item / LAYERS_ITEMS == part - 1);
+            if (now) {
+                layers_open open[LAYERS_SHORT];
+                w.own_count = 0;
+                w.too_many = 0;
+                layers_trace(&w, open);
+            }
+            barrier(CLK_LOCAL_MEM_FENCE);
+            const uint total = shared[0];
+            if (total && total <= LAYERS_PIECES) {
+                add_up(&t, total, tile);
+                is_long |= now && w.too_many;
+            } else if (total && part) {
+                is_long |= now;
+            }
+            done = !part && total <= LAYERS_PIECES;
         }
-        barrier(CLK_LOCAL_MEM_FENCE);
-        const uint total = shared[0];
-        if (count > LAYERS_SHORT || (count && total > LAYERS_PIECES)) {
-            const uint to = atomic_inc(&counts[LAYERS_COUNT_LONG]);
-            if (to < long_room)
-                longs[to] = (uint2)(place, head);
-        }
+        if (is_long)
+            put_long(fragments, head, count, place, longs, long_room, crossings, crossing_room,
+                     counts);
         if (count)
             heads[place] = LAYERS_NOTHING;
-        if (total && total <= LAYERS_PIECES)
-            add_up(pieces, total, tile, number, table, slots, used, room, touches, touch_room,
-                   counts, wanted);
-        barrier(CLK_LOCAL_MEM_FENCE);
     }
 }
 

@@ -138,9 +138,9 @@ static inline void raster_plane(raster_point a, raster_point b, raster_point c, 
     to->z = a.z + zx * (0.5 - a.x) + zy * (0.5 - a.y);
 }
 
-/* Makes a triangle of an item ready. Of no area on the image: RASTER_THIN. */
-static inline void raster_triangle(const raster_lens *lens, raster_point a, raster_point b,
-                                   raster_point c, word32 item, word32 triangle, raster_shape *to) {
+/* The corners of a triangle of an item; of no area on the image: RASTER_THIN. */
+static inline void raster_corners(const raster_lens *lens, raster_point a, raster_point b,
+                                  raster_point c, word32 item, word32 triangle, raster_shape *to) {
     to->x[0] = raster_round(lens, a.x);
     to->y[0] = raster_round(lens, a.y);
     to->x[1] = raster_round(lens, b.x);
@@ -157,12 +157,23 @@ static inline void raster_triangle(const raster_lens *lens, raster_point a, rast
         to->x[2] = x;
         to->y[2] = y;
     }
+    to->owner = item << 2 | kind;
+    to->part = triangle;
+}
+
+/* And its depths. */
+static inline void raster_depths(raster_point a, raster_point b, raster_point c, raster_shape *to) {
     raster_plane(a, b, c, to);
     double lo = a.z < b.z ? a.z : b.z, hi = a.z < b.z ? b.z : a.z;
     to->z_lo = raster_depth(lo < c.z ? lo : c.z);
     to->z_hi = raster_depth(hi > c.z ? hi : c.z);
-    to->owner = item << 2 | kind;
-    to->part = triangle;
+}
+
+/* Makes a triangle ready. */
+static inline void raster_triangle(const raster_lens *lens, raster_point a, raster_point b,
+                                   raster_point c, word32 item, word32 triangle, raster_shape *to) {
+    raster_corners(lens, a, b, c, item, triangle, to);
+    raster_depths(a, b, c, to);
 }
 
 /* Makes an edge ready: its depth along the longer of both ways. */

@@ -171,6 +171,25 @@ TEST(rays_that_are_too_long_for_it) {
     abut_layers_destroy(both[1]);
 }
 
+/* All solids in one place: more overlaps along each ray, and in each tile, than it adds up. */
+TEST(crowds) {
+    for (uint32_t count = 3; count < 12; count += 4) {
+        abut_layers *both[2] = {create(NULL), create(device)};
+        for (uint32_t i = 0; i < count; i++) {
+            abut_layers_item item = {.mesh = meshes[i % 2]};
+            item.pose.translation = (abut_vec3){0.02 * i, 0.01 * i, 0.03 * i};
+            for (int k = 0; k < 2; k++)
+                assert_ok(abut_layers_add(both[k], &item, NULL));
+        }
+        abut_layers_query query = abut_layers_query_default();
+        query.resolution = 50;
+        query.hits = count == 3;
+        assert_true(compare(both[0], both[1], &query) >= count * (count - 1) / 2);
+        abut_layers_destroy(both[0]);
+        abut_layers_destroy(both[1]);
+    }
+}
+
 static abut_status live_a_little(abut_context *context, void *user) {
     abut_layers_options options = abut_layers_options_default();
     abut_layers *layers = NULL;

@@ -10,14 +10,18 @@
 //
 // Two bodies are asked by Rigid_triangle_mesh_collision_detection, which counts containment as we
 // do, but only in closed meshes, and wants an oriented manifold: of other models only the rest is
-// compared.
+// compared. Volumes of what two bodies have in common are those of balls and tori of some 1,000
+// triangles.
 #include "peer.h"
 
 #include <CGAL/AABB_traits.h>
 #include <CGAL/AABB_tree.h>
 #include <CGAL/AABB_triangle_primitive.h>
 #include <CGAL/Exact_predicates_inexact_constructions_kernel.h>
+#include <CGAL/Polygon_mesh_processing/corefinement.h>
+#include <CGAL/Polygon_mesh_processing/measure.h>
 #include <CGAL/Polygon_mesh_processing/polygon_soup_to_polygon_mesh.h>
+#include <CGAL/Polygon_mesh_processing/transform.h>
 #include <CGAL/Rigid_triangle_mesh_collision_detection.h>
 #include <CGAL/Surface_mesh.h>
 #include <CGAL/version.h>
@@ -179,6 +183,42 @@ void compare_pairs(peer::report &report, const model &m, const model &other, boo
                           });
 }
 
+// Volumes of what two closed bodies have in common: CGAL makes the solid and measures it, points
+// rounded to doubles (its corefinement with this kernel).
+void compare_common(peer::report &report, const model &m) {
+    namespace processing = CGAL::Polygon_mesh_processing;
+    surface first, second;
+    if (!make_surface(m, first) || !make_surface(m, second))
+        peer::fail("cgal: a generated model is no manifold");
+    peer::pair_queries queries(m, m, report.amount(60));
+    std::vector<double> ours(queries.poses.size()), theirs(queries.poses.size(), NAN);
+    const abut_posed still = {queries.a.bvh, {{0, 0, 0, 0}, {0, 0, 0}}};
+    peer::spread each = peer::race_each(
+        queries.poses.size(), report.pair_rounds(),
+        [&](size_t i) {
+            abut_posed moved = {queries.b.bvh, queries.poses[i]};
+            abut_common common;
+            peer::check(abut_pair_common(&still, &moved, nullptr, &common));
+            ours[i] = common.volume;
+        },
+        [&](size_t i) {
+            peer::matrix p = peer::to_matrix(queries.poses[i]);
+            surface a = first, b = second, common;
+            processing::transform(CGAL::Aff_transformation_3<kernel>(
+                                      p.r[0][0], p.r[0][1], p.r[0][2], p.t[0], p.r[1][0], p.r[1][1],
+                                      p.r[1][2], p.t[1], p.r[2][0], p.r[2][1], p.r[2][2], p.t[2]),
+                                  b);
+            if (processing::corefine_and_compute_intersection(a, b, common))
+                theirs[i] = CGAL::is_empty(common) ? 0 : processing::volume(common);
+        });
+    peer::result r = {"common", m.name, 1, each.mean, 1, "pose"};
+    for (size_t i = 0; i < ours.size(); i++)
+        r.disagreements += !(std::fabs(ours[i] - theirs[i]) <= 1e-9 * std::pow(m.diagonal(), 3));
+    r.note = "it makes the solid; ours has areas and centroid as well";
+    r.answer = peer::hash(0, ours.data(), ours.size() * sizeof ours[0]);
+    report.add(r, each);
+}
+
 void compare(peer::report &report, const model &m) {
     peer::side ours(m, 1);
     triangles list = make_triangles(m);
@@ -203,5 +243,7 @@ int main(int count, char **words) {
     peer::report report("cgal", "CGAL " CGAL_VERSION_STR, count, words);
     for (const model &m : report.models)
         compare(report, m);
+    compare_common(report, peer::generate_model(ABUT_SHAPE_ICOSPHERE, 8));
+    compare_common(report, peer::generate_model(ABUT_SHAPE_TORUS, 24));
     return report.finish();
 }

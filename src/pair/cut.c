@@ -104,6 +104,26 @@ static int tie_turn(vec3 a0, vec3 a1, vec3 b0, vec3 b1) {
     return 0;
 }
 
+static bool same_place(vec3 p, vec3 q) {
+    return p.x == q.x && p.y == q.y && p.z == q.z;
+}
+
+/* On which side of a plane a point is. Of a mesh on itself most are in it by being a corner, and
+ * exact signs of zeros take long. */
+static int exact_side(const vec3 plane[3], vec3 p) {
+    if (same_place(p, plane[0]) || same_place(p, plane[1]) || same_place(p, plane[2]))
+        return 0;
+    return orient3d(plane[0], plane[1], plane[2], p);
+}
+
+/* Which way two lines turn round each other. */
+static int exact_turn(vec3 a0, vec3 a1, vec3 b0, vec3 b1) {
+    if (same_place(a0, b0) || same_place(a0, b1) || same_place(a1, b0) || same_place(a1, b1))
+        return tie_turn(a0, a1, b0, b1);
+    int sign = orient3d(a0, a1, b0, b1);
+    return sign ? sign : tie_turn(a0, a1, b0, b1);
+}
+
 /* The corners of a triangle as its partner's plane has them. */
 typedef struct cut_heights {
     double value[3], doubt;
@@ -133,10 +153,7 @@ static bool find_heights(cut_pair *pair, int side, double largest, bool wanted) 
         return false;
     for (int k = 0; k < 3; k++) {
         double v = h->value[k];
-        h->above[k] = v > h->doubt ? 1
-                      : v < -h->doubt
-                          ? -1
-                          : orient3d(plane->at[0], plane->at[1], plane->at[2], f->at[k]);
+        h->above[k] = v > h->doubt ? 1 : v < -h->doubt ? -1 : exact_side(plane->at, f->at[k]);
         if (!h->above[k]) {
             h->zeros++;
             h->value[k] = 0;
@@ -162,8 +179,7 @@ static int turn_of(cut_pair *pair, int i, int j) {
     if (pair->turn[i][j] == 2) {
         const vec3 *a = pair->face[0]->at, *b = pair->face[1]->at;
         vec3 a1 = a[i == 2 ? 0 : i + 1], b1 = b[j == 2 ? 0 : j + 1];
-        int sign = orient3d(a[i], a1, b[j], b1);
-        pair->turn[i][j] = sign ? sign : tie_turn(a[i], a1, b[j], b1);
+        pair->turn[i][j] = exact_turn(a[i], a1, b[j], b1);
     }
     return pair->turn[i][j];
 }

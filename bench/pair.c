@@ -1,10 +1,10 @@
 /* Cases: two bodies of 70,000 triangles each, teapots of one model, one of them at random poses of
- * which about half overlap. */
+ * which about half overlap; what is common to balls of 1,280 triangles. */
 #include "bench.h"
 
 #include <stdlib.h>
 
-enum { OVERLAP, DISTANCE, WITHIN, MEETINGS };
+enum { OVERLAP, DISTANCE, WITHIN, MEETINGS, COMMON };
 
 #define MOST_MEETINGS 65536
 
@@ -23,7 +23,7 @@ typedef struct pair_data {
 
 static uint32_t pose_count(const bench_state *state) {
     static const uint32_t counts[] = {
-        [OVERLAP] = 2000, [DISTANCE] = 200, [WITHIN] = 1000, [MEETINGS] = 20};
+        [OVERLAP] = 2000, [DISTANCE] = 200, [WITHIN] = 1000, [MEETINGS] = 20, [COMMON] = 500};
     return state->quick ? 20 : counts[state->which->variant];
 }
 
@@ -48,6 +48,10 @@ static abut_status pair_setup(bench_state *state) {
     pair_data *data = state->data;
     abut_shape shape = abut_shape_default(ABUT_SHAPE_TEAPOT_SOLID);
     shape.segments = state->quick ? 4 : 33;
+    if (state->which->variant == COMMON) {
+        shape = abut_shape_default(ABUT_SHAPE_ICOSPHERE);
+        shape.segments = 8;
+    }
     abut_status status = abut_shape_create(state->context, &shape, &data->mesh);
     status = status ? status : abut_bvh_create(data->mesh, NULL, &data->bvh);
     if (status)
@@ -91,6 +95,21 @@ static abut_status run_meetings(bench_state *state) {
         for (uint64_t k = 0; k < count; k++)
             data->hash = bench_hash(data->hash, &data->meetings[k].triangle_a,
                                     2 * sizeof data->meetings[k].triangle_a);
+    }
+    return ABUT_OK;
+}
+
+static abut_status run_common(bench_state *state) {
+    pair_data *data = state->data;
+    const abut_posed a = {.bvh = data->bvh};
+    data->hash = 0;
+    for (uint32_t i = 0; i < data->count; i++) {
+        const abut_posed b = {.bvh = data->bvh, .pose = data->poses[i]};
+        abut_common common;
+        abut_status status = abut_pair_common(&a, &b, NULL, &common);
+        if (status)
+            return status;
+        data->hash = bench_hash(data->hash, &common.volume, sizeof common.volume);
     }
     return ABUT_OK;
 }
@@ -140,5 +159,6 @@ const bench_case bench_pair_cases[] = {
     PAIR("pair/distance-teapot", run_batch, DISTANCE, true),
     PAIR("pair/within-teapot", run_batch, WITHIN, true),
     PAIR("pair/meetings-teapot", run_meetings, MEETINGS, false),
+    PAIR("pair/common-balls", run_common, COMMON, false),
     {.name = NULL},
 };

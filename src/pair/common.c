@@ -40,8 +40,18 @@ typedef struct common_sums {
     vec3 moment, vector;
 } common_sums;
 
+enum { PLACED = 256 };
+
+/* Vertices that were placed lately, each in the place of its lowest bits: from the origin of the
+ * integrals. */
+typedef struct placed_vertices {
+    uint32_t vertex[PLACED]; /* or ABUT_NONE */
+    vec3 at[PLACED];
+} placed_vertices;
+
 typedef struct common_work {
     cut_work cut;
+    placed_vertices placed;
     vec3 origin; /* of the integrals: somewhere inside */
     tied_vertex *tied[2];
     uint32_t *stack;
@@ -106,33 +116,35 @@ static abut_status tie_vertices(common_work *work, int side) {
 
 /* ---- sums ---- */
 
-/* A flat piece of surface: its normal of length 1, its area, its first moment about the origin, and
- * a point of it from there. */
-static void add_piece(common_sums *sum, vec3 normal, double area, vec3 moment, vec3 point) {
-    double height = v3_dot(normal, point);
-    sum->area += area;
-    sum->vector = v3_along(sum->vector, area, normal);
-    sum->volume += height * area / 3;
-    sum->moment = v3_along(sum->moment, height / 4, moment);
-}
-
 static void grow_box(cut_work *cut, vec3 p) {
     cut->box = box_grow(cut->box, m3_apply(&cut->world, p));
+}
+
+/* A vertex of a triangle that is not cut. */
+static vec3 place_whole(common_work *work, int side, uint32_t vertex) {
+    placed_vertices *placed = &work->placed;
+    uint32_t slot = vertex % PLACED;
+    if (placed->vertex[slot] != vertex) {
+        vec3 p = cut_place(&work->cut.body[side], vertex);
+        grow_box(&work->cut, p);
+        placed->vertex[slot] = vertex;
+        placed->at[slot] = v3_sub(p, work->origin);
+    }
+    return placed->at[slot];
 }
 
 /* A triangle that is not cut. */
 static void add_whole(common_work *work, int side, const uint32_t *corner, int32_t winding) {
     vec3 p[3];
-    for (int k = 0; k < 3; k++) {
-        p[k] = cut_place(&work->cut.body[side], corner[k]);
-        grow_box(&work->cut, p[k]);
-        p[k] = v3_sub(p[k], work->origin);
-    }
+    for (int k = 0; k < 3; k++)
+        p[k] = place_whole(work, side, corner[k]);
     vec3 n = v3_cross(v3_sub(p[1], p[0]), v3_sub(p[2], p[0]));
-    double length = v3_length(n), area = 0.5 * winding * length;
-    if (length > 0)
-        add_piece(&work->sums[side], v3_scale(n, 1 / length), area,
-                  v3_scale(v3_add(v3_add(p[0], p[1]), p[2]), area / 3), p[0]);
+    double six = winding * v3_dot(n, p[0]); /* six times the volume that it makes with the origin */
+    common_sums *sum = &work->sums[side];
+    sum->area += 0.5 * winding * v3_length(n);
+    sum->vector = v3_along(sum->vector, 0.5 * winding, n);
+    sum->volume += six / 6;
+    sum->moment = v3_along(sum->moment, six / 24, v3_add(v3_add(p[0], p[1]), p[2]));
 }
 
 /* One that is, once the windings at its corners are known. */
@@ -157,10 +169,15 @@ static void add_record(common_work *work, int side, const cut_record *from,
         if (!r.crossed[k] && winding[k])
             cut_add(&r, winding[k], r.at[k], r.at[next]);
     }
+    common_sums *sum = &work->sums[side];
     double area = r.twice / (2 * length);
-    vec3 apex = v3_sub(r.apex, work->origin);
-    add_piece(&work->sums[side], v3_scale(r.normal, 1 / length), area,
-              v3_along(v3_scale(apex, area), 1 / (6 * length), r.moment), apex);
+    vec3 apex = v3_sub(r.apex, work->origin), normal = v3_scale(r.normal, 1 / length);
+    double height = v3_dot(normal, apex);
+    sum->area += area;
+    sum->vector = v3_along(sum->vector, area, normal);
+    sum->volume += height * area / 3;
+    sum->moment = v3_along(sum->moment, height / 4,
+                           v3_along(v3_scale(apex, area), 1 / (6 * length), r.moment));
 }
 
 /* ---- spreading ---- */
@@ -175,6 +192,16 @@ static abut_status push(common_work *work, size_t *used, uint32_t face) {
     return status;
 }
 
+/* The faces across an edge of one, among them perhaps itself. */
+static uint32_t faces_across(const pair_shell *shell, uint32_t face, int edge,
+                             const uint32_t **faces) {
+    *faces = shell->view.neighbours + 3 * (size_t)face + edge;
+    if (**faces != ABUT_NONE)
+        return 1;
+    return abuti_edge_faces(&shell->view,
+                            shell->view.triangle_edges[3 * (size_t)face + (size_t)edge], faces);
+}
+
 /* From a triangle that is not cut to all that are joined to it. */
 static abut_status spread(common_work *work, int side, uint32_t face, int32_t winding) {
     const pair_shell *shell = work->cut.body[side].shell;
@@ -184,13 +211,10 @@ static abut_status spread(common_work *work, int side, uint32_t face, int32_t wi
     record_of[face] = DONE;
     while (used && !status) {
         uint32_t here = work->stack[--used];
-        const uint32_t *corner = shell->corner + 3 * (size_t)here;
+        const uint32_t *corner = shell->corner + 3 * (size_t)here, *faces;
         add_whole(work, side, corner, winding);
         for (int k = 0; k < 3; k++) {
-            const uint32_t *faces;
-            uint32_t count =
-                abuti_edge_faces(&shell->view,
-                                 shell->view.triangle_edges[3 * (size_t)here + (size_t)k], &faces);
+            uint32_t count = faces_across(shell, here, k, &faces);
             for (uint32_t i = 0; i < count && !status; i++) {
                 uint32_t *record = &record_of[faces[i]];
                 if (*record == ABUT_NONE) {
@@ -256,6 +280,7 @@ static abut_status spread_parts(common_work *work, int side) {
 
 static abut_status add_side(common_work *work, int side) {
     const pair_shell *shell = work->cut.body[side].shell;
+    memset(work->placed.vertex, 0xff, sizeof work->placed.vertex);
     abut_status status = tie_vertices(work, side);
     for (size_t i = 0; i < work->cut.count[side] && !status; i++)
         status = spread_from(work, side, &work->cut.records[side][i]);

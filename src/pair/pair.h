@@ -176,7 +176,8 @@ bool abuti_pair_meets(const pair_frame *frame, uint32_t triangle[2]);
 uint64_t abuti_pair_list(const pair_frame *frame, uint64_t capacity, abut_pair_meeting *meetings);
 
 /* Tells all pairs of triangles that may meet if every coordinate of a vertex may be off by what
- * stands in frame->pad, in any order; some that do not. By pairs of leaves: bit 4 i + j of
+ * stands in frame->pad; some that do not. Their order is none in particular, but that of those that
+ * meet is the same with any number of lanes. By pairs of leaves: bit 4 i + j of
  * `near` is set where triangle i of the first may meet triangle j of the second. Ends where it is
  * told to by true. */
 typedef bool pair_visit(void *data, uint32_t leaf_a, uint32_t leaf_b, unsigned near);

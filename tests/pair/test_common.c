@@ -1,5 +1,6 @@
 /* What two solids have in common: against sums over pairs of tetrahedra in long doubles, which know
  * nothing of surfaces, against closed forms, and against itself in other places. */
+#include "base/simd.h"
 #include "bvh/meshes.h"
 #include "support/pose.h"
 
@@ -409,6 +410,13 @@ TEST(invariant) {
         assert_int_equal(here.kind, turned.kind);
         /* The part of a inside b and that of b inside a close each other. */
         assert_near(0, v3_length(v3_add(here.vector, turned.vector)), 1e-13);
+        /* It is the gradient of the volume. */
+        abut_posed before = a, after = a;
+        abut_vec3 way = random_vec(&random, 1e-5);
+        before.pose.translation = v3_sub(a.pose.translation, way);
+        after.pose.translation = v3_add(a.pose.translation, way);
+        assert_near(2 * v3_dot(here.vector, way),
+                    common_of(&after, &b).volume - common_of(&before, &b).volume, 1e-12);
         abut_pose move = random_pose(&random, 1e6);
         if (round % 2)
             move.rotation = (abut_quat){0, 0, 0, 1};
@@ -436,6 +444,26 @@ TEST(invariant) {
             assert_int_equal(here.kind, scaled.kind);
             abut_bvh_destroy((abut_bvh *)(uintptr_t)e.bvh);
             abut_bvh_destroy((abut_bvh *)(uintptr_t)f.bvh);
+        }
+    }
+    abut_bvh_destroy(torus);
+    abut_bvh_destroy(ball);
+}
+
+/* The same bits with any number of lanes. */
+TEST(lanes) {
+    test_random random = {48};
+    abut_bvh *torus = shape_tree(ABUT_SHAPE_TORUS, 12), *ball = shape_tree(ABUT_SHAPE_ICOSPHERE, 6);
+    for (uint32_t round = 0; round < test_rounds(80); round++) {
+        abut_posed a = {torus, random_pose(&random, 0.4)}, b = {ball, random_pose(&random, 0.4)};
+        abut_common wide = common_of(&a, &b);
+        for (int lanes = 4; lanes < 16; lanes *= 2) {
+            abuti_simd_at_most(lanes);
+            abut_common found = common_of(&a, &b);
+            abuti_simd_at_most(16);
+            assert_memory_equal(&wide.volume, &found.volume, 6 * sizeof(double));
+            assert_memory_equal(&wide.vector, &found.vector, 6 * sizeof(double));
+            assert_memory_equal(&wide.box, &found.box, sizeof wide.box);
         }
     }
     abut_bvh_destroy(torus);

@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-enum { SPOTS, WINDOWS, SMALL, PLACES, LARGE, RAYS, GATHER, CLEAR, KERNELS };
+enum { SPOTS, WINDOWS, SMALL, REST, PLACES, LARGE, RAYS, GATHER, CLEAR, KERNELS };
 enum {
     SIGHTS,
     BODIES,
@@ -37,29 +37,28 @@ enum {
 };
 
 static const abuti_kernel_source sources[KERNELS] = {
-    [SPOTS] = {"layers", "layers_spots", NULL},
-    [WINDOWS] = {"layers", "layers_windows", NULL},
-    [SMALL] = {"layers", "layers_small", NULL},
-    [PLACES] = {"layers", "layers_places", NULL},
-    [LARGE] = {"layers", "layers_large_parts", NULL},
-    [RAYS] = {"layers", "layers_rays", NULL},
-    [GATHER] = {"layers", "layers_gather", NULL},
+    [SPOTS] = {"layers", "layers_spots", NULL},   [WINDOWS] = {"layers", "layers_windows", NULL},
+    [SMALL] = {"layers", "layers_small", NULL},   [REST] = {"layers", "layers_rest", NULL},
+    [PLACES] = {"layers", "layers_places", NULL}, [LARGE] = {"layers", "layers_large_parts", NULL},
+    [RAYS] = {"layers", "layers_rays", NULL},     [GATHER] = {"layers", "layers_gather", NULL},
     [CLEAR] = {"layers", "layers_clear", NULL}};
 static const abuti_kit_table table = {sources, KERNELS, BUFFERS, NULL};
 
 struct layers_device {
     abuti_queue queue;
+    abuti_staging up, down; /* of poses and positions, and of sums */
     abuti_kit kit;
     abuti_kit_list lists[LAYERS_LISTS]; /* by what is counted */
     bool has_solids;
-    uint64_t changes;                   /* of solids, as they are there */
-    layers_list bodies, motions, bends; /* layers_body, raster_motion, uint64_t */
-    layers_list first_own; /* uint32_t: where a solid has positions, or LAYERS_NOTHING */
+    uint64_t changes;          /* of solids, as they are there */
+    layers_list bodies, bends; /* layers_body, uint64_t */
+    layers_list first_own;     /* uint32_t: where a solid has positions, or LAYERS_NOTHING */
     uint32_t chunk_count;
     size_t clean;         /* heads that hold nothing */
     uint32_t slots;       /* of the table of a view */
     uint32_t clean_slots; /* of all views that hold nothing */
-    layers_list sights, sums, sorted, keys, touches, longs, crossings, ray;
+    size_t sum_count;
+    layers_list sights, sorted, keys, touches, longs, crossings, ray;
 };
 
 #define MEMORY(which) KIT_BUFFER(&d->kit, which)
@@ -106,10 +105,12 @@ static void destroy(abut_layers *layers) {
     layers_device *d = layers->device;
     if (!d)
         return;
-    ABUTI_RELEASE(layers->context, d->bodies.data, d->motions.data, d->bends.data,
-                  d->first_own.data, d->sights.data, d->sums.data, d->sorted.data, d->keys.data,
-                  d->touches.data, d->longs.data, d->crossings.data, d->ray.data);
+    ABUTI_RELEASE(layers->context, d->bodies.data, d->bends.data, d->first_own.data, d->sights.data,
+                  d->sorted.data, d->keys.data, d->touches.data, d->longs.data, d->crossings.data,
+                  d->ray.data);
     abuti_kit_close(&d->kit);
+    abuti_staging_destroy(&d->queue, &d->up);
+    abuti_staging_destroy(&d->queue, &d->down);
     abuti_queue_close(&d->queue);
     abuti_release(layers->context, d);
     layers->device = NULL;
@@ -244,32 +245,53 @@ static bool fits(const abut_layers *layers) {
     return true;
 }
 
+/* Makes sure that staging memory has so many bytes. */
+static abut_status stage(layers_device *d, abuti_staging *staging, size_t bytes) {
+    if (staging->at && staging->bytes >= bytes)
+        return ABUT_OK;
+    abuti_staging_destroy(&d->queue, staging);
+    return abuti_staging_create(&d->queue, bytes + bytes / 4 + 1024, 1, staging);
+}
+
+static bool is_bent(const abut_layers *layers, size_t i) {
+    const layers_solid *solid = &layers_solids(layers)[i];
+    return solid->used && ((const uint64_t *)layers->device->bends.data)[i] != solid->bends;
+}
+
 /* Sends what has changed of solids, and their poses. */
 static abut_status send_solids(abut_layers *layers) {
     layers_device *d = layers->device;
-    size_t solids = layers->solids.count;
+    size_t solids = layers->solids.count, vertices = 0;
     abut_status status = fits(layers) ? ABUT_OK : make_solids(layers);
-    status = status ? status : resize(layers, &d->motions, solids, sizeof(raster_motion));
+    for (size_t i = 0; i < solids && !status; i++)
+        vertices += is_bent(layers, i)
+                        ? layers_mesh_of(layers, &layers_solids(layers)[i])->mesh->vertex_count
+                        : 0;
+    if (!status)
+        status = stage(d, &d->up, solids * sizeof(raster_motion) + vertices * sizeof(vec3));
     if (status)
         return status;
-    raster_motion *motions = d->motions.data;
+    raster_motion *motions = d->up.at;
+    vec3 *positions = (vec3 *)(void *)(motions + solids);
     layers_body *bodies = d->bodies.data;
-    uint64_t *bends = d->bends.data;
     for (size_t i = 0; i < solids; i++) {
         const layers_solid *solid = &layers_solids(layers)[i];
         motions[i] = solid->motion;
-        if (!solid->used || bends[i] == solid->bends)
+        if (!is_bent(layers, i))
             continue;
+        size_t count = layers_mesh_of(layers, solid)->mesh->vertex_count;
         uint32_t first = bodies[i].first_vertex, triangle = bodies[i].first_triangle;
         bodies[i] = body_of(layers, solid);
         bodies[i].first_vertex = first;
         bodies[i].first_triangle = triangle;
-        abuti_kit_write(&d->kit, VERTICES, first, solid->positions,
-                        layers_mesh_of(layers, solid)->mesh->vertex_count, sizeof(vec3));
-        abuti_kit_write(&d->kit, BODIES, i, &bodies[i], 1, sizeof *bodies);
-        bends[i] = solid->bends;
+        memcpy(positions, solid->positions, count * sizeof *positions);
+        abuti_kit_send(&d->kit, VERTICES, first, positions, count, sizeof(vec3));
+        abuti_kit_send(&d->kit, BODIES, i, &bodies[i], 1, sizeof *bodies);
+        ((uint64_t *)d->bends.data)[i] = solid->bends;
+        positions += count;
     }
-    abuti_kit_put(&d->kit, MOTIONS, motions, solids, sizeof *motions);
+    abuti_kit_reserve(&d->kit, MOTIONS, solids, sizeof *motions);
+    abuti_kit_send(&d->kit, MOTIONS, 0, motions, solids, sizeof *motions);
     return ABUT_OK;
 }
 
@@ -295,13 +317,15 @@ static bool make_sights(const abut_layers *layers, const layers_pass *passes, ui
     return true;
 }
 
-static void launch(abut_layers *layers, uint32_t views, uint32_t tiles, uint32_t wanted) {
+static void launch(abut_layers *layers, uint32_t views, uint32_t tiles, uint32_t wanted,
+                   bool cuts) {
     layers_device *d = layers->device;
     const uint32_t solids = (uint32_t)layers->solids.count;
     uint32_t room[LAYERS_LISTS];
     for (uint32_t i = 0; i < LAYERS_LISTS; i++)
         room[i] = d->lists[i].room;
     const size_t groups = 8 * (size_t)d->queue.device->info.compute_units;
+    const size_t chunks = (size_t)views * d->chunk_count;
     abuti_kit_fill(&d->kit, TILES, LAYERS_NOTHING, tiles * sizeof(uint32_t));
     abuti_kit_fill(&d->kit, COUNTS, 0, LAYERS_COUNTS * sizeof(uint32_t));
     ABUTI_KIT_GROUPS(&d->kit, SPOTS, (size_t)views * solids, LAYERS_SPOT_ITEMS, MEMORY(SIGHTS),
@@ -313,13 +337,20 @@ static void launch(abut_layers *layers, uint32_t views, uint32_t tiles, uint32_t
                      MEMORY(NODES), ABUTI_VALUE(wanted),
                      ABUTI_LOCAL_MEMORY(LAYERS_ITEMS * LAYERS_NEAR_BYTES),
                      ABUTI_LOCAL_MEMORY(sizeof(uint32_t)));
-    ABUTI_KIT_GROUPS(&d->kit, SMALL, (size_t)views * d->chunk_count, LAYERS_CHUNK, MEMORY(SIGHTS),
-                     MEMORY(BODIES), ABUTI_VALUE(solids), MEMORY(VERTICES), MEMORY(INDICES),
-                     MEMORY(CHUNKS), ABUTI_VALUE(d->chunk_count), MEMORY(SOLID_SPOTS),
-                     MEMORY(NODES), MEMORY(HEADS), MEMORY(FRAGMENTS),
-                     ABUTI_VALUE(room[LAYERS_COUNT_FRAGMENTS]), MEMORY(LARGES),
-                     ABUTI_VALUE(room[LAYERS_COUNT_LARGE]), MEMORY(COUNTS), ABUTI_VALUE(wanted),
+    ABUTI_KIT_GROUPS(&d->kit, SMALL, chunks, LAYERS_CHUNK, MEMORY(SIGHTS), MEMORY(BODIES),
+                     ABUTI_VALUE(solids), MEMORY(VERTICES), MEMORY(INDICES), MEMORY(CHUNKS),
+                     ABUTI_VALUE(d->chunk_count), MEMORY(SOLID_SPOTS), MEMORY(NODES), MEMORY(HEADS),
+                     MEMORY(FRAGMENTS), ABUTI_VALUE(room[LAYERS_COUNT_FRAGMENTS]), MEMORY(LARGES),
+                     ABUTI_VALUE(room[LAYERS_COUNT_LARGE]), MEMORY(COUNTS),
                      ABUTI_LOCAL_MEMORY(2 * sizeof(uint32_t)));
+    if (cuts || (wanted & LAYERS_EDGES))
+        ABUTI_KIT_GROUPS(&d->kit, REST, chunks, LAYERS_CHUNK, MEMORY(SIGHTS), MEMORY(BODIES),
+                         ABUTI_VALUE(solids), MEMORY(VERTICES), MEMORY(INDICES), MEMORY(CHUNKS),
+                         ABUTI_VALUE(d->chunk_count), MEMORY(SOLID_SPOTS), MEMORY(NODES),
+                         MEMORY(HEADS), MEMORY(FRAGMENTS),
+                         ABUTI_VALUE(room[LAYERS_COUNT_FRAGMENTS]), MEMORY(LARGES),
+                         ABUTI_VALUE(room[LAYERS_COUNT_LARGE]), MEMORY(COUNTS), ABUTI_VALUE(wanted),
+                         ABUTI_LOCAL_MEMORY(2 * sizeof(uint32_t)));
     ABUTI_KIT_GROUPS(&d->kit, PLACES, groups, LAYERS_ITEMS, MEMORY(SIGHTS), ABUTI_VALUE(solids),
                      MEMORY(SOLID_SPOTS), MEMORY(NODES), MEMORY(LARGES),
                      ABUTI_VALUE(room[LAYERS_COUNT_LARGE]), MEMORY(PLACE_LIST),
@@ -329,10 +360,11 @@ static void launch(abut_layers *layers, uint32_t views, uint32_t tiles, uint32_t
                      ABUTI_VALUE(room[LAYERS_COUNT_PLACES]), MEMORY(HEADS), MEMORY(FRAGMENTS),
                      ABUTI_VALUE(room[LAYERS_COUNT_FRAGMENTS]), MEMORY(COUNTS),
                      ABUTI_LOCAL_MEMORY(2 * sizeof(uint32_t)));
-    ABUTI_KIT_GROUPS(&d->kit, RAYS, tiles, LAYERS_RAYS, MEMORY(SIGHTS), ABUTI_VALUE(views),
-                     MEMORY(BODIES), MEMORY(TILES), MEMORY(HEADS), MEMORY(FRAGMENTS), MEMORY(TABLE),
-                     ABUTI_VALUE(d->slots), MEMORY(USED), ABUTI_VALUE(room[LAYERS_COUNT_SUMS]),
-                     MEMORY(TOUCHES), ABUTI_VALUE(room[LAYERS_COUNT_TOUCHES]), MEMORY(LONGS),
+    ABUTI_KIT_GROUPS(&d->kit, RAYS, (size_t)LAYERS_STRIPS * tiles, LAYERS_RAYS, MEMORY(SIGHTS),
+                     ABUTI_VALUE(views), MEMORY(BODIES), MEMORY(TILES), MEMORY(HEADS),
+                     MEMORY(FRAGMENTS), MEMORY(TABLE), ABUTI_VALUE(d->slots), MEMORY(USED),
+                     ABUTI_VALUE(room[LAYERS_COUNT_SUMS]), MEMORY(TOUCHES),
+                     ABUTI_VALUE(room[LAYERS_COUNT_TOUCHES]), MEMORY(LONGS),
                      ABUTI_VALUE(room[LAYERS_COUNT_LONG]), MEMORY(CROSSINGS),
                      ABUTI_VALUE(room[LAYERS_COUNT_CROSSINGS]), MEMORY(COUNTS), ABUTI_VALUE(wanted),
                      ABUTI_LOCAL_MEMORY(LAYERS_PIECES * sizeof(layers_piece)),
@@ -361,7 +393,7 @@ static void clean(abut_layers *layers, uint32_t views, uint32_t pixels) {
 
 /* Launches until all lists were long enough. */
 static abut_status launch_all(abut_layers *layers, uint32_t views, uint32_t tiles, uint32_t pixels,
-                              uint32_t wanted, uint32_t counts[LAYERS_COUNTS]) {
+                              uint32_t wanted, bool cuts, uint32_t counts[LAYERS_COUNTS]) {
     layers_device *d = layers->device;
     const size_t first[LAYERS_LISTS] = {[LAYERS_COUNT_NODES] = 4 * layers->solids.count + tiles,
                                         [LAYERS_COUNT_FRAGMENTS] = 1 << 20,
@@ -383,7 +415,7 @@ static abut_status launch_all(abut_layers *layers, uint32_t views, uint32_t tile
     bool again;
     do {
         clean(layers, views, pixels);
-        launch(layers, views, tiles, wanted);
+        launch(layers, views, tiles, wanted, cuts);
         abut_status status = abuti_kit_get(&d->kit, COUNTS, counts, LAYERS_COUNTS, sizeof *counts);
         if (status)
             return status;
@@ -440,8 +472,7 @@ static abut_status fetch(abut_layers *layers, const uint32_t counts[LAYERS_COUNT
         uint32_t count, buffer;
         layers_list *to;
         size_t bytes;
-    } lists[] = {{counts[LAYERS_COUNT_SUMS], SUMS, &d->sums, sizeof(layers_sum)},
-                 {counts[LAYERS_COUNT_TOUCHES], TOUCHES, &d->touches, sizeof(layers_touch)},
+    } lists[] = {{counts[LAYERS_COUNT_TOUCHES], TOUCHES, &d->touches, sizeof(layers_touch)},
                  {counts[LAYERS_COUNT_LONG], LONGS, &d->longs, sizeof(layers_long)},
                  {counts[LAYERS_COUNT_CROSSINGS], CROSSINGS, &d->crossings,
                   sizeof(layers_crossing)}};
@@ -452,19 +483,25 @@ static abut_status fetch(abut_layers *layers, const uint32_t counts[LAYERS_COUNT
             status = abuti_kit_get(&d->kit, lists[i].buffer, lists[i].to->data, lists[i].count,
                                    lists[i].bytes);
     }
-    return status;
+    d->sum_count = status ? 0 : counts[LAYERS_COUNT_SUMS];
+    if (!status)
+        status = stage(d, &d->down, d->sum_count * sizeof(layers_sum));
+    if (status || !d->sum_count)
+        return status;
+    abuti_kit_receive(&d->kit, SUMS, 0, d->down.at, d->sum_count, sizeof(layers_sum));
+    return abuti_kit_finish(&d->kit);
 }
 
 /* The sums of one view, sorted; each pair has one. */
 static abut_status sort_sums(abut_layers *layers, uint32_t view, layers_list *to) {
     layers_device *d = layers->device;
-    const layers_sum *sums = d->sums.data;
+    const layers_sum *sums = d->down.at;
     size_t count = 0;
-    abut_status status = resize(layers, &d->keys, 2 * d->sums.count, sizeof(sort_key));
+    abut_status status = resize(layers, &d->keys, 2 * d->sum_count, sizeof(sort_key));
     if (status)
         return status;
     sort_key *keys = d->keys.data;
-    for (size_t i = 0; i < d->sums.count; i++)
+    for (size_t i = 0; i < d->sum_count; i++)
         if (sums[i].last_pixel == view)
             keys[count++] = (sort_key){(uint64_t)sums[i].a << 32 | sums[i].b, (uint32_t)i};
     status = resize(layers, to, count, sizeof(layers_sum));
@@ -518,11 +555,15 @@ static abut_status run(abut_layers *layers, layers_pass *passes, uint32_t count,
     const layers_pass *p = &passes[0];
     uint32_t wanted = (p->every_pixel ? LAYERS_EVERY_PIXEL : 0) | (p->edges ? LAYERS_EDGES : 0) |
                       (p->hits ? LAYERS_HITS : 0) | (p->own ? LAYERS_OWN : 0);
+    /* Views of all solids have nothing to cut. */
+    bool cuts = false;
+    for (uint32_t v = 0; v < count; v++)
+        cuts = cuts || !passes[v].fitted;
     if ((status = send_solids(layers))) {
         abuti_queue_report(&d->queue);
         return status;
     }
-    status = launch_all(layers, count, tiles, pixels, wanted, counts);
+    status = launch_all(layers, count, tiles, pixels, wanted, cuts, counts);
     status = status ? status : fetch(layers, counts);
     for (uint32_t v = 0; v < count && !status; v++)
         status = answer(layers, passes, count, v, &answers[v]);

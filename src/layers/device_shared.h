@@ -9,9 +9,10 @@
 #define LAYERS_ITEMS 64      /* of other work-groups */
 #define LAYERS_CHUNK 64      /* triangles and items of a work-group that draws small ones */
 #define LAYERS_SMALL 128     /* pixels: what has more in its box is drawn by work-groups */
-#define LAYERS_RAYS 256      /* items of a work-group that traces rays */
+#define LAYERS_RAYS 64       /* items of a work-group that traces rays */
+#define LAYERS_STRIPS 4      /* work-groups of a tile */
 #define LAYERS_SHORT 64      /* crossings of a ray that is traced there */
-#define LAYERS_PIECES 768    /* overlaps of LAYERS_RAYS rays that are added up there */
+#define LAYERS_PIECES 320    /* overlaps of LAYERS_RAYS rays that are added up there */
 #define LAYERS_OWN_PIECES 16 /* of one ray */
 #define LAYERS_SEGMENT 64    /* of them that an item adds up at most */
 #define LAYERS_OWNERS 16     /* sums that go to the table at once */

@@ -535,6 +535,7 @@ static abut_status find_sums(find_work *w) {
     for (uint32_t v = 0; v < w->view_count && !status; v++) {
         status = abuti_layers_begin("abut_layers_find", layers, &w->list[v], w->query, &passes[v]);
         passes[v].number = v;
+        passes[v].fitted = is_fitted(&w->list[v]);
     }
     if (!status)
         status = layers->backend->run(layers, passes, w->view_count, answers);

@@ -4,6 +4,7 @@
  * layers_windows  which of them come near others there: a work-group a tile
  * layers_small    triangles of solids that have windows: fragments of small ones, the others go
  *                 into a list
+ * layers_rest     the same for triangles that are cut, and for edges: where there may be any
  * layers_places   the tiles of these, and
  * layers_large    their fragments: a work-group a tile
  * layers_rays     sorts the fragments of each pixel, traces the ray, and adds up what the rays of
@@ -348,14 +349,39 @@ static int comes_first(vec3 a, vec3 b) {
     return a.x != b.x ? a.x < b.x : a.y != b.y ? a.y < b.y : a.z < b.z;
 }
 
+/* The corners of a triangle as they are in its mesh, and before they are divided. */
+static void load_corners(__global const layers_body *body, __global const layers_spot *spot,
+                         __global const double *vertices, __global const uint *indices, uint t,
+                         vec3 *place, raster_point *corner) {
+    const raster_frame frame = spot->frame;
+    for (int k = 0; k < 3; k++) {
+        const uint v = indices[3 * (size_t)(body->first_triangle + t) + k];
+        __global const double *from = vertices + 3 * (size_t)(body->first_vertex + v);
+        place[k] = v3(from[0], from[1], from[2]);
+        corner[k] = raster_apply(&frame, place[k]);
+    }
+}
+
+/* To the image; false where the triangle has to be cut. */
+static int project_corners(const raster_lens *lens, const raster_point *corner, raster_point *on) {
+    int whole = 1;
+    for (int k = 0; k < 3; k++) {
+        whole = whole && (lens->near <= 0.0 || corner[k].z >= lens->near);
+        on[k] = raster_project(lens, corner[k]);
+        whole = whole && raster_is_inside(lens, on[k]);
+    }
+    return whole;
+}
+
+/* Triangles that are not cut: most of them are one small shape, and depths are wanted only where it
+ * has pixels. */
 __kernel void layers_small(__global const layers_sight *sights, __global const layers_body *bodies,
                            uint solids, __global const double *vertices,
                            __global const uint *indices, __global const uint2 *chunks,
                            uint chunk_count, __global const layers_spot *spots,
                            __global const layers_node *nodes, __global uint *heads,
                            __global uint4 *fragments, uint room, __global layers_large *large,
-                           uint large_room, __global uint *counts, uint wanted,
-                           __local uint *shared) {
+                           uint large_room, __global uint *counts, __local uint *shared) {
     const uint at = (uint)get_group_id(0);
     const uint view = at / chunk_count, solid = chunks[at % chunk_count].x;
     const uint t = chunks[at % chunk_count].y + (uint)get_local_id(0);
@@ -364,56 +390,59 @@ __kernel void layers_small(__global const layers_sight *sights, __global const l
         return;
     pen p;
     begin_pen(&p, &sights[view], spot, nodes, heads, fragments, room);
-    const int is_there = t < bodies[solid].triangle_count;
-    const uint turned = bodies[solid].inward;
-    vec3 place[3];
-    raster_point corner[3];
-    if (is_there) {
-        const raster_frame frame = spot->frame;
-        for (int k = 0; k < 3; k++) {
-            const uint v = indices[3 * (size_t)(bodies[solid].first_triangle + t) + k];
-            __global const double *from = vertices + 3 * (size_t)(bodies[solid].first_vertex + v);
-            place[k] = v3(from[0], from[1], from[2]);
-            corner[k] = raster_apply(&frame, place[k]);
-        }
-    }
-    /* Most triangles are one shape; depths are wanted only where it has pixels. */
     raster_shape shape;
-    raster_point on[3];
-    int whole = is_there, is_cut = 0;
-    if (is_there) {
-        for (int k = 0; k < 3; k++) {
-            whole = whole && (p.lens.near <= 0.0 || corner[k].z >= p.lens.near);
-            on[k] = raster_project(&p.lens, corner[k]);
-            whole = whole && raster_is_inside(&p.lens, on[k]);
-        }
-        is_cut = !whole;
-        if (whole) {
+    raster_rect box;
+    if (t < bodies[solid].triangle_count) {
+        vec3 place[3];
+        raster_point corner[3], on[3];
+        load_corners(&bodies[solid], spot, vertices, indices, t, place, corner);
+        if (project_corners(&p.lens, corner, on)) {
             raster_corners(&p.lens, on[0], on[1], on[2], solid, t, &shape);
-            whole = (shape.owner & 3) != RASTER_THIN;
-            shape.owner ^= turned;
+            const int thin = (shape.owner & 3) == RASTER_THIN;
+            shape.owner ^= bodies[solid].inward;
+            box = box_of_shape(&p, &shape);
+            const int empty = thin || raster_rect_empty(box), small = is_small(box);
+            if (!empty && small)
+                fill_small(&p, &shape, box);
+            if (!empty && (!small || p.count))
+                raster_depths(on[0], on[1], on[2], &shape);
+            if (!empty && !small)
+                draw(&p, &shape, large, large_room, counts, view);
         }
     }
-    if (whole) {
-        const raster_rect box = box_of_shape(&p, &shape);
-        if (raster_rect_empty(box)) {
-            whole = 0;
-        } else if (is_small(box)) {
-            fill_small(&p, &shape, box);
-            whole = p.count > 0;
-            if (whole)
-                raster_depths(on[0], on[1], on[2], &shape);
-        } else {
-            raster_depths(on[0], on[1], on[2], &shape);
-            draw(&p, &shape, large, large_room, counts, view);
-            whole = 0;
-        }
+    begin_writing(&p, shared, counts);
+    if (p.count)
+        fill_small(&p, &shape, box);
+}
+
+/* What is left: triangles that are cut, and edges. */
+__kernel void layers_rest(__global const layers_sight *sights, __global const layers_body *bodies,
+                          uint solids, __global const double *vertices,
+                          __global const uint *indices, __global const uint2 *chunks,
+                          uint chunk_count, __global const layers_spot *spots,
+                          __global const layers_node *nodes, __global uint *heads,
+                          __global uint4 *fragments, uint room, __global layers_large *large,
+                          uint large_room, __global uint *counts, uint wanted,
+                          __local uint *shared) {
+    const uint at = (uint)get_group_id(0);
+    const uint view = at / chunk_count, solid = chunks[at % chunk_count].x;
+    const uint t = chunks[at % chunk_count].y + (uint)get_local_id(0);
+    __global const layers_spot *spot = &spots[view * solids + solid];
+    if (!spot->drawn)
+        return;
+    pen p;
+    begin_pen(&p, &sights[view], spot, nodes, heads, fragments, room);
+    vec3 place[3];
+    raster_point corner[3], on[3];
+    const int is_there = t < bodies[solid].triangle_count;
+    int is_cut = 0;
+    if (is_there) {
+        load_corners(&bodies[solid], spot, vertices, indices, t, place, corner);
+        is_cut = !project_corners(&p.lens, corner, on);
     }
     for (int pass = 0; pass < 2; pass++) { /* counts, then writes */
-        if (whole && pass)
-            fill_small(&p, &shape, box_of_shape(&p, &shape));
         if (is_cut)
-            draw_cut(&p, corner, solid, t, turned, large, large_room, counts, view);
+            draw_cut(&p, corner, solid, t, bodies[solid].inward, large, large_room, counts, view);
         for (uint k = 0; k < 3 && is_there && (wanted & LAYERS_EDGES); k++) {
             const uint next = k == 2 ? 0 : k + 1;
             raster_shape edge;
@@ -499,7 +528,8 @@ typedef struct ray_work {
     int eye, own, edges;
     ulong keys[LAYERS_SHORT];
     uint parts[LAYERS_SHORT];
-    const layers_view *view;
+    __global const layers_view *view;
+    uint tolerance;
     uint x, y, pixel;
     __global const layers_body *bodies;
     __local layers_piece *pieces;
@@ -543,7 +573,7 @@ static void put_piece(ray_work *w, layers_piece piece) {
 static void ray_overlap(ray_work *w, uint a, uint b, uint from, uint to, uint begins, uint ends) {
     layers_piece piece;
     layers_measure(w->view, w->x, w->y, from, to, &piece.length, &piece.volume);
-    if (piece.length <= w->view->tolerance || (a != b && !may_meet(&w->bodies[a], &w->bodies[b])))
+    if (piece.length <= w->tolerance || (a != b && !may_meet(&w->bodies[a], &w->bodies[b])))
         return;
     piece.a = min(a, b);
     piece.b = max(a, b);
@@ -560,7 +590,7 @@ static void ray_touch(ray_work *w, size_t place, uint around, uint since, uint t
     uint before, behind, volume;
     layers_measure(w->view, w->x, w->y, since, z, &before, &volume);
     layers_measure(w->view, w->x, w->y, z, to, &behind, &volume);
-    if (before <= w->view->tolerance || behind <= w->view->tolerance ||
+    if (before <= w->tolerance || behind <= w->tolerance ||
         !may_meet(&w->bodies[of], &w->bodies[around]))
         return;
     layers_piece piece;
@@ -801,7 +831,7 @@ static void put_touch(const tally *t, __local const layers_piece *p, raster_rect
  * item adds them; then all items add the sums of some owners to the table, a number each. */
 static void add_up(const tally *t, uint count, raster_rect tile) {
     const uint item = (uint)get_local_id(0);
-    uint number[LAYERS_PIECES / LAYERS_RAYS];
+    uint number[LAYERS_PIECES / LAYERS_RAYS + 1];
     if (item == 0)
         *t->owners = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -873,18 +903,22 @@ __kernel void layers_rays(__global const layers_sight *sights, uint views,
                           __global layers_crossing *crossings, uint crossing_room,
                           __global uint *counts, uint wanted, __local layers_piece *pieces,
                           __local layers_sum *sums, __local uint *shared) {
-    const uint at = (uint)get_group_id(0), item = (uint)get_local_id(0);
+    const uint at = (uint)get_group_id(0) / LAYERS_STRIPS, item = (uint)get_local_id(0);
     if (tiles[at] == LAYERS_NOTHING)
         return;
     uint number = 0;
     while (number + 1 < views && at >= sights[number + 1].first_tile)
         number++;
-    const layers_view view = sights[number].view;
-    const raster_rect tile = tile_rect(&view, at - sights[number].first_tile);
+    __global const layers_view *view = &sights[number].view;
+    const raster_lens lens = view->camera.lens;
+    const uint place_of_tile = at - sights[number].first_tile;
+    const raster_rect tile = rect_of_tile(&lens, view->tile, place_of_tile % view->columns,
+                                          place_of_tile / view->columns);
     const uint wide = (uint)(tile.x1 - tile.x0 + 1), all = wide * (uint)(tile.y1 - tile.y0 + 1);
     ray_work w;
-    w.view = &view;
-    w.eye = view.camera.lens.near > 0.0;
+    w.view = view;
+    w.tolerance = view->tolerance;
+    w.eye = lens.near > 0.0;
     w.own = (wanted & LAYERS_OWN) != 0;
     w.edges = (wanted & LAYERS_EDGES) != 0;
     w.bodies = bodies;
@@ -905,41 +939,44 @@ __kernel void layers_rays(__global const layers_sight *sights, uint views,
     t.sums = sums;
     t.owners = shared + 1;
     t.places = shared + 2;
-    for (uint first = 0; first < all; first += LAYERS_RAYS) {
+    /* Strips of a tile go to work-groups by turns. */
+    for (uint first = (uint)get_group_id(0) % LAYERS_STRIPS * LAYERS_RAYS; first < all;
+         first += LAYERS_STRIPS * LAYERS_RAYS) {
         const uint k = first + item;
         uint count = 0, head = LAYERS_NOTHING, place = 0;
         if (k < all) {
             w.x = (uint)tile.x0 + k % wide;
             w.y = (uint)tile.y0 + k / wide;
             w.pixel = k % wide | k / wide << 16;
-            place = sights[number].first_pixel + w.y * view.camera.lens.width + w.x;
+            place = sights[number].first_pixel + w.y * lens.width + w.x;
             head = heads[place];
-            count = sort_ray(&w, fragments, head);
         }
-        int is_long = count > LAYERS_SHORT, done = 0;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (item == 0)
+            shared[0] = shared[1] = 0;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (head != LAYERS_NOTHING)
+            shared[1] = 1;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (!shared[1])
+            continue;
+        if (head != LAYERS_NOTHING)
+            count = sort_ray(&w, fragments, head);
+        int is_long = count > LAYERS_SHORT;
         const int traced = count && !is_long && (w.own || !is_of_one(&w));
-        /* All rays at once; where these tell too much, a part after the other. */
-        for (uint part = 0; part <= LAYERS_RAYS / LAYERS_ITEMS && !done; part++) {
-            barrier(CLK_LOCAL_MEM_FENCE);
-            if (item == 0)
-                shared[0] = 0;
-            barrier(CLK_LOCAL_MEM_FENCE);
-            const int now = traced && (!part || item / LAYERS_ITEMS == part - 1);
-            if (now) {
-                layers_open open[LAYERS_SHORT];
-                w.own_count = 0;
-                w.too_many = 0;
-                layers_trace(&w, open);
-            }
-            barrier(CLK_LOCAL_MEM_FENCE);
-            const uint total = shared[0];
-            if (total && total <= LAYERS_PIECES) {
-                add_up(&t, total, tile);
-                is_long |= now && w.too_many;
-            } else if (total && part) {
-                is_long |= now;
-            }
-            done = !part && total <= LAYERS_PIECES;
+        if (traced) {
+            layers_open open[LAYERS_SHORT];
+            w.own_count = 0;
+            w.too_many = 0;
+            layers_trace(&w, open);
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        const uint total = shared[0];
+        if (total > LAYERS_PIECES)
+            is_long = count > 0;
+        else if (total) {
+            add_up(&t, total, tile);
+            is_long |= traced && w.too_many;
         }
         if (is_long)
             put_long(fragments, head, count, place, longs, long_room, crossings, crossing_room,

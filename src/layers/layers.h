@@ -128,6 +128,7 @@ typedef struct layers_pass {
     abut_layers *layers;
     layers_view view;
     uint32_t number; /* of the view */
+    bool fitted;     /* it is a parallel view of all solids */
     bool every_pixel, edges, hits, own;
     bool touching; /* pairs that may touch in a pixel, instead of sums */
     bool boxes;    /* pairs whose boxes overlap, instead of sums */

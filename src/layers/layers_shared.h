@@ -65,9 +65,9 @@ typedef struct layers_view {
 } layers_view;
 
 /* The length of an interval and its volume over the area of a pixel, as whole numbers of units. */
-static inline void layers_measure(const layers_view *v, word32 x, word32 y, word32 from, word32 to,
-                                  word32 *length, word32 *volume) {
-    const raster_camera *c = &v->camera;
+static inline void layers_measure(ABUTI_GLOBAL const layers_view *v, word32 x, word32 y,
+                                  word32 from, word32 to, word32 *length, word32 *volume) {
+    ABUTI_GLOBAL const raster_camera *c = &v->camera;
     if (c->lens.near <= 0.0) {
         *length = *volume = to - from;
         return;

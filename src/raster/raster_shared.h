@@ -370,9 +370,9 @@ static inline raster_frame raster_frame_of(const raster_camera *c, const raster_
 }
 
 /* How far along the direction a depth is from the begin of rays. */
-static inline double raster_way(const raster_camera *c, double z) {
-    const raster_lens *l = &c->lens;
-    return l->near > 0.0 ? 1.0 / (1.0 / l->near - z / l->depth) - l->near : z / l->depth;
+static inline double raster_way(ABUTI_GLOBAL const raster_camera *c, double z) {
+    const double near = c->lens.near, depth = c->lens.depth;
+    return near > 0.0 ? 1.0 / (1.0 / near - z / depth) - near : z / depth;
 }
 
 static inline int raster_pixel(double x) { /* kept where whole numbers are safe */

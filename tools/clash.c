@@ -1,5 +1,5 @@
-/* Which bodies of an assembly interfere: found in images (abut_layers_find), measured exactly where
- * that is asked for (abut_pair_common), and those that only come near (abut_pair_distance). */
+/* Which bodies of an assembly interfere: found by abut_layers_find(), in images or exactly, and
+ * those that only come near by abut_pair_distance(). */
 #include "tool.h"
 
 #include <math.h>
@@ -67,8 +67,15 @@ static bool add(tool_clashes *clashes, const tool_clash *clash) {
     return true;
 }
 
-static clash_kind kind_of(const clash_options *options, const abut_layers_pair *pair) {
-    if (!options->query.exact || options->measure)
+static clash_kind kind_of(const abut_layers_query *query, const abut_layers_pair *pair) {
+    static const clash_kind kinds[] = {
+        [ABUT_COMMON_APART] = CLASH_TOUCH,       [ABUT_COMMON_TOUCH] = CLASH_TOUCH,
+        [ABUT_COMMON_OVERLAP] = CLASH_CUTS,      [ABUT_COMMON_A_INSIDE] = CLASH_A_INSIDE,
+        [ABUT_COMMON_B_INSIDE] = CLASH_B_INSIDE, [ABUT_COMMON_SAME] = CLASH_SAME};
+    if (query->volume)
+        return kinds[pair->kind] == CLASH_TOUCH && pair->flush_area > 0 ? CLASH_FLUSH
+                                                                        : kinds[pair->kind];
+    if (!query->exact)
         return pair->pixels ? CLASH_OVERLAP : CLASH_MAYBE;
     return pair->relation == ABUT_PAIR_A_INSIDE   ? CLASH_A_INSIDE
            : pair->relation == ABUT_PAIR_B_INSIDE ? CLASH_B_INSIDE
@@ -95,98 +102,25 @@ static int find_pairs(tool_run *tool, const tool_assembly *assembly, const clash
     if (!code && status)
         code = tool_fail(tool, status);
     for (uint64_t i = 0; !code && i < found.count; i++) {
-        tool_clash clash = {.pair = found.pairs[i], .distance = NAN, .surface = NAN};
-        clash.kind = kind_of(options, &clash.pair);
+        tool_clash clash = {.pair = found.pairs[i], .distance = NAN};
+        clash.kind = kind_of(&options->query, &clash.pair);
+        if (clash.kind == CLASH_FLUSH)
+            clash.pair.area = clash.pair.flush_area;
         if (assembly_tries(assembly, clash.pair.a, clash.pair.b) && !add(clashes, &clash))
             code = no_memory(tool);
     }
     clashes->pair_count = clashes->count;
     for (uint64_t i = 0; !code && options->query.own && i < found.own_count; i++) {
-        tool_clash clash = {.pair = found.own[i],
-                            .kind = CLASH_ITSELF,
-                            .distance = NAN,
-                            .surface = NAN};
+        tool_clash clash = {.pair = found.own[i], .kind = CLASH_ITSELF, .distance = NAN};
         if (!add(clashes, &clash))
             code = no_memory(tool);
     }
     clashes->fragments = found.fragments;
-    clashes->candidates = options->measure ? found.count : found.candidates;
+    clashes->candidates = found.candidates;
     clashes->tolerance = found.tolerance;
     clashes->advice = found.advice;
     free(found.pairs);
     free(found.own);
-    return code;
-}
-
-/* ---- exactly ---- */
-
-static clash_kind kind_of_common(const abut_common *common) {
-    switch (common->kind) {
-    case ABUT_COMMON_OVERLAP:
-        return CLASH_CUTS;
-    case ABUT_COMMON_A_INSIDE:
-        return CLASH_A_INSIDE;
-    case ABUT_COMMON_B_INSIDE:
-        return CLASH_B_INSIDE;
-    case ABUT_COMMON_SAME:
-        return CLASH_SAME;
-    default:
-        return common->flush_area > 0 ? CLASH_FLUSH : CLASH_TOUCH;
-    }
-}
-
-static void take_common(tool_clash *clash, const abut_common *common) {
-    abut_layers_pair *pair = &clash->pair;
-    abut_vec3 v = common->vector;
-    double length = hypot(hypot(v.x, v.y), v.z);
-    bool volume = common->kind >= ABUT_COMMON_OVERLAP;
-    clash->kind = kind_of_common(common);
-    clash->surface = common->area;
-    pair->volume = common->volume;
-    pair->volume_error = 0;
-    if (length <= 1e-9 * (common->area + common->flush_area))
-        length = 0;
-    pair->area = volume ? length : common->flush_area;
-    pair->normal = length > 0 ? (abut_vec3){-v.x / length, -v.y / length, -v.z / length}
-                              : (abut_vec3){0, 0, 0};
-    pair->centre = common->centroid;
-    pair->box = common->box;
-    if (!volume)
-        pair->depth = pair->length = pair->mean_length = 0;
-}
-
-/* Measures all candidates, and keeps those that are not apart. */
-static int measure(tool_run *tool, tool_assembly *assembly, const clash_options *options,
-                   tool_clashes *clashes) {
-    abut_pair_common_options measuring = abut_pair_common_options_default();
-    const size_t count = clashes->pair_count;
-    measuring.tolerance = options->query.tolerance;
-    clashes->pair_count = 0;
-    int code = assembly_bvhs(tool, assembly);
-    for (size_t i = 0; i < clashes->count && !code; i++) {
-        tool_clash *clash = &clashes->list[i];
-        abut_common common = {.kind = ABUT_COMMON_APART};
-        abut_status status = ABUT_OK;
-        if (i < count) { /* what follows are solids that overlap themselves */
-            abut_posed a = assembly_posed(assembly, clash->pair.a),
-                       b = assembly_posed(assembly, clash->pair.b);
-            status = abut_pair_common(&a, &b, &measuring, &common);
-        }
-        if (!status && i % 16 == 0 &&
-            !progress_report(tool->progress, "volumes", (double)i / (double)clashes->count))
-            status = abut_fail(ABUT_ERROR_CANCELLED, "cancelled");
-        if (status)
-            code = tool_fail(tool, status);
-        else if (common.advice.verdict > clashes->advice.verdict)
-            clashes->advice = common.advice;
-        if (common.kind != ABUT_COMMON_APART)
-            take_common(clash, &common);
-        if (common.kind != ABUT_COMMON_APART || i >= count)
-            clashes->list[i < count ? clashes->pair_count : clashes->pair_count + i - count] =
-                *clash;
-        clashes->pair_count += common.kind != ABUT_COMMON_APART;
-    }
-    clashes->count -= count - clashes->pair_count;
     return code;
 }
 
@@ -223,7 +157,6 @@ static int add_near(tool_run *tool, tool_assembly *assembly, const clash_options
     double length = hypot(hypot(d.x, d.y), d.z);
     length = length > 0 ? length : 1;
     tool_clash clash = {.kind = gap.distance > 0 ? CLASH_NEAR : CLASH_TOUCH,
-                        .surface = NAN,
                         .distance = gap.distance,
                         .from = p,
                         .to = q,
@@ -287,8 +220,6 @@ int clashes_find(tool_run *tool, tool_assembly *assembly, const clash_options *o
     progress_start(tool->progress, "interference");
     int code = make_layers(tool, assembly, options, &clashes->layers);
     code = code ? code : find_pairs(tool, assembly, options, clashes);
-    if (!code && options->measure)
-        code = measure(tool, assembly, options, clashes);
     if (!code && options->clearance > 0)
         code = find_near(tool, assembly, options, clashes);
     progress_erase(tool->progress);

@@ -9,22 +9,24 @@ enum { VIEWS_MOST = 16 };
 
 /* ---- the table ---- */
 
-static const tool_column columns[] = {{"a", COLUMN_NAME, NULL},
-                                      {"b", COLUMN_NAME, NULL},
-                                      {"kind", COLUMN_WORD, clash_kind_name},
-                                      {"pixels", COLUMN_WHOLE, NULL},
-                                      {"depth", COLUMN_REAL, NULL},
-                                      {"volume", COLUMN_REAL, NULL},
-                                      {"volume_error", COLUMN_REAL, NULL},
-                                      {"area", COLUMN_REAL, NULL},
-                                      {"nx", COLUMN_REAL, NULL},
-                                      {"ny", COLUMN_REAL, NULL},
-                                      {"nz", COLUMN_REAL, NULL},
-                                      {"x", COLUMN_REAL, NULL},
-                                      {"y", COLUMN_REAL, NULL},
-                                      {"z", COLUMN_REAL, NULL},
-                                      {"distance", COLUMN_REAL, NULL},
-                                      {"surface", COLUMN_REAL, NULL}};
+static const tool_column columns[] = {
+    {"a", COLUMN_NAME, NULL},
+    {"b", COLUMN_NAME, NULL},
+    {"kind", COLUMN_WORD, clash_kind_name},
+    {"pixels", COLUMN_WHOLE, NULL},
+    {"depth", COLUMN_REAL, NULL},
+    {"volume", COLUMN_REAL, NULL},
+    {"volume_error", COLUMN_REAL, NULL},
+    {"area", COLUMN_REAL, NULL},
+    {"nx", COLUMN_REAL, NULL},
+    {"ny", COLUMN_REAL, NULL},
+    {"nz", COLUMN_REAL, NULL},
+    {"x", COLUMN_REAL, NULL},
+    {"y", COLUMN_REAL, NULL},
+    {"z", COLUMN_REAL, NULL},
+    {"distance", COLUMN_REAL, NULL},
+    {"surface", COLUMN_REAL, NULL},
+};
 
 static bool has_normal(const abut_layers_pair *pair) {
     return pair->normal.x != 0 || pair->normal.y != 0 || pair->normal.z != 0;
@@ -49,7 +51,7 @@ static void give_row(const void *data, size_t row, double *values) {
     table_vector(values + 8, pair->normal);
     table_vector(values + 11, pair->centre);
     values[14] = clash->distance;
-    values[15] = clash->surface;
+    values[15] = pair->surface > 0 ? pair->surface : NAN;
     for (int k = 8; k < 11 && !has_normal(pair); k++)
         values[k] = NAN;
     for (int k = 11; k < 14 && !has_place(clash); k++)
@@ -95,19 +97,19 @@ static void say_row(tool_output *out, const tool_assembly *assembly, const clash
         say_fact(out, "depth", "gap %.4g", clash->distance);
     else
         say_fact(out, "depth", "%.4g", pair->depth);
-    if (options->measure && clash->kind != CLASH_ITSELF)
+    if (options->query.volume && clash->kind != CLASH_ITSELF)
         say_fact(out, "volume", "%.6g", pair->volume);
     else
         say_fact(out, "volume", "%.4g +- %.1g", pair->volume, pair->volume_error);
-    if (options->measure) /* of the common solid, or of the contact */
-        say_fact(out, "surface", "%.4g", clash->surface > 0 ? clash->surface : pair->area);
+    if (options->query.volume) /* of the common solid, or of the contact */
+        say_fact(out, "surface", "%.4g", pair->surface > 0 ? pair->surface : pair->area);
     else
         say_fact(out, "area", "%.4g", pair->area);
     say_vector(out, "normal", has_normal(pair), pair->normal, 1e-6);
     abut_vec3 lo = pair->box.lo, hi = pair->box.hi; /* digits that only rounding or pixels make */
     double size = hypot(hypot(hi.x - lo.x, hi.y - lo.y), hi.z - lo.z);
     say_vector(out, "place", has_place(clash), pair->centre,
-               (options->measure ? 1e-9 : 1e-3) * size);
+               (options->query.volume ? 1e-9 : 1e-3) * size);
     if (options->query.edges)
         say_fact(out, "edges of a, b", "%llu, %llu", (unsigned long long)pair->edges_a,
                  (unsigned long long)pair->edges_b);
@@ -165,8 +167,8 @@ static void json_pair(tool_output *out, const tool_assembly *assembly, const cla
     json_number(out, "volume", pair->volume);
     json_number(out, "volume_error", pair->volume_error);
     json_number(out, "area", pair->area);
-    if (options->measure)
-        json_number(out, "surface", clash->surface);
+    if (options->query.volume)
+        json_number(out, "surface", pair->surface);
     if (has_normal(pair))
         json_vector(out, "normal", pair->normal);
     else
@@ -220,7 +222,7 @@ static int tell(tool_run *tool, const tool_arguments *arguments, const tool_asse
     clashes_count(out, clashes);
     json_number(out, "tolerance", clashes->tolerance);
     json_count(out, "fragments", clashes->fragments);
-    if (options->query.exact || options->measure)
+    if (options->query.exact || options->query.volume)
         json_count(out, "candidates", clashes->candidates);
     json_advice(out, &clashes->advice);
     if (png)
@@ -297,9 +299,9 @@ static int read_options(tool_run *tool, const tool_arguments *arguments, abut_ra
     query->tolerance = tolerance ? tolerance->numbers[0] : 0;
     options->clearance = clearance ? clearance->numbers[0] : 0;
     options->overlaps = option_given(arguments, "overlaps") != NULL;
-    options->measure = option_given(arguments, "volume") != NULL || options->overlaps;
-    query->exact = option_given(arguments, "exact") != NULL && !options->measure;
-    query->conservative = option_given(arguments, "conservative") != NULL || options->measure;
+    query->volume = option_given(arguments, "volume") != NULL || options->overlaps;
+    query->exact = option_given(arguments, "exact") != NULL;
+    query->conservative = option_given(arguments, "conservative") != NULL;
     query->edges = option_given(arguments, "edges") != NULL;
     query->own = option_given(arguments, "own") != NULL;
     options->cap = option_given(arguments, "cap") != NULL;

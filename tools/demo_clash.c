@@ -252,8 +252,8 @@ int demo_clash(tool_run *tool, const tool_arguments *arguments) {
     tool_clashes clashes = {0};
     known list[KNOWN];
     uint32_t count = list_known(list);
-    clash_options options = {.query = abut_layers_query_default(), .measure = true};
-    options.query.conservative = true;
+    clash_options options = {.query = abut_layers_query_default()};
+    options.query.volume = true;
     if (modules > 5000)
         return tool_refuse(tool, "--bodies is at most 100000");
     int code = make_assembly(tool, modules, seed ? seed->counts[0] : 1, &assembly);

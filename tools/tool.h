@@ -723,7 +723,6 @@ const char *clash_kind_words(clash_kind kind); /* between two names: "is inside"
 typedef struct tool_clash {
     abut_layers_pair pair;
     clash_kind kind;
-    double surface;     /* of the common solid, where it was measured; else NaN */
     double distance;    /* of those that are near; else NaN */
     abut_vec3 from, to; /* their closest points */
 } tool_clash;
@@ -732,7 +731,6 @@ typedef struct clash_options {
     abut_layers_query query;
     bool cap;
     abut_device *device;
-    bool measure;     /* volume and kind of each pair exactly; with query.conservative */
     bool overlaps;    /* leave out those that only touch */
     double clearance; /* also pairs that are this near; 0 = none */
 } clash_options;

@@ -110,6 +110,7 @@ typedef struct abut_layers_pair {
     double volume_error; /* at most, where the overlap is convex: the pixel's size x (width +
                           * height of the overlap in the image) x greatest length */
     double flush_area;   /* of faces in contact; with `volume` */
+    double surface;      /* of the solid that they have in common; with `volume` */
     double area;         /* of the part of a's surface inside b, as a vector: parallel views */
     abut_vec3 normal;    /* against that vector: from b to a; zero = unknown */
     abut_vec3 centre;

@@ -421,8 +421,11 @@ static void take_over(const abut_layers_query *query, const asked *from, abut_la
     to->volume = c->volume;
     to->volume_error = 0;
     to->flush_area = c->flush_area;
+    to->surface = c->area;
     to->area = v3_length(c->vector);
-    to->normal = v3_scale(v3_normalise(c->vector), -1);
+    if (to->area <= 1e-9 * (c->area + c->flush_area)) /* all around: what is left is rounding */
+        to->area = 0;
+    to->normal = to->area > 0 ? v3_scale(c->vector, -1 / to->area) : v3(0, 0, 0);
     to->centre = c->centroid;
     to->box = c->box;
 }

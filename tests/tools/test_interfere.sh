@@ -46,7 +46,11 @@ is "[round(p['volume'] * 1e9) for p in it['pairs']], [round(p['area'] * 1e9) for
 try 3 "$tool" interfere $small cube.obj cube.obj above.obj --overlaps --json
 is "[p['kind'] for p in it['pairs']]" "['same']"
 try 3 "$tool" interfere $small cube.obj right.obj --volume --json
-is "abs(it['pairs'][0]['volume'] - 0.1640625) < 1e-14, abs(it['pairs'][0]['surface'] - 2.125) < 1e-14" "(True, True)"
+is "abs(it['pairs'][0]['volume'] - 0.1640625) < 1e-14, abs(it['pairs'][0]['area'] - 0.71671) < 1e-5, abs(it['pairs'][0]['surface'] - 2.125) < 1e-14" \
+    "(True, True, True)"
+"$tool" make box thin.obj --size 4,4,0.25 --segments 1 --quiet || exit 1
+try 3 "$tool" interfere $small cube.obj thin.obj --volume --json # right through: no normal, no area
+is "[it['pairs'][0][k] for k in ('kind', 'area', 'normal')]" "['cuts', 0, None]"
 try 0 "$tool" interfere $small cube.obj beside.obj --volume
 try 3 "$tool" interfere $small cube.obj beside.obj --volume --clearance 0.125 --json
 is "[it['pairs'][0][k] for k in ('kind', 'distance')], it['pairs'][0]['from'][0], it['pairs'][0]['to'][0]" \

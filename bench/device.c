@@ -121,7 +121,7 @@ static abut_status check_words(bench_state *state, const uint32_t *words, uint32
 
 static abut_status setup_words(bench_state *state) {
     device_data *data = state->data;
-    data->count = state->quick ? 100003 : (size_t)64 << 20;
+    data->count = state->quick ? 20003 : (size_t)64 << 20;
     data->calls = state->quick ? 1 : CALLS;
     uint32_t *words = malloc(data->count * 4), *got = malloc(data->count * 4);
     uint64_t random = 7;
@@ -223,7 +223,7 @@ static abut_status make_pairs(bench_state *state, void *before, uint32_t *values
 
 static abut_status setup_pairs(bench_state *state) {
     device_data *data = state->data;
-    data->count = state->quick ? 100003 : (size_t)16 << 20;
+    data->count = state->quick ? 20003 : (size_t)16 << 20;
     size_t bytes = key_bytes(state);
     void *before = malloc(data->count * bytes), *keys = malloc(data->count * bytes);
     uint32_t *values = malloc(data->count * 4);

@@ -35,7 +35,7 @@ static abut_field_options options_of(const bench_state *state, const abut_mesh *
     abut_field_options options = abut_field_options_default();
     abut_box box = abut_mesh_bounds(mesh);
     double longest = fmax(fmax(box.hi.x - box.lo.x, box.hi.y - box.lo.y), box.hi.z - box.lo.z);
-    side = state->quick ? side / 8 - 3 : side;
+    side = state->quick ? side / 16 - 3 : side;
     options.grid.cell = 1.1 * longest / side;
     options.grid.origin = (abut_vec3){0.5 * (box.lo.x + box.hi.x), 0.5 * (box.lo.y + box.hi.y),
                                       0.5 * (box.lo.z + box.hi.z)};

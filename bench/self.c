@@ -72,9 +72,11 @@ static abut_status make_grid(bench_state *state, self_data *data, uint32_t wide,
 
 static abut_status make_mesh(bench_state *state, self_data *data) {
     const int scene = state->which->variant & SCENES;
-    if (scene != BALL)
-        return make_grid(state, data, state->quick ? 32 : 96, state->quick ? 32 : 96,
-                         scene == SLEEVE);
+    const uint32_t across = state->quick ? 32 : 96, along = state->quick ? 16 : 96; /* its folds */
+    if (scene == SHEET)
+        return make_grid(state, data, across, along, false);
+    if (scene == SLEEVE)
+        return make_grid(state, data, along, across, true);
     abut_shape shape = abut_shape_default(ABUT_SHAPE_ICOSPHERE);
     shape.segments = state->quick ? 6 : 24;
     return abut_shape_create(state->context, &shape, &data->mesh);

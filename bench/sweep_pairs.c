@@ -9,11 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { INPUTS = 4096, ROUNDS = 20 };
+enum { INPUTS = 4096, QUICK_INPUTS = 256, ROUNDS = 20 };
 enum { FREE_FACE, FREE_EDGE, HIT_FACE, HIT_EDGE };
 
 typedef struct sweep_data {
     int kind;
+    uint32_t count;
     vec3 start[4 * INPUTS], end[4 * INPUTS];
     uint32_t four[4 * INPUTS], survivors[INPUTS];
     double answers[INPUTS];
@@ -47,8 +48,9 @@ static abut_status sweep_setup(bench_state *state) {
     const bool hits = variant == HIT_FACE || variant == HIT_EDGE;
     const sweep_limits limits = {0, SWEEP_TOLERANCE, 1, SWEEP_STEPS};
     uint64_t random = 8;
+    data->count = state->quick ? QUICK_INPUTS : INPUTS;
     data->kind = variant == FREE_FACE || variant == HIT_FACE ? SWEEP_VERTEX_FACE : SWEEP_EDGE_EDGE;
-    for (uint32_t i = 0; i < INPUTS;) {
+    for (uint32_t i = 0; i < data->count;) {
         vec3 *start = data->start + 4 * i, *end = data->end + 4 * i;
         sweep_answer answer;
         if (!random_pair(&random, data->kind, start, end) ||
@@ -58,7 +60,7 @@ static abut_status sweep_setup(bench_state *state) {
             data->four[4 * i + k] = 4 * i + k;
         i++;
     }
-    state->elements = (double)INPUTS * (state->quick ? 1 : ROUNDS);
+    state->elements = (double)data->count * (state->quick ? 1 : ROUNDS);
     return ABUT_OK;
 }
 
@@ -72,8 +74,8 @@ static abut_status run_ours(bench_state *state) {
     const sweep_limits limits = {0, SWEEP_TOLERANCE, 1, SWEEP_STEPS};
     for (int round = 0; round < rounds_of(state); round++) {
         memset(data->answers, 0, sizeof data->answers);
-        size_t left = abuti_sweep_filter(data->kind, data->start, data->end, data->four, INPUTS,
-                                         &limits, data->survivors);
+        size_t left = abuti_sweep_filter(data->kind, data->start, data->end, data->four,
+                                         data->count, &limits, data->survivors);
         for (size_t i = 0; i < left; i++) {
             const uint32_t at = data->survivors[i];
             sweep_answer answer;
@@ -87,7 +89,7 @@ static abut_status run_ours(bench_state *state) {
 static abut_status run_exact(bench_state *state) {
     sweep_data *data = state->data;
     for (int round = 0; round < rounds_of(state); round++)
-        for (size_t i = 0; i < INPUTS; i++) {
+        for (size_t i = 0; i < data->count; i++) {
             bool touches;
             abut_status status =
                 abuti_sweep_exact(abuti_context_of(NULL), data->kind, data->start + 4 * i,
@@ -102,7 +104,7 @@ static abut_status run_exact(bench_state *state) {
 static abut_status run_cubic(bench_state *state) {
     sweep_data *data = state->data;
     for (int round = 0; round < rounds_of(state); round++)
-        for (size_t i = 0; i < INPUTS; i++)
+        for (size_t i = 0; i < data->count; i++)
             data->answers[i] =
                 naive_sweep_cubic(data->kind, data->start + 4 * i, data->end + 4 * i);
     return ABUT_OK;
@@ -111,7 +113,7 @@ static abut_status run_cubic(bench_state *state) {
 static abut_status run_newton(bench_state *state) {
     sweep_data *data = state->data;
     for (int round = 0; round < rounds_of(state); round++)
-        for (size_t i = 0; i < INPUTS; i++)
+        for (size_t i = 0; i < data->count; i++)
             data->answers[i] =
                 naive_sweep_newton(data->kind, data->start + 4 * i, data->end + 4 * i);
     return ABUT_OK;
@@ -119,7 +121,7 @@ static abut_status run_newton(bench_state *state) {
 
 static abut_status sweep_finish(bench_state *state) {
     sweep_data *data = state->data;
-    state->hash = bench_hash(0, data->answers, sizeof data->answers);
+    state->hash = bench_hash(0, data->answers, data->count * sizeof *data->answers);
     return ABUT_OK;
 }
 

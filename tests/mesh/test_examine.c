@@ -535,7 +535,7 @@ static abut_mesh_report timed(double *positions, uint32_t vertices, uint32_t *in
 }
 
 TEST(hostile_meshes_take_no_square_time) {
-    const uint32_t n = 400000;
+    const uint32_t n = test_brief() ? 40000 : 400000;
     double *positions = calloc(3 * (size_t)n, sizeof *positions);
     uint32_t *indices = malloc(3 * (size_t)n * sizeof *indices);
     for (uint32_t i = 0; i < n; i++) { /* a book of n pages, all points equal */
@@ -558,7 +558,7 @@ TEST(hostile_meshes_take_no_square_time) {
 
 /* Tens of thousands of closed parts: nested in one, and each in the shadow of all others. */
 TEST(many_parts) {
-    const uint32_t n = 50000;
+    const uint32_t n = test_brief() ? 10000 : 50000;
     double *positions = malloc(12 * (size_t)n * sizeof *positions);
     uint32_t *indices = malloc(12 * (size_t)n * sizeof *indices);
     test_random random = {.state = 25};

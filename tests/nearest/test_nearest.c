@@ -70,7 +70,8 @@ static void check_mesh(abut_mesh *mesh, int rounds, uint64_t seed) {
 
 TEST(shapes) {
     for (int kind = 0; kind < ABUT_SHAPE_COUNT; kind++)
-        check_mesh(make_shape(NULL, (abut_shape_kind)kind, 6), 30, 1 + (uint64_t)kind);
+        check_mesh(make_shape(NULL, (abut_shape_kind)kind, 6), test_brief() ? 8 : 30,
+                   1 + (uint64_t)kind);
     check_mesh(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 24), 10, 50);
     check_mesh(make_shape(NULL, ABUT_SHAPE_TEAPOT, 0), 12, 51);
 }

@@ -35,6 +35,14 @@ bool test_thorough(void) {
     return is_set("ABUT_TEST_THOROUGH");
 }
 
+bool test_brief(void) {
+#if defined(TEST_ADDRESS_SANITIZER)
+    return !test_thorough();
+#else
+    return false;
+#endif
+}
+
 void test_add(const char *name, void (*test)(void **state), bool threads) {
     if (!threads && is_set("ABUT_TEST_THREADS") && !test_thorough())
         return;

@@ -160,7 +160,7 @@ typedef struct abut_common {
                          * over what is flush. It points out of a, into b: what a shift of a along a
                          * unit vector adds to the volume is the product of both */
     abut_vec3 centroid; /* of the volume; of a touch, of what is flush, else a common point */
-    abut_box box;       /* of the solid; of a touch, of the same */
+    abut_box box;       /* of the solid and of what is flush; of a touch, of the same */
     abut_advice advice;
 } abut_common;
 

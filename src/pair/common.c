@@ -12,7 +12,8 @@
  * cut. So outside nothing is looked at, and inside each triangle once. Connected parts that nothing
  * cuts ask one vertex each.
  *
- * Where a body faces inwards, its windings count the other way round.
+ * Where a body faces inwards, its windings count the other way round. All but the last steps have
+ * the smaller body as b, in whose frame its own vertices are as exact as they came.
  */
 #include "pair/cut.h"
 
@@ -40,7 +41,10 @@ typedef struct common_sums {
     vec3 moment, vector;
 } common_sums;
 
-enum { PLACED = 256 };
+enum {
+    PLACED = 256,
+    STEPS = 4096 /* triangles between two looks at whether to stop */
+};
 
 /* Vertices that were placed lately, each in the place of its lowest bits: from the origin of the
  * integrals. */
@@ -207,9 +211,12 @@ static abut_status spread(common_work *work, int side, uint32_t face, int32_t wi
     const pair_shell *shell = work->cut.body[side].shell;
     uint32_t *record_of = work->cut.record_of[side];
     size_t used = 0;
+    uint32_t steps = 0;
     abut_status status = push(work, &used, face);
     record_of[face] = DONE;
     while (used && !status) {
+        if (++steps % STEPS == 0 && abuti_stop(work->cut.context, "pairs"))
+            return abuti_stop_status("pairs");
         uint32_t here = work->stack[--used];
         const uint32_t *corner = shell->corner + 3 * (size_t)here, *faces;
         add_whole(work, side, corner, winding);
@@ -338,6 +345,7 @@ typedef struct common_frame {
     abuti_motion motion; /* of b */
     vec3 origin;         /* of b's mesh */
     double length;       /* of a unit */
+    bool swapped;        /* the caller's a is b */
 } common_frame;
 
 static vec3 to_world(const common_frame *frame, vec3 p) {
@@ -369,7 +377,7 @@ static abut_status answer_touch(const common_work *work, const common_frame *fra
     common->kind = ABUT_COMMON_TOUCH;
     if (flush->area[0] > 0) {
         common->flush_area = flush->area[0] * square;
-        common->vector = turn_to_world(frame, flush->vector, square);
+        common->vector = turn_to_world(frame, flush->vector, frame->swapped ? -square : square);
         common->centroid = to_world(frame, v3_scale(flush->moment, 1 / flush->area[0]));
         common->box = box_to_world(frame, flush->box);
         return ABUT_OK;
@@ -384,19 +392,31 @@ static abut_status answer_touch(const common_work *work, const common_frame *fra
     return ABUT_OK;
 }
 
+/* Which kind of volume it is. */
+static abut_pair_common_kind kind_of(const common_work *work, const double area[2], bool swapped) {
+    double shared = work->cut.flush.area[1];
+    bool covered[2] = {is_covered(work, 0, area[0] + shared),
+                       is_covered(work, 1, area[1] + shared)};
+    if (covered[0] && covered[1])
+        return ABUT_COMMON_SAME;
+    return covered[swapped]    ? ABUT_COMMON_A_INSIDE
+           : covered[!swapped] ? ABUT_COMMON_B_INSIDE
+                               : ABUT_COMMON_OVERLAP;
+}
+
 static abut_status answer(const common_work *work, const common_frame *frame,
                           const abut_posed posed[2], abut_common *common) {
     const cut_work *cut = &work->cut;
     const cut_flush *flush = &cut->flush;
-    const common_sums *a = &work->sums[0], *b = &work->sums[1];
-    double facing_a = cut->body[0].facing, facing_b = cut->body[1].facing;
-    double sign = facing_a * facing_b, volume = sign * (a->volume + b->volume);
-    double area_a = facing_b * a->area - flush->inside[0],
-           area_b = facing_a * b->area - flush->inside[1], shared = flush->area[1];
-    double square = frame->length * frame->length, largest = 4 + v3_max_abs(cut->body[0].shift);
-    double thin = cut->tolerance * (fabs(area_a) + fabs(area_b) + shared) +
-                  2 * flush->depth * flush->area[0] +
-                  NO_VOLUME * largest * (fabs(area_a) + fabs(area_b) + shared + flush->area[0]);
+    const common_sums *sums = work->sums;
+    double sign = cut->body[0].facing * cut->body[1].facing, square = frame->length * frame->length;
+    double volume = sign * (sums[0].volume + sums[1].volume), shared = flush->area[1];
+    double area[2] = {cut->body[1].facing * sums[0].area - flush->inside[0],
+                      cut->body[0].facing * sums[1].area - flush->inside[1]};
+    double all = fabs(area[0]) + fabs(area[1]) + shared;
+    double largest = real_max(v3_max_abs(cut->box.lo), v3_max_abs(cut->box.hi));
+    double thin = cut->tolerance * all + 2 * flush->depth * flush->area[0] +
+                  NO_VOLUME * largest * (all + flush->area[0]);
     if (!(volume > thin)) {
         bool near = flush->area[0] > 0;
         unsigned doubt = 0;
@@ -406,26 +426,25 @@ static abut_status answer(const common_work *work, const common_frame *frame,
                                        NULL, &near, &doubt);
         return status || !near ? status : answer_touch(work, frame, posed, common);
     }
-    bool covered_a = is_covered(work, 0, area_a + shared),
-         covered_b = is_covered(work, 1, area_b + shared);
-    common->kind = covered_a ? (covered_b ? ABUT_COMMON_SAME : ABUT_COMMON_A_INSIDE)
-                             : (covered_b ? ABUT_COMMON_B_INSIDE : ABUT_COMMON_OVERLAP);
+    int a = frame->swapped; /* the caller's */
+    common->kind = kind_of(work, area, frame->swapped);
     common->volume = volume * square * frame->length;
-    common->area_a = real_max(area_a, 0) * square;
-    common->area_b = real_max(area_b, 0) * square;
+    common->area_a = real_max(area[a], 0) * square;
+    common->area_b = real_max(area[!a], 0) * square;
     common->shared_area = shared * square;
     common->flush_area = flush->area[0] * square;
     common->area = common->area_a + common->area_b + common->shared_area;
     common->vector =
-        turn_to_world(frame, v3_sub(v3_scale(a->vector, sign), flush->inside_vector), square);
-    common->centroid =
-        to_world(frame, v3_along(work->origin, sign / volume, v3_add(a->moment, b->moment)));
-    common->box = box_to_world(frame, cut->box);
+        turn_to_world(frame, v3_sub(v3_scale(sums[a].vector, sign), flush->inside_vector[a]),
+                      square);
+    common->centroid = to_world(frame, v3_along(work->origin, sign / volume,
+                                                v3_add(sums[0].moment, sums[1].moment)));
+    common->box = box_to_world(frame, box_join(cut->box, flush->box));
     return ABUT_OK;
 }
 
-static abut_advice advice_of(const common_work *work) {
-    bool in_a = work->cut.body[0].facing < 0, in_b = work->cut.body[1].facing < 0;
+static abut_advice advice_of(const common_work *work, bool swapped) {
+    bool in_a = work->cut.body[swapped].facing < 0, in_b = work->cut.body[!swapped].facing < 0;
     if (in_a || in_b)
         return abuti_guaranteed(in_a && in_b
                                     ? "Both meshes face inwards and were taken the other way round."
@@ -461,29 +480,27 @@ static abut_status answer_open(const pair_shell *const shell[2], const abut_pose
 /* ---- public ---- */
 
 static abut_status measure(common_work *work, const abut_posed *a, const abut_posed *b,
-                           double tolerance, abut_common *common) {
+                           double tolerance, bool swapped, abut_common *common) {
     pair_frame frame;
     double unit = real_min(a->bvh->scale, b->bvh->scale);
     abut_posed posed[2] = {{a->bvh, set_bodies(work, a, b, unit)}, {.bvh = b->bvh}};
     abuti_pair_start(&posed[0], &posed[1], &frame);
     double largest =
         real_max(v3_max_abs(a->pose.translation), v3_max_abs(b->pose.translation)) * unit;
-    work->cut.tolerance =
-        tolerance > 0 ? tolerance * unit
-                      : real_max(TOLERANCE * real_min(size_of(a->bvh), size_of(b->bvh)) * unit,
-                                 ROUNDING * largest);
+    work->cut.tolerance = tolerance > 0
+                              ? tolerance * unit
+                              : real_max(TOLERANCE * size_of(b->bvh) * unit, ROUNDING * largest);
     frame.pad += (float)(2 * work->cut.tolerance);
     abuti_cut_find(&work->cut, &frame);
     abut_status status = work->cut.status;
-    if (!status) {
-        const cut_body *body = &work->cut.body[size_of(b->bvh) < size_of(a->bvh)];
-        work->origin = work->cut.count[0] ? work->cut.records[0][0].apex
-                                          : cut_place(body, body->shell->corner[0]);
-    }
+    if (!status)
+        work->origin = work->cut.count[0]
+                           ? work->cut.records[0][0].apex
+                           : cut_place(&work->cut.body[1], work->cut.body[1].shell->corner[0]);
     for (int side = 0; side < 2 && !status; side++)
         status = add_side(work, side);
-    common_frame to = {abuti_motion_of(&b->pose), b->bvh->mesh->origin, 1 / unit};
-    common->advice = advice_of(work);
+    common_frame to = {abuti_motion_of(&b->pose), b->bvh->mesh->origin, 1 / unit, swapped};
+    common->advice = advice_of(work, swapped);
     return status ? status : answer(work, &to, posed, common);
 }
 
@@ -507,11 +524,14 @@ abut_status abut_pair_common(const abut_posed *a, const abut_posed *b,
     work->cut.context = a->bvh->context;
     status = abuti_pair_shell(a->bvh, &shell[0]);
     status = status ? status : abuti_pair_shell(b->bvh, &shell[1]);
-    work->cut.body[0].shell = status ? NULL : shell[0];
-    work->cut.body[1].shell = status ? NULL : shell[1];
-    if (!status)
-        status = shell[0]->open || shell[1]->open ? answer_open(shell, a, b, &found)
-                                                  : measure(work, a, b, ours.tolerance, &found);
+    if (!status && (shell[0]->open || shell[1]->open)) {
+        status = answer_open(shell, a, b, &found);
+    } else if (!status) {
+        bool swapped = size_of(b->bvh) > size_of(a->bvh);
+        work->cut.body[swapped].shell = shell[0];
+        work->cut.body[!swapped].shell = shell[1];
+        status = measure(work, swapped ? b : a, swapped ? a : b, ours.tolerance, swapped, &found);
+    }
     if (!status)
         *common = found;
     abut_context *context = work->cut.context;

@@ -374,8 +374,7 @@ static void add_flush(cut_work *work, const cut_pair *pair, double cosine) {
         keep_inside(work, pair, side, &p, &depth);
         double inside = polygon_area(&p, flat, &none);
         sum->inside[side] += inside;
-        if (side == 0)
-            sum->inside_vector = v3_along(sum->inside_vector, inside, normal);
+        sum->inside_vector[side] = v3_along(sum->inside_vector[side], inside, normal);
     }
     if (!same)
         sum->depth = real_max(sum->depth, depth);

@@ -1,8 +1,9 @@
 /* Two closed surfaces that cut each other: what the files of abut_pair_common share.
  *
- * Units and axes are those of the frame: the axes and the origin of b's mesh, lengths times a power
- * of two in which the larger mesh has coordinates up to 2. Vertices of a are turned, shifted and
- * rounded once on their way there; about those points every yes and no is exact.
+ * Here b is the smaller body. Units and axes are those of the frame: the axes and the origin of b's
+ * mesh, lengths times a power of two in which the larger mesh has coordinates up to 2. Vertices of
+ * a are turned, shifted and rounded once on their way there; about those points every yes and no is
+ * exact.
  */
 #ifndef ABUTI_PAIR_CUT_H
 #define ABUTI_PAIR_CUT_H
@@ -74,14 +75,14 @@ typedef struct cut_record {
 /* Triangles of both that lie on each other. Areas are positive; `inside` is what of the sums over
  * records belongs to them. */
 typedef struct cut_flush {
-    double area[2];     /* facing opposite ways, the same way */
-    double inside[2];   /* of a and of b */
-    vec3 inside_vector; /* of a */
-    vec3 vector;        /* of a where facing opposite ways */
-    vec3 moment;        /* first moment of that */
-    double depth;       /* by which they are in each other, at most */
-    double rim;         /* the length around those that face the same way */
-    box3 box;           /* along the world's axes: of those facing opposite ways */
+    double area[2];   /* facing opposite ways, the same way */
+    double inside[2]; /* of a and of b */
+    vec3 inside_vector[2];
+    vec3 vector;  /* of a where facing opposite ways */
+    vec3 moment;  /* first moment of that */
+    double depth; /* by which they are in each other, at most */
+    double rim;   /* the length around those that face the same way */
+    box3 box;     /* along the world's axes: of those facing opposite ways */
 } cut_flush;
 
 enum { CUT_LEAVES = 16 }; /* of each body that were placed lately */

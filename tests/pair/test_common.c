@@ -257,27 +257,48 @@ TEST(random_solids) {
         abut_bvh_destroy(trees[i]);
 }
 
-/* Corners in few places: vertices on vertices, edges on edges, faces in one plane. */
+static const uint32_t tetrahedron_indices[4][3] = {{0, 2, 1}, {0, 1, 3}, {1, 2, 3}, {0, 3, 2}};
+
+/* Some tetrahedra with corners on a grid, in one mesh: they overlap, share faces, or are the same.
+ */
+static abut_mesh *grid_mesh(test_random *random, uint32_t count) {
+    abut_mesh *all = NULL;
+    for (uint32_t i = 0; i < count; i++) {
+        abut_vec3 p[4];
+        tetrahedron t;
+        do
+            for (int k = 0; k < 4; k++) {
+                p[k] = vec(test_random_below(random, 3), test_random_below(random, 3),
+                           test_random_below(random, 3));
+                t.p[k] = (point){{p[k].x, p[k].y, p[k].z}};
+            }
+        while (determinant(&t) <= 0);
+        abut_mesh *one = test_mesh(NULL, p, 4, tetrahedron_indices, 4);
+        all = all ? make_joined(all, one) : one;
+    }
+    return all;
+}
+
+/* Corners in few places: vertices on vertices, edges on edges, faces in one plane; exactly, and but
+ * for the rounding of a pose that both have. */
 TEST(tetrahedra_on_a_grid) {
-    static const uint32_t indices[4][3] = {{0, 2, 1}, {0, 1, 3}, {1, 2, 3}, {0, 3, 2}};
     test_random random = {42};
     for (uint32_t round = 0; round < test_rounds(4000); round++) {
-        abut_posed posed[2];
-        for (int side = 0; side < 2; side++) {
-            abut_vec3 p[4];
-            tetrahedron t;
-            do
-                for (int k = 0; k < 4; k++) {
-                    p[k] = vec(test_random_below(&random, 3), test_random_below(&random, 3),
-                               test_random_below(&random, 3));
-                    t.p[k] = (point){{p[k].x, p[k].y, p[k].z}};
-                }
-            while (determinant(&t) <= 0);
-            posed[side] = (abut_posed){.bvh = hierarchy(test_mesh(NULL, p, 4, indices, 4))};
-        }
-        check_slowly(&posed[0], &posed[1], false);
-        abut_bvh_destroy((abut_bvh *)(uintptr_t)posed[0].bvh);
-        abut_bvh_destroy((abut_bvh *)(uintptr_t)posed[1].bvh);
+        uint32_t count = round % 4 ? 1 : 3;
+        abut_mesh *mesh[2] = {grid_mesh(&random, count), grid_mesh(&random, count)};
+        abut_posed a = {.bvh = hierarchy(mesh[0])}, b = {.bvh = hierarchy(mesh[1])};
+        slow_common slow = slowly(&a, &b, vec(0, 0, 0));
+        assert_near(slow.volume, common_of(&a, &b).volume, 1e-13);
+        assert_near(slow.volume, common_of(&b, &a).volume, 1e-13);
+        a.pose = random_pose(&random, 1);
+        abut_mesh *moved = NULL;
+        assert_ok(abut_mesh_transform(abut_bvh_mesh(b.bvh), 1, a.pose, &moved));
+        abut_posed c = {.bvh = hierarchy(moved)};
+        assert_near(slow.volume, common_of(&a, &c).volume, 1e-12);
+        assert_near(slow.volume, common_of(&c, &a).volume, 1e-12);
+        abut_bvh_destroy((abut_bvh *)(uintptr_t)a.bvh);
+        abut_bvh_destroy((abut_bvh *)(uintptr_t)b.bvh);
+        abut_bvh_destroy((abut_bvh *)(uintptr_t)c.bvh);
     }
 }
 
@@ -536,12 +557,36 @@ TEST(nested) {
     abut_bvh_destroy(hollow);
 }
 
+/* A ball in a box that is larger by up to 1e12, or half-way through its side. */
+TEST(specks) {
+    abut_bvh *box = shape_tree(ABUT_SHAPE_BOX, 2);
+    for (int power = 0; power <= 12; power += 3) {
+        double size = pow(10, -power);
+        abut_mesh *ball = make_moved(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 4), size, vec(0, 0, 0));
+        abut_bvh *speck = hierarchy(ball);
+        double volume = volume_of(speck);
+        abut_common found = at(speck, box, -0.25 * (power > 0), 0, 0);
+        assert_int_equal(ABUT_COMMON_A_INSIDE, found.kind);
+        assert_near(volume, found.volume, 1e-13 * volume);
+        found = at(box, speck, 0, 0.25 * (power > 0), 0);
+        assert_int_equal(ABUT_COMMON_B_INSIDE, found.kind);
+        assert_near(volume, found.volume, 1e-13 * volume);
+        assert_int_equal(ABUT_COMMON_APART, at(box, speck, 0.5 + size, 0, 0).kind);
+        found = at(box, speck, 0.5, 0, 0); /* where edges of the box are rounded */
+        assert_int_equal(ABUT_COMMON_OVERLAP, found.kind);
+        assert_near(volume / 2, found.volume, (1e-12 + 1e-15 / size) * volume);
+        assert_near(found.area_b, at(speck, box, -0.5, 0, 0).area_a,
+                    (1e-12 + 1e-15 / size) * size * size);
+        abut_bvh_destroy(speck);
+    }
+    abut_bvh_destroy(box);
+}
+
 /* Faces, edges and corners on faces, edges and corners: the same however both are turned. */
 TEST(touching) {
-    static const uint32_t indices[4][3] = {{0, 2, 1}, {0, 1, 3}, {1, 2, 3}, {0, 3, 2}};
     static const abut_vec3 corners[4] = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
     abut_bvh *box = shape_tree(ABUT_SHAPE_BOX, 2),
-             *tip = hierarchy(test_mesh(NULL, corners, 4, indices, 4));
+             *tip = hierarchy(test_mesh(NULL, corners, 4, tetrahedron_indices, 4));
     const struct {
         abut_vec3 at;
         abut_pair_common_kind kind;

@@ -1,8 +1,8 @@
 /* The picture of an interference: bodies as glass, and in colours what they have in common.
  *
  * Of each pair the surface of the one that is inside the other is shown, both ways: triangles near
- * the overlap are cut until they are small, and those whose middles are inside are kept. The curves
- * along which surfaces meet are drawn over their ragged borders, and those are exact.
+ * the overlap are cut until they are small, and those are clipped where their edges leave the other
+ * body. The curves along which surfaces meet are drawn over their borders, and those are exact.
  */
 #include "tool.h"
 
@@ -113,31 +113,85 @@ static abut_status cut_body(const tool_assembly *assembly, uint32_t body, piece_
     return to->failed ? ABUT_ERROR_MEMORY : status;
 }
 
-/* Keeps the pieces that are inside another body, or on it where they only touch. */
-static abut_status keep_inside(const tool_assembly *assembly, uint32_t other, double touch,
-                               piece_list *pieces) {
-    abut_pose back;
-    size_t kept = 0;
-    abut_status status = abut_pose_invert(&assembly->bodies[other].pose, &back);
-    for (size_t i = 0; i < pieces->count && !status; i++) {
-        const abut_vec3 *c = pieces->list[i].corner;
-        abut_vec3 middle = {(c[0].x + c[1].x + c[2].x) / 3, (c[0].y + c[1].y + c[2].y) / 3,
-                            (c[0].z + c[1].z + c[2].z) / 3},
-                  there;
-        bool inside = false;
-        abut_nearest nearest;
-        status = abut_pose_apply(&back, middle, &there);
-        if (!status && touch > 0) {
-            status = abut_nearest_point(assembly->bvhs[other], there, touch, &nearest);
-            inside = !status && nearest.distance <= touch;
-        } else if (!status) {
-            status = abut_sign_inside(assembly->bvhs[other], there, &inside);
-        }
-        if (inside)
-            pieces->list[kept++] = pieces->list[i];
+/* What pieces are clipped by: a body, or its surface where two only touch. */
+typedef struct clipper {
+    const abut_bvh *bvh;
+    abut_pose back; /* to where the body is at home */
+    double touch;   /* how near the surface is; 0 = inside */
+    abut_status status;
+} clipper;
+
+static bool is_in(clipper *by, abut_vec3 point) {
+    abut_nearest nearest;
+    bool inside = false;
+    abut_vec3 there = point;
+    if (!by->status)
+        by->status = abut_pose_apply(&by->back, point, &there);
+    if (!by->status && by->touch > 0) {
+        by->status = abut_nearest_point(by->bvh, there, by->touch, &nearest);
+        return !by->status && nearest.distance <= by->touch;
     }
-    pieces->count = kept;
-    return status;
+    if (!by->status)
+        by->status = abut_sign_inside(by->bvh, there, &inside);
+    return inside;
+}
+
+/* Where the way from a point inside to one outside leaves, by bisection. */
+static abut_vec3 leave(clipper *by, abut_vec3 in, abut_vec3 out) {
+    for (int i = 0; i < 8; i++) {
+        abut_vec3 m = between(in, out);
+        if (is_in(by, m))
+            in = m;
+        else
+            out = m;
+    }
+    return in;
+}
+
+/* Clips a piece whose corners are not all inside; writes up to two and gives how many. */
+static int clip(clipper *by, const piece *t, const bool in[3], piece made[2]) {
+    int count = in[0] + in[1] + in[2], odd = 0;
+    for (int k = 0; k < 3; k++)
+        odd = in[k] == (count == 1) ? k : odd; /* the corner that is unlike the others */
+    abut_vec3 p = t->corner[odd], q = t->corner[(odd + 1) % 3], r = t->corner[(odd + 2) % 3];
+    if (count == 1) {
+        made[0] = (piece){{p, leave(by, p, q), leave(by, p, r)}};
+        return 1;
+    }
+    abut_vec3 pq = leave(by, q, p), pr = leave(by, r, p);
+    made[0] = (piece){{pq, q, r}};
+    made[1] = (piece){{pq, r, pr}};
+    return 2;
+}
+
+/* Keeps what of the pieces is in the clipper. */
+static abut_status keep_inside(clipper *by, piece_list *pieces) {
+    piece_list kept = {0};
+    for (size_t i = 0; i < pieces->count && !by->status && !kept.failed; i++) {
+        const piece *t = &pieces->list[i];
+        const abut_vec3 *c = t->corner;
+        abut_vec3 middle = {(c[0].x + c[1].x + c[2].x) / 3, (c[0].y + c[1].y + c[2].y) / 3,
+                            (c[0].z + c[1].z + c[2].z) / 3};
+        bool in[3];
+        for (int k = 0; k < 3; k++) /* a little inwards, off the edges of the body */
+            in[k] = is_in(by, (abut_vec3){c[k].x + 0.01 * (middle.x - c[k].x),
+                                          c[k].y + 0.01 * (middle.y - c[k].y),
+                                          c[k].z + 0.01 * (middle.z - c[k].z)});
+        piece made[2] = {*t, *t};
+        int whole = in[0] + in[1] + in[2], count = whole == 3 ? 1
+                                                   : whole    ? clip(by, t, in, made)
+                                                              : 0;
+        for (int k = 0; k < count && !kept.failed; k++) {
+            kept.failed = !tool_grow(&kept.list, kept.count, &kept.room, sizeof *kept.list);
+            if (!kept.failed)
+                kept.list[kept.count++] = made[k];
+        }
+    }
+    free(pieces->list);
+    pieces->list = kept.list;
+    pieces->count = kept.count;
+    pieces->room = kept.room;
+    return kept.failed ? ABUT_ERROR_MEMORY : by->status;
 }
 
 /* Moves a piece outwards, so that it does not flicker with the glass that it was cut from. */
@@ -214,8 +268,10 @@ static abut_status draw_clash(tool_run *tool, abut_picture *picture, const tool_
     abut_status status = ABUT_OK;
     for (int side = 0; side < (touch > 0 ? 1 : 2) && !status; side++) {
         uint32_t own = side ? pair->b : pair->a, other = side ? pair->a : pair->b;
-        status = cut_body(assembly, own, pieces);
-        status = status ? status : keep_inside(assembly, other, touch, pieces);
+        clipper by = {.bvh = assembly->bvhs[other], .touch = touch};
+        status = abut_pose_invert(&assembly->bodies[other].pose, &by.back);
+        status = status ? status : cut_body(assembly, own, pieces);
+        status = status ? status : keep_inside(&by, pieces);
         status = status ? status : add_pieces(tool, picture, pieces, 3e-4 * scale, colour);
     }
     if (!status && touch <= 0)

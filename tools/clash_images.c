@@ -1,25 +1,30 @@
-/* What a view of solids sees, as images: figures 9 to 13 of Malmsten and Klasen (2005). */
+/* What a view of solids sees, as images: figures 9 to 13 of Malmsten and Klasen (2005), and more;
+ * each by itself, and all of them on one sheet. */
 #include "tool.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+enum { IMAGES = 8, COLUMNS = 4, CAPTION = 24, GAP = 8, SIDE_MOST = 16384 };
+
 static const struct {
     abut_layers_show show;
     const char *words;
-} images[] = {
-    {ABUT_LAYERS_COUNT, "surfaces along each ray: up to %.0f"},
-    {ABUT_LAYERS_NEAREST, "how far the first surface is: up to %.4g"},
-    {ABUT_LAYERS_EDGES, "how far the nearest edge is: up to %.4g"},
-    {ABUT_LAYERS_INSIDE, "solids around the nearest edge: up to %.0f"},
-    {ABUT_LAYERS_LENGTH, "overlap along each ray: up to %.4g"},
-    {ABUT_LAYERS_PAIRS, "pairs that overlap along each ray: up to %.0f"},
-    {ABUT_LAYERS_FIRST, "first solid of the nearest overlap"},
-    {ABUT_LAYERS_SECOND, "second solid of the nearest overlap"},
+} images[IMAGES] = {
+    {ABUT_LAYERS_COUNT, "surfaces: up to %.0f"},
+    {ABUT_LAYERS_NEAREST, "first surface: up to %.3g away"},
+    {ABUT_LAYERS_EDGES, "nearest edge: up to %.3g away"},
+    {ABUT_LAYERS_INSIDE, "solids around it: up to %.0f"},
+    {ABUT_LAYERS_LENGTH, "overlap: up to %.3g long"},
+    {ABUT_LAYERS_PAIRS, "pairs that overlap: up to %.0f"},
+    {ABUT_LAYERS_FIRST, "one of the nearest pair"},
+    {ABUT_LAYERS_SECOND, "the other"},
 };
 
-/* Light for nothing, then through yellow and red to dark: `t` from 0 to 1. */
+/* ---- colours ---- */
+
+/* Light for little, then through orange and red to dark: `t` from 0 to 1. */
 static abut_colour heat(double t) {
     float s = (float)t;
     return s < 0.5f ? (abut_colour){1, 0.95f - 1.1f * s, 0.75f - 1.2f * s, 1}
@@ -38,10 +43,10 @@ static abut_colour colour_of(abut_layers_show show, double value, double most) {
     return value > 0 ? heat(t) : nothing;
 }
 
-static void paint(tool_canvas *canvas, const float *values, size_t which) {
+static void paint(tool_canvas *canvas, const float *values, size_t which, char *words,
+                  size_t words_bytes) {
     size_t count = (size_t)canvas->width * canvas->height;
     double most = 0;
-    char words[80];
     for (size_t i = 0; i < count; i++)
         if (isfinite(values[i]) && values[i] > most)
             most = values[i];
@@ -52,60 +57,108 @@ static void paint(tool_canvas *canvas, const float *values, size_t which) {
         canvas->pixels[4 * i + 2] = (uint8_t)(255 * fmaxf(c.b, 0) + 0.5f);
         canvas->pixels[4 * i + 3] = 255;
     }
-    snprintf(words, sizeof words, images[which].words, most);
-    int wide = (int)canvas_words(NULL, 0, 0, 11, words) + 16, top = (int)canvas->height - 26;
-    if (wide < (int)canvas->width && top > 0) {
-        canvas_fill(canvas, 0, top, wide, 26, (abut_colour){1, 1, 1, 0.8f});
-        canvas_words(canvas, 8, top + 18, 11, words);
-    }
+    snprintf(words, words_bytes, images[which].words, most);
 }
 
-static abut_status write_image(tool_run *tool, abut_layers *layers, const abut_raster_view *view,
-                               size_t which, const char *prefix) {
-    tool_canvas canvas = {0};
+/* ---- files ---- */
+
+typedef struct image_work {
+    tool_run *tool;
+    abut_layers *layers;
+    const char *prefix;
+    abut_raster_view view;
+    tool_canvas canvas, sheet; /* one image, and all; from malloc */
+    float *values;
+} image_work;
+
+static abut_status no_memory(void) {
+    return abut_fail(ABUT_ERROR_MEMORY, "there is no memory for the images");
+}
+
+/* The larger side of the view as asked for; memory for that. */
+static abut_status prepare(image_work *w, uint32_t resolution) {
+    tool_canvas *canvas = &w->canvas, *sheet = &w->sheet;
+    abut_status status = ABUT_ERROR_BUFFER;
+    for (int round = 0; round < 2 && status == ABUT_ERROR_BUFFER; round++) {
+        status = abut_layers_image(w->layers, &w->view, ABUT_LAYERS_COUNT, 0, NULL, &canvas->width,
+                                   &canvas->height);
+        uint32_t *larger = canvas->width >= canvas->height ? &w->view.width : &w->view.height;
+        if (resolution && !w->view.width && !w->view.height)
+            *larger = resolution < SIDE_MOST ? resolution : SIDE_MOST;
+    }
+    if (status != ABUT_ERROR_BUFFER)
+        return status;
+    size_t count = (size_t)canvas->width * canvas->height;
+    w->values = malloc(count * sizeof *w->values);
+    canvas->pixels = malloc(4 * count);
+    sheet->width = COLUMNS * (canvas->width + GAP) + GAP;
+    sheet->height = IMAGES / COLUMNS * (canvas->height + CAPTION + GAP) + GAP;
+    if (sheet->width > SIDE_MOST || sheet->height > SIDE_MOST)
+        sheet->width = sheet->height = 0; /* too large to be looked at */
+    sheet->pixels = malloc(4 * (size_t)sheet->width * sheet->height + 1);
+    if (!w->values || !canvas->pixels || !sheet->pixels)
+        return no_memory();
+    memset(sheet->pixels, 0xec, 4 * (size_t)sheet->width * sheet->height);
+    return ABUT_OK;
+}
+
+static abut_status write_canvas(image_work *w, const tool_canvas *canvas, const char *name) {
     tool_text path = {0};
-    float *values = NULL;
-    abut_status status =
-        abut_layers_image(layers, view, images[which].show, 0, NULL, &canvas.width, &canvas.height);
-    size_t count = (size_t)canvas.width * canvas.height;
-    if (status == ABUT_ERROR_BUFFER) {
-        values = malloc(count * sizeof *values);
-        canvas.pixels = malloc(4 * count);
-        status = values && canvas.pixels
-                     ? abut_layers_image(layers, view, images[which].show, count, values,
-                                         &canvas.width, &canvas.height)
-                     : abut_fail(ABUT_ERROR_MEMORY, "there is no memory for an image");
-    }
-    text_print(&path, "%s-%s.%s", prefix, abut_layers_show_name(images[which].show),
-               strstr(abut_features(), "png") ? "png" : "ppm");
-    if (!status && path.failed)
-        status = abut_fail(ABUT_ERROR_MEMORY, "there is no memory for a name");
-    if (!status) {
-        paint(&canvas, values, which);
-        status = canvas_write(tool, &canvas, path.data);
-    }
+    text_print(&path, "%s-%s.%s", w->prefix, name, strstr(abut_features(), "png") ? "png" : "ppm");
+    abut_status status = path.failed ? no_memory() : canvas_write(w->tool, canvas, path.data);
     if (!status)
-        json_path(&tool->out, abut_layers_show_name(images[which].show), path.data);
-    if (!status && which == 0)
-        say_fact(&tool->out, "images", "%s and %zu more", path.data,
-                 sizeof images / sizeof *images - 1);
-    free(values);
-    free(canvas.pixels);
+        json_path(&w->tool->out, name, path.data);
     text_free(&path);
+    return status;
+}
+
+/* Puts an image on the sheet, with its caption under it. */
+static void paste(image_work *w, size_t which, const char *words) {
+    const tool_canvas *from = &w->canvas;
+    if (!w->sheet.width)
+        return;
+    size_t x = GAP + which % COLUMNS * (from->width + GAP);
+    size_t y = GAP + which / COLUMNS * (from->height + CAPTION + GAP);
+    for (size_t row = 0; row < from->height; row++)
+        memcpy(w->sheet.pixels + 4 * ((y + row) * w->sheet.width + x),
+               from->pixels + 4 * row * from->width, 4 * (size_t)from->width);
+    if (canvas_words(NULL, 0, 0, 9, words) < from->width)
+        canvas_words(&w->sheet, (double)x + 2, (double)(y + from->height) + 16, 9, words);
+}
+
+static abut_status write_all(image_work *w, uint32_t resolution) {
+    abut_status status = prepare(w, resolution);
+    for (size_t i = 0; i < IMAGES && !status; i++) {
+        char words[80];
+        status = abut_layers_image(w->layers, &w->view, images[i].show,
+                                   (uint64_t)w->canvas.width * w->canvas.height, w->values,
+                                   &w->canvas.width, &w->canvas.height);
+        if (status)
+            break;
+        paint(&w->canvas, w->values, i, words, sizeof words);
+        paste(w, i, words);
+        status = write_canvas(w, &w->canvas, abut_layers_show_name(images[i].show));
+    }
+    if (!status && w->sheet.width)
+        status = write_canvas(w, &w->sheet, "all");
     return status;
 }
 
 int clashes_images(tool_run *tool, const tool_clashes *clashes, const abut_layers_query *query,
                    const char *prefix) {
-    abut_raster_view view = query->views ? query->views[0] : abut_raster_view_default();
-    abut_status status = ABUT_OK;
-    if (!view.width && !view.height && query->resolution)
-        view.width = query->resolution < 16384 ? query->resolution : 16384;
+    image_work w = {.tool = tool,
+                    .layers = clashes->layers,
+                    .prefix = prefix,
+                    .view = query->views ? query->views[0] : abut_raster_view_default()};
     if (tool->out.json)
         out_object(&tool->out, "images");
-    for (size_t i = 0; i < sizeof images / sizeof *images && !status; i++)
-        status = write_image(tool, clashes->layers, &view, i, prefix);
+    abut_status status = write_all(&w, query->resolution);
     if (tool->out.json)
         out_end(&tool->out);
+    else if (!status)
+        say_fact(&tool->out, "images", "%s-all and one each", prefix);
+    free(w.values);
+    free(w.canvas.pixels);
+    free(w.sheet.pixels);
     return status ? tool_fail(tool, status) : 0;
 }

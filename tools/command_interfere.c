@@ -379,8 +379,8 @@ static const tool_option options[] = {
     {"png", "FILE", OPTION_TEXT, "draw what bodies have in common in colours, the rest as glass",
      NULL, false},
     {"images", "PREFIX", OPTION_TEXT,
-     "write what the first view sees as PREFIX-count.png and so on: surfaces, depths, edges, "
-     "overlaps, pairs",
+     "write what the first view sees as PREFIX-count.png and so on (surfaces, depths, edges, "
+     "overlaps, pairs), and PREFIX-all.png with all of them",
      NULL, false},
     {"view", "VIEW", OPTION_TEXT,
      "where the picture looks from: front, back, left, right, top, bottom, iso, or X,Y,Z",

@@ -92,8 +92,8 @@ cp right.obj "a, b.obj"
 try 3 "$tool" interfere $small cube.obj "a, b.obj" --out quoted.csv
 demand "names are not quoted" "$(sed -n 2p quoted.csv | cut -d, -f2-4)" = '"a, b.obj",overlap'
 try 3 "$tool" interfere cube.obj right.obj --images seen --resolution 64 --json
-is "len(it['images']), it['images']['count'][:11]" "(8, 'seen-count.')"
-demand "not eight images" "$(ls seen-*.p* | wc -l)" -eq 8
+is "len(it['images']), it['images']['count'][:11]" "(9, 'seen-count.')"
+demand "not nine images" "$(ls seen-*.p* | wc -l)" -eq 9
 place cube.obj "one.obj" 0.5,0.5,0
 try 3 "$tool" interfere $small cube.obj right.obj one.obj --first 1
 says "and 2 more"

@@ -953,13 +953,8 @@ __kernel void layers_rays(__global const layers_sight *sights, uint views,
         }
         barrier(CLK_LOCAL_MEM_FENCE);
         if (item == 0)
-            shared[0] = shared[1] = 0;
+            shared[0] = 0;
         barrier(CLK_LOCAL_MEM_FENCE);
-        if (head != LAYERS_NOTHING)
-            shared[1] = 1;
-        barrier(CLK_LOCAL_MEM_FENCE);
-        if (!shared[1])
-            continue;
         if (head != LAYERS_NOTHING)
             count = sort_ray(&w, fragments, head);
         int is_long = count > LAYERS_SHORT;
@@ -972,12 +967,9 @@ __kernel void layers_rays(__global const layers_sight *sights, uint views,
         }
         barrier(CLK_LOCAL_MEM_FENCE);
         const uint total = shared[0];
-        if (total > LAYERS_PIECES)
-            is_long = count > 0;
-        else if (total) {
+        if (total && total <= LAYERS_PIECES)
             add_up(&t, total, tile);
-            is_long |= traced && w.too_many;
-        }
+        is_long |= (count && total > LAYERS_PIECES) || (traced && w.too_many);
         if (is_long)
             put_long(fragments, head, count, place, longs, long_room, crossings, crossing_room,
                      counts);

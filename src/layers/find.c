@@ -63,6 +63,11 @@ static box3 bounds_of_all(const abut_layers *layers) {
     return any ? box : (box3){{0, 0, 0}, {0, 0, 0}};
 }
 
+/* Whether a view has all solids, with nothing to cut. */
+static bool is_fitted(const abut_raster_view *v) {
+    return !v->perspective && v3_max_abs(v3_sub(v->region.hi, v->region.lo)) == 0;
+}
+
 abut_status abuti_layers_begin(const char *function, abut_layers *layers,
                                const abut_raster_view *view, const abut_layers_query *query,
                                layers_pass *pass) {
@@ -79,6 +84,7 @@ abut_status abuti_layers_begin(const char *function, abut_layers *layers,
                                      query->resolution ? query->resolution : 1024, c);
     if (status)
         return status;
+    pass->fitted = is_fitted(&ours);
     const raster_lens *l = &c->lens;
     double depth = raster_way(c, RASTER_DEPTHS);
     if (l->near > 0) {
@@ -510,10 +516,6 @@ static abut_status tell(find_work *w, abut_layers_result *result) {
     return ABUT_OK;
 }
 
-static bool is_fitted(const abut_raster_view *v) {
-    return !v->perspective && v3_max_abs(v3_sub(v->region.hi, v->region.lo)) == 0;
-}
-
 /* Goes through one view for candidates, on the CPU. */
 static abut_status find_candidates(find_work *w, uint32_t view) {
     layers_pass pass;
@@ -538,7 +540,6 @@ static abut_status find_sums(find_work *w) {
     for (uint32_t v = 0; v < w->view_count && !status; v++) {
         status = abuti_layers_begin("abut_layers_find", layers, &w->list[v], w->query, &passes[v]);
         passes[v].number = v;
-        passes[v].fitted = is_fitted(&w->list[v]);
     }
     if (!status)
         status = layers->backend->run(layers, passes, w->view_count, answers);

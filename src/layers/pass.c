@@ -39,6 +39,12 @@ typedef struct layers_window {
     uint16_t x0, y0, x1, y1;
 } layers_window;
 
+/* A vertex: on the image, with its steps, where no triangle is cut, and else before that. */
+typedef struct layers_point {
+    raster_point p;
+    int x, y;
+} layers_point;
+
 /* A shape in a tile. */
 typedef struct layers_place {
     uint32_t tile, chunk, shape;
@@ -263,7 +269,7 @@ static abut_status list_drawn(layers_pass *pass, size_t *points, size_t *triangl
         }
     point_begin[count] = *points;
     triangle_begin[count] = *triangles;
-    return reserve(pass, &layers->points, *points, sizeof(raster_point));
+    return reserve(pass, &layers->points, *points, sizeof(layers_point));
 }
 
 /* Which range of a list of begins a place is in. */
@@ -283,8 +289,9 @@ static size_t range_of(const layers_list *begins, size_t place) {
 static void find_points(void *data, size_t chunk, size_t begin, size_t end) {
     layers_pass *pass = data;
     abut_layers *layers = pass->layers;
+    const raster_lens *lens = &pass->view.camera.lens;
     const size_t *first = layers->point_begin.data;
-    raster_point *points = layers->points.data;
+    layers_point *points = layers->points.data;
     (void)chunk;
     for (size_t d = range_of(&layers->point_begin, begin), at = begin; at < end; d++) {
         const layers_solid *solid =
@@ -292,25 +299,32 @@ static void find_points(void *data, size_t chunk, size_t begin, size_t end) {
         const vec3 *positions = layers_positions(layers, solid);
         raster_frame frame = raster_frame_of(&pass->view.camera, &solid->motion,
                                              layers_mesh_of(layers, solid)->mesh->origin);
-        for (; at < end && at < first[d + 1]; at++)
-            points[at] = raster_apply(&frame, positions[at - first[d]]);
+        for (; at < end && at < first[d + 1]; at++) {
+            points[at].p = raster_apply(&frame, positions[at - first[d]]);
+            if (!pass->fitted)
+                continue;
+            points[at].p = raster_project(lens, points[at].p);
+            points[at].x = raster_round(lens, points[at].p.x);
+            points[at].y = raster_round(lens, points[at].p.y);
+        }
     }
 }
 
-/* Puts a shape into the tiles in whose windows it may have pixels. False: it has none. */
-static bool place_shape(layers_pass *pass, layers_chunk *chunk, size_t number,
-                        const raster_shape *shape, uint32_t solid) {
+/* Puts the shape that comes next into the tiles in whose windows it may have pixels, which are
+ * within `r`. False: it has none. */
+static bool place_shape(layers_pass *pass, layers_chunk *chunk, raster_rect r, uint32_t solid) {
     const layers_at *at = &AT(pass)[solid];
-    bool wide = pass->touching || (shape->owner & 3) == RASTER_EDGE, placed = false;
-    raster_rect r = raster_rect_cut(raster_rect_of(&pass->view.camera.lens, shape, wide), at->rect);
+    const uint32_t side = pass->view.tile;
+    bool placed = false;
+    r = raster_rect_cut(r, at->rect);
     if (raster_rect_empty(r))
         return false;
-    uint32_t x1 = (uint32_t)r.x1 / pass->view.tile, y1 = (uint32_t)r.y1 / pass->view.tile;
-    for (uint32_t y = (uint32_t)r.y0 / pass->view.tile; y <= y1; y++)
-        for (uint32_t x = (uint32_t)r.x0 / pass->view.tile; x <= x1; x++) {
-            size_t tile = (size_t)y * pass->view.columns + x;
-            const layers_window *w = window_of(pass, solid, tile);
-            int left = (int)(x * pass->view.tile), top = (int)(y * pass->view.tile);
+    uint32_t x1 = (uint32_t)r.x1 / side, y1 = (uint32_t)r.y1 / side;
+    for (uint32_t y = (uint32_t)r.y0 / side; y <= y1; y++)
+        for (uint32_t x = (uint32_t)r.x0 / side; x <= x1; x++) {
+            const layers_window *w = &WINDOWS(
+                pass)[at->windows + (size_t)(y - at->row) * at->columns + (x - at->column)];
+            int left = (int)(x * side), top = (int)(y * side);
             raster_rect in = {left + w->x0, top + w->y0, left + w->x1, top + w->y1};
             if (raster_rect_empty(raster_rect_cut(r, in)))
                 continue;
@@ -320,8 +334,9 @@ static bool place_shape(layers_pass *pass, layers_chunk *chunk, size_t number,
                                           chunk->places.count + 1, sizeof(layers_place))))
                 return false;
             ((layers_place *)chunk->places.data)[chunk->places.count++] =
-                (layers_place){(uint32_t)tile, (uint32_t)(chunk - pass->layers->chunks),
-                               (uint32_t)number};
+                (layers_place){(uint32_t)((size_t)y * pass->view.columns + x),
+                               (uint32_t)(chunk - pass->layers->chunks),
+                               (uint32_t)chunk->shapes.count};
             placed = true;
         }
     return placed;
@@ -331,34 +346,53 @@ static bool comes_first(vec3 a, vec3 b) {
     return a.x != b.x ? a.x < b.x : a.y != b.y ? a.y < b.y : a.z < b.z;
 }
 
-static void shape_triangle(layers_pass *pass, layers_chunk *chunk, uint32_t solid, bool inward,
-                           const uint32_t *corner, uint32_t triangle, const raster_point *points,
-                           const vec3 *positions) {
-    chunk->status =
-        abuti_layers_reserve(pass->layers->context, &chunk->shapes,
-                             chunk->shapes.count + RASTER_CORNERS + 3, sizeof(raster_shape));
-    if (chunk->status)
-        return;
+/* Makes ready the shapes of a triangle that may be cut, and of its edges. */
+static void shape_any(layers_pass *pass, layers_chunk *chunk, uint32_t solid, bool inward,
+                      const uint32_t *corner, uint32_t triangle, const layers_point *points,
+                      const vec3 *positions) {
     const raster_lens *lens = &pass->view.camera.lens;
-    raster_shape *to = (raster_shape *)chunk->shapes.data + chunk->shapes.count;
-    raster_point p[3] = {points[corner[0]], points[corner[1]], points[corner[2]]};
-    int made = raster_shapes(lens, p, solid, triangle, pass->touching, to);
-    for (int k = 0; inward && k < made; k++)
-        to[k].owner ^= (to[k].owner & 2) ? 0 : 1;
+    raster_shape shapes[RASTER_CORNERS + 3];
+    raster_point p[3] = {points[corner[0]].p, points[corner[1]].p, points[corner[2]].p};
+    int made = 0;
+    if (!pass->fitted) {
+        made = raster_shapes(lens, p, solid, triangle, pass->touching, shapes);
+        for (int k = 0; inward && k < made; k++)
+            shapes[k].owner ^= (shapes[k].owner & 2) ? 0 : 1;
+    }
     /* Each edge once: of its two triangles the one that runs along it upwards. */
     for (uint32_t k = 0; pass->edges && k < 3; k++) {
-        uint32_t from = corner[k], on = corner[k == 2 ? 0 : k + 1];
-        if (comes_first(positions[from], positions[on]))
-            made +=
-                raster_edges(lens, points[from], points[on], solid, triangle << 2 | k, &to[made]);
+        uint32_t next = k == 2 ? 0 : k + 1, part = triangle << 2 | k;
+        if (!comes_first(positions[corner[k]], positions[corner[next]]))
+            continue;
+        if (pass->fitted)
+            raster_edge(lens, p[k], p[next], solid, part, &shapes[made++]);
+        else
+            made += raster_edges(lens, p[k], p[next], solid, part, &shapes[made]);
     }
-    size_t kept = 0;
     for (int k = 0; k < made && !chunk->status; k++) {
-        raster_shape shape = to[k];
-        if (place_shape(pass, chunk, chunk->shapes.count + kept, &shape, solid))
-            to[kept++] = shape;
+        bool wide = pass->touching || (shapes[k].owner & 3) == RASTER_EDGE;
+        if (place_shape(pass, chunk, raster_rect_of(lens, &shapes[k], wide), solid))
+            ((raster_shape *)chunk->shapes.data)[chunk->shapes.count++] = shapes[k];
     }
-    chunk->shapes.count += kept;
+}
+
+/* Makes ready a triangle that is not cut, if it has pixels that are wanted: most have none. */
+static void shape_whole(layers_pass *pass, layers_chunk *chunk, uint32_t solid, bool inward,
+                        const uint32_t *corner, uint32_t triangle, const layers_point *points) {
+    const raster_lens *lens = &pass->view.camera.lens;
+    const layers_point *a = &points[corner[0]], *b = &points[corner[1]], *c = &points[corner[2]];
+    raster_shape *to = (raster_shape *)chunk->shapes.data + chunk->shapes.count;
+    raster_rect r =
+        raster_rect_of_corners(lens, a->x, a->y, b->x, b->y, c->x, c->y, pass->touching);
+    if (raster_rect_empty(r))
+        return;
+    raster_corners_of(a->x, a->y, b->x, b->y, c->x, c->y, solid, triangle, to);
+    bool thin = (to->owner & 3) == RASTER_THIN;
+    if ((thin && !pass->touching) || !place_shape(pass, chunk, r, solid))
+        return;
+    to->owner ^= inward && !thin;
+    raster_depths(a->p, b->p, c->p, to);
+    chunk->shapes.count++;
 }
 
 static void find_shapes(void *data, size_t chunk, size_t begin, size_t end) {
@@ -371,11 +405,20 @@ static void find_shapes(void *data, size_t chunk, size_t begin, size_t end) {
         uint32_t id = ((const uint32_t *)layers->drawn.data)[d];
         const layers_solid *solid = &layers_solids(layers)[id];
         const layers_mesh *mesh = layers_mesh_of(layers, solid);
-        const raster_point *points = (const raster_point *)layers->points.data + point[d];
+        const layers_point *points = (const layers_point *)layers->points.data + point[d];
         for (; at < end && at < first[d + 1] && !own->status; at++) {
-            size_t t = at - first[d];
-            shape_triangle(pass, own, id, mesh->inward, mesh->mesh->indices + 3 * t, (uint32_t)t,
-                           points, layers_positions(layers, solid));
+            const uint32_t t = (uint32_t)(at - first[d]),
+                           *corner = mesh->mesh->indices + 3 * (size_t)t;
+            if (own->shapes.room < own->shapes.count + RASTER_CORNERS + 4 &&
+                (own->status = abuti_layers_reserve(layers->context, &own->shapes,
+                                                    own->shapes.count + RASTER_CORNERS + 4,
+                                                    sizeof(raster_shape))))
+                break;
+            if (pass->fitted)
+                shape_whole(pass, own, id, mesh->inward, corner, t, points);
+            if (!pass->fitted || pass->edges)
+                shape_any(pass, own, id, mesh->inward, corner, t, points,
+                          layers_positions(layers, solid));
         }
     }
 }

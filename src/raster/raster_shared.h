@@ -111,8 +111,9 @@ static inline int raster_is_inside(const raster_lens *lens, raster_point p) {
     return p.x >= -lens->guard && p.x <= lens->guard && p.y >= -lens->guard && p.y <= lens->guard;
 }
 
+/* To steps, a half upwards. Numbers above 0 are cut off by every processor in one instruction. */
 static inline int raster_round(const raster_lens *lens, double x) {
-    return (int)floor(x * (double)(1 << lens->shift) + 0.5);
+    return (int)((int64)(x * (double)(1 << lens->shift) + (1073741824.0 + 0.5)) - 1073741824);
 }
 
 static inline word32 raster_depth(double z) {
@@ -138,27 +139,26 @@ static inline void raster_plane(raster_point a, raster_point b, raster_point c, 
     to->z = a.z + zx * (0.5 - a.x) + zy * (0.5 - a.y);
 }
 
-/* The corners of a triangle of an item; of no area on the image: RASTER_THIN. */
+/* The corners of a triangle of an item, in steps; of no area on the image: RASTER_THIN. */
+static inline void raster_corners_of(int ax, int ay, int bx, int by, int cx, int cy, word32 item,
+                                     word32 triangle, raster_shape *to) {
+    int64 area = (int64)(bx - ax) * (int64)(cy - ay) - (int64)(cx - ax) * (int64)(by - ay);
+    to->x[0] = ax;
+    to->y[0] = ay;
+    to->x[1] = area < 0 ? cx : bx;
+    to->y[1] = area < 0 ? cy : by;
+    to->x[2] = area < 0 ? bx : cx;
+    to->y[2] = area < 0 ? by : cy;
+    to->owner = item << 2 | (area > 0   ? (word32)RASTER_LEAVES
+                             : area < 0 ? (word32)RASTER_ENTERS
+                                        : (word32)RASTER_THIN);
+    to->part = triangle;
+}
 static inline void raster_corners(const raster_lens *lens, raster_point a, raster_point b,
                                   raster_point c, word32 item, word32 triangle, raster_shape *to) {
-    to->x[0] = raster_round(lens, a.x);
-    to->y[0] = raster_round(lens, a.y);
-    to->x[1] = raster_round(lens, b.x);
-    to->y[1] = raster_round(lens, b.y);
-    to->x[2] = raster_round(lens, c.x);
-    to->y[2] = raster_round(lens, c.y);
-    int64 area = (int64)(to->x[1] - to->x[0]) * (int64)(to->y[2] - to->y[0]) -
-                 (int64)(to->x[2] - to->x[0]) * (int64)(to->y[1] - to->y[0]);
-    word32 kind = area > 0 ? RASTER_LEAVES : area < 0 ? RASTER_ENTERS : RASTER_THIN;
-    if (area < 0) {
-        int x = to->x[1], y = to->y[1];
-        to->x[1] = to->x[2];
-        to->y[1] = to->y[2];
-        to->x[2] = x;
-        to->y[2] = y;
-    }
-    to->owner = item << 2 | kind;
-    to->part = triangle;
+    raster_corners_of(raster_round(lens, a.x), raster_round(lens, a.y), raster_round(lens, b.x),
+                      raster_round(lens, b.y), raster_round(lens, c.x), raster_round(lens, c.y),
+                      item, triangle, to);
 }
 
 /* And its depths. */
@@ -261,17 +261,18 @@ typedef struct raster_rect {
     int x0, y0, x1, y1;
 } raster_rect;
 
-/* The pixels whose centres are in the box of a shape, or with `wide`, whose squares touch it. */
-static inline raster_rect raster_rect_of(const raster_lens *lens, const raster_shape *s, int wide) {
+/* The pixels whose centres are in the box of three corners, or with `wide`, whose squares touch
+ * it. */
+static inline raster_rect raster_rect_of_corners(const raster_lens *lens, int ax, int ay, int bx,
+                                                 int by, int cx, int cy, int wide) {
     const int shift = (int)lens->shift, middle = 1 << (shift - 1);
-    int x_lo = s->x[0], x_hi = s->x[0], y_lo = s->y[0], y_hi = s->y[0];
-    for (int k = 1; k < 3; k++) {
-        x_lo = s->x[k] < x_lo ? s->x[k] : x_lo;
-        x_hi = s->x[k] > x_hi ? s->x[k] : x_hi;
-        y_lo = s->y[k] < y_lo ? s->y[k] : y_lo;
-        y_hi = s->y[k] > y_hi ? s->y[k] : y_hi;
-    }
+    int x_lo = ax < bx ? ax : bx, x_hi = ax < bx ? bx : ax;
+    int y_lo = ay < by ? ay : by, y_hi = ay < by ? by : ay;
     raster_rect r;
+    x_lo = cx < x_lo ? cx : x_lo;
+    x_hi = cx > x_hi ? cx : x_hi;
+    y_lo = cy < y_lo ? cy : y_lo;
+    y_hi = cy > y_hi ? cy : y_hi;
     /* Shifts of negative numbers: floor, on every compiler that there is. */
     if (wide) {
         r.x0 = (x_lo - RASTER_SLACK) >> shift;
@@ -285,6 +286,9 @@ static inline raster_rect raster_rect_of(const raster_lens *lens, const raster_s
         r.y1 = (y_hi - middle) >> shift;
     }
     return r;
+}
+static inline raster_rect raster_rect_of(const raster_lens *lens, const raster_shape *s, int wide) {
+    return raster_rect_of_corners(lens, s->x[0], s->y[0], s->x[1], s->y[1], s->x[2], s->y[2], wide);
 }
 
 static inline raster_rect raster_rect_cut(raster_rect a, raster_rect b) {

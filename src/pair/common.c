@@ -54,13 +54,13 @@ typedef struct placed_vertices {
 } placed_vertices;
 
 typedef struct common_work {
-    cut_work cut;
-    placed_vertices placed;
     vec3 origin; /* of the integrals: somewhere inside */
     tied_vertex *tied[2];
     uint32_t *stack;
     size_t stack_room;
     common_sums sums[2];
+    cut_work cut;
+    placed_vertices placed;
 } common_work;
 
 static uint32_t root_of(tied_vertex *tied, uint32_t v, int32_t *more) {
@@ -515,30 +515,28 @@ abut_status abut_pair_common(const abut_posed *a, const abut_posed *b,
                             ours.tolerance);
     if (status)
         return status;
-    common_work *work = abuti_allocate_zeroed(a->bvh->context, 1, sizeof *work);
-    if (!work)
-        return ABUT_ERROR_MEMORY;
+    common_work work;
+    memset(&work, 0, offsetof(common_work, cut.leaves)); /* what follows is large and set later */
     const pair_shell *shell[2];
     abut_common found;
     memset(&found, 0, sizeof found);
-    work->cut.context = a->bvh->context;
+    work.cut.context = a->bvh->context;
     status = abuti_pair_shell(a->bvh, &shell[0]);
     status = status ? status : abuti_pair_shell(b->bvh, &shell[1]);
     if (!status && (shell[0]->open || shell[1]->open)) {
         status = answer_open(shell, a, b, &found);
     } else if (!status) {
         bool swapped = size_of(b->bvh) > size_of(a->bvh);
-        work->cut.body[swapped].shell = shell[0];
-        work->cut.body[!swapped].shell = shell[1];
-        status = measure(work, swapped ? b : a, swapped ? a : b, ours.tolerance, swapped, &found);
+        work.cut.body[swapped].shell = shell[0];
+        work.cut.body[!swapped].shell = shell[1];
+        status = measure(&work, swapped ? b : a, swapped ? a : b, ours.tolerance, swapped, &found);
     }
     if (!status)
         *common = found;
-    abut_context *context = work->cut.context;
+    abut_context *context = work.cut.context;
     for (int side = 0; side < 2; side++)
-        ABUTI_RELEASE(context, work->cut.records[side], work->cut.record_of[side],
-                      work->tied[side]);
-    ABUTI_RELEASE(context, work->stack, work);
+        ABUTI_RELEASE(context, work.cut.records[side], work.cut.record_of[side], work.tied[side]);
+    abuti_release(context, work.stack);
     return status;
 }
 

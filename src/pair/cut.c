@@ -439,11 +439,21 @@ static int line_turn(vec3 p, vec3 way, vec3 t0, vec3 t1, int side) {
     return sign ? sign : -orient2d_along(t0.x, t0.y, way.x, way.y, t1.x, t1.y) * (side ? 1 : -1);
 }
 
+/* Whether a line along the first axis of a hierarchy may meet a triangle; false is certain. */
+static bool line_may_meet(const cut_body *body, const uint32_t *corner, vec3 own, double pad) {
+    const vec3 *positions = body->bvh->mesh->positions;
+    vec3 p = positions[corner[0]], q = positions[corner[1]], r = positions[corner[2]];
+    return real_min(p.y, real_min(q.y, r.y)) <= own.y + pad &&
+           real_max(p.y, real_max(q.y, r.y)) >= own.y - pad &&
+           real_min(p.z, real_min(q.z, r.z)) <= own.z + pad &&
+           real_max(p.z, real_max(q.z, r.z)) >= own.z - pad;
+}
+
 /* By how much a triangle of a side adds to the winding around p: what a ray from there meets. */
-static int32_t ray_adds(const cut_body *body, int side, uint32_t face, vec3 p, vec3 way) {
+static int32_t ray_adds(const cut_body *body, int side, const uint32_t *corner, vec3 p, vec3 way) {
     vec3 t[3];
     for (int k = 0; k < 3; k++)
-        t[k] = cut_place(body, body->shell->corner[3 * (size_t)face + (size_t)k]);
+        t[k] = cut_place(body, corner[k]);
     int turn = line_turn(p, way, t[0], t[1], side);
     if (!turn || line_turn(p, way, t[1], t[2], side) != turn ||
         line_turn(p, way, t[2], t[0], side) != turn)
@@ -467,6 +477,7 @@ int32_t abuti_cut_winding(const cut_work *work, int side, vec3 point) {
         own = v3_scale(m3_apply(&turn_back, v3_sub(point, body->shift)), back / body->unit);
         way = v3_scale(turn_back.row[0], 1 / body->unit);
     }
+    vec3 in_mesh = v3_scale(own, 1 / bvh->scale);
     uint32_t stack[3 * BVH_DEPTH + 4], used = 0;
     int32_t winding = 0;
     stack[used++] = 0;
@@ -474,8 +485,12 @@ int32_t abuti_cut_winding(const cut_work *work, int side, vec3 point) {
         uint32_t child = stack[--used];
         if (child & BVH_LEAF) {
             uint32_t leaf = child & ~BVH_LEAF, fill = bvh_leaf_fill(bvh, leaf);
-            for (uint32_t i = 0; i < fill; i++)
-                winding += ray_adds(body, side, bvh->order[leaf * BVH_WIDTH + i], point, way);
+            for (uint32_t i = 0; i < fill; i++) {
+                const uint32_t *corner =
+                    body->shell->corner + 3 * (size_t)bvh->order[leaf * BVH_WIDTH + i];
+                if (line_may_meet(body, corner, in_mesh, RAY_PAD / bvh->scale))
+                    winding += ray_adds(body, side, corner, point, way);
+            }
             continue;
         }
         const bvh_node *node = &bvh->nodes[child];

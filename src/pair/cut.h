@@ -99,12 +99,12 @@ typedef struct cut_work {
     double tolerance; /* in units: what is as close lies on each other */
     mat3 world;       /* the axes of the world, as rows */
     cut_body body[2];
-    cut_leaf leaves[2][CUT_LEAVES]; /* each in the place of its lowest bits */
     cut_record *records[2];
     size_t count[2], room[2];
     uint32_t *record_of[2]; /* by triangle, or ABUT_NONE */
     box3 box;               /* of all crossings, along the world's axes */
     cut_flush flush;
+    cut_leaf leaves[2][CUT_LEAVES]; /* each in the place of its lowest bits; need not be cleared */
 } cut_work;
 
 /* Finds all; work->status tells of failures. */

@@ -462,38 +462,35 @@ static abut_status sort_places(layers_pass *pass, size_t chunk_count) {
 
 /* ---- fragments ---- */
 
-static layers_fragment *new_fragment(layers_pass *pass, layers_chunk *chunk) {
+/* Makes room for as many fragments as a rectangle has pixels. False: no memory. */
+static bool make_room(layers_pass *pass, layers_chunk *chunk, raster_rect r) {
     layers_list *list = &chunk->fragments;
-    if (chunk->status ||
-        (list->count == list->room &&
-         (chunk->status = abuti_layers_reserve(pass->layers->context, list, list->count + 1,
-                                               sizeof(layers_fragment)))))
-        return NULL;
-    return (layers_fragment *)list->data + list->count++;
-}
-
-static void add_fragment(layers_pass *pass, layers_chunk *chunk, const raster_shape *s, int x,
-                         int y, raster_rect tile) {
-    layers_fragment *f = new_fragment(pass, chunk);
-    if (!f)
-        return;
-    f->key = layers_key(raster_depth_at(s, x, y), s->owner);
-    f->pixel = (uint32_t)(y - tile.y0) * pass->view.tile + (uint32_t)(x - tile.x0);
-    f->part = s->part;
+    size_t most = (size_t)(r.x1 - r.x0 + 1) * (size_t)(r.y1 - r.y0 + 1);
+    if (list->room - list->count < most)
+        chunk->status = abuti_layers_reserve(pass->layers->context, list, list->count + most,
+                                             sizeof(layers_fragment));
+    return !chunk->status;
 }
 
 static void fill_triangle(layers_pass *pass, layers_chunk *chunk, const raster_shape *s,
                           raster_rect r, raster_rect tile) {
-    const raster_side a = raster_side_of(&pass->view.camera.lens, s, 0),
-                      b = raster_side_of(&pass->view.camera.lens, s, 1),
-                      c = raster_side_of(&pass->view.camera.lens, s, 2);
+    const raster_lens *lens = &pass->view.camera.lens;
+    const raster_side a = raster_side_of(lens, s, 0), b = raster_side_of(lens, s, 1),
+                      c = raster_side_of(lens, s, 2);
+    const uint32_t side = pass->view.tile, part = s->part;
+    if (raster_rect_empty(r) || !make_room(pass, chunk, r))
+        return;
+    layers_fragment *to = (layers_fragment *)chunk->fragments.data + chunk->fragments.count;
     for (int y = r.y0; y <= r.y1; y++) {
         int64_t ea = a.at + a.dx * r.x0 + a.dy * y, eb = b.at + b.dx * r.x0 + b.dy * y,
                 ec = c.at + c.dx * r.x0 + c.dy * y;
+        uint32_t row = (uint32_t)(y - tile.y0) * side - (uint32_t)tile.x0;
         for (int x = r.x0; x <= r.x1; x++, ea += a.dx, eb += b.dx, ec += c.dx)
             if ((ea | eb | ec) >= 0)
-                add_fragment(pass, chunk, s, x, y, tile);
+                *to++ = (layers_fragment){layers_key(raster_depth_at(s, x, y), s->owner),
+                                          row + (uint32_t)x, part};
     }
+    chunk->fragments.count = (size_t)(to - (layers_fragment *)chunk->fragments.data);
 }
 
 static void fill_edge(layers_pass *pass, layers_chunk *chunk, const raster_shape *s, raster_rect r,
@@ -502,11 +499,18 @@ static void fill_edge(layers_pass *pass, layers_chunk *chunk, const raster_shape
     int lo = line.wide ? r.x0 : r.y0, hi = line.wide ? r.x1 : r.y1;
     lo = line.first > lo ? line.first : lo;
     hi = line.last < hi ? line.last : hi;
+    if (raster_rect_empty(r) || !make_room(pass, chunk, r))
+        return;
+    layers_fragment *list = chunk->fragments.data;
     for (int i = lo; i <= hi; i++) {
         int x, y;
         raster_line_at(&line, i, &x, &y);
         if (x >= r.x0 && x <= r.x1 && y >= r.y0 && y <= r.y1)
-            add_fragment(pass, chunk, s, x, y, tile);
+            list[chunk->fragments.count++] =
+                (layers_fragment){layers_key(raster_depth_at(s, x, y), s->owner),
+                                  (uint32_t)(y - tile.y0) * pass->view.tile +
+                                      (uint32_t)(x - tile.x0),
+                                  s->part};
     }
 }
 

@@ -51,8 +51,12 @@ static int make_layers(tool_run *tool, const tool_assembly *assembly, const clas
         if (status) {
             tool_text name = {0};
             text_safe(&name, body->name);
-            int code = tool_fail_with(tool, abut_status_name(status), "%s: %s",
-                                      name.data ? name.data : "", tool_sentence(abut_last_error()));
+            const char *words = tool_sentence(abut_last_error());
+            const char *hint = strstr(words, ", or set options->cap"); /* ours is an option */
+            int code = tool_fail_with(tool, abut_status_name(status), "%s: %.*s%s",
+                                      name.data ? name.data : "",
+                                      hint ? (int)(hint - words) : (int)strlen(words), words,
+                                      hint ? ", or use --cap" : "");
             text_free(&name);
             return code;
         }

@@ -262,7 +262,8 @@ static void shells_free(shells *s) {
         free(all[i]);
 }
 
-int mesh_parts(tool_run *tool, abut_mesh *mesh, abut_mesh ***parts, uint32_t *count) {
+/* The parts of a mesh whose vertices are where they are once only. */
+static int split(tool_run *tool, abut_mesh *mesh, abut_mesh ***parts, uint32_t *count) {
     abut_topology *topology = NULL;
     abut_status status = abut_topology_create(mesh, &topology);
     if (status)
@@ -284,5 +285,15 @@ int mesh_parts(tool_run *tool, abut_mesh *mesh, abut_mesh ***parts, uint32_t *co
                         : 0;
     shells_free(&s);
     abut_topology_destroy(topology);
+    return code;
+}
+
+int mesh_parts(tool_run *tool, abut_mesh *mesh, abut_mesh ***parts, uint32_t *count) {
+    abut_mesh *welded = NULL;
+    abut_status status = abut_mesh_weld(mesh, 0, &welded); /* files may have seams */
+    if (status)
+        return tool_fail(tool, status);
+    int code = split(tool, welded, parts, count);
+    abut_mesh_destroy(welded);
     return code;
 }

@@ -83,6 +83,11 @@ is "it['bodies']" 2
 try 3 "$tool" interfere $small nested.obj right.obj --json
 is "it['pairs'][0]['b']" right.obj
 
+awk '$1 == "v" { v[++n] = $0 } $1 == "f" { for (i = 2; i <= 4; i++) { print v[$i]; s[++m] = m } }
+    END { for (i = 1; i <= m; i += 3) print "f", i, i + 1, i + 2 }' cube.obj >soup.obj
+try 0 "$tool" interfere soup.obj --parts --json # no two triangles share a vertex
+is "it['bodies']" 1
+
 # Tables and pictures.
 try 3 "$tool" interfere $small cube.obj right.obj far.obj --volume --out pairs.csv --png pairs.ppm
 says "pairs.ppm"
@@ -101,6 +106,7 @@ says "and 2 more"
 # Wrong input.
 try 1 "$tool" interfere $small cube.obj sheet.obj
 complains "sheet.obj: "
+complains "or use --cap"
 try 1 "$tool" interfere $small cube.obj missing.obj
 complains "missing.obj"
 try 2 "$tool" interfere $small cube.obj right.obj --views xq

@@ -366,14 +366,15 @@ static abut_box box_to_world(const common_frame *frame, box3 box) {
 static bool is_covered(const common_work *work, int side, double area) {
     const cut_body *body = &work->cut.body[side];
     double whole = body->shell->area * body->unit * body->unit;
-    return whole - area <= NO_AREA * whole + 4 * work->cut.tolerance * work->cut.flush.rim;
+    return area > 0 &&
+           whole - area <= NO_AREA * whole + 4 * work->cut.tolerance * work->cut.flush.rim;
 }
 
-/* What has no volume: where it is. */
+/* Where no volume is: a touch, if anything, and where that is. */
 static abut_status answer_touch(const common_work *work, const common_frame *frame,
                                 const abut_posed posed[2], abut_common *common) {
     const cut_flush *flush = &work->cut.flush;
-    double square = frame->length * frame->length;
+    double square = frame->length * frame->length, gap = work->cut.tolerance * frame->length;
     common->kind = ABUT_COMMON_TOUCH;
     if (flush->area[0] > 0) {
         common->flush_area = flush->area[0] * square;
@@ -382,14 +383,26 @@ static abut_status answer_touch(const common_work *work, const common_frame *fra
         common->box = box_to_world(frame, flush->box);
         return ABUT_OK;
     }
+    bool near;
+    unsigned doubt = 0;
     abut_separation found;
-    abut_status status = abuti_pair_distance(&posed[0], &posed[1], true, NULL, &found);
+    abut_status status = abuti_pair_within(&posed[0], &posed[1], gap, true, NULL, &near, &doubt);
+    if (!status && near)
+        status = abuti_pair_distance(&posed[0], &posed[1], true, NULL, &found);
     if (status)
         return status;
-    vec3 middle = v3_lerp(found.point_a, found.point_b, 0.5);
-    common->centroid = abuti_motion_apply(&frame->motion, middle);
-    common->box = (abut_box){common->centroid, common->centroid};
+    common->kind = near ? ABUT_COMMON_TOUCH : ABUT_COMMON_APART;
+    if (near) {
+        vec3 middle = v3_lerp(found.point_a, found.point_b, 0.5);
+        common->centroid = abuti_motion_apply(&frame->motion, middle);
+        common->box = (abut_box){common->centroid, common->centroid};
+    }
     return ABUT_OK;
+}
+
+/* Whether a closed surface holds nothing, as a sheet with two sides. */
+static bool is_empty(const cut_body *body) {
+    return fabs(body->shell->volume) <= NO_VOLUME * body->shell->area * size_of(body->bvh);
 }
 
 /* Which kind of volume it is. */
@@ -415,20 +428,14 @@ static abut_status answer(const common_work *work, const common_frame *frame,
                       cut->body[0].facing * sums[1].area - flush->inside[1]};
     double all = fabs(area[0]) + fabs(area[1]) + shared;
     double largest = real_max(v3_max_abs(cut->box.lo), v3_max_abs(cut->box.hi));
-    double thin = cut->tolerance * all + 2 * flush->depth * flush->area[0] +
-                  NO_VOLUME * largest * (all + flush->area[0]);
-    if (!(volume > thin)) {
-        bool near = flush->area[0] > 0;
-        unsigned doubt = 0;
-        abut_status status = ABUT_OK;
-        if (!near)
-            status = abuti_pair_within(&posed[0], &posed[1], cut->tolerance * frame->length, true,
-                                       NULL, &near, &doubt);
-        return status || !near ? status : answer_touch(work, frame, posed, common);
-    }
+    double least = cut->tolerance * all + 2 * flush->depth * flush->area[0] +
+                   NO_VOLUME * largest * (all + flush->area[0]);
+    bool thin = !(volume > least) || is_empty(&cut->body[0]) || is_empty(&cut->body[1]);
     int a = frame->swapped; /* the caller's */
     common->kind = kind_of(work, area, frame->swapped);
-    common->volume = volume * square * frame->length;
+    if (thin && common->kind == ABUT_COMMON_OVERLAP)
+        return answer_touch(work, frame, posed, common);
+    common->volume = thin ? 0 : volume * square * frame->length;
     common->area_a = real_max(area[a], 0) * square;
     common->area_b = real_max(area[!a], 0) * square;
     common->shared_area = shared * square;
@@ -437,9 +444,10 @@ static abut_status answer(const common_work *work, const common_frame *frame,
     common->vector =
         turn_to_world(frame, v3_sub(v3_scale(sums[a].vector, sign), flush->inside_vector[a]),
                       square);
-    common->centroid = to_world(frame, v3_along(work->origin, sign / volume,
-                                                v3_add(sums[0].moment, sums[1].moment)));
     common->box = box_to_world(frame, box_join(cut->box, flush->box));
+    common->centroid = thin ? box_centre(common->box)
+                            : to_world(frame, v3_along(work->origin, sign / volume,
+                                                       v3_add(sums[0].moment, sums[1].moment)));
     return ABUT_OK;
 }
 

@@ -542,6 +542,31 @@ TEST(nested) {
     assert_near(0, v3_length(wall.centroid), 1e-12);
     assert_int_equal(ABUT_COMMON_OVERLAP, at(ball, hollow, 0.5, 0, 0).kind);
     assert_int_equal(ABUT_COMMON_OVERLAP, at(ball, hollow, 4, 0, 0).kind);
+    /* So is what has no volume, or hardly any. */
+    static const double heights[] = {0, 1e-14, 1e-11, 1e-6};
+    for (int i = 0; i < 4; i++) {
+        block foil = {{-0.5, -0.5, 0}, {0.5, 0.5, 1}};
+        abut_bvh *flat = block_tree(&foil, 2);
+        uint32_t count = abut_mesh_vertex_count(abut_bvh_mesh(flat));
+        abut_vec3 *positions = malloc(count * sizeof *positions);
+        assert_non_null(positions);
+        for (uint32_t k = 0; k < count; k++) {
+            positions[k] = abut_mesh_positions(abut_bvh_mesh(flat))[k];
+            positions[k].z *= heights[i];
+        }
+        abut_bvh *sheet =
+            hierarchy(test_mesh(NULL, positions, count, abut_mesh_indices(abut_bvh_mesh(flat)),
+                                abut_mesh_triangle_count(abut_bvh_mesh(flat))));
+        abut_common in = at(sheet, hollow, 2, 0, 0);
+        assert_int_equal(ABUT_COMMON_A_INSIDE, in.kind);
+        assert_near(heights[i], in.volume, 1e-10);
+        assert_near(0, v3_length(in.centroid), 1e-6);
+        assert_int_equal(ABUT_COMMON_B_INSIDE, at(hollow, sheet, 2, 0, 0).kind);
+        assert_int_equal(ABUT_COMMON_APART, at(sheet, hollow, 20, 0, 0).kind);
+        free(positions);
+        abut_bvh_destroy(flat);
+        abut_bvh_destroy(sheet);
+    }
     /* Of several parts each counts for itself. */
     abut_mesh *list = make_moved(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 3), 0.1, vec(0, 0, 0));
     for (int i = 1; i < 5; i++)
@@ -729,6 +754,41 @@ TEST(open_meshes) {
     abut_bvh_destroy(sheet);
     abut_bvh_destroy(box);
     abut_bvh_destroy(turned);
+}
+
+/* Nothing but finite numbers, whatever comes: sizes from 1e-80 to 1e80, far away, soups, and soups
+ * that are closed since each triangle is there both ways round. */
+TEST(hostile) {
+    test_random random = {49};
+    enum { SIZES = 5 };
+    abut_bvh *trees[SIZES + 2 * SOUP_COUNT];
+    uint32_t count = 0;
+    for (int i = 0; i < SIZES; i++)
+        trees[count++] = hierarchy(make_moved(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 2),
+                                              pow(10, 40 * (i - 2)), vec(0, 0, 0)));
+    for (int kind = 0; kind < SOUP_COUNT; kind++) {
+        trees[count++] = hierarchy(make_kind(NULL, (soup_kind)kind, 24, 7));
+        trees[count++] =
+            hierarchy(make_joined(make_kind(NULL, (soup_kind)kind, 24, 7),
+                                  make_flipped(make_kind(NULL, (soup_kind)kind, 24, 7))));
+    }
+    for (uint32_t i = 0; i < count; i++)
+        for (uint32_t j = 0; j < count; j++) {
+            abut_posed a = {.bvh = trees[i]}, b = {.bvh = trees[j]};
+            if ((i + j) % 3)
+                b.pose = random_pose(&random, (i + j) % 3 == 1 ? 0.3 : 1e30);
+            abut_common c = common_of(&a, &b);
+            const double *numbers[] = {&c.volume, &c.vector.x, &c.box.lo.x};
+            const int counts[] = {6, 6, 6};
+            for (int list = 0; list < 3; list++)
+                for (int k = 0; k < counts[list]; k++)
+                    assert_true(isfinite(numbers[list][k]));
+            if (j >= SIZES && (j - SIZES) % 2 == 1 && c.volume != 0)
+                fail_msg("trees %u and %u: volume %g, %s", i, j, c.volume,
+                         abut_pair_common_kind_name(c.kind));
+        }
+    for (uint32_t i = 0; i < count; i++)
+        abut_bvh_destroy(trees[i]);
 }
 
 TEST(refused) {

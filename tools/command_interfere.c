@@ -37,6 +37,11 @@ static bool has_place(const tool_clash *clash) {
     return clash->kind != CLASH_MAYBE && (clash->kind != CLASH_MEETING || clash->pair.pixels);
 }
 
+/* Whether rays have seen it, or there is no depth by its kind. */
+static bool has_depth(const tool_clash *clash) {
+    return clash->pair.pixels || clash->kind == CLASH_FLUSH || clash->kind == CLASH_TOUCH;
+}
+
 static void give_row(const void *data, size_t row, double *values) {
     const tool_clash *clash = &((const tool_clash *)data)[row];
     const abut_layers_pair *pair = &clash->pair;
@@ -44,7 +49,7 @@ static void give_row(const void *data, size_t row, double *values) {
     values[1] = pair->b;
     values[2] = clash->kind;
     values[3] = (double)pair->pixels;
-    values[4] = pair->depth;
+    values[4] = has_depth(clash) ? pair->depth : NAN;
     values[5] = pair->volume;
     values[6] = pair->volume_error;
     values[7] = pair->area;
@@ -95,8 +100,10 @@ static void say_row(tool_output *out, const tool_assembly *assembly, const clash
     say_fact(out, "b", "%s", names[1].data ? names[1].data : "");
     if (clash->kind == CLASH_NEAR)
         say_fact(out, "depth", "gap %.4g", clash->distance);
-    else
+    else if (has_depth(clash))
         say_fact(out, "depth", "%.4g", pair->depth);
+    else
+        say_fact(out, "depth", "%s", "");
     if (options->query.volume && clash->kind != CLASH_ITSELF)
         say_fact(out, "volume", "%.6g", pair->volume);
     else
@@ -161,9 +168,9 @@ static void json_pair(tool_output *out, const tool_assembly *assembly, const cla
     }
     json_count(out, "views", pair->view_count);
     json_count(out, "pixels", pair->pixels);
-    json_number(out, "depth", pair->depth);
-    json_number(out, "length", pair->length);
-    json_number(out, "mean_length", pair->mean_length);
+    json_number(out, "depth", has_depth(clash) ? pair->depth : NAN);
+    json_number(out, "length", has_depth(clash) ? pair->length : NAN);
+    json_number(out, "mean_length", has_depth(clash) ? pair->mean_length : NAN);
     json_number(out, "volume", pair->volume);
     json_number(out, "volume_error", pair->volume_error);
     json_number(out, "area", pair->area);

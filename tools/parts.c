@@ -20,8 +20,8 @@ typedef struct shells {
     uint32_t *part;    /* of each shell */
     uint32_t *local;   /* of each vertex, in the part that is being made */
     uint32_t *indices; /* of that part */
-    uint32_t *order;   /* triangles by parts */
-    uint32_t *begin;   /* of each part in it, and one more */
+    uint32_t *order;   /* triangles by shells, then by parts */
+    uint32_t *begin;   /* of each in it, and one more */
     abut_vec3 *points;
     uint32_t shell_count, part_count;
 } shells;
@@ -131,6 +131,24 @@ static void find_shells(shells *s) {
     }
 }
 
+/* Sorts triangles by what `key` gives for their shells, or by these where it is null. */
+static void sort_triangles(shells *s, const uint32_t *key, uint32_t key_count) {
+    uint32_t count = s->topology.triangle_count;
+    memset(s->begin, 0, ((size_t)key_count + 1) * sizeof *s->begin);
+    for (uint32_t i = 0; i < count; i++)
+        s->begin[key ? key[s->shell[i]] : s->shell[i]]++;
+    for (uint32_t k = 0, sum = 0; k <= key_count; k++) {
+        uint32_t own = s->begin[k];
+        s->begin[k] = sum;
+        sum += own;
+    }
+    for (uint32_t i = 0; i < count; i++)
+        s->order[s->begin[key ? key[s->shell[i]] : s->shell[i]]++] = i;
+    for (uint32_t k = key_count; k > 0; k--)
+        s->begin[k] = s->begin[k - 1];
+    s->begin[0] = 0;
+}
+
 /* ---- cavities ---- */
 
 typedef struct shell_facts {
@@ -172,10 +190,8 @@ static bool box_holds(const abut_box *a, const abut_box *b) {
 static bool is_around(const shells *s, uint32_t shell, abut_vec3 point) {
     const abut_vec3 *p = abut_mesh_positions(s->mesh);
     double sum = 0;
-    for (uint32_t i = 0; i < s->topology.triangle_count; i++) {
-        if (s->shell[i] != shell)
-            continue;
-        const uint32_t *t = abut_mesh_indices(s->mesh) + 3 * (size_t)i;
+    for (uint32_t i = s->begin[shell]; i < s->begin[shell + 1]; i++) {
+        const uint32_t *t = abut_mesh_indices(s->mesh) + 3 * (size_t)s->order[i];
         abut_vec3 a = minus(p[t[0]], point), b = minus(p[t[1]], point), c = minus(p[t[2]], point);
         double la = sqrt(dot(a, a)), lb = sqrt(dot(b, b)), lc = sqrt(dot(c, c));
         sum += 2 * atan2(dot(a, cross(b, c)),
@@ -189,6 +205,7 @@ static bool find_parts(shells *s) {
     shell_facts *facts = facts_of(s);
     if (!facts)
         return false;
+    sort_triangles(s, NULL, s->shell_count);
     for (uint32_t i = 0; i < s->shell_count; i++)
         s->part[i] = facts[i].volume < 0 ? ABUT_NONE : s->part_count++;
     for (uint32_t i = 0; i < s->shell_count; i++) {
@@ -206,23 +223,6 @@ static bool find_parts(shells *s) {
 }
 
 /* ---- meshes ---- */
-
-static void sort_triangles(shells *s) {
-    uint32_t count = s->topology.triangle_count;
-    memset(s->begin, 0, ((size_t)s->part_count + 1) * sizeof *s->begin);
-    for (uint32_t i = 0; i < count; i++)
-        s->begin[s->part[s->shell[i]]]++;
-    for (uint32_t k = 0, sum = 0; k <= s->part_count; k++) {
-        uint32_t own = s->begin[k];
-        s->begin[k] = sum;
-        sum += own;
-    }
-    for (uint32_t i = 0; i < count; i++)
-        s->order[s->begin[s->part[s->shell[i]]]++] = i;
-    for (uint32_t k = s->part_count; k > 0; k--)
-        s->begin[k] = s->begin[k - 1];
-    s->begin[0] = 0;
-}
 
 static abut_status make_part(tool_run *tool, shells *s, uint32_t part, abut_mesh **made) {
     const abut_vec3 *p = abut_mesh_positions(s->mesh), o = abut_mesh_origin(s->mesh);
@@ -275,7 +275,7 @@ static int split(tool_run *tool, abut_mesh *mesh, abut_mesh ***parts, uint32_t *
     room = room && find_parts(&s);
     *parts = room ? calloc(s.part_count, sizeof **parts) : NULL;
     if (*parts)
-        sort_triangles(&s);
+        sort_triangles(&s, s.part, s.part_count);
     for (uint32_t i = 0; *parts && i < s.part_count && !status; i++) {
         status = make_part(tool, &s, i, &(*parts)[i]);
         *count += !status;

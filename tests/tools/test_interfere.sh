@@ -64,8 +64,8 @@ try 0 "$tool" interfere cube.obj far.obj mote.obj --resolution 20
 try 3 "$tool" interfere cube.obj far.obj mote.obj --resolution 20 --conservative --json
 is "('cube.obj', 'mote.obj', 'maybe', None) in [(p['a'], p['b'], p['kind'], p['centre']) for p in it['pairs']]" True
 try 3 "$tool" interfere cube.obj far.obj mote.obj --resolution 20 --volume --json
-is "[(p['a'], p['b'], p['kind'], abs(p['volume'] / 5e-10 - 1) < 1e-9) for p in it['pairs']]" \
-    "[('cube.obj', 'mote.obj', 'cuts', True)]"
+is "[(p['a'], p['b'], p['kind'], p['depth'], abs(p['volume'] / 5e-10 - 1) < 1e-9) for p in it['pairs']]" \
+    "[('cube.obj', 'mote.obj', 'cuts', None, True)]"
 
 # Assemblies in one file: flush cubes stay two, the wall of a cavity stays with its solid.
 place slab.obj base.obj 0,0,-1
@@ -74,6 +74,12 @@ place cube.obj level.obj 0.75,0,0
 try 3 "$tool" interfere $small flush.stl --parts --volume --json
 is "it['bodies'], sorted((p['a'][-2:], p['b'][-2:], p['kind']) for p in it['pairs'])" \
     "(3, [('#0', '#1', 'flush'), ('#0', '#2', 'cuts'), ('#1', '#2', 'flush')])"
+place cube.obj east.obj 1,0,0
+place cube.obj north.obj 0,1,0
+place cube.obj across.obj 1,1,0
+"$tool" convert cube.obj east.obj north.obj across.obj four.stl --quiet || exit 1 # around one edge
+try 3 "$tool" interfere $small four.stl --parts --volume --json
+is "it['bodies'], sorted(p['kind'] for p in it['pairs'])" "(4, ['flush', 'flush', 'flush', 'flush', 'touch', 'touch'])"
 "$tool" make box shell.obj --size 3 --segments 1 --quiet || exit 1
 "$tool" make box hollow.obj --size 2 --segments 1 --quiet || exit 1
 awk '$1 == "f" { print $1, $2, $4, $3; next } { print }' hollow.obj >inner.obj

@@ -58,7 +58,7 @@ struct layers_device {
     uint32_t slots;       /* of the table of a view */
     uint32_t clean_slots; /* of all views that hold nothing */
     size_t sum_count;
-    layers_list sights, sorted, keys, touches, longs, crossings, ray;
+    layers_list sights, longs, crossings, ray;
 };
 
 #define MEMORY(which) KIT_BUFFER(&d->kit, which)
@@ -106,8 +106,7 @@ static void destroy(abut_layers *layers) {
     if (!d)
         return;
     ABUTI_RELEASE(layers->context, d->bodies.data, d->bends.data, d->first_own.data, d->sights.data,
-                  d->sorted.data, d->keys.data, d->touches.data, d->longs.data, d->crossings.data,
-                  d->ray.data);
+                  d->longs.data, d->crossings.data, d->ray.data);
     abuti_kit_close(&d->kit);
     abuti_staging_destroy(&d->queue, &d->up);
     abuti_staging_destroy(&d->queue, &d->down);
@@ -466,13 +465,14 @@ static abut_status trace_long(abut_layers *layers, layers_pass *passes, uint32_t
 }
 
 /* Brings what was found to the host. */
-static abut_status fetch(abut_layers *layers, const uint32_t counts[LAYERS_COUNTS]) {
+static abut_status fetch(abut_layers *layers, const uint32_t counts[LAYERS_COUNTS],
+                         layers_answer *to) {
     layers_device *d = layers->device;
     const struct {
         uint32_t count, buffer;
         layers_list *to;
         size_t bytes;
-    } lists[] = {{counts[LAYERS_COUNT_TOUCHES], TOUCHES, &d->touches, sizeof(layers_touch)},
+    } lists[] = {{counts[LAYERS_COUNT_TOUCHES], TOUCHES, &to->touches, sizeof(layers_touch)},
                  {counts[LAYERS_COUNT_LONG], LONGS, &d->longs, sizeof(layers_long)},
                  {counts[LAYERS_COUNT_CROSSINGS], CROSSINGS, &d->crossings,
                   sizeof(layers_crossing)}};
@@ -486,63 +486,46 @@ static abut_status fetch(abut_layers *layers, const uint32_t counts[LAYERS_COUNT
     d->sum_count = status ? 0 : counts[LAYERS_COUNT_SUMS];
     if (!status)
         status = stage(d, &d->down, d->sum_count * sizeof(layers_sum));
+    to->sums = d->down.at;
+    to->sum_count = d->sum_count;
     if (status || !d->sum_count)
         return status;
     abuti_kit_receive(&d->kit, SUMS, 0, d->down.at, d->sum_count, sizeof(layers_sum));
     return abuti_kit_finish(&d->kit);
 }
 
-/* The sums of one view, sorted; each pair has one. */
-static abut_status sort_sums(abut_layers *layers, uint32_t view, layers_list *to) {
+/* What the host has to add: rays that were left to it. */
+static abut_status add_long(abut_layers *layers, layers_pass *passes, uint32_t count,
+                            layers_answer *to) {
     layers_device *d = layers->device;
-    const layers_sum *sums = d->down.at;
-    size_t count = 0;
-    abut_status status = resize(layers, &d->keys, 2 * d->sum_count, sizeof(sort_key));
-    if (status)
-        return status;
-    sort_key *keys = d->keys.data;
-    for (size_t i = 0; i < d->sum_count; i++)
-        if (sums[i].last_pixel == view)
-            keys[count++] = (sort_key){(uint64_t)sums[i].a << 32 | sums[i].b, (uint32_t)i};
-    status = resize(layers, to, count, sizeof(layers_sum));
-    const sort_key *sorted = status || !count ? NULL : abuti_sort_by_key(keys, keys + count, count);
-    for (size_t i = 0; sorted && i < count; i++)
-        ((layers_sum *)to->data)[i] = sums[sorted[i].value];
-    return status;
-}
-
-/* Sums and hits of one view. */
-static abut_status answer(abut_layers *layers, layers_pass *passes, uint32_t count, uint32_t view,
-                          layers_answer *to) {
-    layers_device *d = layers->device;
-    const layers_touch *touches = d->touches.data;
-    layers_chunk *chunk = &layers->chunks[0];
-    bool some = d->longs.count > 0;
-    abut_status status = sort_sums(layers, view, some ? &d->sorted : &to->sums);
-    chunk->touches.count = 0;
-    if (!status && some) {
-        status = trace_long(layers, passes, count, view);
-        const layers_list lists[] = {d->sorted, chunk->table.sums};
-        if (!status)
-            status = abuti_layers_gather_lists(layers->context, lists, 2, &to->sums);
+    abut_context *context = layers->context;
+    abut_status status =
+        abuti_layers_reserve(context, &to->memory, d->sum_count, sizeof(layers_sum));
+    if (!status && d->sum_count)
+        memcpy(to->memory.data, d->down.at, d->sum_count * sizeof(layers_sum));
+    to->memory.count = status ? 0 : d->sum_count;
+    for (size_t c = 0; c < LAYERS_CHUNKS; c++)
+        abuti_layers_table_clear(&layers->chunks[c].table);
+    for (uint32_t v = 0; v < count && !status; v++) {
+        const layers_list *touches = &layers->chunks[0].touches;
+        status = trace_long(layers, passes, count, v);
+        status = status ? status : abuti_layers_gather(layers, v, &to->memory);
+        status =
+            status ? status
+                   : abuti_layers_reserve(context, &to->touches, to->touches.count + touches->count,
+                                          sizeof(layers_touch));
+        if (!status && touches->count)
+            memcpy((layers_touch *)to->touches.data + to->touches.count, touches->data,
+                   touches->count * sizeof(layers_touch));
+        to->touches.count += status ? 0 : touches->count;
     }
-    status = status ? status
-                    : abuti_layers_reserve(layers->context, &to->touches,
-                                           d->touches.count + chunk->touches.count,
-                                           sizeof(layers_touch));
-    for (size_t i = 0; i < d->touches.count && !status; i++)
-        if (touches[i].view == view)
-            ((layers_touch *)to->touches.data)[to->touches.count++] = touches[i];
-    if (!status && chunk->touches.count) {
-        memcpy((layers_touch *)to->touches.data + to->touches.count, chunk->touches.data,
-               chunk->touches.count * sizeof(layers_touch));
-        to->touches.count += chunk->touches.count;
-    }
+    to->sums = to->memory.data;
+    to->sum_count = to->memory.count;
     return status;
 }
 
 static abut_status run(abut_layers *layers, layers_pass *passes, uint32_t count,
-                       layers_answer *answers) {
+                       layers_answer *answer) {
     layers_device *d = layers->device;
     uint32_t tiles, pixels, counts[LAYERS_COUNTS];
     if (!layers->solids.count)
@@ -551,7 +534,7 @@ static abut_status run(abut_layers *layers, layers_pass *passes, uint32_t count,
     if (status)
         return status;
     if (!make_sights(layers, passes, count, &tiles, &pixels)) /* tile by tile instead */
-        return abuti_layers_on_cpu.run(layers, passes, count, answers);
+        return abuti_layers_on_cpu.run(layers, passes, count, answer);
     const layers_pass *p = &passes[0];
     uint32_t wanted = (p->every_pixel ? LAYERS_EVERY_PIXEL : 0) | (p->edges ? LAYERS_EDGES : 0) |
                       (p->hits ? LAYERS_HITS : 0) | (p->own ? LAYERS_OWN : 0);
@@ -564,9 +547,9 @@ static abut_status run(abut_layers *layers, layers_pass *passes, uint32_t count,
         return status;
     }
     status = launch_all(layers, count, tiles, pixels, wanted, cuts, counts);
-    status = status ? status : fetch(layers, counts);
-    for (uint32_t v = 0; v < count && !status; v++)
-        status = answer(layers, passes, count, v, &answers[v]);
+    status = status ? status : fetch(layers, counts, answer);
+    if (!status && d->longs.count)
+        status = add_long(layers, passes, count, answer);
     passes[0].fragments = status ? 0 : counts[LAYERS_COUNT_FRAGMENTS];
     return status;
 }

@@ -28,12 +28,13 @@ typedef struct find_work {
     abut_raster_view views[3]; /* where the query has none */
     const abut_raster_view *list;
     uint32_t view_count;
-    layers_list builds, spare; /* build, by a and b */
-    layers_list sums;          /* layers_sum, of candidates of one view */
-    layers_list hits;          /* abut_layers_hit */
-    layers_list candidates;    /* uint64_t, sorted: a and b */
-    bool has_fitted;           /* candidates are those of at least one view of all solids */
-    layers_list found;         /* abut_layers_pair */
+    layers_list keys;       /* sort_key */
+    layers_list measured;   /* abut_layers_pair, by a and b; also of solids with themselves */
+    layers_list sums;       /* layers_sum, of candidates of one view */
+    layers_list hits;       /* abut_layers_hit */
+    layers_list candidates; /* uint64_t, sorted: a and b */
+    bool has_fitted;        /* candidates are those of at least one view of all solids */
+    layers_list found;      /* abut_layers_pair */
     uint64_t own_count, fragments, candidate_count;
     double tolerance;
 } find_work;
@@ -115,13 +116,23 @@ static double wide(const layers_wide *w) {
 
 /* Rays beside those that are in both are not, so it ends within a pixel of their centres. */
 static box3 box_of(const layers_pass *pass, const layers_sum *s) {
+    const raster_camera *c = &pass->view.camera;
+    double x[2] = {s->x0 - 0.5, s->x1 + 1.5}, y[2] = {s->y0 - 0.5, s->y1 + 1.5};
+    double z[2] = {s->z0, s->z1};
     box3 box = box_empty();
-    for (int k = 0; k < 8; k++)
-        box =
-            box_grow(box,
-                     abuti_raster_point(&pass->view.camera, k & 1 ? s->x0 - 0.5 : s->x1 + 1.5,
-                                        k & 2 ? s->y0 - 0.5 : s->y1 + 1.5, k & 4 ? s->z0 : s->z1));
-    return box;
+    if (c->lens.near > 0) {
+        for (int k = 0; k < 8; k++)
+            box = box_grow(box, abuti_raster_point(c, x[k & 1], y[k >> 1 & 1], z[k >> 2]));
+        return box;
+    }
+    vec3 middle =
+        abuti_raster_point(c, 0.5 * (x[0] + x[1]), 0.5 * (y[0] + y[1]), 0.5 * (z[0] + z[1]));
+    double half[3] = {0.5 * (x[1] - x[0]) / c->scale, 0.5 * (y[1] - y[0]) / c->scale,
+                      0.5 * (z[1] - z[0]) / c->lens.depth};
+    vec3 reach = v3(0, 0, 0);
+    for (int k = 0; k < 3; k++)
+        reach = v3_along(reach, half[k], v3_abs(c->axes.row[k]));
+    return (box3){v3_sub(middle, reach), v3_add(middle, reach)};
 }
 
 static void cut_box(abut_box *to, box3 by) {
@@ -183,39 +194,6 @@ static void add_view(build *b, const layers_pass *pass, const layers_sum *s) {
         add_flux(b, pass, s);
 }
 
-/* Adds the sums of a view to the pairs so far; both are sorted. */
-static abut_status merge(find_work *w, const layers_pass *pass, const layers_list *list) {
-    const layers_sum *sums = list->data;
-    const build *old = w->builds.data;
-    size_t i = 0, j = 0, made = 0;
-    w->spare.count = 0;
-    abut_status status = abuti_layers_reserve(w->layers->context, &w->spare,
-                                              list->count + w->builds.count, sizeof(build));
-    if (status)
-        return status;
-    build *to = w->spare.data;
-    while (i < w->builds.count || j < list->count) {
-        uint64_t left =
-            i < w->builds.count ? (uint64_t)old[i].pair.a << 32 | old[i].pair.b : UINT64_MAX;
-        uint64_t right = j < list->count ? (uint64_t)sums[j].a << 32 | sums[j].b : UINT64_MAX;
-        if (left <= right)
-            to[made] = old[i++];
-        else
-            to[made] = (build){.pair = {.a = sums[j].a,
-                                        .b = sums[j].b,
-                                        .relation = ABUT_PAIR_MEETING,
-                                        .kind = ABUT_COMMON_OVERLAP}};
-        if (right <= left)
-            add_view(&to[made], pass, &sums[j++]);
-        made++;
-    }
-    w->spare.count = made;
-    layers_list t = w->spare;
-    w->spare = w->builds;
-    w->builds = t;
-    return ABUT_OK;
-}
-
 /* V of the head of this file: (sum of d dT) V = flux, of few directions the shortest one. */
 static vec3 solve(const build *b) {
     const double *m = b->matrix, more = 1e-9 * (m[0] + m[1] + m[2]);
@@ -241,6 +219,91 @@ static abut_layers_pair finish(const build *b) {
     return p;
 }
 
+/* Measures pairs, of which each has some sums. */
+typedef struct measure_work {
+    const layers_pass *passes;
+    const layers_sum *sums;
+    const sort_key *order; /* the sums of a pair stand together */
+    const size_t *begin;   /* of pairs */
+    abut_layers_pair *to;
+} measure_work;
+
+/* The lowest view of some sums, from one on; UINT64_MAX = none. */
+static uint64_t first_view(const measure_work *w, const sort_key *order, size_t count,
+                           uint64_t from) {
+    uint64_t lowest = UINT64_MAX;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t view = w->sums[order[i].value].view;
+        lowest = view >= from && view < lowest ? view : lowest;
+    }
+    return lowest;
+}
+
+static void measure_pairs(void *data, size_t chunk, size_t begin, size_t end) {
+    const measure_work *w = data;
+    (void)chunk;
+    for (size_t k = begin; k < end; k++) {
+        const sort_key *order = w->order + w->begin[k];
+        size_t count = w->begin[k + 1] - w->begin[k];
+        build b = {.pair = {.a = (uint32_t)(order->key >> 32),
+                            .b = (uint32_t)order->key,
+                            .relation = ABUT_PAIR_MEETING,
+                            .kind = ABUT_COMMON_OVERLAP}};
+        /* View by view, so that the order of sums does not matter. */
+        for (uint64_t view = first_view(w, order, count, 0); view != UINT64_MAX;
+             view = first_view(w, order, count, view + 1)) {
+            layers_sum all = {.x0 = UINT32_MAX, .y0 = UINT32_MAX, .z0 = UINT32_MAX};
+            for (size_t i = 0; i < count; i++)
+                if (w->sums[order[i].value].view == view)
+                    abuti_layers_add_sum(&all, &w->sums[order[i].value]);
+            add_view(&b, &w->passes[view], &all);
+        }
+        w->to[k] = finish(&b);
+    }
+}
+
+/* Sorts sums by pairs. */
+static abut_status sort_sums(find_work *w, const layers_sum *sums, size_t count,
+                             const sort_key **sorted) {
+    w->keys.count = 0;
+    abut_status status =
+        abuti_layers_reserve(w->layers->context, &w->keys, 2 * count, sizeof(sort_key));
+    if (status)
+        return status;
+    sort_key *keys = w->keys.data;
+    for (size_t i = 0; i < count; i++)
+        keys[i] = (sort_key){(uint64_t)sums[i].a << 32 | sums[i].b, (uint32_t)i};
+    *sorted = abuti_sort_by_key(keys, keys + count, count);
+    return ABUT_OK;
+}
+
+/* Sorts the sums of all views by pairs, and measures these. */
+static abut_status measure_all(find_work *w, const layers_pass *passes,
+                               const layers_answer *answer) {
+    abut_context *context = w->layers->context;
+    size_t count = answer->sum_count, pairs = 0;
+    measure_work work = {.passes = passes, .sums = answer->sums};
+    if (count > UINT32_MAX)
+        return abuti_fail(ABUT_ERROR_LIMIT, "abut_layers_find: more than 2^32 overlaps");
+    abut_status status = sort_sums(w, answer->sums, count, &work.order);
+    size_t *begin = status ? NULL : abuti_allocate(context, count + 1, sizeof *begin);
+    if (!begin)
+        return ABUT_ERROR_MEMORY;
+    for (size_t i = 0; i < count; i++)
+        if (!i || work.order[i].key != work.order[i - 1].key)
+            begin[pairs++] = i;
+    begin[pairs] = count;
+    status = abuti_layers_reserve(context, &w->measured, pairs, sizeof(abut_layers_pair));
+    work.begin = begin;
+    work.to = w->measured.data;
+    if (!status)
+        status = abuti_parallel_try(context, "layers", pairs, layers_grain(pairs, 64),
+                                    measure_pairs, &work);
+    w->measured.count = status ? 0 : pairs;
+    abuti_release(context, begin);
+    return status;
+}
+
 /* ---- hits ---- */
 
 static vec3 normal_of(const abut_layers *layers, const layers_solid *solid, uint32_t triangle) {
@@ -252,7 +315,7 @@ static vec3 normal_of(const abut_layers *layers, const layers_solid *solid, uint
     return mesh->inward ? v3_scale(n, -1) : n;
 }
 
-static abut_status list_hits(find_work *w, const layers_pass *pass, const layers_list *touches) {
+static abut_status list_hits(find_work *w, const layers_pass *passes, const layers_list *touches) {
     abut_layers *layers = w->layers;
     abut_status status =
         abuti_layers_reserve(layers->context, &w->hits, w->hits.count + touches->count,
@@ -266,10 +329,10 @@ static abut_status list_hits(find_work *w, const layers_pass *pass, const layers
                               .triangle = t->part >> 2,
                               .edge = t->part & 3,
                               .value = solid->is.value,
-                              .view = pass->number,
+                              .view = t->view,
                               .x = t->x,
                               .y = t->y,
-                              .point = abuti_raster_point(&pass->view.camera, t->x + 0.5,
+                              .point = abuti_raster_point(&passes[t->view].view.camera, t->x + 0.5,
                                                           t->y + 0.5, t->z),
                               .normal = normal_of(layers, solid, t->part >> 2)};
     }
@@ -322,22 +385,26 @@ static void keep_hits(find_work *w) {
 /* Adds the pairs that may touch in a view. Views of all solids each have every pair that overlaps,
  * so what one of them lacks is none; views of a part add to these. */
 static abut_status add_candidates(find_work *w, bool fitted) {
-    const layers_sum *sums = w->sums.data;
-    size_t room = w->candidates.count + w->sums.count, i = 0, j = 0, made = 0;
+    const sort_key *sums = NULL;
+    size_t count = w->sums.count, i = 0, j = 0, made = 0;
     bool all = !(fitted && w->has_fitted);
     layers_list merged = {0};
-    abut_status status = abuti_layers_reserve(w->layers->context, &merged, room, sizeof(uint64_t));
+    abut_status status = sort_sums(w, w->sums.data, count, &sums);
+    status = status ? status
+                    : abuti_layers_reserve(w->layers->context, &merged, w->candidates.count + count,
+                                           sizeof(uint64_t));
     if (status)
         return status;
     const uint64_t *old = w->candidates.data;
     uint64_t *to = merged.data;
-    while (i < w->candidates.count || j < w->sums.count) {
+    while (i < w->candidates.count || j < count) {
         uint64_t left = i < w->candidates.count ? old[i] : UINT64_MAX;
-        uint64_t right = j < w->sums.count ? (uint64_t)sums[j].a << 32 | sums[j].b : UINT64_MAX;
+        uint64_t right = j < count ? sums[j].key : UINT64_MAX;
         if (all || left == right)
             to[made++] = left < right ? left : right;
         i += left <= right;
-        j += right <= left;
+        while (right <= left && j < count && sums[j].key == right)
+            j++;
     }
     merged.count = made;
     abuti_release(w->layers->context, w->candidates.data);
@@ -444,28 +511,28 @@ static bool comes_before(const abut_layers_pair *p, uint64_t key) {
 
 /* The pairs that were found, those of solids with themselves apart. */
 static abut_status collect(find_work *w, const asked *answers) {
-    const build *builds = w->builds.data;
+    const abut_layers_pair *measured = w->measured.data;
     const uint64_t *pairs = w->candidates.data;
     bool superset = w->query->conservative || w->query->exact || w->query->volume;
     w->found.count = 0;
     abut_status status =
-        abuti_layers_reserve(w->layers->context, &w->found, w->builds.count + w->candidates.count,
+        abuti_layers_reserve(w->layers->context, &w->found, w->measured.count + w->candidates.count,
                              sizeof(abut_layers_pair));
     if (status)
         return status;
     abut_layers_pair *to = w->found.data;
     size_t made = 0, i = 0;
-    for (size_t k = 0; k < (superset ? w->candidates.count : w->builds.count); k++) {
+    for (size_t k = 0; k < (superset ? w->candidates.count : w->measured.count); k++) {
         if (!superset) {
-            if (builds[k].pair.a != builds[k].pair.b && builds[k].pair.view_count)
-                to[made++] = finish(&builds[k]);
+            if (measured[k].a != measured[k].b && measured[k].view_count)
+                to[made++] = measured[k];
             continue;
         }
-        while (i < w->builds.count && comes_before(&builds[i].pair, pairs[k]))
+        while (i < w->measured.count && comes_before(&measured[i], pairs[k]))
             i++;
         abut_layers_pair p = {.a = (uint32_t)(pairs[k] >> 32), .b = (uint32_t)pairs[k]};
-        if (i < w->builds.count && builds[i].pair.a == p.a && builds[i].pair.b == p.b)
-            p = finish(&builds[i]);
+        if (i < w->measured.count && measured[i].a == p.a && measured[i].b == p.b)
+            p = measured[i];
         p.relation = ABUT_PAIR_MEETING;
         p.kind = ABUT_COMMON_OVERLAP;
         if (answers)
@@ -473,8 +540,8 @@ static abut_status collect(find_work *w, const asked *answers) {
         to[made++] = p;
     }
     w->found.count = made;
-    for (size_t k = 0; k < w->builds.count; k++)
-        w->own_count += builds[k].pair.a == builds[k].pair.b;
+    for (size_t k = 0; k < w->measured.count; k++)
+        w->own_count += measured[k].a == measured[k].b;
     return ABUT_OK;
 }
 
@@ -505,10 +572,10 @@ static abut_status tell(find_work *w, abut_layers_result *result) {
         memcpy(result->pairs, w->found.data, w->found.count * sizeof *result->pairs);
     if (result->hit_count)
         memcpy(result->hits, w->hits.data, w->hits.count * sizeof *result->hits);
-    const build *builds = w->builds.data;
-    for (size_t k = 0, made = 0; k < w->builds.count; k++)
-        if (builds[k].pair.a == builds[k].pair.b)
-            result->own[made++] = finish(&builds[k]);
+    const abut_layers_pair *measured = w->measured.data;
+    for (size_t k = 0, made = 0; k < w->measured.count; k++)
+        if (measured[k].a == measured[k].b)
+            result->own[made++] = measured[k];
     result->fragments = w->fragments;
     result->candidates = w->candidate_count;
     result->tolerance = w->tolerance;
@@ -525,7 +592,8 @@ static abut_status find_candidates(find_work *w, uint32_t view) {
     pass.boxes = !pass.touching;
     pass.every_pixel = pass.own = pass.edges = pass.hits = false;
     status = status ? status : abuti_layers_pass(&pass);
-    status = status ? status : abuti_layers_gather(w->layers, &w->sums);
+    w->sums.count = 0;
+    status = status ? status : abuti_layers_gather(w->layers, view, &w->sums);
     w->fragments += pass.fragments;
     return status ? status : add_candidates(w, is_fitted(&w->list[view]));
 }
@@ -534,25 +602,23 @@ static abut_status find_candidates(find_work *w, uint32_t view) {
 static abut_status find_sums(find_work *w) {
     abut_layers *layers = w->layers;
     abut_context *context = layers->context;
+    layers_answer answer = {0};
     layers_pass *passes = abuti_allocate(context, w->view_count, sizeof *passes);
-    layers_answer *answers = abuti_allocate_zeroed(context, w->view_count, sizeof *answers);
-    abut_status status = passes && answers ? ABUT_OK : ABUT_ERROR_MEMORY;
+    abut_status status = passes ? ABUT_OK : ABUT_ERROR_MEMORY;
     for (uint32_t v = 0; v < w->view_count && !status; v++) {
         status = abuti_layers_begin("abut_layers_find", layers, &w->list[v], w->query, &passes[v]);
         passes[v].number = v;
     }
     if (!status)
-        status = layers->backend->run(layers, passes, w->view_count, answers);
+        status = layers->backend->run(layers, passes, w->view_count, &answer);
     for (uint32_t v = 0; v < w->view_count && !status; v++) {
         const layers_view *view = &passes[v].view;
         w->tolerance = real_max(w->tolerance, view->tolerance * view->length_unit);
         w->fragments += passes[v].fragments;
-        status = merge(w, &passes[v], &answers[v].sums);
-        status = status ? status : list_hits(w, &passes[v], &answers[v].touches);
     }
-    for (uint32_t v = 0; answers && v < w->view_count; v++)
-        ABUTI_RELEASE(context, answers[v].sums.data, answers[v].touches.data);
-    ABUTI_RELEASE(context, passes, answers);
+    status = status ? status : measure_all(w, passes, &answer);
+    status = status ? status : list_hits(w, passes, &answer.touches);
+    ABUTI_RELEASE(context, passes, answer.memory.data, answer.touches.data);
     return status;
 }
 
@@ -616,7 +682,7 @@ abut_status abut_layers_find(abut_layers *layers, const abut_layers_query *query
         w.view_count = 3;
     }
     status = find(&w, result);
-    ABUTI_RELEASE(layers->context, w.builds.data, w.spare.data, w.sums.data, w.hits.data,
+    ABUTI_RELEASE(layers->context, w.keys.data, w.measured.data, w.sums.data, w.hits.data,
                   w.candidates.data, w.found.data);
     return status;
 }

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+enum { VERTICES_A_TASK = 4096, MOVES_A_TASK = 512 };
+
 /* ---- create ---- */
 
 abut_status abut_layers_create(abut_context *context, const abut_layers_options *options,
@@ -175,14 +177,43 @@ static abut_status close_mesh(abut_layers *layers, const abut_mesh *source,
     return cap(layers, source, border, to);
 }
 
-static layers_hull hull_of(const vec3 *positions, uint32_t count, vec3 origin) {
-    layers_hull hull = {.box = box_empty()};
-    for (uint32_t v = 0; v < count; v++)
-        hull.box = box_grow(hull.box, positions[v]);
-    hull.centre = box_centre(hull.box);
+/* Boxes and balls of parts of the vertices. */
+typedef struct hull_work {
+    const vec3 *positions;
+    vec3 centre;
+    box3 boxes[LAYERS_CHUNKS];
+    double farthest[LAYERS_CHUNKS];
+} hull_work;
+
+static void find_boxes(void *data, size_t chunk, size_t begin, size_t end) {
+    hull_work *w = data;
+    box3 box = box_empty();
+    for (size_t v = begin; v < end; v++)
+        box = box_grow(box, w->positions[v]);
+    w->boxes[chunk] = box;
+}
+
+static void find_farthest(void *data, size_t chunk, size_t begin, size_t end) {
+    hull_work *w = data;
     double most = 0; /* squares of unused far vertices may overflow: an endless ball is one too */
-    for (uint32_t v = 0; v < count; v++)
-        most = real_max(most, v3_length_sq(v3_sub(positions[v], hull.centre)));
+    for (size_t v = begin; v < end; v++)
+        most = real_max(most, v3_length_sq(v3_sub(w->positions[v], w->centre)));
+    w->farthest[chunk] = most;
+}
+
+static layers_hull hull_of(abut_context *context, const vec3 *positions, uint32_t count,
+                           vec3 origin) {
+    size_t grain = layers_grain(count, VERTICES_A_TASK), chunks = abuti_chunk_count(count, grain);
+    hull_work w = {.positions = positions};
+    layers_hull hull = {.box = box_empty()};
+    double most = 0;
+    abuti_parallel_for(context, count, grain, find_boxes, &w);
+    for (size_t c = 0; c < chunks; c++)
+        hull.box = box_join(hull.box, w.boxes[c]);
+    hull.centre = w.centre = box_centre(hull.box);
+    abuti_parallel_for(context, count, grain, find_farthest, &w);
+    for (size_t c = 0; c < chunks; c++)
+        most = real_max(most, w.farthest[c]);
     hull.radius = sqrt(most) * (1 + 1e-12);
     hull.centre = v3_add(hull.centre, origin);
     hull.box.lo = v3_add(hull.box.lo, origin);
@@ -213,7 +244,7 @@ static abut_status make_mesh(abut_layers *layers, const abut_mesh *source, layer
     if (!status)
         status = abuti_mesh_mass(to->mesh, false, &mass);
     if (!status)
-        to->hull = hull_of(to->mesh->positions, to->mesh->vertex_count, to->mesh->origin);
+        to->hull = hull_of(context, to->mesh->positions, to->mesh->vertex_count, to->mesh->origin);
     to->inward = mass.volume < 0;
     to->source = source;
     return status;
@@ -301,6 +332,20 @@ abut_status abut_layers_remove(abut_layers *layers, uint32_t id) {
     return ABUT_OK;
 }
 
+typedef struct move_work {
+    abut_layers *layers;
+    const uint32_t *ids;
+} move_work;
+
+static void find_motions(void *data, size_t chunk, size_t begin, size_t end) {
+    const move_work *w = data;
+    (void)chunk;
+    for (size_t i = begin; i < end; i++) {
+        layers_solid *solid = &layers_solids(w->layers)[w->ids ? w->ids[i] : i];
+        solid->motion = raster_motion_of(&solid->is.pose);
+    }
+}
+
 abut_status abut_layers_move(abut_layers *layers, const uint32_t *ids, abut_array poses,
                              size_t count) {
     if (!layers || (count && !poses.host && !poses.buffer))
@@ -317,11 +362,11 @@ abut_status abut_layers_move(abut_layers *layers, const uint32_t *ids, abut_arra
         if (status)
             return status;
     }
-    for (size_t i = 0; i < count; i++) {
-        layers_solid *solid = &layers_solids(layers)[ids ? ids[i] : i];
-        solid->is.pose = list[i];
-        solid->motion = raster_motion_of(&list[i]);
-    }
+    for (size_t i = 0; i < count; i++) /* of an id that comes twice the last one stays */
+        layers_solids(layers)[ids ? ids[i] : i].is.pose = list[i];
+    move_work work = {layers, ids};
+    abuti_parallel_for(layers->context, count, ids && count ? count : MOVES_A_TASK, find_motions,
+                       &work);
     return ABUT_OK;
 }
 
@@ -359,7 +404,7 @@ abut_status abut_layers_deform(abut_layers *layers, uint32_t id, abut_array posi
         for (uint32_t v = 0; v < own; v++)
             solid->positions[v] = v3_sub(from[v], mesh->origin);
         place_caps(kept, own, solid->positions);
-        solid->hull = hull_of(solid->positions, mesh->vertex_count, mesh->origin);
+        solid->hull = hull_of(layers->context, solid->positions, mesh->vertex_count, mesh->origin);
     }
     solid->bends++;
     return ABUT_OK;

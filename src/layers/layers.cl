@@ -728,7 +728,7 @@ __kernel void layers_gather(__global layers_sum *table, uint slots, __global con
     const uint count = min(counts[LAYERS_COUNT_SUMS], room);
     for (uint i = (uint)get_global_id(0); i < count; i += (uint)get_global_size(0)) {
         layers_sum s = table[used[i]];
-        s.last_pixel = used[i] / slots; /* the view */
+        s.view = used[i] / slots;
         sums[i] = s;
         table[used[i]] = empty_sum();
     }

@@ -116,11 +116,9 @@ static inline bool layers_tries(const layers_solid *a, const layers_solid *b) {
 /* The sums of a pair, made where there are none. Null: no memory. */
 layers_sum *abuti_layers_sum(abut_context *context, layers_table *table, uint32_t a, uint32_t b);
 void abuti_layers_table_clear(layers_table *table);
-/* All sums of all chunks, one a pair, sorted. */
-abut_status abuti_layers_gather(abut_layers *layers, layers_list *to);
-/* The same of lists of sums. */
-abut_status abuti_layers_gather_lists(abut_context *context, const layers_list *lists, size_t count,
-                                      layers_list *to);
+void abuti_layers_add_sum(layers_sum *to, const layers_sum *from);
+/* Adds the sums of all chunks to a list, as those of a view. */
+abut_status abuti_layers_gather(abut_layers *layers, uint32_t view, layers_list *to);
 
 /* ---- pass.c: one view ---- */
 
@@ -141,9 +139,11 @@ typedef struct layers_pass {
 /* Goes through a view: sums are in the tables of the chunks then. */
 abut_status abuti_layers_pass(layers_pass *pass);
 
-/* What a view told. */
+/* What all views told. */
 typedef struct layers_answer {
-    layers_list sums;    /* layers_sum, sorted */
+    const layers_sum *sums; /* in any order; of a pair and view there may be several */
+    size_t sum_count;
+    layers_list memory;  /* of the sums, where they are not the back end's */
     layers_list touches; /* layers_touch, in any order */
 } layers_answer;
 
@@ -153,7 +153,7 @@ struct layers_backend {
     void (*destroy)(abut_layers *layers); /* also where creating failed */
     /* Goes through all views. */
     abut_status (*run)(abut_layers *layers, layers_pass *passes, uint32_t count,
-                       layers_answer *answers);
+                       layers_answer *answer);
 };
 extern const layers_backend abuti_layers_on_cpu, abuti_layers_on_device;
 

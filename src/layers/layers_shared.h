@@ -48,6 +48,7 @@ typedef struct layers_sum {
     word64 edges_a, edges_b;    /* of a inside b, and of b inside a */
     word64 enters_a, leaves_a;  /* intervals that begin or end with the surface of a */
     word64 last_pixel;          /* not a sum: which was counted last */
+    word64 view;                /* not a sum either */
     layers_wide length, volume; /* along rays */
     layers_wide x, y, z;        /* times volume */
     word32 longest;

@@ -763,14 +763,14 @@ static void cpu_destroy(abut_layers *layers) {
 }
 
 static abut_status cpu_run(abut_layers *layers, layers_pass *passes, uint32_t count,
-                           layers_answer *answers) {
+                           layers_answer *answer) {
     abut_status status = ABUT_OK;
     for (uint32_t v = 0; v < count && !status; v++) {
         status = abuti_layers_pass(&passes[v]);
-        status = status ? status : abuti_layers_gather(layers, &answers[v].sums);
+        status = status ? status : abuti_layers_gather(layers, v, &answer->memory);
         for (size_t c = 0; c < LAYERS_CHUNKS && !status; c++) {
             const layers_list *from = &layers->chunks[c].touches;
-            layers_list *to = &answers[v].touches;
+            layers_list *to = &answer->touches;
             status = abuti_layers_reserve(layers->context, to, to->count + from->count,
                                           sizeof(layers_touch));
             if (!status && from->count)
@@ -779,6 +779,8 @@ static abut_status cpu_run(abut_layers *layers, layers_pass *passes, uint32_t co
             to->count += status ? 0 : from->count;
         }
     }
+    answer->sums = answer->memory.data;
+    answer->sum_count = answer->memory.count;
     return status;
 }
 

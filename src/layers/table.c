@@ -1,4 +1,4 @@
-/* Sums of pairs, by hash tables: one a chunk, gathered in the end. */
+/* Sums of pairs, by hash tables: one a chunk. */
 #include "layers/layers.h"
 
 #include <string.h>
@@ -79,7 +79,7 @@ static void join(layers_wide *to, const layers_wide *from) {
     layers_add(to, from->low);
 }
 
-static void add_sums(layers_sum *to, const layers_sum *from) {
+void abuti_layers_add_sum(layers_sum *to, const layers_sum *from) {
     to->pixels += from->pixels;
     to->intervals += from->intervals;
     to->edges_a += from->edges_a;
@@ -100,35 +100,18 @@ static void add_sums(layers_sum *to, const layers_sum *from) {
     to->z1 = to->z1 > from->z1 ? to->z1 : from->z1;
 }
 
-static bool is_after(const void *a, const void *b) {
-    const layers_sum *s = a, *t = b;
-    return key_of(s->a, s->b) > key_of(t->a, t->b);
-}
-
-abut_status abuti_layers_gather_lists(abut_context *context, const layers_list *lists, size_t count,
-                                      layers_list *to) {
-    layers_table all = {.sums = *to};
-    abut_status status = ABUT_OK;
-    all.sums.count = 0;
-    for (size_t c = 0; c < count && !status; c++)
-        for (size_t i = 0; i < lists[c].count && !status; i++) {
-            const layers_sum *s = (const layers_sum *)lists[c].data + i;
-            layers_sum *sum = abuti_layers_sum(context, &all, s->a, s->b);
-            if (sum)
-                add_sums(sum, s);
-            else
-                status = ABUT_ERROR_MEMORY;
-        }
-    abuti_release(context, all.slots.data);
-    *to = all.sums;
-    if (!status && to->count)
-        abuti_sort_items(to->data, to->count, sizeof(layers_sum), is_after);
-    return status;
-}
-
-abut_status abuti_layers_gather(abut_layers *layers, layers_list *to) {
-    layers_list lists[LAYERS_CHUNKS];
+abut_status abuti_layers_gather(abut_layers *layers, uint32_t view, layers_list *to) {
+    size_t total = to->count;
     for (size_t c = 0; c < LAYERS_CHUNKS; c++)
-        lists[c] = layers->chunks[c].table.sums;
-    return abuti_layers_gather_lists(layers->context, lists, LAYERS_CHUNKS, to);
+        total += layers->chunks[c].table.sums.count;
+    abut_status status = abuti_layers_reserve(layers->context, to, total, sizeof(layers_sum));
+    for (size_t c = 0; c < LAYERS_CHUNKS && !status; c++) {
+        const layers_list *sums = &layers->chunks[c].table.sums;
+        for (size_t i = 0; i < sums->count; i++) {
+            layers_sum *made = (layers_sum *)to->data + to->count++;
+            *made = ((const layers_sum *)sums->data)[i];
+            made->view = view;
+        }
+    }
+    return status;
 }

@@ -20,7 +20,7 @@
 #define WIDE 0.05        /* of the smaller body: a margin beyond which gaps are checked */
 #define GAP 1e-12 /* of the smaller body: bodies that touch may be this far apart by rounding */
 
-enum { KEEP = 4, ROUNDS = 3, SHIFT_ROUNDS = 512, MANY = 32, TOO_MANY = 1024 };
+enum { KEEP = 4, ROUNDS = 3, SHIFT_ROUNDS = 512, MANY = 32, TOO_MANY = 1024, TOGETHER = 8 };
 
 typedef struct patch_call {
     patch_memory *memory;
@@ -197,29 +197,29 @@ static abut_status separates(const patch_call *call, const patch_answer *answers
     return common_shift(call, answers, count, &shift) ? apart_after(call, shift, apart) : ABUT_OK;
 }
 
-/* Adds what separates of the answers that are no gaps: a normal of faces, the least depth first;
- * else faces that look different ways all together, as of a box in a corner; else another normal;
- * else the first, which does not. */
+/* Adds what separates of the answers that are no gaps, which stand by depth: normals of faces one
+ * by one, then all of them together if they look different ways, as of a box in a corner, before
+ * another normal; else the first, which does not. */
 static abut_status choose_depths(patch_call *call, const patch_answer *answers, int count) {
     patch_answer faces[PATCH_WAYS];
-    size_t face_count = 0;
-    for (int others = 0; others < 2; others++) {
-        for (int i = 0; i < count; i++) {
-            if (answers[i].of_faces == (others == 1))
-                continue;
-            abut_status status = separates(call, &answers[i], 1, &call->separates);
+    size_t face_count = 0, together = 1; /* so many have been tried together */
+    for (int i = 0; i <= count; i++) {
+        abut_status status = ABUT_OK;
+        if ((i == count || !answers[i].of_faces) && face_count > together) {
+            together = face_count;
+            status = separates(call, faces, face_count, &call->separates);
+            for (size_t k = 0; k < face_count && call->separates && !status; k++)
+                status = add_answer(call, &faces[k]);
             if (status || call->separates)
-                return status ? status : add_answer(call, &answers[i]);
-            if (!others)
-                faces[face_count++] = answers[i];
+                return status;
         }
-        if (others || face_count < 2)
-            continue;
-        abut_status status = separates(call, faces, face_count, &call->separates);
-        for (size_t i = 0; i < face_count && call->separates && !status; i++)
-            status = add_answer(call, &faces[i]);
+        if (i == count)
+            break;
+        status = separates(call, &answers[i], 1, &call->separates);
         if (status || call->separates)
-            return status;
+            return status ? status : add_answer(call, &answers[i]);
+        if (answers[i].of_faces)
+            faces[face_count++] = answers[i];
     }
     return add_answer(call, &answers[0]);
 }
@@ -524,17 +524,17 @@ static void set_depth(patch_answer *answer, double depth) {
 /* Ways to go, the least depth first. */
 typedef struct patch_ways {
     int count;
-    vec3 way[PATCH_WAYS];
-    double depth[PATCH_WAYS];
+    vec3 way[TOGETHER];
+    double depth[TOGETHER];
 } patch_ways;
 
 static abut_status add_way(patch_work *work, vec3 way, patch_ways *ways) {
     double depth;
     abut_status status = abuti_patch_depth(work, way, &depth);
     int k = ways->count;
-    if (status || !(depth > 0) || (k == PATCH_WAYS && !(depth < ways->depth[k - 1])))
+    if (status || !(depth > 0) || (k == TOGETHER && !(depth < ways->depth[k - 1])))
         return status;
-    k = k == PATCH_WAYS ? k - 1 : ways->count++;
+    k = k == TOGETHER ? k - 1 : ways->count++;
     for (; k > 0 && depth < ways->depth[k - 1]; k--) {
         ways->depth[k] = ways->depth[k - 1];
         ways->way[k] = ways->way[k - 1];

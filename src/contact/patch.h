@@ -277,7 +277,7 @@ static inline bool patch_is_further(double far, double most, double little, uint
 
 enum {
     PATCH_POINTS = 8, /* a patch, at most */
-    PATCH_WAYS = 8    /* normals that are tried for a region */
+    PATCH_WAYS = 14   /* normals that are tried for a region */
 };
 
 typedef struct patch_point {

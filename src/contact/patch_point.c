@@ -25,10 +25,11 @@
 #define ALL 0.98       /* the same, to be the only ones */
 #define MUCH 0.3       /* the same where nothing is checked */
 #define PIERCED 0.35   /* rho below this: through each other */
-#define CLEARLY 0.9    /* times as deep, or less */
-#define AS_DEEP 2e-3   /* of the depth, by which others are as deep */
-#define NAMED 1e-3     /* of the contour: a vertex so near gives its name */
-#define LITTLE 1e-6    /* of the contour: no difference for which another point is tried */
+#define PART 0.15    /* of what a side has inside: faces that are tried there beside the largest */
+#define CLEARLY 0.9  /* times as deep, or less */
+#define AS_DEEP 2e-3 /* of the depth, by which others are as deep */
+#define NAMED 1e-3   /* of the contour: a vertex so near gives its name */
+#define LITTLE 1e-6  /* of the contour: no difference for which another point is tried */
 
 enum {
     DIRECTIONS = 8,                /* across the normal, and as many opposite ones */
@@ -103,6 +104,15 @@ static patch_way dominant(const patch_work *work, const patch_region *r, uint32_
             found.held += along;
     }
     return found;
+}
+
+/* The area of what one side has inside. */
+static double area_of(const patch_work *work, const patch_region *r, uint32_t side) {
+    double sum = 0;
+    for (uint32_t i = r->facet_begin; i < r->facet_end; i++)
+        if (work->facets[i].side == side)
+            sum += v3_length(work->facets[i].area);
+    return sum;
 }
 
 /* 1 for a plain contact, near 0 where bodies go through each other. */
@@ -489,6 +499,17 @@ static double depth_at(patch_work *work, const patch_region *r, vec3 normal, vec
     return high - low;
 }
 
+/* The same where bodies go through each other: by rays from a place of the contour. */
+static double depth_through(patch_work *work, const patch_region *r, vec3 normal) {
+    measure m;
+    vec3 at = work->crossings[work->points[r->point_begin]].at;
+    patch_point point = {.kind = ABUT_CONTACT_CROSSING};
+    start(&m, work, r, normal);
+    m.rays = true;
+    add(&m, v3_along(at, INSET, v3_sub(r->centre, at)), &point);
+    return m.deepest;
+}
+
 /* Of a contour that is hardly there areas say nothing: the mean of the faces along it. */
 static vec3 speck_way(const patch_work *work, const patch_region *r, uint32_t region) {
     vec3 sum = v3(0, 0, 0);
@@ -505,11 +526,11 @@ static vec3 speck_way(const patch_work *work, const patch_region *r, uint32_t re
 }
 
 /* The normals to try. */
-static int ways_of(const patch_work *work, const patch_region *r, vec3 hint, bool checked,
+static int ways_of(const patch_work *work, const patch_region *r, vec3 hint, patch_effort effort,
                    patch_way ways[PATCH_WAYS], bool *through) {
     double size = v3_length(r->area);
     vec3 steepest = v3_scale(v3_normalise(r->area), -1);
-    double least = (checked ? SOME : MUCH) * size;
+    double least = (effort == PATCH_UNCHECKED ? MUCH : SOME) * size;
     int count = 0;
     *through = false;
     if (r->length < PATCH_SPECK * real_min(work->body[0].skin->size, work->body[1].skin->size)) {
@@ -522,9 +543,9 @@ static int ways_of(const patch_work *work, const patch_region *r, vec3 hint, boo
     bool pierced = size == 0 || plainness(work, r, steepest) < PIERCED;
     *through = pierced;
     for (uint32_t side = 0; side < 2; side++)
-        for (int k = 0; k < (pierced ? 1 : FACES); k++) {
+        for (int k = 0; k < (pierced && effort != PATCH_LEAST ? 1 : FACES); k++) {
             patch_way way = dominant(work, r, side, ways, count);
-            if (!(way.held > least))
+            if (!(way.held > least) || (pierced && k && way.held < PART * area_of(work, r, side)))
                 break;
             if (!pierced && way.held > ALL * size) {
                 ways[0] = way;
@@ -580,18 +601,26 @@ abut_status abuti_patch_points_along(patch_work *work, const patch_region *r, ve
     return status;
 }
 
+/* Whether a way is known to be deeper than an answer along faces, without being measured. */
+static bool is_deeper(patch_work *work, const patch_region *r, const patch_way *way, bool pierced,
+                      const patch_answer *best) {
+    if (!best->of_faces || !(best->depth > 0))
+        return false;
+    double depth = pierced ? depth_through(work, r, way->normal)
+                           : depth_at(work, r, way->normal, best->points[0].at);
+    return depth > (way->held > 0 ? 1 : CLEARLY) * best->depth;
+}
+
 abut_status abuti_patch_points(patch_work *work, const patch_region *r, vec3 hint, uint32_t keep,
                                double gap, patch_effort *effort, patch_answer answers[PATCH_WAYS],
                                int *count) {
     patch_way ways[PATCH_WAYS];
     bool pierced;
-    int tried = ways_of(work, r, hint, *effort != PATCH_UNCHECKED, ways, &pierced), skipped = 0;
+    int tried = ways_of(work, r, hint, *effort, ways, &pierced), skipped = 0;
     *count = 0;
     for (int i = 0; i < tried; i++) {
-        const patch_answer *best = &answers[0];
-        if (*effort == PATCH_LEAST && !pierced && *count && best->of_faces && best->depth > 0 &&
-            (!(ways[i].held > 0) ||
-             depth_at(work, r, ways[i].normal, best->points[0].at) > best->depth)) {
+        if (*effort == PATCH_LEAST && *count &&
+            is_deeper(work, r, &ways[i], pierced, &answers[0])) {
             skipped++;
             continue;
         }

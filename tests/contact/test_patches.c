@@ -115,6 +115,28 @@ TEST(thin_plates_are_no_special_case) {
     abut_bvh_destroy(ball);
 }
 
+/* A bar through a cube leaves by the nearest side, whichever that is. */
+TEST(what_went_through_takes_the_shortest_way) {
+    abut_bvh *cube = box_of(1, 1, 1, 1);
+    for (int along = 0; along < 3; along++)
+        for (int i = 0; i < 4; i++) {
+            double extent[3] = {0.3, 0.25, 0.2}, at[3] = {0, 0, 0}, way[3] = {0, 0, 0};
+            int side = (along + 1 + i % 2) % 3, other = (along + 2 - i % 2) % 3;
+            extent[along] = 3;
+            way[side] = i < 2 ? 1 : -1;
+            at[side] = way[side] * 0.3;
+            at[other] = 0.1;
+            abut_bvh *bar = box_of(extent[0], extent[1], extent[2], 1);
+            abut_patches found =
+                ask(bar, shifted(at[0], at[1], at[2]), cube, shifted(0, 0, 0), 0.005 * (i % 2));
+            assert_true(found.separates);
+            assert_way(list[0].normal, v3(way[0], way[1], way[2]), 1e-6);
+            assert_close(list[0].depth, 0.2 + 0.5 * extent[side], 1e-6);
+            abut_bvh_destroy(bar);
+        }
+    abut_bvh_destroy(cube);
+}
+
 /* A body inside another has no contour, and leaves by a short way. */
 TEST(what_is_inside_has_a_contact) {
     abut_bvh *cube = box_of(1, 1, 1, 1), *ball = ball_of(0.05, 4);

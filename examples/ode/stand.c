@@ -14,6 +14,7 @@
 #define MARGIN 0.005 /* contacts begin this far apart */
 #define FRICTION 0.6
 #define GRAVITY 9.81
+#define CORRECTION 0.5 /* m/s: no faster are depths pushed out */
 #define REST 1e-5
 #define PLATE 0.005
 #define FALLEN 30.0 /* degrees */
@@ -598,6 +599,7 @@ abut_status stand_run(abut_context *context, const stand_options *options, stand
     dWorldSetGravity(w.ode, 0, 0, -GRAVITY);
     dWorldSetERP(w.ode, 0.2);
     dWorldSetCFM(w.ode, 1e-9);
+    dWorldSetContactMaxCorrectingVel(w.ode, CORRECTION);
     dWorldSetQuickStepNumIterations(w.ode, 40);
     w.things = calloc(w.room, sizeof *w.things);
     w.models = calloc(w.room, sizeof *w.models);

@@ -222,7 +222,9 @@ typedef struct abut_patch_options {
     uint32_t keep;  /* contacts a patch, or fewer; 0 = 4, at most 8 */
     uint32_t pair;  /* given to every contact */
     abut_vec3 hint; /* which way out a was the last time, or against its motion relative to b: for
-                     * bodies that have gone through each other. Zero = none */
+                     * bodies that have gone through each other, or clasp each other: then patches
+                     * keep their own depths, where a shift that separates would be more than four
+                     * times as deep, and `separates` is false. Zero = none */
     bool unchecked; /* depths are not checked; see abut_patches.separates */
 } abut_patch_options;
 

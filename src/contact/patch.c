@@ -17,6 +17,7 @@
 #define SLACK 1e-6       /* of the depth, by which bodies are moved apart to see whether they are */
 #define HAIR 1e-7        /* of the smaller body, beside it */
 #define ADDED 4.0        /* times as deep may a depth become by the check */
+#define NEARLY 0.01      /* of the smaller body: no depth to speak of */
 #define WIDE 0.05        /* of the smaller body: a margin beyond which gaps are checked */
 #define GAP 1e-12 /* of the smaller body: bodies that touch may be this far apart by rounding */
 
@@ -544,12 +545,16 @@ static abut_status add_way(patch_work *work, vec3 way, patch_ways *ways) {
     return ABUT_OK;
 }
 
-/* Contacts of all regions along one normal, the first of the ways that separates. */
-static abut_status go_one_way(patch_work *work, patch_call *call, patch_ways *ways, uint32_t keep) {
+/* Contacts of all regions along one normal, the first of the ways that separates; none that is
+ * deeper than `most`. */
+static abut_status go_one_way(patch_work *work, patch_call *call, patch_ways *ways, double most,
+                              uint32_t keep) {
     abut_status status = ABUT_OK;
     int i = 0;
-    for (; i < ways->count && !status && !call->separates; i++)
+    for (; i < ways->count && ways->depth[i] <= most && !status && !call->separates; i++) {
         status = shift_along(call, ways->way[i], &ways->depth[i], &call->separates);
+        call->separates &= ways->depth[i] <= most;
+    }
     if (status || !call->separates)
         return status;
     i--;
@@ -572,18 +577,23 @@ static abut_status go_one_way(patch_work *work, patch_call *call, patch_ways *wa
     return status;
 }
 
-/* Where the normals of regions do not separate: one for all of them, of these; else one of many. */
+/* Where the normals of regions do not separate: one for all of them, of these; else one of many.
+ * With a hint, so between bodies that were apart or nearly so before, regions keep their own if all
+ * others are much deeper: bodies that clasp each other are not thrown apart through each other. */
 static abut_status check_together(patch_work *work, patch_call *call, uint32_t keep) {
     patch_ways ways = {.count = 0};
     abut_status status = ABUT_OK;
+    double most = v3_length_sq(call->hint) > 0
+                      ? ADDED * real_max(call->answers[0].depth, 0) + NEARLY * call->size
+                      : INFINITY;
     for (size_t i = 0; i < call->count && call->count > 1 && !status; i++)
         status = add_way(work, call->answers[i].normal, &ways);
-    status = status ? status : go_one_way(work, call, &ways, keep);
+    status = status ? status : go_one_way(work, call, &ways, most, keep);
     ways.count = 0;
     for (int i = 0; i < 27 && !status && !call->separates; i++)
         if (i != 13)
             status = add_way(work, v3_normalise(v3(i % 3 - 1, i / 3 % 3 - 1, i / 9 - 1)), &ways);
-    return status || call->separates ? status : go_one_way(work, call, &ways, keep);
+    return status || call->separates ? status : go_one_way(work, call, &ways, most, keep);
 }
 
 /* Checks what has not been: several patches together; and where one alone does not separate, adds

@@ -137,6 +137,40 @@ TEST(what_went_through_takes_the_shortest_way) {
     abut_bvh_destroy(cube);
 }
 
+/* A box that is pressed into a slot: no little shift ends that. Without a hint a long one is told;
+ * with one, as of the last frame, both walls push it by what they hold. */
+TEST(what_is_clasped_is_pushed_by_both_sides) {
+    abut_bvh *cube = box_of(1, 1, 1, 1), *slot = NULL;
+    abut_mesh *walls[2], *joined = NULL;
+    for (int i = 0; i < 2; i++)
+        assert_ok(abut_mesh_transform(abut_bvh_mesh(cube), 1, shifted(i ? 0.995 : -0.995, 0, 0),
+                                      &walls[i]));
+    assert_ok(abut_mesh_join(walls, 2, &joined));
+    assert_ok(abut_bvh_create(joined, NULL, &slot));
+    for (int k = 0; k < 2; k++) {
+        abut_posed box = {cube, shifted(0.001, 0.1, 0.3)}, around = {slot, shifted(0, 0, 0)};
+        abut_patch_options options = abut_patch_options_default();
+        options.hint = v3(k, 0, 0);
+        abut_patches found = room();
+        assert_ok(abut_contact_patches(&box, &around, &options, &found));
+        assert_true(found.separates == !k);
+        assert_int_equal(found.count, 2);
+        if (!k) {
+            assert_true(list[0].depth > 0.5);
+            continue;
+        }
+        assert_close(list[0].depth, 0.006, 1e-6);
+        assert_close(list[1].depth, 0.004, 1e-6);
+        assert_way(list[0].normal, v3(-1, 0, 0), 1e-6);
+        assert_way(list[1].normal, v3(1, 0, 0), 1e-6);
+    }
+    abut_bvh_destroy(slot);
+    abut_bvh_destroy(cube);
+    abut_mesh_destroy(joined);
+    abut_mesh_destroy(walls[0]);
+    abut_mesh_destroy(walls[1]);
+}
+
 /* A body inside another has no contour, and leaves by a short way. */
 TEST(what_is_inside_has_a_contact) {
     abut_bvh *cube = box_of(1, 1, 1, 1), *ball = ball_of(0.05, 4);

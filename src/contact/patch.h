@@ -161,6 +161,11 @@ typedef struct patch_region {
 
 /* ---- patch_plane.c: inside parts of both surfaces as seen along a normal ---- */
 
+/* A vertex: the shadow of its skin, and where it truly is. */
+typedef struct patch_seen {
+    double skin_u, skin_v, u, v, h;
+} patch_seen;
+
 /* A triangle: the shadow of its skin, and the true one's corners and heights. */
 typedef struct patch_plane {
     double edge[3][3]; /* by x of each edge: (u, v) is inside where x[0] + x[1] u + x[2] v >= 0 */
@@ -207,10 +212,12 @@ typedef struct patch_memory {
 typedef struct patch_work {
     patch_memory *memory;
     patch_body body[2];
-    uint32_t kept[2][PATCH_FACES];    /* triangles by where they are in the leaves, and */
-    patch_face faces[2][PATCH_FACES]; /* each in the place of its lowest bits */
-    double largest;                   /* coordinate of both */
-    bool flat;                        /* four vertices in one plane: to be done again */
+    uint32_t kept[2][PATCH_FACES];         /* triangles by where they are in the leaves, and */
+    patch_face faces[2][PATCH_FACES];      /* each in the place of its lowest bits */
+    uint32_t seen_vertex[2][PATCH_PLACED]; /* vertices that the view has met lately, and */
+    patch_seen seen[2][PATCH_PLACED];      /* each in the place of its lowest bits */
+    double largest;                        /* coordinate of both */
+    bool flat;                             /* four vertices in one plane: to be done again */
     abut_status status;
     patch_crossing *crossings;
     size_t crossing_count, crossing_room;

@@ -56,14 +56,15 @@ static void rate(const patch_choice *m, double gap, double *worth, bool *taken) 
 }
 
 static double apart(const patch_candidate *a, const patch_candidate *b) {
-    return hypot(a->u - b->u, a->v - b->v);
+    double u = a->u - b->u, v = a->v - b->v;
+    return sqrt(u * u + v * v);
 }
 
 /* How far a candidate is to the left of the way from one chosen to another. */
 static double beside(const patch_candidate *from, const patch_candidate *to,
                      const patch_candidate *at) {
     double du = to->u - from->u, dv = to->v - from->v;
-    return (du * (at->v - from->v) - dv * (at->u - from->u)) / hypot(du, dv);
+    return (du * (at->v - from->v) - dv * (at->u - from->u)) / sqrt(du * du + dv * dv);
 }
 
 /* How much larger the triangle of three chosen becomes by a fourth point: the sum of what it makes

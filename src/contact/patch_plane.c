@@ -40,45 +40,56 @@ static void set_sides(patch_plane *p, const double u[3], const double v[3], doub
     }
 }
 
+static inline patch_seen seen_at(patch_work *work, uint32_t side, uint32_t vertex) {
+    const patch_view *view = &work->view;
+    patch_body *body = &work->body[side];
+    patch_seen *seen = &work->seen[side][vertex % PATCH_PLACED];
+    if (work->seen_vertex[side][vertex % PATCH_PLACED] == vertex)
+        return *seen;
+    work->seen_vertex[side][vertex % PATCH_PLACED] = vertex;
+    vec3 p = patch_true(body, vertex), q = patch_place(body, vertex);
+    *seen =
+        (patch_seen){v3_dot(q, view->along[0]), v3_dot(q, view->along[1]),
+                     v3_dot(p, view->along[0]), v3_dot(p, view->along[1]), v3_dot(p, view->normal)};
+    return *seen;
+}
+
 static void add_plane(patch_work *work, uint32_t side, uint32_t face) {
     patch_view *view = &work->view;
-    patch_body *body = &work->body[side];
-    const uint32_t *corner = body->skin->corner + 3 * (size_t)face;
-    vec3 p[3], n;
+    const uint32_t *corner = work->body[side].skin->corner + 3 * (size_t)face;
+    patch_seen c[3];
     for (int k = 0; k < 3; k++)
-        p[k] = patch_true(body, corner[k]);
-    n = v3_cross(v3_sub(p[1], p[0]), v3_sub(p[2], p[0]));
-    double up = v3_dot(n, view->normal);
-    if (!((side ? up : -up) > SLOPE * v3_length(n)))
+        c[k] = seen_at(work, side, corner[k]);
+    vec3 p = v3(c[1].u - c[0].u, c[1].v - c[0].v, c[1].h - c[0].h);
+    vec3 q = v3(c[2].u - c[0].u, c[2].v - c[0].v, c[2].h - c[0].h), n = v3_cross(p, q);
+    if (!((side ? n.z : -n.z) > SLOPE * v3_length(n)))
         return;
     patch_plane *at = &view->planes[view->count++];
     at->side = side;
     at->face = face;
-    at->du = -v3_dot(n, view->along[0]) / up;
-    at->dv = -v3_dot(n, view->along[1]) / up;
-    at->h = v3_dot(n, p[0]) / up;
-    at->lo[0] = at->lo[1] = INFINITY;
-    at->hi[0] = at->hi[1] = -INFINITY;
+    at->du = -n.x / n.z;
+    at->dv = -n.y / n.z;
+    at->h = c[0].h - at->du * c[0].u - at->dv * c[0].v;
     double u[3], v[3];
     for (int k = 0; k < 3; k++) {
-        vec3 q = patch_place(body, corner[k]);
-        u[k] = v3_dot(q, view->along[0]);
-        v[k] = v3_dot(q, view->along[1]);
-        at->lo[0] = real_min(at->lo[0], u[k] - view->slack);
-        at->hi[0] = real_max(at->hi[0], u[k] + view->slack);
-        at->lo[1] = real_min(at->lo[1], v[k] - view->slack);
-        at->hi[1] = real_max(at->hi[1], v[k] + view->slack);
-        at->true_u[k] = v3_dot(p[k], view->along[0]);
-        at->true_v[k] = v3_dot(p[k], view->along[1]);
-        at->true_h[k] = v3_dot(p[k], view->normal);
-        if (side)
-            view->top = real_max(view->top, at->true_h[k]);
-        else
-            view->bottom = real_min(view->bottom, at->true_h[k]);
+        u[k] = c[k].skin_u;
+        v[k] = c[k].skin_v;
+        at->true_u[k] = c[k].u;
+        at->true_v[k] = c[k].v;
+        at->true_h[k] = c[k].h;
     }
     set_sides(at, u, v, view->slack);
-    const double *h = at->true_h;
-    at->reach = side ? real_max(h[0], real_max(h[1], h[2])) : real_min(h[0], real_min(h[1], h[2]));
+    at->lo[0] = real_min(u[0], real_min(u[1], u[2])) - view->slack;
+    at->hi[0] = real_max(u[0], real_max(u[1], u[2])) + view->slack;
+    at->lo[1] = real_min(v[0], real_min(v[1], v[2])) - view->slack;
+    at->hi[1] = real_max(v[0], real_max(v[1], v[2])) + view->slack;
+    if (side) {
+        at->reach = real_max(c[0].h, real_max(c[1].h, c[2].h));
+        view->top = real_max(view->top, at->reach);
+    } else {
+        at->reach = real_min(c[0].h, real_min(c[1].h, c[2].h));
+        view->bottom = real_min(view->bottom, at->reach);
+    }
 }
 
 /* The cell along an axis in which a number is. */
@@ -219,6 +230,7 @@ abut_status abuti_patch_see(patch_work *work, const patch_region *r, vec3 normal
     view->bottom = INFINITY;
     view->slack = SLACK * real_min(work->body[0].skin->size, work->body[1].skin->size);
     view->count = 0;
+    memset(work->seen_vertex, 0xff, sizeof work->seen_vertex); /* ABUT_NONE */
     if (whole)
         wanted = (size_t)work->body[0].bvh->triangle_count + work->body[1].bvh->triangle_count;
     abut_status status = room_for(work, &view->planes, wanted, sizeof *view->planes, &view->room);

@@ -94,6 +94,15 @@ awk '$1 == "v" { v[++n] = $0 } $1 == "f" { for (i = 2; i <= 4; i++) { print v[$i
 try 0 "$tool" interfere soup.obj --parts --json # no two triangles share a vertex
 is "it['bodies']" 1
 
+# A solid that overlaps itself.
+"$tool" convert cube.obj right.obj twice.obj --quiet || exit 1
+try 0 "$tool" interfere $small twice.obj far.obj
+try 3 "$tool" interfere $small twice.obj far.obj --own --json
+is "[(p['a'], p['b'], p['kind']) for p in it['pairs']], abs(it['pairs'][0]['volume'] - 0.1640625) < 0.01" \
+    "([('twice.obj', 'twice.obj', 'itself')], True)"
+try 3 "$tool" interfere $small twice.obj far.obj right.obj --own --volume
+says "overlaps itself"
+
 # Tables and pictures.
 try 3 "$tool" interfere $small cube.obj right.obj far.obj --volume --out pairs.csv --png pairs.ppm
 says "pairs.ppm"

@@ -1,7 +1,8 @@
 // Bodies of triangles: abut against Bullet's GImpact meshes and its static ones; and values of
 // distance fields against its btMiniSDF.
 //
-// Usage: peer-bullet [--out FILE] [--quick] [--part mesh|sweep|field] [MODEL...]   (see peer.h)
+// Usage: peer-bullet [--out FILE] [--quick] [--part mesh|sweep|field|crowd] [MODEL...]   (see
+// peer.h)
 //
 // Bullet is built with floats (Debian's default) and has one thread here. `build` and `refit` are
 // those of btGImpactMeshShape, its only mesh that collides with other meshes; `build-static` is
@@ -23,6 +24,11 @@
 // reads: 32 a cell, the corners and two points on each edge. A value with its gradient is asked at
 // random points of a grid of 64 cells along each side; ours has one value a cell. The note has the
 // mean errors of both against the exact distance, in cells: cubic in 32 nodes is nearer than ours.
+//
+// Many bodies: its world with a btDbvtBroadphase; spheres and steps are hulls of their vertices,
+// which is what its users would take, with margins of 0 (crowd.h). Pairs with a contact of a depth
+// of at least 0 overlap.
+#include "crowd.h"
 #include "field.h"
 
 #include <BulletCollision/CollisionShapes/btMiniSDF.h>
@@ -325,6 +331,61 @@ void compare_field(peer::report &report, const model &m, peer::side &ours) {
     }
 }
 
+// What overlaps, in a world that has all bodies.
+class crowd_world {
+  public:
+    explicit crowd_world(const peer::crowd &all)
+        : scene(all), ball(hull_of(all.ball)), step(hull_of(all.step)), dispatcher(&configuration),
+          world(&dispatcher, &broad, &configuration) {
+        for (size_t i = 0; i < all.poses[0].size(); i++) {
+            bool fixed = i < peer::STEPS;
+            objects.push_back(std::make_unique<btCollisionObject>());
+            objects.back()->setCollisionShape(fixed ? &step : &ball);
+            objects.back()->setUserIndex((int)i);
+            objects.back()->setContactProcessingThreshold(0);
+            objects.back()->setWorldTransform(to_transform(all.poses[0][i]));
+            world.addCollisionObject(objects.back().get(), fixed ? 2 : 1, fixed ? 1 : 3);
+        }
+    }
+    ~crowd_world() {
+        for (auto &object : objects)
+            world.removeCollisionObject(object.get());
+    }
+    peer::name_set find(int frame) {
+        for (size_t i = 0; i < objects.size(); i++)
+            objects[i]->setWorldTransform(to_transform(scene.poses[frame][i]));
+        world.performDiscreteCollisionDetection();
+        peer::name_set found;
+        for (int i = 0; i < dispatcher.getNumManifolds(); i++) {
+            const btPersistentManifold *manifold = dispatcher.getManifoldByIndexInternal(i);
+            auto a = (uint32_t)manifold->getBody0()->getUserIndex(),
+                 b = (uint32_t)manifold->getBody1()->getUserIndex();
+            for (int k = 0; k < manifold->getNumContacts(); k++)
+                if (manifold->getContactPoint(k).getDistance() <= 0)
+                    found.emplace(std::min(a, b), std::max(a, b));
+        }
+        return found;
+    }
+
+  private:
+    const peer::crowd &scene;
+    btConvexHullShape ball, step;
+    btDefaultCollisionConfiguration configuration;
+    btCollisionDispatcher dispatcher;
+    btDbvtBroadphase broad;
+    btCollisionWorld world;
+    std::vector<std::unique_ptr<btCollisionObject>> objects;
+};
+
+void compare_crowds(peer::report &report) {
+    for (size_t spheres : {250, 5000}) {
+        peer::crowd scene(report.amount(spheres));
+        crowd_world theirs(scene);
+        peer::compare_crowd(report, scene, "hulls, in floats; contacts as well",
+                            [&](int frame) { return theirs.find(frame); });
+    }
+}
+
 void compare_mesh(peer::report &report, const model &m, peer::side &ours) {
     body theirs(m);
     peer::times build = peer::race(
@@ -356,7 +417,9 @@ int main(int count, char **words) {
     char label[32];
     std::snprintf(label, sizeof label, "Bullet %d.%02d", btGetVersion() / 100,
                   btGetVersion() % 100);
-    peer::report report("bullet", label, count, words, {"mesh", "sweep", "field"});
+    peer::report report("bullet", label, count, words, {"mesh", "sweep", "field", "crowd"});
+    if (report.wants("crowd"))
+        compare_crowds(report);
     model ball = peer::generate_model(ABUT_SHAPE_ICOSPHERE, 4);
     if (report.wants("sweep"))
         compare_convex(report, ball);

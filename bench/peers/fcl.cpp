@@ -1,6 +1,6 @@
 // Two posed meshes: abut against FCL (BVHModel<OBBRSS<double>>), on the same poses in turn.
 //
-// Usage: peer-fcl [--out FILE] [--quick] [--part mesh|sweep] [MODEL...]   (see peer.h)
+// Usage: peer-fcl [--out FILE] [--quick] [--part mesh|sweep|crowd] [MODEL...]   (see peer.h)
 //
 // One thread, one query after the other. FCL's collide() stops at the first contact, as ours does,
 // but does not see a body inside another: such poses are named in the note. Its distance() gives
@@ -12,7 +12,10 @@
 // (`advancement`: on RSS, since with OBBRSS it misses nearly all; with RSS it misses most, see its
 // issues 120 and 555), its sampling at 100 times (`sampled`), and conservative advancement written
 // on its distance() (`distance`).
-#include "peer.h"
+//
+// Many bodies: its DynamicAABBTreeCollisionManager for boxes that overlap, and collide() for each;
+// spheres and steps are BVHModels as above (crowd.h).
+#include "crowd.h"
 
 #include <fcl/config.h>
 #include <fcl/fcl.h>
@@ -184,10 +187,62 @@ void compare(peer::report &report, const model &m) {
         compare_sweeps(report, m);
 }
 
+// What overlaps, by a manager that has all bodies.
+class crowd_manager {
+  public:
+    explicit crowd_manager(const peer::crowd &all) : scene(all) {
+        std::shared_ptr<body> ball = build(all.ball), step = build(all.step);
+        for (size_t i = 0; i < all.poses[0].size(); i++) {
+            objects.push_back(
+                std::make_unique<fcl::CollisionObjectd>(i < peer::STEPS ? step : ball));
+            objects.back()->setUserData(reinterpret_cast<void *>(i));
+            manager.registerObject(objects.back().get());
+        }
+        manager.setup();
+    }
+    peer::name_set find(int frame) {
+        for (size_t i = 0; i < objects.size(); i++) {
+            objects[i]->setTransform(to_transform(scene.poses[frame][i]));
+            objects[i]->computeAABB();
+        }
+        manager.update();
+        found.clear();
+        manager.collide(&found, visit);
+        return found;
+    }
+
+  private:
+    const peer::crowd &scene;
+    std::vector<std::unique_ptr<fcl::CollisionObjectd>> objects;
+    fcl::DynamicAABBTreeCollisionManagerd manager;
+    peer::name_set found;
+
+    static bool visit(fcl::CollisionObjectd *a, fcl::CollisionObjectd *b, void *to) {
+        auto first = reinterpret_cast<size_t>(a->getUserData()),
+             second = reinterpret_cast<size_t>(b->getUserData());
+        fcl::CollisionRequestd request(1, false);
+        fcl::CollisionResultd result;
+        if (peer::crowd::tried(first, second) && fcl::collide(a, b, request, result) > 0)
+            static_cast<peer::name_set *>(to)->emplace(std::min(first, second),
+                                                       std::max(first, second));
+        return false;
+    }
+};
+
+void compare_crowds(peer::report &report) {
+    for (size_t spheres : {250, 5000}) {
+        peer::crowd scene(report.amount(spheres));
+        crowd_manager theirs(scene);
+        peer::compare_crowd(report, scene, "", [&](int frame) { return theirs.find(frame); });
+    }
+}
+
 } // namespace
 
 int main(int count, char **words) {
-    peer::report report("fcl", "FCL " FCL_VERSION, count, words, {"mesh", "sweep"});
+    peer::report report("fcl", "FCL " FCL_VERSION, count, words, {"mesh", "sweep", "crowd"});
+    if (report.wants("crowd"))
+        compare_crowds(report);
     for (const model &m : report.models)
         compare(report, m);
     return report.finish();

@@ -1,0 +1,159 @@
+// Which of many bodies overlap: 11 steps and 250 or 5,000 spheres of 320 triangles above and in
+// them, the same for every peer with a broad phase. All poses are set each time.
+//
+// Ours answers in three ways: a world for boxes that overlap and abut_pair_overlap() for each
+// (`world`); images of 1,024 pixels in three views (`images`), which also measure each overlap and
+// may miss what is smaller than a pixel; and both (`exact`). One thread on either side.
+#ifndef ABUT_PEER_CROWD_H
+#define ABUT_PEER_CROWD_H
+
+#include "peer.h"
+
+#include <iterator>
+#include <set>
+
+namespace peer {
+
+typedef std::pair<uint32_t, uint32_t> names; // lower, higher
+typedef std::set<names> name_set;
+
+enum { STEPS = 11 };
+
+class crowd {
+  public:
+    const model ball, step;
+    std::vector<abut_pose> poses[2]; // to take in turns; the steps come first
+
+    crowd(size_t spheres)
+        : ball(sphere(spheres)), step(box()), ours_ball(ball, 1), ours_step(step, 1) {
+        random numbers(7);
+        for (auto &list : poses) {
+            for (int i = 0; i < STEPS; i++)
+                list.push_back({{0, 0, 0, 1}, {i + 0.5, 0, (STEPS - 1 - i) * 0.5 + 0.25}});
+            for (size_t i = 0; i < spheres; i++) {
+                double x = numbers.uniform(0, STEPS);
+                list.push_back({random_rotation(numbers),
+                                {x, numbers.uniform(-2.4, 2.4),
+                                 (STEPS - std::floor(x)) * 0.5 + numbers.uniform(0.05, 1.2)}});
+            }
+        }
+        fill();
+    }
+    ~crowd() {
+        abut_layers_destroy(layers);
+        abut_world_destroy(world);
+    }
+    crowd(const crowd &) = delete;
+    crowd &operator=(const crowd &) = delete;
+
+    const model &shape(size_t i) const {
+        return i < STEPS ? step : ball;
+    }
+    // Steps are not tried with each other.
+    static bool tried(size_t a, size_t b) {
+        return a >= STEPS || b >= STEPS;
+    }
+
+    name_set by_world(int frame) {
+        uint64_t count = 0;
+        std::vector<abut_world_pair> list(64 * poses[0].size());
+        check(abut_world_move(world, nullptr, abut_array_host(poses[frame].data()),
+                              poses[frame].size()));
+        check(abut_world_pairs(world, list.size(), list.data(), &count));
+        name_set found;
+        for (uint64_t i = 0; i < count; i++) {
+            abut_posed a = {tree(list[i].a), poses[frame][list[i].a]},
+                       b = {tree(list[i].b), poses[frame][list[i].b]};
+            abut_overlap overlap;
+            check(abut_pair_overlap(&a, &b, nullptr, nullptr, &overlap));
+            if (overlap.relation != ABUT_PAIR_APART)
+                found.emplace_hint(found.end(), list[i].a, list[i].b);
+        }
+        return found;
+    }
+    name_set by_images(int frame, bool exact) {
+        std::vector<abut_layers_pair> list(16 * poses[0].size());
+        abut_layers_query query = abut_layers_query_default();
+        abut_layers_result result = {};
+        result.pairs = list.data();
+        result.capacity = list.size();
+        query.exact = exact;
+        check(abut_layers_move(layers, nullptr, abut_array_host(poses[frame].data()),
+                               poses[frame].size()));
+        check(abut_layers_find(layers, &query, &result));
+        name_set found;
+        for (uint64_t i = 0; i < result.count; i++)
+            found.emplace_hint(found.end(), list[i].a, list[i].b);
+        return found;
+    }
+
+  private:
+    side ours_ball, ours_step;
+    abut_layers *layers = nullptr;
+    abut_world *world = nullptr;
+
+    static model sphere(size_t spheres) {
+        return scaled(generate_model(ABUT_SHAPE_ICOSPHERE, 4), spheres > 1000 ? 0.06f : 0.12f);
+    }
+    static model box() {
+        abut_shape shape = abut_shape_default(ABUT_SHAPE_BOX);
+        abut_mesh *mesh;
+        shape.extent = {0.99, 5, 0.5};
+        shape.segments = 1;
+        check(abut_shape_create(nullptr, &shape, &mesh));
+        return make_model("step", mesh);
+    }
+    const abut_bvh *tree(size_t i) const {
+        return i < STEPS ? ours_step.bvh : ours_ball.bvh;
+    }
+    void fill() {
+        check(abut_layers_create(ours_ball.context, nullptr, &layers));
+        check(abut_world_create(ours_ball.context, nullptr, &world));
+        for (size_t i = 0; i < poses[0].size(); i++) {
+            abut_layers_item item = {};
+            item.mesh = i < STEPS ? ours_step.mesh : ours_ball.mesh;
+            item.group = i < STEPS ? 2 : 1;
+            item.mask = i < STEPS ? 1 : 3;
+            item.pose = poses[0][i];
+            check(abut_layers_add(layers, &item, nullptr));
+            abut_world_item body = {};
+            uint32_t id;
+            body.shape.body.bvh = tree(i);
+            body.group = item.group;
+            body.mask = item.mask;
+            body.pose = item.pose;
+            check(abut_world_add(world, &body, &id));
+        }
+    }
+};
+
+// theirs(frame) sets all poses of that frame and returns the pairs that overlap.
+template <class Theirs>
+void compare_crowd(report &report, crowd &scene, const char *note, Theirs theirs) {
+    const size_t spheres = scene.poses[0].size() - STEPS;
+    const char *ways[] = {"world", "images", "exact"};
+    for (int way = 0; way < 3; way++) {
+        name_set ours, them;
+        int turn = 0, other = 0;
+        times time = race(
+            report.quick ? 1 : 5,
+            [&] {
+                ours = way ? scene.by_images(turn++ % 2, way == 2) : scene.by_world(turn++ % 2);
+            },
+            [&] { them = theirs(other++ % 2); });
+        std::vector<names> differ;
+        std::set_symmetric_difference(ours.begin(), ours.end(), them.begin(), them.end(),
+                                      std::back_inserter(differ));
+        uint64_t answer = 0;
+        for (const names &pair : ours)
+            answer = hash(answer, &pair, sizeof pair);
+        std::string what = std::string("pairs-") + ways[way],
+                    name = "stairs-" + std::to_string(spheres);
+        report.add({what.c_str(), name, 1, time, (double)(spheres + STEPS), "body", differ.size(),
+                    note, answer});
+    }
+}
+
+} // namespace peer
+
+#endif

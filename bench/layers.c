@@ -7,6 +7,7 @@
  * triangles 64 spheres of so many triangles
  * world-... the same question to a world for boxes that overlap, and to abut_pair_overlap()
  * classic   CInDeR as published, one view and one pair a pixel
+ * device-.. stairs and flakes on a device, poses and vertices from the host
  *
  * All set all poses each time. Those that answer exactly have the same hash. */
 #include "bench.h"
@@ -17,7 +18,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-typedef enum way { IMAGES, EVERY, CONSERVATIVE, EXACT, WORLD, CLASSIC } way;
+typedef enum way { IMAGES, DEVICE, EVERY, CONSERVATIVE, EXACT, WORLD, CLASSIC } way;
 typedef enum scene { STAIRS, FLAKES, CROWD } scene;
 
 static const struct {
@@ -33,9 +34,11 @@ static const struct {
     {WORLD, CROWD, 256, 4},    {WORLD, CROWD, 1024, 4},        {WORLD, CROWD, 4096, 4},
     {IMAGES, CROWD, 64, 2},    {IMAGES, CROWD, 64, 8},         {IMAGES, CROWD, 64, 16},
     {WORLD, CROWD, 64, 2},     {WORLD, CROWD, 64, 8},          {WORLD, CROWD, 64, 16},
+    {DEVICE, STAIRS, 250, 0},  {DEVICE, STAIRS, 5000, 0},      {DEVICE, FLAKES, 1000, 0},
 };
 
 typedef struct layers_data {
+    abut_device *device;
     falls *stairs;
     abut_mesh *meshes[2];
     abut_bvh *tree;
@@ -173,7 +176,9 @@ static uint32_t mask_of(const bench_state *state, const layers_data *data, uint3
 }
 
 static abut_status make_layers(bench_state *state, layers_data *data) {
-    abut_status status = abut_layers_create(state->context, NULL, &data->layers);
+    abut_layers_options options = abut_layers_options_default();
+    options.device = data->device;
+    abut_status status = abut_layers_create(state->context, &options, &data->layers);
     for (uint32_t i = 0; i < data->count && !status; i++) {
         abut_layers_item item = {.mesh = data->solids[i].mesh,
                                  .pose = data->poses[0][i],
@@ -207,7 +212,9 @@ static abut_status layers_setup(bench_state *state) {
              segments = specs[state->which->variant].segments;
     if (state->quick)
         count = count > 40 ? 40 : count;
-    abut_status status;
+    abut_status status = ABUT_OK;
+    if (how == DEVICE && (status = bench_device_open(state, &data->device)))
+        return status;
     switch (specs[state->which->variant].scene) {
     case STAIRS:
         status = make_stairs(state, data, count);
@@ -326,7 +333,7 @@ static abut_status layers_finish(bench_state *state) {
         }
         data->kept++;
         state->hash = bench_hash(data->kept == 1 ? 1 : state->hash, numbers,
-                                 (how == IMAGES || how == EVERY ? 4 : 2) * sizeof *numbers);
+                                 (how <= EVERY ? 4 : 2) * sizeof *numbers);
     }
     state->hash = bench_hash(data->kept ? state->hash : 1, &data->kept, sizeof data->kept);
     told_pairs = data->kept;
@@ -349,6 +356,7 @@ static void layers_teardown(bench_state *state) {
     abut_world_destroy(data->world);
     falls_destroy(data->stairs);
     abut_bvh_destroy(data->tree);
+    abut_device_destroy(data->device);
     for (int k = 0; k < 2; k++) {
         abut_mesh_destroy(data->meshes[k]);
         free(data->poses[k]);
@@ -394,5 +402,8 @@ const bench_case bench_layers_cases[] = {
     LAYERS("world-triangles-80", 21, 0),
     LAYERS("world-triangles-1280", 22, 0),
     LAYERS("world-triangles-5120", 23, 0),
+    LAYERS("device-stairs-250", 24, 0.25),
+    LAYERS("device-stairs-5000", 25, 1.5),
+    LAYERS("device-flakes-1000", 26, 0.5),
     {.name = NULL},
 };

@@ -111,7 +111,7 @@ static void assert_same(const abut_layers_pair *p, const abut_layers_pair *q) {
     assert_true(p->view_count == q->view_count && p->pixels == q->pixels);
     assert_true(p->intervals == q->intervals);
     assert_true(p->edges_a == q->edges_a && p->edges_b == q->edges_b);
-    assert_memory_equal(&p->length, &q->length, 6 * sizeof(double));
+    assert_memory_equal(&p->length, &q->length, 7 * sizeof(double));
     assert_memory_equal(&p->normal, &q->normal, sizeof p->normal);
     assert_memory_equal(&p->centre, &q->centre, sizeof p->centre);
     assert_memory_equal(&p->box, &q->box, sizeof p->box);
@@ -216,7 +216,7 @@ static void bring_together(scene *s, uint32_t a, uint32_t b, double by) {
         abut_posed p = {trees[s->model[a]], s->poses[a]}, q = {trees[s->model[b]], s->poses[b]};
         abut_separation apart;
         assert_ok(abut_pair_distance(&p, &q, NULL, NULL, &apart));
-        if (apart.relation != ABUT_PAIR_APART)
+        if (apart.relation != ABUT_PAIR_APART || apart.distance < 1e-14)
             return;
         double more = apart.distance < 2 * fabs(by) ? by : 0;
         vec3 way = v3_sub(apart.point_a, apart.point_b);
@@ -374,8 +374,14 @@ TEST(volumes_of_boxes_balls_and_tori) {
                 bound[fine] += p.volume_error;
             }
         assert_true(error[1] < 0.25 * error[0] + (i == 3 ? 3.2e-2 * k[i].volume : 0));
-        assert_true(bound[1] < 0.2 * bound[0]);
+        assert_true(bound[1] < 0.4 * bound[0]);
         assert_true(error[1] < 0.02 * 4 * k[i].volume);
+        for (int turn = 0; turn < 4 && i < 3; turn++) { /* of the triangles themselves */
+            abut_pose turned = random_pose(&random, 3);
+            abut_layers_pair p = measure(&k[i], &turned, 32, true);
+            assert_true(fabs(p.volume - k[i].volume) < 1e-12);
+            assert_int_equal(p.kind, ABUT_COMMON_OVERLAP);
+        }
     }
     for (int i = 0; i < KNOWN; i++) {
         abut_mesh_destroy(k[i].a);

@@ -62,7 +62,8 @@ ABUT_API abut_status abut_layers_add(abut_layers *layers, const abut_layers_item
                                      uint32_t *id);
 ABUT_API abut_status abut_layers_remove(abut_layers *layers, uint32_t id);
 /* Gives `count` items new poses (abut_pose); null ids mean 0 to count - 1. All of them or, on
- * failure, none. */
+ * failure, none. Poses and positions may be in buffers of the device, from where they come to the
+ * host. */
 ABUT_API abut_status abut_layers_move(abut_layers *layers, const uint32_t *ids, abut_array poses,
                                       size_t count);
 /* Gives the vertices of one item new positions (abut_vec3, absolute as those of

@@ -1,6 +1,8 @@
 /* Solids: checked at the door, so that nothing fails later but for memory. */
 #include "layers/layers.h"
 
+#include "device/device.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -346,19 +348,13 @@ static void find_motions(void *data, size_t chunk, size_t begin, size_t end) {
     }
 }
 
-abut_status abut_layers_move(abut_layers *layers, const uint32_t *ids, abut_array poses,
-                             size_t count) {
-    if (!layers || (count && !poses.host && !poses.buffer))
-        return abuti_null(__func__, layers ? "poses" : "layers");
-    if (poses.buffer)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_layers_move: the poses are in a buffer, and "
-                                               "the layers have no device");
-    const abut_pose *list = poses.host;
+static abut_status move(abut_layers *layers, const uint32_t *ids, const abut_pose *list,
+                        size_t count) {
     for (size_t i = 0; i < count; i++) {
         if (!ids && i > UINT32_MAX)
             return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_layers_move: there are fewer items");
-        abut_status status = check_id(__func__, layers, ids ? ids[i] : (uint32_t)i);
-        status = status ? status : abuti_pose_check(__func__, "a pose", &list[i]);
+        abut_status status = check_id("abut_layers_move", layers, ids ? ids[i] : (uint32_t)i);
+        status = status ? status : abuti_pose_check("abut_layers_move", "a pose", &list[i]);
         if (status)
             return status;
     }
@@ -370,19 +366,41 @@ abut_status abut_layers_move(abut_layers *layers, const uint32_t *ids, abut_arra
     return ABUT_OK;
 }
 
-abut_status abut_layers_deform(abut_layers *layers, uint32_t id, abut_array positions) {
-    if (!layers)
-        return abuti_null(__func__, "layers");
-    if (positions.buffer)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_layers_deform: the positions are in a "
-                                               "buffer, and the layers have no device");
-    abut_status status = check_id(__func__, layers, id);
+/* Brings what is in a buffer of the device to memory that the caller releases. */
+static abut_status bring(const abut_layers *layers, const char *function, const char *what,
+                         abut_buffer *buffer, size_t count, size_t element_bytes, void **data) {
+    if (!layers->options.device)
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "%s: the %s are in a buffer, and the layers have no device; see "
+                          "options->device",
+                          function, what);
+    abut_status status =
+        abuti_buffer_check(buffer, function, what, layers->options.device, count, element_bytes);
     if (status)
         return status;
-    layers_solid *solid = &layers_solids(layers)[id];
+    *data = abuti_allocate(layers->context, count, element_bytes);
+    return *data ? abuti_buffer_download(&buffer->queue, &buffer->memory, 0, *data,
+                                         count * element_bytes)
+                 : ABUT_ERROR_MEMORY;
+}
+
+abut_status abut_layers_move(abut_layers *layers, const uint32_t *ids, abut_array poses,
+                             size_t count) {
+    if (!layers || (count && !poses.host && !poses.buffer))
+        return abuti_null(__func__, layers ? "poses" : "layers");
+    if (!poses.buffer)
+        return move(layers, ids, poses.host, count);
+    void *list = NULL;
+    abut_status status =
+        bring(layers, __func__, "poses", poses.buffer, count, sizeof(abut_pose), &list);
+    status = status ? status : move(layers, ids, list, count);
+    abuti_release(layers->context, list);
+    return status;
+}
+
+static abut_status bend(abut_layers *layers, layers_solid *solid, const abut_vec3 *from) {
     const layers_mesh *kept = layers_mesh_of(layers, solid);
     const abut_mesh *mesh = kept->mesh;
-    const abut_vec3 *from = positions.host;
     uint32_t own = mesh->vertex_count - kept->cap_count;
     for (uint32_t v = 0; from && v < own; v++)
         if (!(fabs(from[v].x) <= ABUT_COORDINATE_MAX && fabs(from[v].y) <= ABUT_COORDINATE_MAX &&
@@ -408,6 +426,24 @@ abut_status abut_layers_deform(abut_layers *layers, uint32_t id, abut_array posi
     }
     solid->bends++;
     return ABUT_OK;
+}
+
+abut_status abut_layers_deform(abut_layers *layers, uint32_t id, abut_array positions) {
+    if (!layers)
+        return abuti_null(__func__, "layers");
+    abut_status status = check_id(__func__, layers, id);
+    if (status)
+        return status;
+    layers_solid *solid = &layers_solids(layers)[id];
+    if (!positions.buffer)
+        return bend(layers, solid, positions.host);
+    const layers_mesh *kept = layers_mesh_of(layers, solid);
+    void *list = NULL;
+    status = bring(layers, __func__, "positions", positions.buffer,
+                   kept->mesh->vertex_count - kept->cap_count, sizeof(abut_vec3), &list);
+    status = status ? status : bend(layers, solid, list);
+    abuti_release(layers->context, list);
+    return status;
 }
 
 /* A mesh of a solid that has positions of its own. */

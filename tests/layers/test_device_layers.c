@@ -190,6 +190,45 @@ TEST(crowds) {
     }
 }
 
+TEST(poses_and_positions_in_buffers) {
+    test_random random = {44};
+    abut_layers *both[2] = {create(NULL), create(device)};
+    abut_pose poses[8];
+    uint32_t count = abut_mesh_vertex_count(meshes[2]);
+    abut_vec3 *positions = malloc(count * sizeof *positions);
+    abut_buffer *at = NULL, *bent = NULL;
+    assert_non_null(positions);
+    for (uint32_t v = 0; v < count; v++) {
+        positions[v] = abut_mesh_positions(meshes[2])[v];
+        positions[v].z *= 1.7;
+    }
+    for (uint32_t i = 0; i < 8; i++) {
+        abut_layers_item item = {.mesh = meshes[2]};
+        poses[i] = random_pose(&random, 0.8);
+        for (int k = 0; k < 2; k++)
+            assert_ok(abut_layers_add(both[k], &item, NULL));
+    }
+    assert_ok(abut_buffer_create(device, sizeof poses, &at));
+    assert_ok(abut_buffer_create(device, count * sizeof *positions, &bent));
+    assert_ok(abut_buffer_write(at, 0, poses, sizeof poses));
+    assert_ok(abut_buffer_write(bent, 0, positions, count * sizeof *positions));
+    assert_ok(abut_layers_move(both[0], NULL, abut_array_host(poses), 8));
+    assert_ok(abut_layers_deform(both[0], 2, abut_array_host(positions)));
+    assert_ok(abut_layers_move(both[1], NULL, abut_array_buffer(at), 8));
+    assert_ok(abut_layers_deform(both[1], 2, abut_array_buffer(bent)));
+    abut_layers_query query = abut_layers_query_default();
+    query.resolution = 64;
+    assert_true(compare(both[0], both[1], &query) > 3);
+    assert_refused("no device", abut_layers_move(both[0], NULL, abut_array_buffer(at), 8));
+    assert_fails(ABUT_ERROR_BUFFER, "are needed",
+                 abut_layers_deform(both[1], 2, abut_array_buffer(at)));
+    abut_buffer_destroy(at);
+    abut_buffer_destroy(bent);
+    abut_layers_destroy(both[0]);
+    abut_layers_destroy(both[1]);
+    free(positions);
+}
+
 static abut_status live_a_little(abut_context *context, void *user) {
     abut_layers_options options = abut_layers_options_default();
     abut_layers *layers = NULL;

@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-enum { SPOTS, WINDOWS, SMALL, REST, PLACES, LARGE, RAYS, GATHER, CLEAR, KERNELS };
+enum { SPOTS, WINDOWS, SMALL, REST, LARGE, RAYS, GATHER, CLEAR, KERNELS };
 enum {
     SIGHTS,
     BODIES,
@@ -25,7 +25,6 @@ enum {
     HEADS,
     FRAGMENTS,
     LARGES,
-    PLACE_LIST,
     TABLE,
     USED,
     SUMS,
@@ -37,10 +36,13 @@ enum {
 };
 
 static const abuti_kernel_source sources[KERNELS] = {
-    [SPOTS] = {"layers", "layers_spots", NULL},   [WINDOWS] = {"layers", "layers_windows", NULL},
-    [SMALL] = {"layers", "layers_small", NULL},   [REST] = {"layers", "layers_rest", NULL},
-    [PLACES] = {"layers", "layers_places", NULL}, [LARGE] = {"layers", "layers_large_parts", NULL},
-    [RAYS] = {"layers", "layers_rays", NULL},     [GATHER] = {"layers", "layers_gather", NULL},
+    [SPOTS] = {"layers", "layers_spots", NULL},
+    [WINDOWS] = {"layers", "layers_windows", NULL},
+    [SMALL] = {"layers", "layers_small", NULL},
+    [REST] = {"layers", "layers_rest", NULL},
+    [LARGE] = {"layers", "layers_large_parts", NULL},
+    [RAYS] = {"layers", "layers_rays", NULL},
+    [GATHER] = {"layers", "layers_gather", NULL},
     [CLEAR] = {"layers", "layers_clear", NULL}};
 static const abuti_kit_table table = {sources, KERNELS, BUFFERS, NULL};
 
@@ -86,7 +88,6 @@ static abut_status create(abut_layers *layers) {
     } lists[LAYERS_LISTS] = {[LAYERS_COUNT_NODES] = {NODES, sizeof(layers_node), "tiles"},
                              [LAYERS_COUNT_FRAGMENTS] = {FRAGMENTS, 16, "fragments"},
                              [LAYERS_COUNT_LARGE] = {LARGES, sizeof(layers_large), "triangles"},
-                             [LAYERS_COUNT_PLACES] = {PLACE_LIST, 8, "parts of triangles"},
                              [LAYERS_COUNT_SUMS] = {SUMS, sizeof(layers_sum), "pairs"},
 
                              [LAYERS_COUNT_TOUCHES] = {TOUCHES, sizeof(layers_touch), "hits"},
@@ -350,13 +351,9 @@ static void launch(abut_layers *layers, uint32_t views, uint32_t tiles, uint32_t
                          ABUTI_VALUE(room[LAYERS_COUNT_FRAGMENTS]), MEMORY(LARGES),
                          ABUTI_VALUE(room[LAYERS_COUNT_LARGE]), MEMORY(COUNTS), ABUTI_VALUE(wanted),
                          ABUTI_LOCAL_MEMORY(2 * sizeof(uint32_t)));
-    ABUTI_KIT_GROUPS(&d->kit, PLACES, groups, LAYERS_ITEMS, MEMORY(SIGHTS), ABUTI_VALUE(solids),
-                     MEMORY(SOLID_SPOTS), MEMORY(NODES), MEMORY(LARGES),
-                     ABUTI_VALUE(room[LAYERS_COUNT_LARGE]), MEMORY(PLACE_LIST),
-                     ABUTI_VALUE(room[LAYERS_COUNT_PLACES]), MEMORY(COUNTS));
     ABUTI_KIT_GROUPS(&d->kit, LARGE, groups, LAYERS_ITEMS, MEMORY(SIGHTS), ABUTI_VALUE(solids),
-                     MEMORY(SOLID_SPOTS), MEMORY(NODES), MEMORY(LARGES), MEMORY(PLACE_LIST),
-                     ABUTI_VALUE(room[LAYERS_COUNT_PLACES]), MEMORY(HEADS), MEMORY(FRAGMENTS),
+                     MEMORY(SOLID_SPOTS), MEMORY(NODES), MEMORY(LARGES),
+                     ABUTI_VALUE(room[LAYERS_COUNT_LARGE]), MEMORY(HEADS), MEMORY(FRAGMENTS),
                      ABUTI_VALUE(room[LAYERS_COUNT_FRAGMENTS]), MEMORY(COUNTS),
                      ABUTI_LOCAL_MEMORY(2 * sizeof(uint32_t)));
     ABUTI_KIT_GROUPS(&d->kit, RAYS, (size_t)LAYERS_STRIPS * tiles, LAYERS_RAYS, MEMORY(SIGHTS),
@@ -397,7 +394,6 @@ static abut_status launch_all(abut_layers *layers, uint32_t views, uint32_t tile
     const size_t first[LAYERS_LISTS] = {[LAYERS_COUNT_NODES] = 4 * layers->solids.count + tiles,
                                         [LAYERS_COUNT_FRAGMENTS] = 1 << 20,
                                         [LAYERS_COUNT_LARGE] = 1 << 12,
-                                        [LAYERS_COUNT_PLACES] = 1 << 14,
                                         [LAYERS_COUNT_SUMS] = 1 << 10,
                                         [LAYERS_COUNT_TOUCHES] = 1 << 10,
                                         [LAYERS_COUNT_LONG] = 1 << 8,

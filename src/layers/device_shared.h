@@ -8,7 +8,8 @@
 #define LAYERS_SPOT_ITEMS 32 /* of a work-group a solid and view */
 #define LAYERS_ITEMS 64      /* of other work-groups */
 #define LAYERS_CHUNK 64      /* triangles and items of a work-group that draws small ones */
-#define LAYERS_SMALL 128     /* pixels: what has more in its box is drawn by work-groups */
+#define LAYERS_SMALL 64      /* pixels: what has more in its box is drawn by work-groups, */
+#define LAYERS_PARTS 32      /* so many a shape */
 #define LAYERS_RAYS 64       /* items of a work-group that traces rays */
 #define LAYERS_STRIPS 4      /* work-groups of a tile */
 #define LAYERS_SHORT 64      /* crossings of a ray that is traced there */
@@ -90,7 +91,6 @@ enum {
     LAYERS_COUNT_NODES = 0,
     LAYERS_COUNT_FRAGMENTS,
     LAYERS_COUNT_LARGE,
-    LAYERS_COUNT_PLACES,
     LAYERS_COUNT_SUMS, /* pairs of all views */
     LAYERS_COUNT_TOUCHES,
     LAYERS_COUNT_LONG,

@@ -5,8 +5,7 @@
  * layers_small    triangles of solids that have windows: fragments of small ones, the others go
  *                 into a list
  * layers_rest     the same for triangles that are cut, and for edges: where there may be any
- * layers_places   the tiles of these, and
- * layers_large    their fragments: a work-group a tile
+ * layers_large_parts  fragments of large triangles: a work-group some tiles
  * layers_rays     sorts the fragments of each pixel, traces the ray, and adds up what the rays of
  *                 some rows of a tile tell of each pair, then to a table: a work-group a tile
  * layers_gather   copies what is in the table into a list
@@ -373,6 +372,30 @@ static int project_corners(const raster_lens *lens, const raster_point *corner, 
     return whole;
 }
 
+/* The wanted pixels that a small triangle covers, as bits: row by row of its box. */
+static ulong cover_small(const pen *p, const raster_shape *s, raster_rect box) {
+    const raster_side a = raster_side_of(&p->lens, s, 0), b = raster_side_of(&p->lens, s, 1),
+                      c = raster_side_of(&p->lens, s, 2);
+    const uint side = p->tile;
+    const int wide = box.x1 - box.x0 + 1;
+    ulong bits = 0;
+    for (uint row = (uint)box.y0 / side; row <= (uint)box.y1 / side; row++)
+        for (uint column = (uint)box.x0 / side; column <= (uint)box.x1 / side; column++) {
+            const raster_rect r =
+                raster_rect_cut(window_rect(node_of(p, column, row),
+                                            rect_of_tile(&p->lens, side, column, row)),
+                                box);
+            for (int y = r.y0; y <= r.y1; y++) {
+                long ea = a.at + a.dx * r.x0 + a.dy * y, eb = b.at + b.dx * r.x0 + b.dy * y,
+                     ec = c.at + c.dx * r.x0 + c.dy * y;
+                const int at = (y - box.y0) * wide - box.x0;
+                for (int x = r.x0; x <= r.x1; x++, ea += a.dx, eb += b.dx, ec += c.dx)
+                    bits |= (ulong)((ea | eb | ec) >= 0) << (at + x);
+            }
+        }
+    return bits;
+}
+
 /* Triangles that are not cut: most of them are one small shape, and depths are wanted only where it
  * has pixels. */
 __kernel void layers_small(__global const layers_sight *sights, __global const layers_body *bodies,
@@ -392,6 +415,7 @@ __kernel void layers_small(__global const layers_sight *sights, __global const l
     begin_pen(&p, &sights[view], spot, nodes, heads, fragments, room);
     raster_shape shape;
     raster_rect box;
+    ulong bits = 0;
     if (t < bodies[solid].triangle_count) {
         vec3 place[3];
         raster_point corner[3], on[3];
@@ -402,17 +426,23 @@ __kernel void layers_small(__global const layers_sight *sights, __global const l
             shape.owner ^= bodies[solid].inward;
             box = box_of_shape(&p, &shape);
             const int empty = thin || raster_rect_empty(box), small = is_small(box);
-            if (!empty && small)
-                fill_small(&p, &shape, box);
-            if (!empty && (!small || p.count))
+            if (!empty && small) {
+                bits = cover_small(&p, &shape, box);
+                p.count = (uint)popcount(bits);
+            }
+            if (!empty && (!small || bits))
                 raster_depths(on[0], on[1], on[2], &shape);
             if (!empty && !small)
                 draw(&p, &shape, large, large_room, counts, view);
         }
     }
     begin_writing(&p, shared, counts);
-    if (p.count)
-        fill_small(&p, &shape, box);
+    const uint wide = bits ? (uint)(box.x1 - box.x0 + 1) : 1;
+    while (bits) {
+        const uint bit = 63 - (uint)clz(bits);
+        put_fragment(&p, &shape, box.x0 + (int)(bit % wide), box.y0 + (int)(bit / wide));
+        bits ^= (ulong)1 << bit;
+    }
 }
 
 /* What is left: triangles that are cut, and edges. */
@@ -457,63 +487,52 @@ __kernel void layers_rest(__global const layers_sight *sights, __global const la
 
 /* ---- large shapes ---- */
 
-__kernel void layers_places(__global const layers_sight *sights, uint solids,
-                            __global const layers_spot *spots, __global const layers_node *nodes,
-                            __global const layers_large *large, uint large_room,
-                            __global uint2 *places, uint room, __global uint *counts) {
-    const uint count = min(counts[LAYERS_COUNT_LARGE], large_room);
-    for (uint i = (uint)get_group_id(0); i < count; i += (uint)get_num_groups(0)) {
-        const raster_shape shape = large[i].shape;
-        pen p;
-        begin_pen(&p, &sights[large[i].view], &spots[large[i].view * solids + (shape.owner >> 2)],
-                  nodes, 0, 0, 0);
-        const raster_rect r = box_of_shape(&p, &shape);
-        const uint x0 = (uint)r.x0 / p.tile, x1 = (uint)r.x1 / p.tile;
-        const uint y0 = (uint)r.y0 / p.tile, y1 = (uint)r.y1 / p.tile;
-        const uint wide = x1 - x0 + 1, all = wide * (y1 - y0 + 1);
-        for (uint k = (uint)get_local_id(0); k < all; k += LAYERS_ITEMS) {
-            const uint column = x0 + k % wide, row = y0 + k / wide;
-            const raster_rect tile = rect_of_tile(&p.lens, p.tile, column, row);
-            const raster_rect in = raster_rect_cut(window_rect(node_of(&p, column, row), tile), r);
-            if (raster_rect_empty(in))
-                continue;
-            const uint at = atomic_inc(&counts[LAYERS_COUNT_PLACES]);
-            if (at < room)
-                places[at] = (uint2)(i, row * p.columns + column);
-        }
+/* The part of a shape in a rectangle, by all items of a work-group. */
+static void fill_by_all(pen *p, const raster_shape *s, raster_rect r) {
+    const uint item = (uint)get_local_id(0);
+    const int wide = r.x1 - r.x0 + 1, all = wide * (r.y1 - r.y0 + 1);
+    if ((s->owner & 3) == RASTER_EDGE) { /* few pixels */
+        if (item == 0)
+            fill_part(p, s, r);
+        return;
+    }
+    const raster_side a = raster_side_of(&p->lens, s, 0), b = raster_side_of(&p->lens, s, 1),
+                      c = raster_side_of(&p->lens, s, 2);
+    for (int k = (int)item; k < all; k += LAYERS_ITEMS) {
+        const long x = r.x0 + k % wide, y = r.y0 + k / wide;
+        if (((a.at + a.dx * x + a.dy * y) | (b.at + b.dx * x + b.dy * y) |
+             (c.at + c.dx * x + c.dy * y)) >= 0)
+            put_fragment(p, s, (int)x, (int)y);
     }
 }
 
+/* A work-group a part of a shape, which are tiles that are LAYERS_PARTS apart. */
 __kernel void layers_large_parts(__global const layers_sight *sights, uint solids,
                                  __global const layers_spot *spots,
                                  __global const layers_node *nodes,
-                                 __global const layers_large *large, __global const uint2 *places,
-                                 uint place_room, __global uint *heads, __global uint4 *fragments,
-                                 uint room, __global uint *counts, __local uint *shared) {
-    const uint count = min(counts[LAYERS_COUNT_PLACES], place_room);
+                                 __global const layers_large *large, uint large_room,
+                                 __global uint *heads, __global uint4 *fragments, uint room,
+                                 __global uint *counts, __local uint *shared) {
+    const uint count = min(counts[LAYERS_COUNT_LARGE], large_room) * LAYERS_PARTS;
     for (uint i = (uint)get_group_id(0); i < count; i += (uint)get_num_groups(0)) {
-        const uint number = places[i].x, tile = places[i].y, view = large[number].view;
+        const uint number = i / LAYERS_PARTS, view = large[number].view;
         const raster_shape shape = large[number].shape;
         pen p;
         begin_pen(&p, &sights[view], &spots[view * solids + (shape.owner >> 2)], nodes, heads,
                   fragments, room);
-        const uint column = tile % p.columns, row = tile / p.columns;
-        const raster_rect in =
-            raster_rect_cut(window_rect(node_of(&p, column, row),
-                                        rect_of_tile(&p.lens, p.tile, column, row)),
-                            box_of_shape(&p, &shape));
-        const int wide = in.x1 - in.x0 + 1, all = wide * (in.y1 - in.y0 + 1);
-        for (int pass = 0; pass < 2; pass++) {
-            if ((shape.owner & 3) == RASTER_EDGE) { /* few pixels */
-                if (get_local_id(0) == 0)
-                    fill_part(&p, &shape, in);
-            } else {
-                for (int k = (int)get_local_id(0); k < all; k += LAYERS_ITEMS) {
-                    raster_rect one;
-                    one.x0 = one.x1 = in.x0 + k % wide;
-                    one.y0 = one.y1 = in.y0 + k / wide;
-                    fill_part(&p, &shape, one);
-                }
+        const raster_rect box = box_of_shape(&p, &shape);
+        const uint x0 = (uint)box.x0 / p.tile, x1 = (uint)box.x1 / p.tile;
+        const uint y0 = (uint)box.y0 / p.tile, y1 = (uint)box.y1 / p.tile;
+        const uint across = x1 - x0 + 1, tiles = across * (y1 - y0 + 1);
+        for (int pass = 0; pass < 2; pass++) { /* counts, then writes */
+            for (uint k = i % LAYERS_PARTS; k < tiles; k += LAYERS_PARTS) {
+                const uint column = x0 + k % across, row = y0 + k / across;
+                const raster_rect in =
+                    raster_rect_cut(window_rect(node_of(&p, column, row),
+                                                rect_of_tile(&p.lens, p.tile, column, row)),
+                                    box);
+                if (!raster_rect_empty(in))
+                    fill_by_all(&p, &shape, in);
             }
             if (!pass)
                 begin_writing(&p, shared, counts);

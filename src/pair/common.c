@@ -408,8 +408,9 @@ static bool is_empty(const cut_body *body) {
 /* Which kind of volume it is. */
 static abut_pair_common_kind kind_of(const common_work *work, const double area[2], bool swapped) {
     double shared = work->cut.flush.area[1];
-    bool covered[2] = {is_covered(work, 0, area[0] + shared),
-                       is_covered(work, 1, area[1] + shared)};
+    /* Less than nothing is inside where a surface cuts itself. */
+    bool covered[2] = {is_covered(work, 0, real_max(area[0], 0) + shared),
+                       is_covered(work, 1, real_max(area[1], 0) + shared)};
     if (covered[0] && covered[1])
         return ABUT_COMMON_SAME;
     return covered[swapped]    ? ABUT_COMMON_A_INSIDE

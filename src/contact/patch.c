@@ -99,7 +99,7 @@ static abut_status set_bodies(patch_work *work, const patch_call *call, double m
     a->shift = v3_sub(v3_add(m3_apply(&a->turn, a->bvh->mesh->origin), motion.translation),
                       b->bvh->mesh->origin);
     double largest = real_max(v3_max_abs(a->shift) + 2 * a->skin->size, 2 * b->skin->size);
-    work->largest = largest + 2 * margin;
+    work->largest = 2 * (largest + margin); /* turned too, and with the skin */
     largest = real_max(largest, call->largest);
     double jitter =
         real_max(JITTER * real_min(a->skin->size, b->skin->size), 64 * ROUNDING * largest);

@@ -342,29 +342,51 @@ static inline void push(meet_walk *w, uint32_t first, pending next) {
     stack[i] = next;
 }
 
-static void open_both(meet_walk *w, const uint32_t node[2]) {
+/* Which children of a node are leaves. */
+static inline unsigned leaves_of(const bvh_node *node) {
+    return m4_bits(m4_highest(node->child));
+}
+
+/* Tries the children of two nodes, leaves at once; true where the search is over. */
+static bool open_both(meet_walk *w, const uint32_t node[2]) {
     node_boxes a, b;
     float depth[16];
     boxes_of_node(w->frame, 0, node[0], &a);
     boxes_of_node(w->frame, 1, node[1], &b);
+    unsigned of_a = leaves_of(&w->frame->side[0].bvh->nodes[node[0]]);
+    unsigned bits = nodes_meet(&a, &b, w, depth), leaves = 0;
+    for (unsigned i = 0; i < 4; i++)
+        leaves |= (0u - (of_a >> i & 1)) & 15u << 4 * i;
+    leaves &= bits & 0x1111u * leaves_of(&w->frame->side[1].bvh->nodes[node[1]]);
     uint32_t first = w->used;
-    for (unsigned bits = nodes_meet(&a, &b, w, depth); bits; bits &= bits - 1) {
+    for (bits ^= leaves; bits; bits &= bits - 1) {
         uint32_t bit = (uint32_t)__builtin_ctz(bits), i = bit / 4, j = bit % 4;
         push(w, first,
              (pending){w->sorted ? depth[bit] : 0,
                        {a.size[i], b.size[j]},
                        {node[0] * BVH_WIDTH + i, node[1] * BVH_WIDTH + j}});
     }
+    for (; leaves; leaves &= leaves - 1) {
+        uint32_t bit = (uint32_t)__builtin_ctz(leaves);
+        if (meet_leaves(w, (const uint32_t[2]){node[0] * BVH_WIDTH + bit / 4,
+                                               node[1] * BVH_WIDTH + bit % 4}))
+            return true;
+    }
+    return false;
 }
 
-static void open_one(meet_walk *w, const pending *next, int open, uint32_t node) {
+/* The same for one node and what is at a place of the other side. */
+static bool open_one(meet_walk *w, const pending *next, int open, uint32_t node) {
     const pair_side *side = w->frame->side;
     pair_box box = pair_box_at(&side[!open], next->place[!open]);
     pair_view view = pair_view_of(&side[open], &box, w->frame->pad);
     float depth[4], size[4];
     unsigned bits = boxes_meet(w, open, &view, &side[open].bvh->nodes[node], depth, size);
+    unsigned leaves = pair_child(&side[!open], next->place[!open]) & BVH_LEAF
+                          ? bits & leaves_of(&side[open].bvh->nodes[node])
+                          : 0;
     uint32_t first = w->used;
-    for (; bits; bits &= bits - 1) {
+    for (bits ^= leaves; bits; bits &= bits - 1) {
         uint32_t slot = (uint32_t)__builtin_ctz(bits);
         pending child = *next;
         child.depth = depth[slot];
@@ -372,6 +394,13 @@ static void open_one(meet_walk *w, const pending *next, int open, uint32_t node)
         child.place[open] = node * BVH_WIDTH + slot;
         push(w, first, child);
     }
+    for (; leaves; leaves &= leaves - 1) {
+        uint32_t place[2] = {next->place[0], next->place[1]};
+        place[open] = node * BVH_WIDTH + (uint32_t)__builtin_ctz(leaves);
+        if (meet_leaves(w, place))
+            return true;
+    }
+    return false;
 }
 
 void BY_LANES(abuti_pair_meet)(meet_search *s) {
@@ -396,13 +425,9 @@ void BY_LANES(abuti_pair_meet)(meet_search *s) {
                              pair_child(&side[1], next.place[1])};
         bool leaf[2] = {child[0] & BVH_LEAF, child[1] & BVH_LEAF};
         int open = leaf[0] || (!leaf[1] && next.size[1] > next.size[0]);
-        if (leaf[0] && leaf[1]) {
-            if (meet_leaves(w, next.place))
-                return;
-        } else if (leaf[!open] || next.size[open] > UNLIKE * next.size[!open]) {
-            open_one(w, &next, open, child[open]);
-        } else {
-            open_both(w, child);
-        }
+        if (leaf[!open] || next.size[open] > UNLIKE * next.size[!open]
+                ? open_one(w, &next, open, child[open])
+                : open_both(w, child))
+            return;
     }
 }

@@ -13,6 +13,8 @@
 #include <math.h>
 #include <string.h>
 
+enum { SOLIDS_A_TASK = 512 };
+
 /* A pair while views are added up. */
 typedef struct build {
     abut_layers_pair pair;
@@ -53,15 +55,33 @@ static box3 bounds_of(const layers_solid *solid) {
                   v3_min(v3_add(middle, reach), v3_add(ball, r))};
 }
 
-static box3 bounds_of_all(const abut_layers *layers) {
+typedef struct bounds_work {
+    const abut_layers *layers;
+    box3 boxes[LAYERS_CHUNKS];
+} bounds_work;
+
+static void find_bounds(void *data, size_t chunk, size_t begin, size_t end) {
+    bounds_work *w = data;
     box3 box = box_empty();
-    bool any = false;
-    for (size_t i = 0; i < layers->solids.count; i++)
-        if (layers_solids(layers)[i].used) {
-            box = box_join(box, bounds_of(&layers_solids(layers)[i]));
-            any = true;
-        }
-    return any ? box : (box3){{0, 0, 0}, {0, 0, 0}};
+    for (size_t i = begin; i < end; i++)
+        if (layers_solids(w->layers)[i].used)
+            box = box_join(box, bounds_of(&layers_solids(w->layers)[i]));
+    w->boxes[chunk] = box;
+}
+
+/* The box of all solids, which is kept until one changes. */
+static box3 bounds_of_all(abut_layers *layers) {
+    size_t count = layers->solids.count, grain = layers_grain(count, SOLIDS_A_TASK);
+    if (layers->has_bounds)
+        return layers->bounds;
+    bounds_work work = {.layers = layers};
+    box3 box = box_empty();
+    abuti_parallel_for(layers->context, count, grain, find_bounds, &work);
+    for (size_t c = 0; c < abuti_chunk_count(count, grain); c++)
+        box = box_join(box, work.boxes[c]);
+    layers->bounds = box.lo.x <= box.hi.x ? box : (box3){{0, 0, 0}, {0, 0, 0}};
+    layers->has_bounds = true;
+    return layers->bounds;
 }
 
 /* Whether a view has all solids, with nothing to cut. */

@@ -309,6 +309,7 @@ abut_status abut_layers_add(abut_layers *layers, const abut_layers_item *item, u
         layers->first_free = layers_solids(layers)[at].next;
     layers_solids(layers)[at] = solid;
     layers->changes++;
+    layers->has_bounds = false;
     if (id)
         *id = at;
     return ABUT_OK;
@@ -331,6 +332,7 @@ abut_status abut_layers_remove(abut_layers *layers, uint32_t id) {
     *solid = (layers_solid){.next = layers->first_free};
     layers->first_free = id;
     layers->changes++;
+    layers->has_bounds = false;
     return ABUT_OK;
 }
 
@@ -360,6 +362,7 @@ static abut_status move(abut_layers *layers, const uint32_t *ids, const abut_pos
     }
     for (size_t i = 0; i < count; i++) /* of an id that comes twice the last one stays */
         layers_solids(layers)[ids ? ids[i] : i].is.pose = list[i];
+    layers->has_bounds = false;
     move_work work = {layers, ids};
     abuti_parallel_for(layers->context, count, ids && count ? count : MOVES_A_TASK, find_motions,
                        &work);
@@ -425,6 +428,7 @@ static abut_status bend(abut_layers *layers, layers_solid *solid, const abut_vec
         solid->hull = hull_of(layers->context, solid->positions, mesh->vertex_count, mesh->origin);
     }
     solid->bends++;
+    layers->has_bounds = false;
     return ABUT_OK;
 }
 

@@ -90,6 +90,9 @@ struct abut_layers {
     layers_device *device; /* null: the CPU */
     uint64_t changes;      /* times that solids came or went */
 
+    bool has_bounds; /* of all solids as they are */
+    box3 bounds;
+
     /* Scratch of a query. */
     layers_list at;      /* layers_at: where solids are in the view */
     layers_list windows; /* layers_window: solid by solid, tile by tile */

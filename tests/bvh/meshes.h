@@ -208,6 +208,7 @@ typedef void mesh_check(abut_mesh *mesh, int rounds, uint64_t seed);
 
 /* Soups of every kind, from one triangle to some hundreds. */
 static inline void check_soups(mesh_check *check, int rounds) {
+    rounds = test_brief() ? (rounds + 2) / 3 : rounds;
     for (int kind = 0; kind < SOUP_COUNT; kind++)
         for (uint32_t count = 1; count <= 300; count = count < 6 ? count + 1 : 7 * count / 2)
             check(make_kind(NULL, (soup_kind)kind, count, 7 + count), rounds,
@@ -216,6 +217,7 @@ static inline void check_soups(mesh_check *check, int rounds) {
 
 /* Any size and place; far from zero the coordinates are coarse, and ties many. */
 static inline void check_sizes(mesh_check *check, int rounds) {
+    rounds = test_brief() ? (rounds + 2) / 3 : rounds;
     static const double scales[] = {1e-6, 1e-30, 1e30, 1e-80, 1e80};
     for (int i = 0; i < 5; i++) {
         double far = i ? 0 : 1e6;

@@ -354,7 +354,7 @@ TEST(random_pairs) {
     test_random random = {7};
     for (int first = 0; first <= ABUT_SOLID_HULL; first++)
         for (int second = 0; second <= first; second++)
-            for (uint32_t i = 0; i < test_rounds(1600) && first; i++) {
+            for (uint32_t i = 0; i < test_rounds(test_brief() ? 400 : 1600) && first; i++) {
                 abut_solid a = random_solid(&random, (abut_solid_kind)first);
                 abut_solid b = random_solid(&random, (abut_solid_kind)second);
                 check_pair(&random, &a, &b, i % 3 == 0 ? .3 : 0);

@@ -39,7 +39,7 @@ bool test_brief(void) {
 #if defined(TEST_ADDRESS_SANITIZER)
     return !test_thorough();
 #else
-    return false;
+    return is_set("ABUT_TEST_THREADS") && !test_thorough();
 #endif
 }
 

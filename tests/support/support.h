@@ -81,7 +81,7 @@ uint32_t test_random_below(test_random *random, uint32_t bound);
 
 /* Whether ABUT_TEST_THOROUGH is set, as `./test thorough` does. */
 bool test_thorough(void);
-/* Whether AddressSanitizer makes all slow, and the run is not thorough: inputs that are large or
+/* Whether a sanitizer makes all slow, and the run is not thorough: inputs that are large or
  * many only to take time may be less then. */
 bool test_brief(void);
 /* How many rounds of random samples to run: `full` in a thorough run, else an eighth. */

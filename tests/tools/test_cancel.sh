@@ -59,7 +59,7 @@ def worked(): # seconds of processor time, where that can be known
         return time.monotonic() - started
 started = time.monotonic()
 time.sleep(0.3)
-while source != "silent" and child.poll() is None and worked() < 0.4 and time.monotonic() < started + 10:
+while source != "silent" and child.poll() is None and worked() < 0.25 and time.monotonic() < started + 10:
     time.sleep(0.02)
 early = child.poll() is not None
 begun = time.monotonic()

@@ -13,7 +13,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { SOLIDS_A_TASK = 512 };
+enum { SOLIDS_A_TASK = 1024, PAIRS_A_TASK = 256 };
 
 /* A pair while views are added up. */
 typedef struct build {
@@ -317,7 +317,7 @@ static abut_status measure_all(find_work *w, const layers_pass *passes,
     work.begin = begin;
     work.to = w->measured.data;
     if (!status)
-        status = abuti_parallel_try(context, "layers", pairs, layers_grain(pairs, 64),
+        status = abuti_parallel_try(context, "layers", pairs, layers_grain(pairs, PAIRS_A_TASK),
                                     measure_pairs, &work);
     w->measured.count = status ? 0 : pairs;
     abuti_release(context, begin);

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { VERTICES_A_TASK = 4096, MOVES_A_TASK = 512 };
+enum { VERTICES_A_TASK = 32768, MOVES_A_TASK = 1024 };
 
 /* ---- create ---- */
 

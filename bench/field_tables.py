@@ -114,19 +114,19 @@ def table(results, device_name):
 # ---- plots ----
 
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 760, 460, 80, 190, 50, 60
-X_RANGE = (10, 200000)
+X_RANGE = (10, 200000)  # of triangles
 
 
 def label(value):
     return f"{value:,.0f}" if value >= 1 else f"{value:g}"
 
 
-def plot(path, title, unit, y_range, curves):
-    """Points and lines over the number of triangles, both axes by powers of ten."""
+def plot(path, title, unit, y_range, curves, x_unit="triangles", x_range=X_RANGE):
+    """Points and lines over a number of elements, both axes by powers of ten."""
     def place(x, y):
         def share(value, low, high):
             return math.log(value / low) / math.log(high / low)
-        return (LEFT + share(x, *X_RANGE) * (WIDTH - LEFT - RIGHT),
+        return (LEFT + share(x, *x_range) * (WIDTH - LEFT - RIGHT),
                 HEIGHT - BOTTOM - share(y, *y_range) * (HEIGHT - TOP - BOTTOM))
 
     def text(x, y, words, anchor="middle", size=13, more=""):
@@ -143,14 +143,14 @@ def plot(path, title, unit, y_range, curves):
     text(LEFT, TOP - 22, title, "start", 16)
     for power in range(-6, 7):
         value = 10.0 ** power
-        if X_RANGE[0] <= value <= X_RANGE[1]:
+        if x_range[0] <= value <= x_range[1]:
             line(place(value, y_range[0]), place(value, y_range[1]))
             text(place(value, y_range[0])[0], HEIGHT - BOTTOM + 20, label(value))
         if y_range[0] <= value <= y_range[1]:
-            line(place(X_RANGE[0], value), place(X_RANGE[1], value))
-            text(LEFT - 8, place(X_RANGE[0], value)[1] + 4, label(value), "end")
+            line(place(x_range[0], value), place(x_range[1], value))
+            text(LEFT - 8, place(x_range[0], value)[1] + 4, label(value), "end")
     middle = (TOP + HEIGHT - BOTTOM) / 2
-    text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 16, "triangles")
+    text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 16, x_unit)
     text(22, middle, unit, more=f' transform="rotate(-90 22 {middle:.1f})"')
     for number, (name, colour, points) in enumerate(curves):
         where = [place(*p) for p in sorted(points)]

@@ -378,12 +378,11 @@ class crowd_world {
 };
 
 void compare_crowds(peer::report &report) {
-    for (size_t spheres : {250, 5000}) {
-        peer::crowd scene(report.amount(spheres));
+    peer::each_crowd(report, [&](peer::crowd &scene) {
         crowd_world theirs(scene);
         peer::compare_crowd(report, scene, "hulls, in floats; contacts as well",
                             [&](int frame) { return theirs.find(frame); });
-    }
+    });
 }
 
 void compare_mesh(peer::report &report, const model &m, peer::side &ours) {

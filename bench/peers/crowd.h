@@ -1,5 +1,5 @@
-// Which of many bodies overlap: 11 steps and 250 or 5,000 spheres of 320 triangles above and in
-// them, the same for every peer with a broad phase. All poses are set each time.
+// Which of many bodies overlap: 11 steps and 60 to 5,000 spheres above and in them, of 80 to 5,120
+// triangles, the same for every peer with a broad phase. All poses are set each time.
 //
 // Ours answers in three ways: a world for boxes that overlap and abut_pair_overlap() for each
 // (`world`); images of 1,024 pixels in three views (`images`), which also measure each overlap and
@@ -24,8 +24,8 @@ class crowd {
     const model ball, step;
     std::vector<abut_pose> poses[2]; // to take in turns; the steps come first
 
-    crowd(size_t spheres)
-        : ball(sphere(spheres)), step(box()), ours_ball(ball, 1), ours_step(step, 1) {
+    crowd(size_t spheres, uint32_t segments)
+        : ball(sphere(spheres, segments)), step(box()), ours_ball(ball, 1), ours_step(step, 1) {
         random numbers(7);
         for (auto &list : poses) {
             for (int i = 0; i < STEPS; i++)
@@ -92,8 +92,10 @@ class crowd {
     abut_layers *layers = nullptr;
     abut_world *world = nullptr;
 
-    static model sphere(size_t spheres) {
-        return scaled(generate_model(ABUT_SHAPE_ICOSPHERE, 4), spheres > 1000 ? 0.06f : 0.12f);
+    // As large as leaves each with about as many others to overlap.
+    static model sphere(size_t spheres, uint32_t segments) {
+        float size = (float)(0.12 * std::cbrt(250.0 / (double)spheres));
+        return scaled(generate_model(ABUT_SHAPE_ICOSPHERE, segments), size);
     }
     static model box() {
         abut_shape shape = abut_shape_default(ABUT_SHAPE_BOX);
@@ -127,6 +129,16 @@ class crowd {
     }
 };
 
+// Calls visit(scene) for each of the scenes.
+template <class Visit> void each_crowd(const report &report, Visit visit) {
+    const std::pair<size_t, uint32_t> sizes[] = {{60, 4},  {250, 4}, {1000, 4}, {5000, 4},
+                                                 {250, 2}, {250, 8}, {250, 16}};
+    for (auto [spheres, segments] : sizes) {
+        crowd scene(report.amount(spheres), segments);
+        visit(scene);
+    }
+}
+
 // theirs(frame) sets all poses of that frame and returns the pairs that overlap.
 template <class Theirs>
 void compare_crowd(report &report, crowd &scene, const char *note, Theirs theirs) {
@@ -148,7 +160,8 @@ void compare_crowd(report &report, crowd &scene, const char *note, Theirs theirs
         for (const names &pair : ours)
             answer = hash(answer, &pair, sizeof pair);
         std::string what = std::string("pairs-") + ways[way],
-                    name = "stairs-" + std::to_string(spheres);
+                    name = "stairs-" + std::to_string(spheres) + "x" +
+                           std::to_string(scene.ball.triangle_count());
         report.add({what.c_str(), name, 1, time, (double)(spheres + STEPS), "body", differ.size(),
                     note, answer});
     }

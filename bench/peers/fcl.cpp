@@ -230,11 +230,10 @@ class crowd_manager {
 };
 
 void compare_crowds(peer::report &report) {
-    for (size_t spheres : {250, 5000}) {
-        peer::crowd scene(report.amount(spheres));
+    peer::each_crowd(report, [&](peer::crowd &scene) {
         crowd_manager theirs(scene);
         peer::compare_crowd(report, scene, "", [&](int frame) { return theirs.find(frame); });
-    }
+    });
 }
 
 } // namespace

@@ -9,12 +9,14 @@
 #define LAYERS_ITEMS 64      /* of other work-groups */
 #define LAYERS_CHUNK 64      /* triangles and items of a work-group that draws small ones */
 #define LAYERS_SMALL 64      /* pixels: what has more in its box is drawn by work-groups, */
-#define LAYERS_PARTS 32      /* so many a shape */
+#define LAYERS_PARTS 32      /* so many a shape at most, */
+#define LAYERS_PART_TILES 4  /* and of so many tiles at least */
+#define LAYERS_RAY_PARTS 4   /* of the rays of a work-group, where they tell too much */
 #define LAYERS_RAYS 64       /* items of a work-group that traces rays */
 #define LAYERS_STRIPS 4      /* work-groups of a tile */
 #define LAYERS_SHORT 64      /* crossings of a ray that is traced there */
 #define LAYERS_PIECES 320    /* overlaps of LAYERS_RAYS rays that are added up there */
-#define LAYERS_OWN_PIECES 16 /* of one ray */
+#define LAYERS_OWN_PIECES 24 /* of one ray */
 #define LAYERS_SEGMENT 64    /* of them that an item adds up at most */
 #define LAYERS_OWNERS 16     /* sums that go to the table at once */
 #define LAYERS_NOTHING 0xffffffffu
@@ -58,7 +60,8 @@ typedef struct layers_node {
 /* A large shape, and in which view. */
 typedef struct layers_large {
     raster_shape shape;
-    word32 view, unused;
+    word32 view;
+    word32 part; /* and how many parts there are, 16 bits each */
 } layers_large;
 
 /* Where and how much two solids overlap along a ray; a < b. */

@@ -308,10 +308,16 @@ static void draw(pen *p, const raster_shape *s, __global layers_large *large, ui
     if (is_small(r)) {
         fill_small(p, s, r);
     } else if (!p->writes) {
-        const uint at = atomic_inc(&counts[LAYERS_COUNT_LARGE]);
-        if (at < large_room) {
-            large[at].shape = *s;
-            large[at].view = view;
+        /* In parts of some tiles each. */
+        const uint side = p->tile;
+        const uint tiles = ((uint)r.x1 / side - (uint)r.x0 / side + 1) *
+                           ((uint)r.y1 / side - (uint)r.y0 / side + 1);
+        const uint parts = clamp(tiles / LAYERS_PART_TILES, 1u, (uint)LAYERS_PARTS);
+        const uint at = atomic_add(&counts[LAYERS_COUNT_LARGE], parts);
+        for (uint k = 0; k < parts && at + k < large_room; k++) {
+            large[at + k].shape = *s;
+            large[at + k].view = view;
+            large[at + k].part = k | parts << 16;
         }
     }
 }
@@ -506,17 +512,17 @@ static void fill_by_all(pen *p, const raster_shape *s, raster_rect r) {
     }
 }
 
-/* A work-group a part of a shape, which are tiles that are LAYERS_PARTS apart. */
+/* A work-group a part of a shape: every so many tiles. */
 __kernel void layers_large_parts(__global const layers_sight *sights, uint solids,
                                  __global const layers_spot *spots,
                                  __global const layers_node *nodes,
                                  __global const layers_large *large, uint large_room,
                                  __global uint *heads, __global uint4 *fragments, uint room,
                                  __global uint *counts, __local uint *shared) {
-    const uint count = min(counts[LAYERS_COUNT_LARGE], large_room) * LAYERS_PARTS;
+    const uint count = min(counts[LAYERS_COUNT_LARGE], large_room);
     for (uint i = (uint)get_group_id(0); i < count; i += (uint)get_num_groups(0)) {
-        const uint number = i / LAYERS_PARTS, view = large[number].view;
-        const raster_shape shape = large[number].shape;
+        const uint view = large[i].view, part = large[i].part & 0xffff, parts = large[i].part >> 16;
+        const raster_shape shape = large[i].shape;
         pen p;
         begin_pen(&p, &sights[view], &spots[view * solids + (shape.owner >> 2)], nodes, heads,
                   fragments, room);
@@ -525,7 +531,7 @@ __kernel void layers_large_parts(__global const layers_sight *sights, uint solid
         const uint y0 = (uint)box.y0 / p.tile, y1 = (uint)box.y1 / p.tile;
         const uint across = x1 - x0 + 1, tiles = across * (y1 - y0 + 1);
         for (int pass = 0; pass < 2; pass++) { /* counts, then writes */
-            for (uint k = i % LAYERS_PARTS; k < tiles; k += LAYERS_PARTS) {
+            for (uint k = part; k < tiles; k += parts) {
                 const uint column = x0 + k % across, row = y0 + k / across;
                 const raster_rect in =
                     raster_rect_cut(window_rect(node_of(&p, column, row),
@@ -970,25 +976,30 @@ __kernel void layers_rays(__global const layers_sight *sights, uint views,
             place = sights[number].first_pixel + w.y * lens.width + w.x;
             head = heads[place];
         }
-        barrier(CLK_LOCAL_MEM_FENCE);
-        if (item == 0)
-            shared[0] = 0;
-        barrier(CLK_LOCAL_MEM_FENCE);
         if (head != LAYERS_NOTHING)
             count = sort_ray(&w, fragments, head);
-        int is_long = count > LAYERS_SHORT;
+        int is_long = count > LAYERS_SHORT, done = 0;
         const int traced = count && !is_long && (w.own || !is_of_one(&w));
-        if (traced) {
-            layers_open open[LAYERS_SHORT];
-            w.own_count = 0;
-            w.too_many = 0;
-            layers_trace(&w, open);
+        /* All rays at once; where these tell too much, a part after the other. */
+        for (uint part = 0; part <= LAYERS_RAY_PARTS && !done; part++) {
+            barrier(CLK_LOCAL_MEM_FENCE);
+            if (item == 0)
+                shared[0] = 0;
+            barrier(CLK_LOCAL_MEM_FENCE);
+            const int now = traced && (!part || item % LAYERS_RAY_PARTS == part - 1);
+            if (now) {
+                layers_open open[LAYERS_SHORT];
+                w.own_count = 0;
+                w.too_many = 0;
+                layers_trace(&w, open);
+            }
+            barrier(CLK_LOCAL_MEM_FENCE);
+            const uint total = shared[0];
+            if (total && total <= LAYERS_PIECES)
+                add_up(&t, total, tile);
+            is_long |= now && (total <= LAYERS_PIECES ? w.too_many : part > 0);
+            done = !part && total <= LAYERS_PIECES;
         }
-        barrier(CLK_LOCAL_MEM_FENCE);
-        const uint total = shared[0];
-        if (total && total <= LAYERS_PIECES)
-            add_up(&t, total, tile);
-        is_long |= (count && total > LAYERS_PIECES) || (traced && w.too_many);
         if (is_long)
             put_long(fragments, head, count, place, longs, long_room, crossings, crossing_room,
                      counts);

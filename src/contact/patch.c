@@ -21,7 +21,15 @@
 #define WIDE 0.05        /* of the smaller body: a margin beyond which gaps are checked */
 #define GAP 1e-12 /* of the smaller body: bodies that touch may be this far apart by rounding */
 
-enum { KEEP = 4, ROUNDS = 3, SHIFT_ROUNDS = 512, MANY = 32, TOO_MANY = 1024, TOGETHER = 8 };
+enum {
+    KEEP = 4,
+    ROUNDS = 3,
+    SHIFT_ROUNDS = 512,
+    MANY = 32,
+    TOO_MANY = 1024,
+    TOGETHER = 8,
+    SOME_SEGMENTS = 8
+};
 
 typedef struct patch_call {
     patch_memory *memory;
@@ -190,6 +198,36 @@ static abut_status apart_after(const patch_call *call, vec3 shift, bool *apart) 
     return status;
 }
 
+/* Whether some of the triangles whose skins cut each other meet themselves. */
+static bool some_meet(const patch_work *work) {
+    size_t step = work->segment_count / SOME_SEGMENTS + 1;
+    for (size_t i = 0; i < work->segment_count; i += step) {
+        abut_triangle t[2];
+        for (int side = 0; side < 2; side++)
+            for (int k = 0; k < 3; k++) {
+                const patch_body *body = &work->body[side];
+                size_t at = 3 * (size_t)work->segments[i].face[side] + (size_t)k;
+                t[side].corner[k] = patch_true(body, body->skin->corner[at]);
+            }
+        if (triangle_triangle_meet(t[0], t[1], NULL) != ABUT_MEETING_NONE)
+            return true;
+    }
+    return false;
+}
+
+/* Whether the bodies are apart as they are, which is found out once; `likely` they are not. */
+static abut_status are_apart(const patch_work *work, patch_call *call, bool likely, bool *apart) {
+    abut_status status = ABUT_OK;
+    if (!call->apart_known) {
+        call->apart = false;
+        if (!likely || !some_meet(work))
+            status = apart_after(call, v3(0, 0, 0), &call->apart);
+        call->apart_known = !status;
+    }
+    *apart = call->apart;
+    return status;
+}
+
 /* Whether they are after the shift that satisfies these answers. */
 static abut_status separates(const patch_call *call, const patch_answer *answers, size_t count,
                              bool *apart) {
@@ -249,7 +287,8 @@ static abut_status choose_gaps(patch_call *call, const patch_answer *answers, in
 }
 
 /* Chooses among the answers of the only region. */
-static abut_status choose_one(patch_call *call, const patch_answer *answers, int count) {
+static abut_status choose_one(const patch_work *work, patch_call *call, const patch_answer *answers,
+                              int count) {
     patch_answer deep[PATCH_WAYS], gaps[PATCH_WAYS];
     int deep_count = 0, gap_count = 0;
     if (call->options.unchecked)
@@ -260,24 +299,21 @@ static abut_status choose_one(patch_call *call, const patch_answer *answers, int
         else
             deep[deep_count++] = answers[i];
     abut_status status = deep_count ? choose_depths(call, deep, deep_count)
-                                    : apart_after(call, v3(0, 0, 0), &call->separates);
+                                    : are_apart(work, call, false, &call->separates);
     return status || !call->separates ? status : choose_gaps(call, gaps, gap_count);
 }
 
 /* Drops depths of bodies that do not touch at all, as a wide margin makes them. */
-static abut_status drop_depths(patch_call *call, patch_answer *answers, int *count) {
+static abut_status drop_depths(const patch_work *work, patch_call *call, patch_answer *answers,
+                               int *count) {
     double least = HAIR * call->size;
     int kept = 0, deep = 0;
+    bool apart = false;
     for (int i = 0; i < *count && call->options.margin > 0; i++)
         deep += answers[i].depth > least;
-    if (deep && !call->apart_known) {
-        abut_status status = apart_after(call, v3(0, 0, 0), &call->apart);
-        if (status)
-            return status;
-        call->apart_known = true;
-    }
-    if (!deep || !call->apart)
-        return ABUT_OK;
+    abut_status status = deep ? are_apart(work, call, true, &apart) : ABUT_OK;
+    if (status || !apart)
+        return status;
     for (int i = 0; i < *count; i++)
         if (!(answers[i].depth > least))
             answers[kept++] = answers[i];
@@ -355,7 +391,7 @@ static abut_status answer_region(patch_work *work, patch_call *call, size_t i, u
         *effort = PATCH_UNCHECKED;
     abut_status status = abuti_patch_points(work, &work->regions[i], call->hint, keep, call->gap,
                                             effort, answers, count);
-    return status ? status : drop_depths(call, answers, count);
+    return status ? status : drop_depths(work, call, answers, count);
 }
 
 /* Where one region of several is no gap: the normal that separates it, instead of the first. */
@@ -397,7 +433,8 @@ static abut_status answer_regions(patch_work *work, patch_call *call, uint32_t k
         work->regions[i].gap = !(answers[0].depth > 0);
         deep += !work->regions[i].gap;
         last = work->regions[i].gap ? last : i;
-        status = regions == 1 ? choose_one(call, answers, count) : add_answer(call, &answers[0]);
+        status =
+            regions == 1 ? choose_one(work, call, answers, count) : add_answer(call, &answers[0]);
     }
     if (status || regions == 1 || deep != 1 || call->parts || call->options.unchecked)
         return status;
@@ -452,7 +489,7 @@ static abut_status answer_rest(patch_work *work, patch_call *call, uint32_t keep
     uint32_t triangle[2];
     patch_answer answer;
     abuti_pair_start(&call->posed[0], &call->posed[1], &frame);
-    bool meets = abuti_pair_meets(&frame, triangle);
+    bool meets = work->near && abuti_pair_meets(&frame, triangle);
     abut_status status = abuti_stop_status("contacts");
     if (status)
         return status;

@@ -217,6 +217,7 @@ typedef struct patch_work {
     uint32_t seen_vertex[2][PATCH_PLACED]; /* vertices that the view has met lately, and */
     patch_seen seen[2][PATCH_PLACED];      /* each in the place of its lowest bits */
     double largest;                        /* coordinate of both */
+    bool near;                             /* some triangles may meet */
     bool flat;                             /* four vertices in one plane: to be done again */
     abut_status status;
     patch_crossing *crossings;

@@ -257,6 +257,7 @@ static void meet_faces(patch_work *work, const face_pair *pair) {
 /* Two leaves of which some triangles may meet. */
 static bool visit(void *data, uint32_t leaf_a, uint32_t leaf_b, unsigned near) {
     patch_work *work = data;
+    work->near = true;
     for (; near; near &= near - 1) {
         uint32_t bit = (uint32_t)__builtin_ctz(near);
         const patch_face *f = face_at(work, 0, leaf_a * BVH_WIDTH + bit / 4);

@@ -17,7 +17,7 @@ typedef struct sweep_run {
 } sweep_run;
 
 static const char *kind_name(unsigned kind) {
-    return abut_sweep_kind_name((abut_impact_kind)kind);
+    return abut_impact_kind_name((abut_impact_kind)kind);
 }
 
 /* ---- the search ---- */

@@ -145,7 +145,7 @@ ABUT_API abut_status abut_sweep_find(abut_sweep *motion, abut_sweep_mode mode,
 
 /* Names for people and programs, such as "edge-edge" or "earliest"; null beyond the last.
  * Thread-safe. */
-ABUT_API const char *abut_sweep_kind_name(abut_impact_kind kind);
+ABUT_API const char *abut_impact_kind_name(abut_impact_kind kind);
 ABUT_API const char *abut_sweep_mode_name(abut_sweep_mode mode);
 
 /* ---- two rigid bodies ---- */

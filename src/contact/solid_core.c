@@ -25,7 +25,7 @@ enum { HULL_TRIANGLES = 1 << 16 };
 
 const char *abut_solid_kind_name(abut_solid_kind kind) {
     static const char *const names[] = {"plane", "sphere", "capsule", "box", "cylinder", "hull"};
-    return (unsigned)kind < sizeof names / sizeof *names ? names[kind] : "unknown";
+    return ABUTI_NAME(names, kind);
 }
 
 /* ---- tables ---- */

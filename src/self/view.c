@@ -412,29 +412,25 @@ abut_self_info abut_self_info_get(const abut_self *view) {
 
 /* ---- names ---- */
 
-static const char *name_of(const char *const *names, unsigned count, unsigned at) {
-    return at < count ? names[at] : NULL;
-}
-
 const char *abut_self_scheme_name(abut_self_scheme scheme) {
     static const char *const names[] = {"auto", "point", "line", "complete"};
-    return name_of(names, 4, (unsigned)scheme);
+    return ABUTI_NAME(names, scheme);
 }
 
 const char *abut_self_bounds_name(abut_self_bounds bounds) {
     static const char *const names[] = {"dop16", "aabb"};
-    return name_of(names, 2, (unsigned)bounds);
+    return ABUTI_NAME(names, bounds);
 }
 
 const char *abut_self_fallback_name(abut_self_fallback reason) {
     static const char *const names[] = {"not-needed", "topology", "start",
                                         "separation", "boundary", "cost"};
-    return name_of(names, 6, (unsigned)reason);
+    return ABUTI_NAME(names, reason);
 }
 
 const char *abut_self_set_name(abut_self_set set) {
     static const char *const names[] = {"positive", "negative", "grazing", "violated"};
-    return name_of(names, 4, (unsigned)set);
+    return ABUTI_NAME(names, set);
 }
 
 /* ---- advice ---- */

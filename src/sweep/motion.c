@@ -378,12 +378,12 @@ abut_status abuti_motion_report(const abut_sweep *motion, const motion_hit *hits
 
 /* ---- names ---- */
 
-const char *abut_sweep_kind_name(abut_impact_kind kind) {
+const char *abut_impact_kind_name(abut_impact_kind kind) {
     static const char *const names[] = {"vertex-face", "edge-edge"};
-    return (unsigned)kind <= ABUT_IMPACT_EDGE_EDGE ? names[kind] : NULL;
+    return ABUTI_NAME(names, kind);
 }
 
 const char *abut_sweep_mode_name(abut_sweep_mode mode) {
     static const char *const names[] = {"any", "earliest", "all"};
-    return (unsigned)mode <= ABUT_SWEEP_ALL ? names[mode] : NULL;
+    return ABUTI_NAME(names, mode);
 }

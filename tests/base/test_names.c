@@ -42,4 +42,13 @@ TEST(all_values_have_names) {
     CHECK(abut_world_motion, ABUT_WORLD_STATIC);
     CHECK(abut_world_method, ABUT_WORLD_FIELD);
     CHECK(abut_world_change, ABUT_WORLD_END);
+    CHECK(abut_impact_kind, ABUT_IMPACT_EDGE_EDGE);
+    CHECK(abut_layers_show, ABUT_LAYERS_SECOND);
+    CHECK(abut_pair_common_kind, ABUT_COMMON_SAME);
+    CHECK(abut_self_bounds, ABUT_SELF_AABB);
+    CHECK(abut_self_fallback, ABUT_SELF_COST);
+    CHECK(abut_self_scheme, ABUT_SELF_COMPLETE);
+    CHECK(abut_self_set, ABUT_SELF_VIOLATED);
+    CHECK(abut_solid_kind, ABUT_SOLID_HULL);
+    CHECK(abut_sweep_mode, ABUT_SWEEP_ALL);
 }

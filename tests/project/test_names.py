@@ -1,4 +1,5 @@
-"""One name from top to bottom: <abut/x.h>, src/x, docs/x.md, tests/x, and functions abut_x_...
+"""One name from top to bottom: <abut/x.h>, src/x, docs/x.md, tests/x, functions abut_x_..., and a name
+for each value of a public enum.
 
 A header may have more nouns than its own; they stand in NOUNS. What does not fit yet stands in the
 lists of exceptions, which may only shrink: one that fits now fails too.
@@ -30,6 +31,7 @@ source = pathlib.Path(sys.argv[2])
 problems = []
 functions = 0
 headers = sorted(path for path in (source / "include/abut").glob("*.h") if path.stem != "abut")
+checked = (source / "tests/base/test_names.c").read_text()
 umbrella = (source / "include/abut/abut.h").read_text()
 for header in headers:
     name = header.stem
@@ -52,6 +54,9 @@ for header in headers:
         elif function not in foreign:
             problems.append(f"<abut/{name}.h>: {function} begins with none of {nouns}")
         foreign.discard(function)
+    for enum in re.findall(r"^typedef enum (\w+)", text, re.MULTILINE):
+        if f"{enum}_name" not in named or f"CHECK({enum}," not in checked:
+            problems.append(f"{enum} has no {enum}_name(), or tests/base/test_names.c does not check it")
     problems += [f"<abut/{name}.h> has no {function}: take it out of FOREIGN"
                  for function in sorted(foreign)]
 known = {header.stem for header in headers}

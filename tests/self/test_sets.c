@@ -228,13 +228,13 @@ TEST(names) {
     assert_string_equal("aabb", abut_self_bounds_name(ABUT_SELF_AABB));
     assert_string_equal("cost", abut_self_fallback_name(ABUT_SELF_COST));
     assert_string_equal("violated", abut_self_set_name(ABUT_SELF_VIOLATED));
-    assert_string_equal("edge-edge", abut_sweep_kind_name(ABUT_IMPACT_EDGE_EDGE));
+    assert_string_equal("edge-edge", abut_impact_kind_name(ABUT_IMPACT_EDGE_EDGE));
     assert_string_equal("all", abut_sweep_mode_name(ABUT_SWEEP_ALL));
     assert_null(abut_self_scheme_name((abut_self_scheme)4));
     assert_null(abut_self_bounds_name((abut_self_bounds)2));
     assert_null(abut_self_fallback_name((abut_self_fallback)-1));
     assert_null(abut_self_set_name((abut_self_set)4));
-    assert_null(abut_sweep_kind_name((abut_impact_kind)2));
+    assert_null(abut_impact_kind_name((abut_impact_kind)2));
     assert_null(abut_sweep_mode_name((abut_sweep_mode)3));
 }
 

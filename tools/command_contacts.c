@@ -458,7 +458,7 @@ static int tell(tool_run *tool, const tool_arguments *arguments, const bodies *b
         out_end(&tool->out);
         answer(tool, "%zu", b->all);
     }
-    return code ? code : b->all ? CODE_FOUND : CODE_FINE;
+    return code ? code : tool_outcome(b->all > 0, &b->advice);
 }
 
 /* ---- motion ---- */

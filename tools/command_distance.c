@@ -43,8 +43,8 @@ static int run_margin(tool_run *tool, const tool_arguments *arguments, const too
     json_advice(out, &advice);
     say_fact(out, "within", "%s", within ? "yes" : "no");
     out_end(out);
-    answer(tool, "%s", within ? "yes" : "no");
-    return within ? CODE_FOUND : CODE_FINE;
+    answer(tool, "%s", tool_yes_or_no(within, &advice));
+    return tool_outcome(within, &advice);
 }
 
 static int run_one(tool_run *tool, const tool_arguments *arguments, const tool_pair *pair) {
@@ -175,8 +175,8 @@ static int run_many(tool_run *tool, const tool_arguments *arguments, const tool_
     code = code ? code : pair_table(tool, arguments, &table);
     if (!code && (tool->out.json || (option_given(arguments, "out") && !tool->quiet)))
         summarise(tool, arguments, &all);
-    if (!code && margin && count_near(&all))
-        code = CODE_FOUND;
+    if (!code && margin)
+        code = tool_outcome(count_near(&all) > 0, &all.advice);
     free(all.separations);
     free(all.within);
     return code;

@@ -114,12 +114,12 @@ static int run_one(tool_run *tool, const tool_arguments *arguments, const tool_p
             json_meetings(out, &found);
         code = draw_meetings(tool, arguments, pair, &found);
         out_end(out);
-        answer(tool, "%s", relation != ABUT_PAIR_APART ? "yes" : "no");
+        answer(tool, "%s", tool_yes_or_no(relation != ABUT_PAIR_APART, &overlap.advice));
     } else if (!code) {
         code = draw_meetings(tool, arguments, pair, &found);
     }
     free(found.list);
-    return code ? code : relation != ABUT_PAIR_APART ? CODE_FOUND : CODE_FINE;
+    return code ? code : tool_outcome(relation != ABUT_PAIR_APART, &overlap.advice);
 }
 
 /* ---- many poses ---- */
@@ -167,7 +167,7 @@ static int run_many(tool_run *tool, const tool_arguments *arguments, const tool_
         out_end(out);
     }
     free(relations);
-    return code ? code : touching ? CODE_FOUND : CODE_FINE;
+    return code ? code : tool_outcome(touching > 0, &advice);
 }
 
 /* ---- what they have in common ---- */
@@ -203,7 +203,7 @@ static int measure_one(tool_run *tool, const tool_arguments *arguments, const to
     say_common(&tool->out, &common);
     out_end(&tool->out);
     answer(tool, "%.17g", common.volume);
-    return common.kind != ABUT_COMMON_APART ? CODE_FOUND : CODE_FINE;
+    return tool_outcome(common.kind != ABUT_COMMON_APART, &common.advice);
 }
 
 static const tool_column common_columns[] = {
@@ -253,8 +253,9 @@ static int measure_many(tool_run *tool, const tool_arguments *arguments, const t
         out_end(out);
         out_end(out);
     }
+    code = code ? code : tool_outcome(found > 0, &list[0].advice);
     free(list);
-    return code ? code : found ? CODE_FOUND : CODE_FINE;
+    return code;
 }
 
 static int run(tool_run *tool, const tool_arguments *arguments) {

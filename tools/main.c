@@ -265,6 +265,14 @@ void json_advice(tool_output *out, const abut_advice *advice) {
     json_text(out, "reason", advice->reason);
 }
 
+int tool_outcome(bool found, const abut_advice *advice) {
+    return found ? CODE_FOUND : advice->verdict == ABUT_VERDICT_UNFIT ? CODE_WORK : CODE_FINE;
+}
+
+const char *tool_yes_or_no(bool found, const abut_advice *advice) {
+    return found ? "yes" : advice->verdict == ABUT_VERDICT_UNFIT ? "unknown" : "no";
+}
+
 static int refuse_command(tool_run *tool, const char *name) {
     const char *best = NULL;
     size_t distance = 0;

@@ -446,6 +446,10 @@ int tool_output_format(tool_run *tool, const char *path, const tool_given *to,
  * exact, for programs "verdict" and "reason" of the object that is being written. */
 void tool_advise(tool_run *tool, const abut_advice *advice);
 void json_advice(tool_output *out, const abut_advice *advice);
+/* The exit code of a search, and its bare answer: where nothing was found on meshes that do not
+ * allow an answer, that does not read as free. */
+int tool_outcome(bool found, const abut_advice *advice);
+const char *tool_yes_or_no(bool found, const abut_advice *advice);
 
 /* ---- demo_cloth.c ---- */
 

@@ -25,7 +25,7 @@ abut_status abut_layers_create(abut_context *context, const abut_layers_options 
         return ABUT_ERROR_MEMORY;
     made->context = abuti_context_retain(context);
     made->options = ours;
-    made->first_free = ABUT_NONE;
+    made->first_free = made->first_free_mesh = ABUT_NONE;
     made->backend = ours.device ? &abuti_layers_on_device : &abuti_layers_on_cpu;
     if ((status = made->backend->create(made))) {
         abut_layers_destroy(made);
@@ -42,6 +42,7 @@ static void give_back_mesh(abut_layers *layers, layers_mesh *mesh) {
     abut_mesh_destroy(mesh->mesh);
     ABUTI_RELEASE(layers->context, mesh->cap_begin, mesh->cap);
     memset(mesh, 0, sizeof *mesh);
+    layers->has_mesh_slots = false;
 }
 
 static void clear_solid(abut_layers *layers, layers_solid *solid) {
@@ -58,10 +59,11 @@ void abut_layers_destroy(abut_layers *layers) {
     for (size_t i = 0; i < layers->solids.count; i++)
         if (layers_solids(layers)[i].used)
             clear_solid(layers, &layers_solids(layers)[i]);
-    ABUTI_RELEASE(context, layers->solids.data, layers->meshes.data, layers->at.data,
-                  layers->windows.data, layers->tile_begin.data, layers->tile_solids.data,
-                  layers->tile_places.data, layers->busy.data, layers->points.data,
-                  layers->point_begin.data, layers->triangle_begin.data, layers->drawn.data);
+    ABUTI_RELEASE(context, layers->solids.data, layers->meshes.data, layers->mesh_slots.data,
+                  layers->at.data, layers->windows.data, layers->tile_begin.data,
+                  layers->tile_solids.data, layers->tile_places.data, layers->busy.data,
+                  layers->points.data, layers->point_begin.data, layers->triangle_begin.data,
+                  layers->drawn.data);
     for (size_t c = 0; c < LAYERS_CHUNKS; c++) {
         const layers_chunk *chunk = &layers->chunks[c];
         ABUTI_RELEASE(context, chunk->shapes.data, chunk->places.data, chunk->fragments.data,
@@ -252,31 +254,71 @@ static abut_status make_mesh(abut_layers *layers, const abut_mesh *source, layer
     return status;
 }
 
-/* Finds or makes the mesh of an item. */
-static abut_status take_mesh(abut_layers *layers, const abut_mesh *source, uint32_t *number) {
-    layers_mesh *meshes = layers->meshes.data;
-    size_t free = layers->meshes.count;
-    for (size_t i = layers->meshes.count; i-- > 0;) {
-        if (meshes[i].users && meshes[i].source == source) {
-            meshes[i].users++;
-            *number = (uint32_t)i;
-            return ABUT_OK;
-        }
-        if (!meshes[i].users)
-            free = i;
-    }
+/* Meshes by their sources: a hash table of numbers + 1, made anew when one goes. */
+static size_t home_of(const abut_layers *layers, const abut_mesh *source) {
+    uint64_t key = (uint64_t)(uintptr_t)source * 0x9e3779b97f4a7c15u;
+    return (size_t)(key >> 20) & (layers->mesh_slots.count - 1);
+}
+
+static void put_mesh(abut_layers *layers, uint32_t number) {
+    uint32_t *slots = layers->mesh_slots.data;
+    const layers_mesh *mesh = (const layers_mesh *)layers->meshes.data + number;
+    size_t at = home_of(layers, mesh->source);
+    while (slots[at])
+        at = (at + 1) & (layers->mesh_slots.count - 1);
+    slots[at] = number + 1;
+}
+
+/* Makes room for one more mesh in the list and in the table. */
+static abut_status reserve_mesh(abut_layers *layers) {
     abut_status status = abuti_layers_reserve(layers->context, &layers->meshes,
                                               layers->meshes.count + 1, sizeof(layers_mesh));
+    size_t wanted = layers->mesh_slots.count ? layers->mesh_slots.count : 64;
+    while (wanted < 2 * (layers->meshes.count + 1))
+        wanted *= 2;
+    if (status || (wanted == layers->mesh_slots.count && layers->has_mesh_slots))
+        return status;
+    size_t before = layers->mesh_slots.count;
+    layers->mesh_slots.count = 0;
+    layers->has_mesh_slots = false;
+    status = abuti_layers_reserve(layers->context, &layers->mesh_slots, wanted, sizeof(uint32_t));
+    layers->mesh_slots.count = status ? before : wanted;
     if (status)
         return status;
-    layers_mesh made = {.users = 1};
+    memset(layers->mesh_slots.data, 0, wanted * sizeof(uint32_t));
+    layers->first_free_mesh = ABUT_NONE;
+    for (uint32_t i = (uint32_t)layers->meshes.count; i-- > 0;)
+        if (((const layers_mesh *)layers->meshes.data)[i].users)
+            put_mesh(layers, i);
+        else
+            layers->first_free_mesh = i;
+    layers->has_mesh_slots = true;
+    return ABUT_OK;
+}
+
+/* Finds or makes the mesh of an item. */
+static abut_status take_mesh(abut_layers *layers, const abut_mesh *source, uint32_t *number) {
+    abut_status status = reserve_mesh(layers);
+    if (status)
+        return status;
+    layers_mesh *meshes = layers->meshes.data, made = {.users = 1};
+    const uint32_t *slots = layers->mesh_slots.data;
+    for (size_t at = home_of(layers, source); slots[at];
+         at = (at + 1) & (layers->mesh_slots.count - 1))
+        if (meshes[slots[at] - 1].source == source) {
+            *number = slots[at] - 1;
+            meshes[*number].users++;
+            return ABUT_OK;
+        }
     if ((status = make_mesh(layers, source, &made))) {
         give_back_mesh(layers, &made);
         return status;
     }
-    ((layers_mesh *)layers->meshes.data)[free] = made;
-    layers->meshes.count += free == layers->meshes.count;
-    *number = (uint32_t)free;
+    bool reused = layers->first_free_mesh != ABUT_NONE;
+    *number = reused ? layers->first_free_mesh : (uint32_t)layers->meshes.count++;
+    layers->first_free_mesh = ABUT_NONE; /* others are found when the table is made anew */
+    meshes[*number] = made;
+    put_mesh(layers, *number);
     return ABUT_OK;
 }
 

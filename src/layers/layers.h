@@ -84,7 +84,10 @@ struct abut_layers {
     abut_layers_options options;
     layers_list solids; /* layers_solid */
     uint32_t first_free;
-    layers_list meshes; /* layers_mesh */
+    layers_list meshes;     /* layers_mesh */
+    layers_list mesh_slots; /* uint32_t: a hash table of these, layers.c */
+    bool has_mesh_slots;
+    uint32_t first_free_mesh;
 
     const layers_backend *backend;
     layers_device *device; /* null: the CPU */

@@ -94,8 +94,9 @@ class crowd {
 
     // As large as leaves each with about as many others to overlap.
     static model sphere(size_t spheres, uint32_t segments) {
-        float size = (float)(0.12 * std::cbrt(250.0 / (double)spheres));
-        return scaled(generate_model(ABUT_SHAPE_ICOSPHERE, segments), size);
+        double radius = 0.12 * std::cbrt(250.0 / (double)spheres);
+        model unit = generate_model(ABUT_SHAPE_ICOSPHERE, segments);
+        return scaled(unit, (float)(2 * radius) / (unit.hi.z - unit.lo.z));
     }
     static model box() {
         abut_shape shape = abut_shape_default(ABUT_SHAPE_BOX);

@@ -2,8 +2,8 @@
  *
  * Vertices and triangles of meshes are there once, and those of solids that have positions of their
  * own beside them. Each query sends poses and views; sums of pairs come back, partly added up, and
- * the host adds the rest. Rays that are too long for the device (see layers.cl) are traced by the
- * host, from the same fragments.
+ * the host adds the rest. Rays that are too long for the device (see layers_rays.cl) are traced by
+ * the host, from the same fragments.
  */
 #include "layers/layers.h"
 
@@ -36,14 +36,14 @@ enum {
 };
 
 static const abuti_kernel_source sources[KERNELS] = {
-    [SPOTS] = {"layers", "layers_spots", NULL},
-    [WINDOWS] = {"layers", "layers_windows", NULL},
-    [SMALL] = {"layers", "layers_small", NULL},
-    [REST] = {"layers", "layers_rest", NULL},
-    [LARGE] = {"layers", "layers_large_parts", NULL},
-    [RAYS] = {"layers", "layers_rays", NULL},
-    [GATHER] = {"layers", "layers_gather", NULL},
-    [CLEAR] = {"layers", "layers_clear", NULL}};
+    [SPOTS] = {"layers_draw", "layers_spots", NULL},
+    [WINDOWS] = {"layers_draw", "layers_windows", NULL},
+    [SMALL] = {"layers_draw", "layers_small", NULL},
+    [REST] = {"layers_draw", "layers_rest", NULL},
+    [LARGE] = {"layers_draw", "layers_large_parts", NULL},
+    [RAYS] = {"layers_rays", "layers_rays", NULL},
+    [GATHER] = {"layers_rays", "layers_gather", NULL},
+    [CLEAR] = {"layers_rays", "layers_clear", NULL}};
 static const abuti_kit_table table = {sources, KERNELS, BUFFERS, NULL};
 
 struct layers_device {

@@ -1,5 +1,5 @@
-/* What the host tells layers.cl, and what comes back. The same layout on both sides; on a device
- * ABUTI_REAL_BITS is 64. */
+/* What the host tells layers_draw.cl and layers_rays.cl, and what comes back. The same layout on
+ * both sides; on a device ABUTI_REAL_BITS is 64. */
 #ifndef ABUTI_LAYERS_DEVICE_SHARED_H
 #define ABUTI_LAYERS_DEVICE_SHARED_H
 

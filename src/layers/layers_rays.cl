@@ -1,0 +1,485 @@
+/* All views of a query at once, second half: from fragments to sums of pairs.
+ *
+ * layers_rays    sorts the fragments of each pixel, traces the ray, and adds up what the rays of a
+ *                strip of a tile tell of each pair, then to a table: a work-group a strip
+ * layers_gather  copies what is in the table into a list
+ * layers_clear   makes a table hold nothing
+ *
+ * Sorted, fragments are always the same, and all sums are of whole numbers: so the order in which
+ * work-groups run does not matter. Rays with more than LAYERS_SHORT crossings, or that tell more
+ * than there is room for, are left to the host. What is computed is that of pixel.c, by the same
+ * functions. No jump goes past a barrier: PoCL 3.1 does not survive that.
+ */
+#include "base/math_shared.h"
+
+#if ABUTI_REAL_BITS == 64
+
+#include "layers/tile_cl.h"
+
+static int may_meet(__global const layers_body *a, __global const layers_body *b) {
+    return (a->group & b->mask) && (b->group & a->mask);
+}
+
+/* ---- rays ---- */
+
+typedef struct ray_work {
+    size_t count;
+    int eye, own, edges;
+    ulong keys[LAYERS_SHORT];
+    uint parts[LAYERS_SHORT];
+    __global const layers_view *view;
+    uint tolerance;
+    uint x, y, pixel;
+    __global const layers_body *bodies;
+    __local layers_piece *pieces;
+    __local uint *piece_count;
+    uint own_count; /* pieces of this ray, and where they are */
+    uint own_at[LAYERS_OWN_PIECES];
+    int too_many;
+} ray_work;
+
+static ulong ray_key(const ray_work *w, size_t i) {
+    return w->keys[i];
+}
+
+/* Whether a ray has told of this pair before. */
+static int is_known(const ray_work *w, const layers_piece *piece) {
+    for (uint k = 0; k < w->own_count; k++) {
+        __local const layers_piece *p = &w->pieces[w->own_at[k]];
+        if (p->a == piece->a && p->b == piece->b && (p->what & LAYERS_IS_OVERLAP))
+            return 1;
+    }
+    return 0;
+}
+
+static void put_piece(ray_work *w, layers_piece piece) {
+    if (w->own_count == LAYERS_OWN_PIECES && !w->too_many) { /* all of them are left to the host */
+        w->too_many = 1;
+        for (uint k = 0; k < LAYERS_OWN_PIECES; k++)
+            w->pieces[w->own_at[k]].what = 0;
+    }
+    if (w->too_many)
+        return;
+    if ((piece.what & LAYERS_IS_OVERLAP) && !is_known(w, &piece))
+        piece.what |= LAYERS_IS_FIRST;
+    const uint at = atomic_inc(w->piece_count);
+    if (at >= LAYERS_PIECES)
+        return;
+    w->pieces[at] = piece;
+    w->own_at[w->own_count++] = at;
+}
+
+static void ray_overlap(ray_work *w, uint a, uint b, uint from, uint to, uint begins, uint ends) {
+    layers_piece piece;
+    layers_measure(w->view, w->x, w->y, from, to, &piece.length, &piece.volume);
+    if (piece.length <= w->tolerance || (a != b && !may_meet(&w->bodies[a], &w->bodies[b])))
+        return;
+    piece.a = min(a, b);
+    piece.b = max(a, b);
+    piece.from = from;
+    piece.to = to;
+    piece.pixel = w->pixel;
+    piece.what = LAYERS_IS_OVERLAP | (begins == piece.a ? LAYERS_BEGINS_A : 0) |
+                 (ends == piece.a ? LAYERS_ENDS_A : 0);
+    put_piece(w, piece);
+}
+
+static void ray_touch(ray_work *w, size_t place, uint around, uint since, uint to) {
+    const uint of = layers_solid_of(w->keys[place]), z = layers_depth(w->keys[place]);
+    uint before, behind, volume;
+    layers_measure(w->view, w->x, w->y, since, z, &before, &volume);
+    layers_measure(w->view, w->x, w->y, z, to, &behind, &volume);
+    if (before <= w->tolerance || behind <= w->tolerance ||
+        !may_meet(&w->bodies[of], &w->bodies[around]))
+        return;
+    layers_piece piece;
+    piece.a = min(of, around);
+    piece.b = max(of, around);
+    piece.from = piece.to = z;
+    piece.length = 0;
+    piece.volume = w->parts[place];
+    piece.pixel = w->pixel;
+    piece.what = of == piece.a ? LAYERS_EDGE_A : LAYERS_EDGE_B;
+    put_piece(w, piece);
+}
+
+#include "layers/trace_shared.h"
+
+static void add_piece(layers_sum *s, __local const layers_piece *p, uint x, uint y) {
+    s->edges_a += (p->what & LAYERS_EDGE_A) != 0;
+    s->edges_b += (p->what & LAYERS_EDGE_B) != 0;
+    if (!(p->what & LAYERS_IS_OVERLAP))
+        return;
+    s->pixels += (p->what & LAYERS_IS_FIRST) != 0;
+    s->intervals++;
+    s->enters_a += (p->what & LAYERS_BEGINS_A) != 0;
+    s->leaves_a += (p->what & LAYERS_ENDS_A) != 0;
+    layers_add(&s->length, p->length);
+    layers_add(&s->volume, p->volume);
+    layers_add(&s->x, (ulong)p->volume * x);
+    layers_add(&s->y, (ulong)p->volume * y);
+    layers_add(&s->z, (ulong)p->volume * (p->from + (p->to - p->from) / 2));
+    s->longest = max(s->longest, p->length);
+    s->x0 = min(s->x0, x);
+    s->x1 = max(s->x1, x);
+    s->y0 = min(s->y0, y);
+    s->y1 = max(s->y1, y);
+    s->z0 = min(s->z0, p->from);
+    s->z1 = max(s->z1, p->to);
+}
+
+/* Sorts the crossings of a ray; gives how many there are, which may be more than are kept. */
+static uint sort_ray(ray_work *w, __global const uint4 *fragments, uint head) {
+    uint count = 0;
+    for (uint f = head; f != LAYERS_NOTHING; count++) {
+        const uint4 is = fragments[f];
+        f = is.z;
+        if (count >= LAYERS_SHORT)
+            continue;
+        const ulong key = layers_key(is.y, is.x);
+        uint at = count;
+        for (; at && w->keys[at - 1] > key; at--) {
+            w->keys[at] = w->keys[at - 1];
+            w->parts[at] = w->parts[at - 1];
+        }
+        w->keys[at] = key;
+        w->parts[at] = is.w;
+    }
+    w->count = count;
+    return count;
+}
+
+static int is_of_one(const ray_work *w) {
+    for (size_t i = 1; i < w->count; i++)
+        if (layers_solid_of(w->keys[i]) != layers_solid_of(w->keys[0]))
+            return 0;
+    return 1;
+}
+
+static int same_pair(__local const layers_piece *p, __local const layers_piece *q) {
+    return p->a == q->a && p->b == q->b;
+}
+
+/* ---- sums of all tiles ----
+ *
+ * A hash table a view, with whole numbers that any work-item may add to. A slot belongs to the pair
+ * whose b was written to it after its a: both only ever go from nothing to something, so that who
+ * finds another pair there goes on, and every pair has one slot. */
+
+static uint slot_of(__global layers_sum *table, uint slots, uint a, uint b, __global uint *counts,
+                    __global uint *used, uint room, uint first) {
+    uint at = (a * 0x9e3779b9u ^ b * 0x85ebca6bu);
+    at ^= at >> 15;
+    for (uint k = 0; k < LAYERS_PROBES; k++) {
+        const uint slot = (at + k) & (slots - 1);
+        const uint has_a =
+            atomic_cmpxchg((volatile __global uint *)&table[slot].a, LAYERS_NOTHING, a);
+        if (has_a != LAYERS_NOTHING && has_a != a)
+            continue;
+        const uint has_b =
+            atomic_cmpxchg((volatile __global uint *)&table[slot].b, LAYERS_NOTHING, b);
+        if (has_b != LAYERS_NOTHING && has_b != b)
+            continue;
+        if (has_b == LAYERS_NOTHING) {
+            const uint number = atomic_inc(&counts[LAYERS_COUNT_SUMS]);
+            if (number < room)
+                used[number] = first + slot;
+        }
+        return slot;
+    }
+    atomic_inc(&counts[LAYERS_COUNT_LOST]);
+    return LAYERS_NOTHING;
+}
+
+/* Adds to a number of 64 bits, and gives what it carries over. Low words come first. */
+static uint add_64(volatile __global word64 *sum, ulong more) {
+    volatile __global uint *words = (volatile __global uint *)sum;
+    const uint low = (uint)more;
+    if (!more)
+        return 0;
+    const uint before = low ? atomic_add(&words[0], low) : 0;
+    const ulong high = (more >> 32) + (before + low < before);
+    if (!high)
+        return 0;
+    const uint old = atomic_add(&words[1], (uint)high);
+    return (uint)(high >> 32) + (old + (uint)high < old);
+}
+
+static void add_128(__global layers_wide *sum, layers_wide more) {
+    add_64(&sum->high, add_64(&sum->low, more.low) + more.high);
+}
+
+static layers_sum empty_sum(void) {
+    layers_sum s = {0};
+    s.a = s.b = s.x0 = s.y0 = s.z0 = 0xffffffffu;
+    return s;
+}
+
+__kernel void layers_clear(__global layers_sum *table, uint count) {
+    const uint at = (uint)get_global_id(0);
+    if (at < count)
+        table[at] = empty_sum();
+}
+
+/* Copies the slots that are used into a list, and clears them. */
+__kernel void layers_gather(__global layers_sum *table, uint slots, __global const uint *used,
+                            uint room, __global layers_sum *sums, __global const uint *counts) {
+    const uint count = min(counts[LAYERS_COUNT_SUMS], room);
+    for (uint i = (uint)get_global_id(0); i < count; i += (uint)get_global_size(0)) {
+        layers_sum s = table[used[i]];
+        s.view = used[i] / slots;
+        sums[i] = s;
+        table[used[i]] = empty_sum();
+    }
+}
+
+/* One number of a sum. */
+#define SUM_FIELDS 18
+static void add_field(__global layers_sum *to, __local const layers_sum *from, uint field) {
+    volatile __global uint *last = (volatile __global uint *)&to->longest;
+    switch (field) {
+    case 0:
+        add_64(&to->pixels, from->pixels);
+        break;
+    case 1:
+        add_64(&to->intervals, from->intervals);
+        break;
+    case 2:
+        add_64(&to->edges_a, from->edges_a);
+        break;
+    case 3:
+        add_64(&to->edges_b, from->edges_b);
+        break;
+    case 4:
+        add_64(&to->enters_a, from->enters_a);
+        break;
+    case 5:
+        add_64(&to->leaves_a, from->leaves_a);
+        break;
+    case 6:
+        add_128(&to->length, from->length);
+        break;
+    case 7:
+        add_128(&to->volume, from->volume);
+        break;
+    case 8:
+        add_128(&to->x, from->x);
+        break;
+    case 9:
+        add_128(&to->y, from->y);
+        break;
+    case 10:
+        add_128(&to->z, from->z);
+        break;
+    case 11:
+        atomic_max(last, from->longest);
+        break;
+    case 12:
+        atomic_min((volatile __global uint *)&to->x0, from->x0);
+        break;
+    case 13:
+        atomic_max((volatile __global uint *)&to->x1, from->x1);
+        break;
+    case 14:
+        atomic_min((volatile __global uint *)&to->y0, from->y0);
+        break;
+    case 15:
+        atomic_max((volatile __global uint *)&to->y1, from->y1);
+        break;
+    case 16:
+        atomic_min((volatile __global uint *)&to->z0, from->z0);
+        break;
+    default:
+        atomic_max((volatile __global uint *)&to->z1, from->z1);
+        break;
+    }
+}
+
+/* Where the work-group of a tile puts what it found. */
+typedef struct tally {
+    __global layers_sum *table; /* of the view */
+    uint slots, first_slot;
+    __global uint *used;
+    uint room;
+    __global layers_touch *touches;
+    uint touch_room;
+    __global uint *counts;
+    uint view, wanted;
+    __local layers_piece *pieces;
+    __local layers_sum *sums; /* LAYERS_OWNERS */
+    __local uint *places;     /* of these in the table */
+    __local uint *owners;     /* how many there are */
+} tally;
+
+static void put_touch(const tally *t, __local const layers_piece *p, raster_rect tile) {
+    const uint at = atomic_inc(&t->counts[LAYERS_COUNT_TOUCHES]);
+    const int of_a = (p->what & LAYERS_EDGE_A) != 0;
+    layers_touch touch;
+    touch.penetrating = of_a ? p->a : p->b;
+    touch.penetrated = of_a ? p->b : p->a;
+    touch.part = p->volume;
+    touch.x = (uint)tile.x0 + (p->pixel & 0xffff);
+    touch.y = (uint)tile.y0 + (p->pixel >> 16);
+    touch.z = p->from;
+    touch.view = t->view;
+    if (at < t->touch_room)
+        t->touches[at] = touch;
+}
+
+/* Adds up pieces. Of those of a pair in a segment of the list the first one is the owner, and its
+ * item adds them; then all items add the sums of some owners to the table, a number each. */
+static void add_up(const tally *t, uint count, raster_rect tile) {
+    const uint item = (uint)get_local_id(0);
+    uint number[LAYERS_PIECES / LAYERS_RAYS + 1];
+    if (item == 0)
+        *t->owners = 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint k = item, n = 0; k < count; k += LAYERS_RAYS, n++) {
+        int owns = 1;
+        for (uint j = k / LAYERS_SEGMENT * LAYERS_SEGMENT; j < k && owns; j++)
+            owns = !same_pair(&t->pieces[j], &t->pieces[k]);
+        number[n] = owns ? atomic_inc(t->owners) : LAYERS_NOTHING;
+        if ((t->wanted & LAYERS_HITS) && (t->pieces[k].what & (LAYERS_EDGE_A | LAYERS_EDGE_B)))
+            put_touch(t, &t->pieces[k], tile);
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    const uint owners = *t->owners;
+    for (uint base = 0; base < owners; base += LAYERS_OWNERS) {
+        const uint some = min(owners - base, (uint)LAYERS_OWNERS);
+        for (uint k = item, n = 0; k < count; k += LAYERS_RAYS, n++) {
+            if (number[n] < base || number[n] >= base + some)
+                continue;
+            const uint end = min((k / LAYERS_SEGMENT + 1) * LAYERS_SEGMENT, count);
+            layers_sum s = empty_sum();
+            s.a = t->pieces[k].a;
+            s.b = t->pieces[k].b;
+            for (uint j = k; j < end; j++)
+                if (same_pair(&t->pieces[j], &t->pieces[k]))
+                    add_piece(&s, &t->pieces[j], (uint)tile.x0 + (t->pieces[j].pixel & 0xffff),
+                              (uint)tile.y0 + (t->pieces[j].pixel >> 16));
+            t->sums[number[n] - base] = s;
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (item < some)
+            t->places[item] = slot_of(t->table, t->slots, t->sums[item].a, t->sums[item].b,
+                                      t->counts, t->used, t->room, t->first_slot);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        for (uint k = item; k < some * SUM_FIELDS; k += LAYERS_RAYS) {
+            const uint place = t->places[k / SUM_FIELDS];
+            if (place != LAYERS_NOTHING)
+                add_field(&t->table[place], &t->sums[k / SUM_FIELDS], k % SUM_FIELDS);
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+}
+
+/* Leaves a ray to the host. */
+static void put_long(__global const uint4 *fragments, uint head, uint count, uint pixel,
+                     __global layers_long *longs, uint long_room,
+                     __global layers_crossing *crossings, uint crossing_room,
+                     __global uint *counts) {
+    const uint at = atomic_inc(&counts[LAYERS_COUNT_LONG]);
+    const uint first = atomic_add(&counts[LAYERS_COUNT_CROSSINGS], count);
+    if (at < long_room) {
+        longs[at].pixel = pixel;
+        longs[at].first = first;
+        longs[at].count = count;
+    }
+    for (uint f = head, k = first; f != LAYERS_NOTHING; f = fragments[f].z, k++)
+        if (k < crossing_room) {
+            crossings[k].owner = fragments[f].x;
+            crossings[k].depth = fragments[f].y;
+            crossings[k].part = fragments[f].w;
+        }
+}
+
+__kernel void layers_rays(__global const layers_sight *sights, uint views,
+                          __global const layers_body *bodies, __global const uint *tiles,
+                          __global uint *heads, __global const uint4 *fragments,
+                          __global layers_sum *table, uint slots, __global uint *used, uint room,
+                          __global layers_touch *touches, uint touch_room,
+                          __global layers_long *longs, uint long_room,
+                          __global layers_crossing *crossings, uint crossing_room,
+                          __global uint *counts, uint wanted, __local layers_piece *pieces,
+                          __local layers_sum *sums, __local uint *shared) {
+    const uint at = (uint)get_group_id(0) / LAYERS_STRIPS, item = (uint)get_local_id(0);
+    if (tiles[at] == LAYERS_NOTHING)
+        return;
+    uint number = 0;
+    while (number + 1 < views && at >= sights[number + 1].first_tile)
+        number++;
+    __global const layers_view *view = &sights[number].view;
+    const raster_lens lens = view->camera.lens;
+    const uint place_of_tile = at - sights[number].first_tile;
+    const raster_rect tile = rect_of_tile(&lens, view->tile, place_of_tile % view->columns,
+                                          place_of_tile / view->columns);
+    const uint wide = (uint)(tile.x1 - tile.x0 + 1), all = wide * (uint)(tile.y1 - tile.y0 + 1);
+    ray_work w;
+    w.view = view;
+    w.tolerance = view->tolerance;
+    w.eye = lens.near > 0.0;
+    w.own = (wanted & LAYERS_OWN) != 0;
+    w.edges = (wanted & LAYERS_EDGES) != 0;
+    w.bodies = bodies;
+    w.pieces = pieces;
+    w.piece_count = shared;
+    tally t;
+    t.table = table + number * slots;
+    t.slots = slots;
+    t.first_slot = number * slots;
+    t.used = used;
+    t.room = room;
+    t.touches = touches;
+    t.touch_room = touch_room;
+    t.counts = counts;
+    t.view = number;
+    t.wanted = wanted;
+    t.pieces = pieces;
+    t.sums = sums;
+    t.owners = shared + 1;
+    t.places = shared + 2;
+    /* Strips of a tile go to work-groups by turns. */
+    for (uint first = (uint)get_group_id(0) % LAYERS_STRIPS * LAYERS_RAYS; first < all;
+         first += LAYERS_STRIPS * LAYERS_RAYS) {
+        const uint k = first + item;
+        uint count = 0, head = LAYERS_NOTHING, place = 0;
+        if (k < all) {
+            w.x = (uint)tile.x0 + k % wide;
+            w.y = (uint)tile.y0 + k / wide;
+            w.pixel = k % wide | k / wide << 16;
+            place = sights[number].first_pixel + w.y * lens.width + w.x;
+            head = heads[place];
+        }
+        if (head != LAYERS_NOTHING)
+            count = sort_ray(&w, fragments, head);
+        int is_long = count > LAYERS_SHORT, done = 0;
+        const int traced = count && !is_long && (w.own || !is_of_one(&w));
+        /* All rays at once; where these tell too much, a part after the other. */
+        for (uint part = 0; part <= LAYERS_RAY_PARTS && !done; part++) {
+            barrier(CLK_LOCAL_MEM_FENCE);
+            if (item == 0)
+                shared[0] = 0;
+            barrier(CLK_LOCAL_MEM_FENCE);
+            const int now = traced && (!part || item % LAYERS_RAY_PARTS == part - 1);
+            if (now) {
+                layers_open open[LAYERS_SHORT];
+                w.own_count = 0;
+                w.too_many = 0;
+                layers_trace(&w, open);
+            }
+            barrier(CLK_LOCAL_MEM_FENCE);
+            const uint total = shared[0];
+            if (total && total <= LAYERS_PIECES)
+                add_up(&t, total, tile);
+            is_long |= now && (total <= LAYERS_PIECES ? w.too_many : part > 0);
+            done = !part && total <= LAYERS_PIECES;
+        }
+        if (is_long)
+            put_long(fragments, head, count, place, longs, long_room, crossings, crossing_room,
+                     counts);
+        if (count)
+            heads[place] = LAYERS_NOTHING;
+    }
+}
+
+#endif

@@ -17,7 +17,6 @@
 #define LAYERS_SHORT 64      /* crossings of a ray that is traced there */
 #define LAYERS_PIECES 320    /* overlaps of LAYERS_RAYS rays that are added up there */
 #define LAYERS_OWN_PIECES 24 /* of one ray */
-#define LAYERS_SEGMENT 64    /* of them that an item adds up at most */
 #define LAYERS_OWNERS 16     /* sums that go to the table at once */
 #define LAYERS_NOTHING 0xffffffffu
 #define LAYERS_PROBES 64 /* slots of a hash table that are tried */

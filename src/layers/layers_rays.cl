@@ -326,7 +326,7 @@ static void put_touch(const tally *t, __local const layers_piece *p, raster_rect
         t->touches[at] = touch;
 }
 
-/* Adds up pieces. Of those of a pair in a segment of the list the first one is the owner, and its
+/* Adds up pieces. Of those of a pair the first one is the owner, and its
  * item adds them; then all items add the sums of some owners to the table, a number each. */
 static void add_up(const tally *t, uint count, raster_rect tile) {
     const uint item = (uint)get_local_id(0);
@@ -336,7 +336,7 @@ static void add_up(const tally *t, uint count, raster_rect tile) {
     barrier(CLK_LOCAL_MEM_FENCE);
     for (uint k = item, n = 0; k < count; k += LAYERS_RAYS, n++) {
         int owns = 1;
-        for (uint j = k / LAYERS_SEGMENT * LAYERS_SEGMENT; j < k && owns; j++)
+        for (uint j = 0; j < k && owns; j++)
             owns = !same_pair(&t->pieces[j], &t->pieces[k]);
         number[n] = owns ? atomic_inc(t->owners) : LAYERS_NOTHING;
         if ((t->wanted & LAYERS_HITS) && (t->pieces[k].what & (LAYERS_EDGE_A | LAYERS_EDGE_B)))
@@ -349,11 +349,10 @@ static void add_up(const tally *t, uint count, raster_rect tile) {
         for (uint k = item, n = 0; k < count; k += LAYERS_RAYS, n++) {
             if (number[n] < base || number[n] >= base + some)
                 continue;
-            const uint end = min((k / LAYERS_SEGMENT + 1) * LAYERS_SEGMENT, count);
             layers_sum s = empty_sum();
             s.a = t->pieces[k].a;
             s.b = t->pieces[k].b;
-            for (uint j = k; j < end; j++)
+            for (uint j = k; j < count; j++)
                 if (same_pair(&t->pieces[j], &t->pieces[k]))
                     add_piece(&s, &t->pieces[j], (uint)tile.x0 + (t->pieces[j].pixel & 0xffff),
                               (uint)tile.y0 + (t->pieces[j].pixel >> 16));

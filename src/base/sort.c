@@ -36,10 +36,12 @@ sort_key *abuti_sort_by_key(sort_key *from, sort_key *to, size_t count) {
 }
 
 static void swap_items(unsigned char *a, unsigned char *b, size_t bytes) {
-    for (size_t i = 0; i < bytes; i++) {
-        unsigned char kept = a[i];
-        a[i] = b[i];
-        b[i] = kept;
+    unsigned char kept[64];
+    for (size_t part; bytes; a += part, b += part, bytes -= part) {
+        part = bytes < sizeof kept ? bytes : sizeof kept;
+        memcpy(kept, a, part);
+        memcpy(a, b, part);
+        memcpy(b, kept, part);
     }
 }
 

@@ -2,6 +2,8 @@
  * out; refusals; bad input. */
 #include "bvh/meshes.h"
 
+#include "base/simd.h"
+
 enum { POSES = 600 };
 
 typedef struct answers {
@@ -72,6 +74,33 @@ TEST_THREADS(batch_is_single) {
     }
     free(poses_a);
     free(poses_b);
+    free(all);
+}
+
+/* The same bits with 4, 8 and 16 lanes: also which of many points that meshes share is told. */
+TEST(lanes_change_nothing) {
+    enum { COUNT = 60 };
+    test_random random = {9};
+    abut_pose at[COUNT];
+    answers *all = malloc(3 * sizeof *all);
+    abut_bvh *a = hierarchy(make_shape(NULL, ABUT_SHAPE_TEAPOT, 4));
+    abut_bvh *b = hierarchy(make_shape(NULL, ABUT_SHAPE_LETTER_G, 3));
+    abut_pair_poses poses = abut_pair_poses_default();
+    assert_non_null(all);
+    for (int i = 0; i < COUNT; i++)
+        at[i] = any_pose(&random, i % 3 ? 1 : 4);
+    poses.a = a;
+    poses.b = b;
+    poses.poses_b = at;
+    poses.count = COUNT;
+    for (int k = 0; k < 3; k++) {
+        abuti_simd_at_most(16 >> k);
+        ask_all(&poses, &all[k]);
+        assert_memory_equal(&all[0], &all[k], sizeof *all);
+    }
+    abuti_simd_at_most(16);
+    abut_bvh_destroy(a);
+    abut_bvh_destroy(b);
     free(all);
 }
 

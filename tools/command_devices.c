@@ -75,7 +75,7 @@ static void tell_absence(tool_run *tool) {
     const char *words = strstr(reason, ": ");
     words = words ? words + 2 : reason;
     json_text(out, "reason", words);
-    say(out, "%s", words);
+    say(out, "%s; the CPU path is used", words);
 }
 
 static int run(tool_run *tool, const tool_arguments *arguments) {

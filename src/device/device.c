@@ -95,12 +95,10 @@ static abut_status refuse(const abut_device_info *infos, uint32_t count, const c
                           const char *absence) {
     char names[512];
     if (!count)
-        return abuti_fail(ABUT_ERROR_DEVICE,
-                          "abut_device_open: no OpenCL device: %s; the CPU path is used", absence);
+        return abuti_fail(ABUT_ERROR_DEVICE, "abut_device_open: no OpenCL device: %s", absence);
     name_all(infos, count, names, sizeof names);
     if (!selector[0] || !strcasecmp(selector, "auto") || !strcasecmp(selector, "gpu"))
-        return abuti_fail(ABUT_ERROR_DEVICE,
-                          "abut_device_open: no GPU: the CPU path is used; there is %s", names);
+        return abuti_fail(ABUT_ERROR_DEVICE, "abut_device_open: no GPU; there is %s", names);
     return abuti_fail(ABUT_ERROR_DEVICE, "abut_device_open: no device '%s'; there is %s", selector,
                       names);
 }

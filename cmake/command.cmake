@@ -51,10 +51,11 @@ endif()
 
 # The page for man(1) and the completions for zsh and fish, made by the command itself.
 if(NOT CMAKE_CROSSCOMPILING)
-  add_custom_command(OUTPUT abut.1 _abut abut.fish
+  add_custom_command(TARGET abut_tool POST_BUILD
                      COMMAND abut_tool manual > abut.1
                      COMMAND abut_tool completion zsh > _abut
                      COMMAND abut_tool completion fish > abut.fish
-                     DEPENDS abut_tool COMMENT "Writing the manual and completions" VERBATIM)
-  add_custom_target(abut_manual ALL DEPENDS abut.1 _abut abut.fish)
+                     BYPRODUCTS abut.1 _abut abut.fish
+                     WORKING_DIRECTORY ${PROJECT_BINARY_DIR}
+                     COMMENT "Writing the manual and completions" VERBATIM)
 endif()

@@ -24,7 +24,7 @@ if(ABUT_COMMAND)
   install(TARGETS abut_tool RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
   install(FILES tools/completion.bash RENAME abut
           DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
-  if(TARGET abut_manual)
+  if(NOT CMAKE_CROSSCOMPILING)
     install(FILES ${PROJECT_BINARY_DIR}/abut.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
     install(FILES ${PROJECT_BINARY_DIR}/_abut
             DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)

@@ -42,6 +42,7 @@ cmake --build "$work/outside/build" >"$work/log" 2>&1 || { cat "$work/log"; exit
 
 "$prefix/bin/abut" version | grep '0\.1\.0'
 [ -s "$prefix/share/bash-completion/completions/abut" ]
+[ -s "$prefix/share/man/man1/abut.1" ]
 [ -s "$prefix/share/doc/abut/LICENSE" ]
 [ -s "$prefix/share/doc/abut/docs/choosing.md" ]
 

@@ -5,10 +5,71 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+
+/* ---- what is a scene ---- */
+
+/* Skips to the end of a JSON string, whose first letters go into `word`. */
+static void read_word(FILE *file, char word[8]) {
+    size_t length = 0;
+    int c;
+    while ((c = getc(file)) != EOF && c != '"') {
+        if (length < 7)
+            word[length++] = (char)c;
+        if (c == '\\')
+            (void)getc(file);
+    }
+    word[length] = 0;
+}
+
+/* Whether a file is a JSON object with a member "bodies", and not before it "asset", which glTF
+ * must have. */
+static bool holds_scene(FILE *file) {
+    char word[8] = "";
+    int depth = 0, c;
+    do
+        c = getc(file);
+    while (c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == 0xef || c == 0xbb ||
+           c == 0xbf); /* blanks, and the mark of UTF-8 */
+    if (c != '{')
+        return false;
+    for (; c != EOF; c = getc(file)) {
+        depth += (c == '{' || c == '[') - (c == '}' || c == ']');
+        if (c == '"')
+            read_word(file, word);
+        else if (c == ':' && depth == 1 && word_in(word, "bodies|asset"))
+            return word[0] == 'b';
+    }
+    return false;
+}
+
+static bool is_scene_file(const char *path) {
+    struct stat about;
+    /* what is read from a pipe is gone */
+    bool regular = stat(path, &about) == 0 && S_ISREG(about.st_mode);
+    FILE *file = regular ? fopen(path, "rb") : NULL;
+    bool scene = file && holds_scene(file);
+    if (file)
+        fclose(file);
+    return scene;
+}
+
+static bool is_scene_text(const tool_text *text) {
+    FILE *file = text->used ? fmemopen(text->data, text->used, "rb") : NULL;
+    bool scene = file && holds_scene(file);
+    if (file)
+        fclose(file);
+    return scene;
+}
+
+static bool is_input(const tool_arguments *arguments) {
+    return arguments->operand_count == 1 && strcmp(arguments->operands[0], "-") == 0;
+}
 
 bool assembly_is_scene(const tool_arguments *arguments) {
-    return arguments->operand_count == 1 &&
-           strcmp(path_ending(arguments->operands[0]), "json") == 0;
+    const char *path = arguments->operands[0];
+    return arguments->operand_count == 1 && !is_input(arguments) &&
+           (strcmp(path_ending(path), "json") == 0 || is_scene_file(path));
 }
 
 /* ---- from files ---- */
@@ -27,7 +88,7 @@ bool assembly_add(tool_assembly *assembly, const char *name, abut_mesh *mesh, ab
     }
     memcpy(copy, name, bytes);
     assembly->bodies[assembly->count++] =
-        (abut_scene_body){copy, abut_mesh_retain(mesh), pose, 1, UINT32_MAX};
+        (abut_scene_body){copy, abut_mesh_retain(mesh), pose, 1, UINT32_MAX, NULL};
     return true;
 }
 
@@ -43,14 +104,11 @@ static const char *file_name(const tool_arguments *arguments, size_t which) {
     return name;
 }
 
-static int add_file(tool_run *tool, const tool_arguments *arguments, size_t which, bool parts,
-                    tool_assembly *assembly) {
-    abut_mesh *mesh = NULL, **list = NULL;
+static int add_mesh(tool_run *tool, const tool_arguments *arguments, size_t which, bool parts,
+                    abut_mesh *mesh, tool_assembly *assembly) {
+    abut_mesh **list = NULL;
     uint32_t count = 0, twins = 0;
     tool_text name = {0};
-    abut_status status = tool_read(tool, arguments->operands[which], NULL, &mesh);
-    if (status)
-        return tool_fail(tool, status);
     int code = parts ? mesh_parts(tool, mesh, &list, &count) : 0;
     for (size_t i = 0; i < which; i++)
         twins += strcmp(arguments->operands[i], arguments->operands[which]) == 0;
@@ -69,13 +127,29 @@ static int add_file(tool_run *tool, const tool_arguments *arguments, size_t whic
         abut_mesh_destroy(list[i]);
     free(list);
     text_free(&name);
+    return code;
+}
+
+static int add_file(tool_run *tool, const tool_arguments *arguments, size_t which, bool parts,
+                    tool_assembly *assembly) {
+    abut_mesh *mesh = NULL;
+    abut_status status = tool_read(tool, arguments->operands[which], NULL, &mesh);
+    int code =
+        status ? tool_fail(tool, status) : add_mesh(tool, arguments, which, parts, mesh, assembly);
     abut_mesh_destroy(mesh);
     return code;
 }
 
-static int add_scene(tool_run *tool, const char *path, tool_assembly *assembly) {
+/* `text` is null where the scene is in a file. */
+static int add_scene(tool_run *tool, const char *path, const tool_text *text, bool parts,
+                     tool_assembly *assembly) {
+    if (parts)
+        return tool_refuse(tool, "--parts is for mesh files; a scene names its bodies");
     progress_start(tool->progress, path);
-    abut_status status = abut_scene_read(tool->context, path, &assembly->scene);
+    assembly->path = path;
+    abut_status status =
+        text ? abut_scene_read_memory(tool->context, text->data, text->used, path, &assembly->scene)
+             : abut_scene_read(tool->context, path, &assembly->scene);
     if (status)
         return tool_fail(tool, status);
     abut_scene_arrays it = abut_scene_arrays_get(assembly->scene);
@@ -85,8 +159,31 @@ static int add_scene(tool_run *tool, const char *path, tool_assembly *assembly) 
             return no_memory(tool);
         assembly->bodies[i].group = body->group;
         assembly->bodies[i].mask = body->mask;
+        assembly->bodies[i].file = body->file;
     }
     return 0;
+}
+
+/* Standard input alone: a scene, or a mesh. */
+static int add_input(tool_run *tool, const tool_arguments *arguments, bool parts,
+                     tool_assembly *assembly) {
+    tool_text text = {0};
+    abut_mesh *mesh = NULL;
+    progress_start(tool->progress, "-");
+    int code = input_read(tool, &text);
+    if (!code && is_scene_text(&text)) {
+        code = add_scene(tool, "-", &text, parts, assembly);
+    } else if (!code) {
+        abut_status status =
+            abut_mesh_read_memory(tool->context, text.data, text.used, "-", NULL, &mesh);
+        if (!status)
+            tool->up = abut_mesh_up(mesh);
+        code =
+            status ? tool_fail(tool, status) : add_mesh(tool, arguments, 0, parts, mesh, assembly);
+    }
+    abut_mesh_destroy(mesh);
+    text_free(&text);
+    return code;
 }
 
 int assembly_load(tool_run *tool, const tool_arguments *arguments, bool parts,
@@ -94,8 +191,9 @@ int assembly_load(tool_run *tool, const tool_arguments *arguments, bool parts,
     int code = 0;
     *assembly = (tool_assembly){0};
     if (assembly_is_scene(arguments))
-        return parts ? tool_refuse(tool, "--parts is for mesh files; a scene names its bodies")
-                     : add_scene(tool, arguments->operands[0], assembly);
+        return add_scene(tool, arguments->operands[0], NULL, parts, assembly);
+    if (is_input(arguments))
+        return add_input(tool, arguments, parts, assembly);
     for (size_t i = 0; i < arguments->operand_count && !code; i++) {
         if (strcmp(path_ending(arguments->operands[i]), "json") == 0)
             return tool_refuse(tool, "%s: a scene goes alone, without other files",
@@ -116,6 +214,21 @@ void assembly_free(tool_assembly *assembly) {
     free(assembly->bvhs);
     free(assembly->owner);
     abut_scene_destroy(assembly->scene);
+}
+
+void assembly_name(const tool_assembly *assembly, uint32_t body, tool_text *to) {
+    const abut_scene_body *it = &assembly->bodies[body];
+    if (assembly->scene) {
+        text_safe(to, assembly->path);
+        text_print(to, ": bodies[%u] '", body);
+    }
+    text_safe(to, it->name);
+    text_add(to, assembly->scene ? "'" : "");
+    if (it->file) {
+        text_add(to, " (");
+        text_safe(to, it->file);
+        text_add(to, ")");
+    }
 }
 
 bool assembly_tries(const tool_assembly *assembly, uint32_t a, uint32_t b) {

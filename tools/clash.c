@@ -50,7 +50,7 @@ static int make_layers(tool_run *tool, const tool_assembly *assembly, const clas
         status = abut_layers_add(*layers, &item, &id);
         if (status) {
             tool_text name = {0};
-            text_safe(&name, body->name);
+            assembly_name(assembly, i, &name);
             const char *words = tool_sentence(abut_last_error());
             const char *hint = strstr(words, ", or set options->cap"); /* ours is an option */
             int code = tool_fail_with(tool, abut_status_name(status), "%s: %.*s%s",

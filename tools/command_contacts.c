@@ -558,7 +558,8 @@ static int read_solid(tool_run *tool, const tool_arguments *arguments, bodies *b
 static int run(tool_run *tool, const tool_arguments *arguments) {
     bodies b;
     abut_pose to;
-    if (assembly_is_scene(arguments) && !option_given(arguments, "with"))
+    bool input = arguments->operand_count == 1 && strcmp(arguments->operands[0], "-") == 0;
+    if ((input || assembly_is_scene(arguments)) && !option_given(arguments, "with"))
         return contacts_scene(tool, arguments);
     memset(&b, 0, sizeof b);
     int code = check(tool, arguments, &to);

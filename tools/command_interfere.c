@@ -32,9 +32,12 @@ static bool has_normal(const abut_layers_pair *pair) {
     return pair->normal.x != 0 || pair->normal.y != 0 || pair->normal.z != 0;
 }
 
-/* Whether there is a place: not for pairs that images only allow. */
+/* Whether there is a place: not for pairs that images only allow, nor for those that are known to
+ * meet, or to be inside, without a ray or a volume. */
 static bool has_place(const tool_clash *clash) {
-    return clash->kind != CLASH_MAYBE && (clash->kind != CLASH_MEETING || clash->pair.pixels);
+    bool known = clash->kind == CLASH_MEETING || clash->kind == CLASH_A_INSIDE ||
+                 clash->kind == CLASH_B_INSIDE;
+    return clash->kind != CLASH_MAYBE && (!known || clash->pair.pixels || clash->pair.volume > 0);
 }
 
 /* Whether rays have seen it, or there is no depth by its kind. */
@@ -289,6 +292,10 @@ static int read_views(tool_run *tool, const char *words, abut_raster_view *views
     return 0;
 }
 
+static bool beyond_lengths(const tool_given *given) {
+    return given && given->numbers[0] > ABUT_COORDINATE_MAX;
+}
+
 static int read_options(tool_run *tool, const tool_arguments *arguments, abut_raster_view *views,
                         clash_options *options) {
     const tool_given *directions = option_given(arguments, "views"),
@@ -300,9 +307,14 @@ static int read_options(tool_run *tool, const tool_arguments *arguments, abut_ra
     abut_layers_query *query = &options->query;
     for (int i = 0; i < VIEWS_MOST; i++)
         views[i] = abut_raster_view_default();
-    if (resolution && resolution->counts[0] > ABUT_RASTER_MOST)
-        return tool_refuse(tool, "--resolution is at most %d", ABUT_RASTER_MOST);
-    query->resolution = resolution ? resolution->counts[0] : 0;
+    if (resolution && (!read_count(resolution->words, &query->resolution) ||
+                       query->resolution > ABUT_RASTER_MOST))
+        return tool_refuse(tool, "--resolution needs a whole number from 1 to %d; '%s' is not",
+                           ABUT_RASTER_MOST, resolution->words);
+    if (beyond_lengths(tolerance) || beyond_lengths(clearance))
+        return tool_refuse(tool, "--%s is at most %g",
+                           beyond_lengths(tolerance) ? "tolerance" : "clearance",
+                           ABUT_COORDINATE_MAX);
     query->tolerance = tolerance ? tolerance->numbers[0] : 0;
     options->clearance = clearance ? clearance->numbers[0] : 0;
     options->overlaps = option_given(arguments, "overlaps") != NULL;
@@ -353,11 +365,12 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
 static const tool_option options[] = {
     {"views", "DIRECTIONS", OPTION_TEXT,
      "which way rays go: some of xyz, or X,Y,Z;X,Y,Z (default: xyz)", "x|xy|xyz", false},
-    {"resolution", "N", OPTION_COUNT, "pixels along the larger side of a view (default: 1024)",
-     NULL, false},
+    {"resolution", "N", OPTION_TEXT, "pixels along the larger side of a view (default: 1024)", NULL,
+     false},
     {"tolerance", "T", OPTION_POSITIVE,
      "overlaps no longer than this along a ray are flush contact, and none (default: a millionth "
-     "of the size); with --volume, what is as thin has no volume",
+     "of the depth of a view); with --volume, what is as thin has no volume (default: a billionth "
+     "of the smaller body)",
      NULL, false},
     {"conservative", NULL, OPTION_FLAG,
      "miss no pair, however small: list also those that images only allow to meet", NULL, false},
@@ -410,7 +423,8 @@ const tool_command command_interfere = {
         "--volume miss nothing.\n\n"
         "Tells for each pair the depth (the longest way of a ray through both, in the view in "
         "which that is least), volume, contact area, normal (from b to a) and place.",
-    .found = "bodies overlap; with --exact or --volume, or touch; with --clearance, or are near",
+    .found = "bodies overlap; with --exact or --volume, or touch; with --clearance, or are near; "
+             "with --conservative, or may meet",
     .examples = "  abut interfere plate.stl bolt.stl nut.stl\n"
                 "  abut interfere assembly.stl --parts --volume --out clashes.csv\n"
                 "  abut interfere scene.json --overlaps --clearance 0.01 --png clashes.png\n"

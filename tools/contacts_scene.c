@@ -140,6 +140,8 @@ static int work(tool_run *tool, const tool_arguments *arguments, touches *t) {
     abut_picture_options camera = abut_picture_options_default();
     int code = png ? picture_check(tool, png->words) : 0;
     code = code ? code : assembly_load(tool, arguments, false, &t->assembly);
+    if (!code && !t->assembly.scene)
+        code = tool_refuse(tool, "contacts needs a second file, or --with and a solid");
     code = code ? code : find(tool, arguments, t);
     if (!code && png)
         code = camera_read(tool, arguments, &camera);

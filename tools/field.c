@@ -56,8 +56,7 @@ static bool is_field_file(const char *path) {
     return begins_as_field(first, got);
 }
 
-/* All of standard input. 0, or the exit code after the error was reported. */
-static int read_input(tool_run *tool, tool_text *bytes) {
+int input_read(tool_run *tool, tool_text *bytes) {
     char part[65536];
     size_t got;
     while (!tool_cancelled() && !bytes->failed && (got = fread(part, 1, sizeof part, stdin)) > 0)
@@ -75,7 +74,7 @@ int field_or_mesh(tool_run *tool, const char *path, abut_field **field, abut_mes
     progress_start(tool->progress, path);
     if (strcmp(path, "-") == 0) {
         tool_text bytes = {0};
-        int code = read_input(tool, &bytes);
+        int code = input_read(tool, &bytes);
         status =
             code ? ABUT_OK
             : begins_as_field(bytes.data ? bytes.data : "", bytes.used)

@@ -298,7 +298,8 @@ static int find_command(int count, char **words) {
 
 /* Runs a command whose words have been read. */
 static int run_command(tool_run *tool, const tool_arguments *arguments) {
-    const tool_given *threads = option_given(arguments, "threads");
+    const tool_given *threads = option_given(arguments, "threads"),
+                     *table = option_given(arguments, "out");
     tool->quiet = option_given(arguments, "quiet") != NULL;
     if (option_given(arguments, "help"))
         return help_command(tool, tool->command);
@@ -307,6 +308,9 @@ static int run_command(tool_run *tool, const tool_arguments *arguments) {
     if (tool->threads > 4096)
         return tool_refuse(tool, "--threads is %u; more than 4096 is surely an error",
                            tool->threads);
+    if (table && strcmp(path_ending(table->words), "json") == 0)
+        return tool_refuse(tool, "--out writes comma-separated values, PLY or NPY; for JSON say "
+                                 "--json, which writes to standard output");
     tool->progress = progress_create(!tool->quiet, tool->out.unicode);
     abut_context_options options = abut_context_options_default();
     options.thread_count = tool->threads;

@@ -321,6 +321,8 @@ extern const tool_command command_info, command_convert, command_make, command_p
  */
 int field_build(struct tool_run *tool, const tool_arguments *arguments, abut_mesh *mesh,
                 abut_field_options *options, abut_field **field);
+/* Reads all of standard input. 0, or the exit code after the error was reported. */
+int input_read(struct tool_run *tool, tool_text *bytes);
 /* Reads a field or a mesh, whichever the bytes are. 0, or the exit code after the error was
  * reported. */
 int field_or_mesh(struct tool_run *tool, const char *path, abut_field **field, abut_mesh **mesh);
@@ -677,6 +679,7 @@ int mesh_parts(tool_run *tool, abut_mesh *mesh, abut_mesh ***parts, uint32_t *co
 
 typedef struct tool_assembly {
     abut_scene *scene;       /* null where bodies come from mesh files */
+    const char *path;        /* of the scene; the operand */
     abut_scene_body *bodies; /* from malloc; their names and meshes are held */
     uint32_t count;
     size_t room;
@@ -684,13 +687,16 @@ typedef struct tool_assembly {
     uint32_t *owner; /* of each: the body that holds it */
 } tool_assembly;
 
-/* Whether the operands are a scene: one file that ends in .json. */
+/* Whether the operands are a scene: one file that ends in .json, or holds a scene. What standard
+ * input is, is known only once it is read. */
 bool assembly_is_scene(const tool_arguments *arguments);
 /* Reads the scene, or the mesh files, that the operands name. 0, or the exit code after the error
  * was reported; to be freed in either case. */
 int assembly_load(tool_run *tool, const tool_arguments *arguments, bool parts,
                   tool_assembly *assembly);
 void assembly_free(tool_assembly *assembly);
+/* Adds what errors call a body: its file, or the scene, its place there, its name and its file. */
+void assembly_name(const tool_assembly *assembly, uint32_t body, tool_text *to);
 /* Adds a body; false where memory runs out. */
 bool assembly_add(tool_assembly *assembly, const char *name, abut_mesh *mesh, abut_pose pose);
 /* Whether two bodies are to be tried. */

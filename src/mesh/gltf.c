@@ -196,7 +196,9 @@ static void check_version(abuti_gltf *gltf) {
     uint32_t version = asset ? abuti_gltf_member(gltf, asset, "version", ABUTI_JSON_TEXT) : 0;
     uint32_t least = asset ? abuti_gltf_member(gltf, asset, "minVersion", ABUTI_JSON_TEXT) : 0;
     if (!version) {
-        abuti_gltf_fail(gltf, "is not glTF: asset.version is missing");
+        abuti_gltf_fail(gltf, "%s",
+                        find(gltf, 0, "bodies") ? "is a scene, not a mesh"
+                                                : "is not glTF: asset.version is missing");
         return;
     }
     const abuti_json_value *found = &gltf->json.values[least ? least : version];

@@ -22,15 +22,20 @@
 #define SHAPE_TRIANGLES 4194304u
 #define NAME_BYTES 200
 
+typedef struct scene_mesh {
+    abut_mesh *mesh;  /* owned */
+    const char *file; /* of the letters; null for a shape */
+} scene_mesh;
+
 struct abut_scene {
     abut_context *context;
-    abut_mesh **meshes; /* owned */
+    scene_mesh *meshes;
     size_t mesh_count, mesh_room;
     abut_scene_body *bodies;
     uint32_t body_count;
     abut_scene_pair *ignored;
     size_t ignored_count;
-    char *letters; /* of all names */
+    char *letters; /* of all names and files */
     const char *groups[ABUT_SCENE_GROUPS];
     uint32_t group_count;
 };
@@ -40,7 +45,7 @@ void abut_scene_destroy(abut_scene *scene) {
         return;
     abut_context *context = scene->context;
     for (size_t i = 0; i < scene->mesh_count; i++)
-        abut_mesh_destroy(scene->meshes[i]);
+        abut_mesh_destroy(scene->meshes[i].mesh);
     ABUTI_RELEASE(context, scene->meshes, scene->bodies, scene->ignored, scene->letters, scene);
     abut_context_destroy(context);
 }
@@ -195,6 +200,14 @@ static abut_status read_positive(reading *r, const member *m, double *number) {
 /* ---- names ---- */
 
 /* Copies a name of the file to the scene. */
+static const char *keep_letters(reading *r, const char *from, size_t bytes) {
+    char *to = r->letter;
+    memcpy(to, from, bytes);
+    to[bytes] = 0;
+    r->letter += bytes + 1;
+    return to;
+}
+
 static abut_status keep_name(reading *r, uint32_t at, uint32_t bytes, const char *what,
                              const char **name) {
     const char *from = abuti_json_characters(&r->json, at);
@@ -205,10 +218,7 @@ static abut_status keep_name(reading *r, uint32_t at, uint32_t bytes, const char
             return fail(r, "%s has a control character in it", what);
     if (from[0] == '#')
         return fail(r, "%s begins with #, as those of bodies without one do", what);
-    memcpy(r->letter, from, bytes);
-    r->letter[bytes] = 0;
-    *name = r->letter;
-    r->letter += bytes + 1;
+    *name = keep_letters(r, from, bytes);
     return ABUT_OK;
 }
 
@@ -253,7 +263,7 @@ static abut_status sort_names(reading *r, const char *what) {
 
 /* ---- meshes ---- */
 
-static abut_status keep_mesh(reading *r, abut_mesh *mesh) {
+static abut_status keep_mesh(reading *r, abut_mesh *mesh, const char *file) {
     abut_scene *scene = r->scene;
     abut_status status =
         abuti_grow(r->context, &scene->meshes, scene->mesh_count, scene->mesh_count + 1,
@@ -261,7 +271,7 @@ static abut_status keep_mesh(reading *r, abut_mesh *mesh) {
     if (status)
         abut_mesh_destroy(mesh);
     else
-        scene->meshes[scene->mesh_count++] = mesh;
+        scene->meshes[scene->mesh_count++] = (scene_mesh){mesh, file};
     return status;
 }
 
@@ -280,7 +290,7 @@ enum {
 };
 
 /* The path of a mesh, from the folder of the scene. */
-static abut_status read_file(reading *r, const member *file, abut_mesh **mesh) {
+static abut_status read_file(reading *r, const member *file, abut_mesh **mesh, const char **name) {
     const abuti_json_value *text = value_at(r, file->at);
     const char *letters = abuti_json_characters(&r->json, text->is.text.at);
     size_t bytes = text->is.text.bytes, folder = 0;
@@ -305,8 +315,14 @@ static abut_status read_file(reading *r, const member *file, abut_mesh **mesh) {
         status = fail(r, "'%s' is no regular file",
                       shown(r, text->is.text.at, text->is.text.bytes, word));
     }
-    status = status ? status : abut_mesh_read(r->context, path, NULL, mesh);
+    if (!status) {
+        status = abut_mesh_read(r->context, path, NULL, mesh);
+        if (status == ABUT_ERROR_FILE || status == ABUT_ERROR_FORMAT)
+            abuti_fail(status, "%s: %s: %s", r->name, r->place, abut_last_error());
+    }
     abuti_release(r->context, path);
+    if (!status)
+        *name = keep_letters(r, letters, bytes);
     return status;
 }
 
@@ -387,6 +403,7 @@ static abut_status read_mesh(reading *r, uint32_t object) {
         [MESH_RADIUS2] = MEMBER("radius2", NUMBER),    [MESH_HEIGHT] = MEMBER("height", NUMBER),
         [MESH_SEGMENTS] = MEMBER("segments", NUMBER),  [MESH_RINGS] = MEMBER("rings", NUMBER)};
     abut_mesh *mesh = NULL;
+    const char *file = NULL;
     double scale = 1;
     abut_status status = read_members(r, object, m, MESH_MEMBERS);
     if (status)
@@ -398,7 +415,8 @@ static abut_status read_mesh(reading *r, uint32_t object) {
             return fail(r, "'%s' belongs to 'shape'", m[i].name);
     status = m[MESH_SCALE].at ? read_positive(r, &m[MESH_SCALE], &scale) : ABUT_OK;
     if (!status)
-        status = m[MESH_FILE].at ? read_file(r, &m[MESH_FILE], &mesh) : read_shape(r, m, &mesh);
+        status =
+            m[MESH_FILE].at ? read_file(r, &m[MESH_FILE], &mesh, &file) : read_shape(r, m, &mesh);
     if (!status && scale != 1) {
         abut_mesh *scaled = NULL;
         status = abut_mesh_transform(mesh, scale, (abut_pose){0}, &scaled);
@@ -407,7 +425,7 @@ static abut_status read_mesh(reading *r, uint32_t object) {
         if (status == ABUT_ERROR_ARGUMENT)
             status = fail(r, "a scale of %g makes it too large", scale);
     }
-    return status ? status : keep_mesh(r, mesh);
+    return status ? status : keep_mesh(r, mesh, file);
 }
 
 /* The meshes that have names. */
@@ -502,6 +520,11 @@ static abut_status read_group(reading *r, const member *group, uint32_t *bit) {
                      &scene->groups[scene->group_count++]);
 }
 
+static void use_mesh(const reading *r, size_t index, abut_scene_body *body) {
+    body->mesh = r->scene->meshes[index].mesh;
+    body->file = r->scene->meshes[index].file;
+}
+
 static abut_status read_body(reading *r, uint32_t object, uint32_t index) {
     abut_scene_body *body = &r->scene->bodies[index];
     member m[BODY_MEMBERS] = {
@@ -529,7 +552,8 @@ static abut_status read_body(reading *r, uint32_t object, uint32_t index) {
         return status;
     if (value_at(r, m[BODY_MESH].at)->kind == ABUTI_JSON_OBJECT) {
         status = read_mesh(r, m[BODY_MESH].at);
-        body->mesh = status ? NULL : r->scene->meshes[r->scene->mesh_count - 1];
+        if (!status)
+            use_mesh(r, r->scene->mesh_count - 1, body);
         return status;
     }
     const abuti_json_value *text = value_at(r, m[BODY_MESH].at);
@@ -538,7 +562,7 @@ static abut_status read_body(reading *r, uint32_t object, uint32_t index) {
     if (!entry)
         return fail(r, "there is no mesh '%s' in 'meshes'",
                     shown(r, text->is.text.at, text->is.text.bytes, word));
-    body->mesh = r->scene->meshes[entry->index];
+    use_mesh(r, entry->index, body);
     return ABUT_OK;
 }
 
@@ -670,7 +694,7 @@ static abut_status read_document(reading *r) {
         status = fail(r, "a scene needs 'bodies'");
     if (status)
         return status;
-    /* each name is in the file, and a made one has fewer letters than its body */
+    /* each name and path is in the file, and a made one has fewer letters than its body */
     size_t room = r->json.text_bytes + 12 * ((size_t)value_at(r, m[BODIES].at)->is.count + 1);
     r->letter = r->scene->letters = abuti_allocate(r->context, room, 1);
     if (!r->letter)

@@ -106,11 +106,14 @@ TEST(meshes_in_files) {
     snprintf(absolute, sizeof absolute, "{\"bodies\":[{\"mesh\":{\"file\":\"%s\"}}]}",
              test_path("part.off"));
     assert_ok(abut_scene_read_memory(NULL, absolute, strlen(absolute), "elsewhere", &scene));
+    assert_string_equal(test_path("part.off"), abut_scene_arrays_get(scene).bodies[0].file);
     abut_scene_destroy(scene);
     scene = NULL;
     static const char missing[] = "{\"bodies\":[{\"mesh\":{\"file\":\"nothing.obj\"}}]}",
                       folder[] = "{\"bodies\":[{\"mesh\":{\"file\":\".\"}}]}",
                       broken[] = "{\"bodies\":[{\"mesh\":{\"file\":\"scene.json\"}}]}";
+    assert_fails(ABUT_ERROR_FILE, "scene.json: bodies[0]: ",
+                 abut_scene_read_memory(NULL, missing, sizeof missing - 1, path, &scene));
     assert_fails(ABUT_ERROR_FILE, "nothing.obj: cannot be opened",
                  abut_scene_read_memory(NULL, missing, sizeof missing - 1, path, &scene));
     assert_fails(ABUT_ERROR_FORMAT, "'.' is no regular file",

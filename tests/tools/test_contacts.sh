@@ -172,6 +172,12 @@ EOF
     says "touching   1"
     demand "not one contact" "$(wc -l <world.csv)" -eq 2
     demand "no picture" "$(head -c 2 world.ppm)" = P6
+    try 3 "$tool" contacts scene.json
+    cp out named
+    try 3 sh -c '"$0" contacts - <scene.json' "$tool"
+    demand "standard input, another answer" "$(cmp out named 2>&1)" = ""
+    try 2 sh -c '"$0" contacts - <cube.obj' "$tool"
+    complains "needs a second file"
     try 2 "$tool" contacts scene.json --hint 0,0,1
     complains "--hint is for two meshes"
     printf '{"bodies": [{"mesh": "cube"}]}' >broken.json

@@ -67,6 +67,18 @@ try 3 "$tool" interfere cube.obj far.obj mote.obj --resolution 20 --volume --jso
 is "[(p['a'], p['b'], p['kind'], p['depth'], abs(p['volume'] / 5e-10 - 1) < 1e-9) for p in it['pairs']]" \
     "[('cube.obj', 'mote.obj', 'cuts', None, True)]"
 
+# Inside, and known to be without a ray that saw it: there is no place.
+"$tool" make box mile.obj --size 10000 --segments 1 --quiet || exit 1
+place speck.obj grain.obj 100,20,30
+try 3 "$tool" interfere mile.obj grain.obj --resolution 20 --exact --json
+is "[it['pairs'][0][k] for k in ('kind', 'depth', 'centre', 'box')]" "['b-inside', None, None, None]"
+try 3 "$tool" interfere mile.obj grain.obj --resolution 20 --volume --json
+is "[round(x, 6) for x in it['pairs'][0]['centre']]" "[100, 20, 30]"
+
+# Numbers of kinds in NPY, as the page has them: the third of 16 columns, after a head of 128 bytes.
+try 3 "$tool" interfere $small cube.obj cube.obj above.obj --volume --out kinds.npy
+demand "other numbers of kinds" "$(tail -c +129 kinds.npy | od -An -v -t f8 -w128 | awk '{ printf "%s ", $3 }')" = "6 7 7 "
+
 # Assemblies in one file: flush cubes stay two, the wall of a cavity stays with its solid.
 place slab.obj base.obj 0,0,-1
 place cube.obj level.obj 0.75,0,0
@@ -129,7 +141,18 @@ complains "--views needs"
 try 2 "$tool" interfere $small cube.obj right.obj --views "0,0,0"
 complains "--views needs"
 try 2 "$tool" interfere cube.obj right.obj --resolution 100001
-complains "at most 100000"
+complains "--resolution needs a whole number from 1 to 100000; '100001' is not"
+try 2 "$tool" interfere cube.obj right.obj --resolution 0
+complains "--resolution needs a whole number from 1 to 100000; '0' is not"
+try 2 "$tool" interfere $small cube.obj right.obj --clearance 1e300
+complains "--clearance is at most 1e+90"
+try 2 "$tool" interfere $small cube.obj right.obj --tolerance 1e300
+complains "--tolerance is at most 1e+90"
+try 2 "$tool" interfere $small cube.obj right.obj --out pairs.json
+complains "for JSON say --json"
+demand "a file was written" ! -e pairs.json
+try 1 env ABUT_OPENCL_LIBRARY=off "$tool" interfere $small cube.obj right.obj --device gpu
+complains "leave --device out to work on the CPU"
 try 2 "$tool" interfere $small cube.obj right.obj --view top
 complains "belong to --png"
 try 2 "$tool" interfere
@@ -157,6 +180,34 @@ EOF
     complains "--parts is for mesh files"
     try 2 "$tool" interfere $small cube.obj scene.json
     complains "a scene goes alone"
+
+    # A scene is one by what it holds, also on standard input.
+    cp scene.json scene.txt
+    try 3 "$tool" interfere $small scene.txt --json
+    demand "another ending, another answer" "$(cmp out first 2>&1)" = ""
+    try 3 sh -c '"$0" interfere --resolution 250 - --json <scene.json' "$tool"
+    demand "standard input, another answer" "$(cmp out first 2>&1)" = ""
+    try 3 sh -c '"$0" interfere - --parts --resolution 250 <flush.stl' "$tool"
+    try 2 sh -c '"$0" interfere - --parts <scene.json' "$tool"
+    complains "--parts is for mesh files"
+    try 1 "$tool" interfere cube.obj scene.txt
+    complains "scene.txt: is a scene, not a mesh"
+    try 1 "$tool" info scene.json
+    complains "scene.json: is a scene, not a mesh"
+    "$tool" convert cube.obj cube.gltf --quiet || exit 1
+    cp cube.gltf gltf.txt
+    try 3 "$tool" interfere $small gltf.txt right.obj
+    try 0 "$tool" interfere $small gltf.txt
+    try 0 sh -c '"$0" interfere - <cube.gltf' "$tool"
+
+    # What is wrong with a mesh of a scene is told with the scene, the body and the file.
+    echo '{"bodies": [{"mesh": {"file": "nowhere.stl"}}]}' >lost.json
+    try 1 "$tool" interfere lost.json
+    complains "lost.json: bodies[0]: nowhere.stl: cannot be opened"
+    echo '{"meshes": {"m": {"file": "open.obj"}}, "bodies": [{"mesh": {"shape": "box"}}, {"name": "lid", "mesh": "m"}]}' >open.json
+    try 1 "$tool" interfere $small open.json
+    complains "open.json: bodies[1] 'lid' (open.obj): the mesh is open"
+    complains "or use --cap"
     ;;
 *) skip "scenes, which take yajl" ;;
 esac

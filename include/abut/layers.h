@@ -139,7 +139,7 @@ typedef struct abut_layers_result {
     uint64_t fragments;  /* crossings of rays and surfaces that were looked at */
     uint64_t candidates; /* pairs that were asked, with `exact` or `volume` */
     double tolerance;    /* that was used; the greatest of all views */
-    abut_advice advice;  /* the worst of all meshes */
+    abut_advice advice;  /* the worst of all meshes; with `volume` also where one cuts itself */
 } abut_layers_result;
 
 /* Finds the pairs of solids that overlap. `query` may be null. Where a list has too little room

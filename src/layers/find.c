@@ -39,6 +39,7 @@ typedef struct find_work {
     layers_list found;      /* abut_layers_pair */
     uint64_t own_count, fragments, candidate_count;
     double tolerance;
+    bool cuts; /* a solid whose volumes were asked cuts itself */
 } find_work;
 
 /* ---- views ---- */
@@ -486,8 +487,12 @@ static abut_status ask_all(find_work *w, asked *answers) {
     for (size_t i = 0; i < 2 * count && !status; i++) {
         uint32_t id = i % 2 ? (uint32_t)pairs[i / 2] : (uint32_t)(pairs[i / 2] >> 32);
         ask.posed[id].pose = layers_solids(layers)[id].is.pose;
-        if (!ask.posed[id].bvh)
+        bool first = !ask.posed[id].bvh, cuts = false;
+        if (first)
             status = abuti_layers_bvh(layers, id, &ask.posed[id].bvh);
+        if (!status && first && w->query->volume)
+            status = abuti_layers_cuts_itself(layers, id, &cuts);
+        w->cuts = w->cuts || cuts;
     }
     if (!status)
         status = abuti_parallel_try(layers->context, "pairs", count, layers_grain(count, 4),
@@ -565,9 +570,14 @@ static abut_status collect(find_work *w, const asked *answers) {
     return ABUT_OK;
 }
 
-static abut_advice worst_advice(const abut_layers *layers) {
+static abut_advice worst_advice(const find_work *w) {
     abut_advice worst = abuti_guaranteed("All solids are closed.");
+    const abut_layers *layers = w->layers;
     const layers_mesh *meshes = layers->meshes.data;
+    if (w->cuts)
+        worst =
+            abuti_limited("A solid cuts or overlaps itself: volumes, areas and kinds count that "
+                          "part twice.");
     for (size_t i = 0; i < layers->meshes.count; i++)
         if (meshes[i].users && meshes[i].advice.verdict > worst.verdict)
             worst = meshes[i].advice;
@@ -599,7 +609,7 @@ static abut_status tell(find_work *w, abut_layers_result *result) {
     result->fragments = w->fragments;
     result->candidates = w->candidate_count;
     result->tolerance = w->tolerance;
-    result->advice = worst_advice(w->layers);
+    result->advice = worst_advice(w);
     return ABUT_OK;
 }
 

@@ -470,6 +470,7 @@ static abut_status bend(abut_layers *layers, layers_solid *solid, const abut_vec
         solid->hull = hull_of(layers->context, solid->positions, mesh->vertex_count, mesh->origin);
     }
     solid->bends++;
+    solid->itself = LAYERS_UNASKED;
     layers->has_bounds = false;
     return ABUT_OK;
 }
@@ -524,5 +525,22 @@ abut_status abuti_layers_bvh(abut_layers *layers, uint32_t id, const abut_bvh **
     }
     if (!status)
         *bvh = *to;
+    return status;
+}
+
+abut_status abuti_layers_cuts_itself(abut_layers *layers, uint32_t id, bool *cuts) {
+    layers_solid *solid = &layers_solids(layers)[id];
+    layers_itself *known =
+        solid->positions ? &solid->itself : &layers_mesh_of(layers, solid)->itself;
+    const abut_bvh *bvh = NULL;
+    bool any = false;
+    abut_status status = *known ? ABUT_OK : abuti_layers_bvh(layers, id, &bvh);
+    if (!status && !*known) {
+        status = abut_pair_self_any(bvh, NULL, &any);
+        if (!status || status == ABUT_ERROR_LIMIT)
+            *known = any || status ? LAYERS_CUTS : LAYERS_CLEAR;
+        status = status == ABUT_ERROR_LIMIT ? ABUT_OK : status;
+    }
+    *cuts = *known == LAYERS_CUTS;
     return status;
 }

@@ -25,6 +25,9 @@ typedef struct layers_hull {
     double radius;
 } layers_hull;
 
+/* Whether a surface cuts itself. */
+typedef enum layers_itself { LAYERS_UNASKED = 0, LAYERS_CLEAR, LAYERS_CUTS } layers_itself;
+
 /* A mesh that one or more items have, made fit: without holes, facing outwards or known not to. */
 typedef struct layers_mesh {
     uint32_t users;          /* 0 = free */
@@ -36,6 +39,7 @@ typedef struct layers_mesh {
     abut_advice advice;
     layers_hull hull;
     abut_bvh *bvh; /* when first wanted */
+    layers_itself itself;
 } layers_mesh;
 
 typedef struct layers_solid {
@@ -48,6 +52,7 @@ typedef struct layers_solid {
     layers_hull hull;
     uint64_t bends; /* times that its positions changed */
     abut_bvh *bvh;  /* where it has positions of its own */
+    layers_itself itself;
 } layers_solid;
 
 /* Work is cut into at most so many chunks, each with lists of its own. */
@@ -192,6 +197,8 @@ void abuti_layers_column(const layers_pass *pass, layers_chunk *chunk, const lay
 
 /* The hierarchy of a solid, made when first wanted. */
 abut_status abuti_layers_bvh(abut_layers *layers, uint32_t id, const abut_bvh **bvh);
+/* Whether the surface of a solid cuts itself, or so much of it overlaps that this is not known. */
+abut_status abuti_layers_cuts_itself(abut_layers *layers, uint32_t id, bool *cuts);
 
 /* ---- find.c ---- */
 

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 static abut_mesh *make_box(double x, double y, double z) {
     abut_shape shape = abut_shape_default(ABUT_SHAPE_BOX);
@@ -111,4 +112,43 @@ TEST(images_show_it) {
                      ABUT_ERROR_BUFFER);
     free(pixels);
     abut_layers_destroy(layers);
+}
+
+/* Two cubes in one mesh that overlap, and a small one in what they have in common. */
+TEST(volumes_of_what_cuts_itself_are_limited) {
+    abut_mesh *cube = make_box(1, 1, 1), *moved = NULL, *both = NULL,
+              *small = make_box(0.2, 0.2, 0.2);
+    const abut_pose aside = {.translation = {0.5, 0, 0}};
+    assert_ok(abut_mesh_transform(cube, 1, aside, &moved));
+    abut_mesh *parts[] = {cube, moved};
+    assert_ok(abut_mesh_join(parts, 2, &both));
+    abut_layers *layers = NULL;
+    assert_ok(abut_layers_create(NULL, NULL, &layers));
+    abut_layers_item item = {.mesh = both};
+    assert_ok(abut_layers_add(layers, &item, NULL));
+    item.mesh = small;
+    item.pose.translation.x = 0.25;
+    assert_ok(abut_layers_add(layers, &item, NULL));
+    abut_layers_pair pair;
+    abut_layers_result result = {.pairs = &pair, .capacity = 1};
+    abut_layers_query query = abut_layers_query_default();
+    query.resolution = 64;
+    assert_ok(abut_layers_find(layers, &query, &result));
+    assert_int_equal(result.advice.verdict, ABUT_VERDICT_GUARANTEED); /* rays count it once */
+    assert_true(fabs(pair.volume - 0.008) < pair.volume_error);
+    query.volume = true;
+    assert_ok(abut_layers_find(layers, &query, &result));
+    assert_int_equal(result.advice.verdict, ABUT_VERDICT_LIMITED);
+    assert_non_null(strstr(result.advice.reason, "itself"));
+    assert_ok(abut_layers_remove(layers, 0));
+    item = (abut_layers_item){.mesh = cube};
+    assert_ok(abut_layers_add(layers, &item, NULL));
+    assert_ok(abut_layers_find(layers, &query, &result));
+    assert_int_equal(result.advice.verdict, ABUT_VERDICT_GUARANTEED);
+    assert_true(fabs(pair.volume - 0.008) < 1e-15);
+    abut_layers_destroy(layers);
+    abut_mesh_destroy(cube);
+    abut_mesh_destroy(moved);
+    abut_mesh_destroy(both);
+    abut_mesh_destroy(small);
 }

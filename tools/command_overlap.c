@@ -1,6 +1,7 @@
 /* abut overlap: whether two meshes touch, where, and what they have in common. */
 #include "tool.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 static const char *words_for(abut_pair_relation relation) {
@@ -177,8 +178,12 @@ static void say_vector(tool_output *out, const char *key, abut_vec3 v) {
     say_fact(out, key, "%.6g, %.6g, %.6g", v.x, v.y, v.z);
 }
 
-static void say_common(tool_output *out, const abut_common *common) {
-    fact_text(out, "kind", abut_pair_common_kind_name(common->kind));
+/* Surfaces with a border bound no solid: they have a kind only. */
+static bool is_measured(const abut_common *common) {
+    return common->advice.verdict != ABUT_VERDICT_UNFIT;
+}
+
+static void say_measures(tool_output *out, const abut_common *common) {
     fact_number(out, "volume", common->volume);
     fact_number(out, "area", common->area);
     fact_number(out, "area_a", common->area_a);
@@ -189,6 +194,17 @@ static void say_common(tool_output *out, const abut_common *common) {
     say_vector(out, "centroid", common->centroid);
     say_vector(out, "lo", common->box.lo);
     say_vector(out, "hi", common->box.hi);
+}
+
+static void say_common(tool_output *out, const abut_common *common) {
+    static const char *const measures[] = {"volume",      "area",       "area_a", "area_b",
+                                           "shared_area", "flush_area", "vector", "centroid",
+                                           "lo",          "hi"};
+    fact_text(out, "kind", abut_pair_common_kind_name(common->kind));
+    if (is_measured(common))
+        say_measures(out, common);
+    for (size_t i = 0; !is_measured(common) && i < sizeof measures / sizeof *measures; i++)
+        json_null(out, measures[i]);
     json_advice(out, &common->advice);
 }
 
@@ -202,7 +218,10 @@ static int measure_one(tool_run *tool, const tool_arguments *arguments, const to
     pair_begin(&tool->out, arguments);
     say_common(&tool->out, &common);
     out_end(&tool->out);
-    answer(tool, "%.17g", common.volume);
+    if (is_measured(&common))
+        answer(tool, "%.17g", common.volume);
+    else
+        answer(tool, "unknown");
     return tool_outcome(common.kind != ABUT_COMMON_APART, &common.advice);
 }
 
@@ -220,6 +239,8 @@ static void give_common(const void *data, size_t row, double *values) {
     values[3] = common->area;
     values[4] = common->flush_area;
     table_vector(values + 5, common->centroid);
+    for (int k = 2; k < 8 && !is_measured(common); k++)
+        values[k] = NAN;
 }
 
 static int measure_many(tool_run *tool, const tool_arguments *arguments, const tool_pair *pair,

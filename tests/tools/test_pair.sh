@@ -139,6 +139,11 @@ try 3 "$tool" overlap box.obj box.obj --pose 1,0,0 --volume --quiet
 demand "not the bare volume" "$(cat out)" = 4
 try 3 "$tool" overlap ball.ply open.obj --volume
 complains "unfit: B has a border"
+demand "more than the kind is told" "$(wc -l <out)" -eq 1
+try 3 "$tool" overlap ball.ply open.obj --volume --json
+is "[it[k] for k in ('volume', 'flush_area', 'centroid', 'hi', 'verdict')]" "[None, None, None, None, 'unfit']"
+try 3 "$tool" overlap ball.ply open.obj --volume --quiet
+demand "not unknown" "$(cat out)" = unknown
 
 # Many poses, on any number of threads.
 cat >poses.csv <<'END'
@@ -156,6 +161,9 @@ try 3 "$tool" overlap box.obj box.obj --poses poses.csv --volume
 says "0,apart,0,0,0,"
 says "1,touch,0,0,4,"
 says "2,overlap,"
+echo 0 0 0 >here.csv
+try 3 "$tool" overlap ball.ply open.obj --poses here.csv --volume
+demand "something is measured" "$(tail -n 1 out | sed 's/[^,]*,[^,]*//')" = ",,,,,,"
 try 3 "$tool" overlap box.obj box.obj --poses poses.csv --volume --json
 is "[it['poses'], it['overlapping'], it['answers'][1]['kind']]" "[3, 2, 'touch']"
 try 0 "$tool" overlap box.obj box.obj --poses poses.csv --pose-a 0,0,9 --json

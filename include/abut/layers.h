@@ -113,9 +113,11 @@ typedef struct abut_layers_pair {
     double flush_area;   /* of faces in contact; with `volume` */
     double surface;      /* of the solid that they have in common; with `volume` */
     double area;         /* of the part of a's surface inside b, as a vector: parallel views */
-    abut_vec3 normal;    /* against that vector: from b to a; zero = unknown */
+    abut_vec3 normal;    /* against that vector: from b to a; zero = unknown, as where the
+                          * directions of views do not span space */
     abut_vec3 centre;
-    abut_box box; /* holds the overlap but for less than a pixel */
+    abut_box box; /* holds the overlap but for less than a pixel. Where no ray is in both, what the
+                   * boxes of both have in common, and its centre */
 } abut_layers_pair;
 
 /* A pixel of an edge inside another solid. */

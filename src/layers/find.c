@@ -215,15 +215,14 @@ static void add_view(build *b, const layers_pass *pass, const layers_sum *s) {
         add_flux(b, pass, s);
 }
 
-/* V of the head of this file: (sum of d dT) V = flux, of few directions the shortest one. */
+/* V of the head of this file: (sum of d dT) V = flux. Zero where directions do not span space: of a
+ * unit of trace the determinant is 1/27 for directions at right angles. */
 static vec3 solve(const build *b) {
-    const double *m = b->matrix, more = 1e-9 * (m[0] + m[1] + m[2]);
-    vec3 x = v3(m[0] + more, m[3], m[5]), y = v3(m[3], m[1] + more, m[4]),
-         z = v3(m[5], m[4], m[2] + more);
+    const double *m = b->matrix, trace = m[0] + m[1] + m[2];
+    vec3 x = v3(m[0], m[3], m[5]), y = v3(m[3], m[1], m[4]), z = v3(m[5], m[4], m[2]), f = b->flux;
     double det = v3_dot(x, v3_cross(y, z));
-    if (!(fabs(det) > 0))
+    if (!(det > 1e-5 * trace * trace * trace))
         return v3(0, 0, 0);
-    vec3 f = b->flux;
     return v3(v3_dot(f, v3_cross(y, z)) / det, v3_dot(x, v3_cross(f, z)) / det,
               v3_dot(x, v3_cross(y, f)) / det);
 }
@@ -534,6 +533,13 @@ static bool comes_before(const abut_layers_pair *p, uint64_t key) {
     return ((uint64_t)p->a << 32 | p->b) < key;
 }
 
+/* Where no ray is in both: in what their boxes have in common. */
+static void place_by_boxes(const abut_layers *layers, abut_layers_pair *p) {
+    box3 a = bounds_of(&layers_solids(layers)[p->a]), b = bounds_of(&layers_solids(layers)[p->b]);
+    p->box = (box3){v3_max(a.lo, b.lo), v3_min(a.hi, b.hi)};
+    p->centre = box_centre(p->box);
+}
+
 /* The pairs that were found, those of solids with themselves apart. */
 static abut_status collect(find_work *w, const asked *answers) {
     const abut_layers_pair *measured = w->measured.data;
@@ -560,6 +566,8 @@ static abut_status collect(find_work *w, const asked *answers) {
             p = measured[i];
         p.relation = ABUT_PAIR_MEETING;
         p.kind = ABUT_COMMON_OVERLAP;
+        if (!p.view_count)
+            place_by_boxes(w->layers, &p);
         if (answers)
             take_over(w->query, &answers[k], &p);
         to[made++] = p;

@@ -152,3 +152,37 @@ TEST(volumes_of_what_cuts_itself_are_limited) {
     abut_mesh_destroy(both);
     abut_mesh_destroy(small);
 }
+
+TEST(what_views_cannot_tell) {
+    abut_layers *layers = two_boxes();
+    abut_layers_pair pair;
+    abut_layers_result result = {.pairs = &pair, .capacity = 1};
+    abut_layers_query query = abut_layers_query_default();
+    abut_raster_view views[3];
+    for (int k = 0; k < 3; k++) {
+        views[k] = abut_raster_view_default();
+        views[k].direction = (abut_vec3){1, k == 1 ? 0.001 : 0, k == 2 ? 0.001 : 0};
+        views[k].width = 64;
+    }
+    query.views = views;
+    for (query.view_count = 1; query.view_count <= 3; query.view_count++) { /* all one way */
+        assert_ok(abut_layers_find(layers, &query, &result));
+        assert_true(result.count == 1 && pair.volume > 0 && pair.area == 0);
+        assert_true(pair.normal.x == 0 && pair.normal.y == 0 && pair.normal.z == 0);
+    }
+    /* A speck within a box is between all rays: its place is known from boxes. */
+    abut_mesh *speck = make_box(1e-5, 1e-5, 1e-5);
+    abut_layers_item item = {.mesh = speck};
+    item.pose.translation = (abut_vec3){-0.3, -0.2, -0.1};
+    assert_ok(abut_layers_remove(layers, 1));
+    assert_ok(abut_layers_add(layers, &item, NULL));
+    query = abut_layers_query_default();
+    query.resolution = 8;
+    query.exact = true;
+    assert_ok(abut_layers_find(layers, &query, &result));
+    assert_true(result.count == 1 && pair.relation == ABUT_PAIR_B_INSIDE && !pair.pixels);
+    assert_true(fabs(pair.centre.x + 0.3) < 1e-6 && fabs(pair.centre.y + 0.2) < 1e-6 &&
+                fabs(pair.centre.z + 0.1) < 1e-6);
+    abut_mesh_destroy(speck);
+    abut_layers_destroy(layers);
+}

@@ -31,6 +31,47 @@ void clashes_free(tool_clashes *clashes) {
 
 /* ---- in images ---- */
 
+int layers_refuse(tool_run *tool, abut_status status, const char *name, const char *option) {
+    const char *words = tool_sentence(abut_last_error());
+    const char *hint = strstr(words, ", or set options->cap");
+    return tool_fail_with(tool, abut_status_name(status), "%s: %.*s%s", name,
+                          hint ? (int)(hint - words) : (int)strlen(words), words,
+                          hint ? option : "");
+}
+
+/* Whether --cap had something to close. */
+static bool is_open(abut_mesh *mesh) {
+    abut_topology *topology = NULL;
+    abut_mesh_report report = {.bordered = false};
+    abut_status status = abut_topology_create(mesh, &topology);
+    status = status ? status : abut_mesh_examine(topology, &report);
+    abut_topology_destroy(topology);
+    return !status && report.bordered;
+}
+
+void clashes_advise(tool_run *tool, const tool_assembly *assembly, const clash_options *options,
+                    const tool_clashes *clashes) {
+    tool_text names = {0};
+    uint32_t open = 0;
+    bool last = false; /* of the body before, whose mesh may be the same */
+    tool_advise(tool, &clashes->advice);
+    if (!options->cap || clashes->advice.verdict == ABUT_VERDICT_GUARANTEED || tool->out.json)
+        return;
+    for (uint32_t i = 0; i < assembly->count; i++) {
+        bool same = i && assembly->bodies[i].mesh == assembly->bodies[i - 1].mesh;
+        last = same ? last : is_open(assembly->bodies[i].mesh);
+        if (last && open++ < 8) {
+            text_add(&names, names.used ? ", " : "closed by --cap: ");
+            text_safe(&names, assembly->bodies[i].name);
+        }
+    }
+    if (open > 8)
+        text_print(&names, " and %u more", open - 8);
+    if (names.used && !names.failed)
+        tool_log(tool, ABUT_LOG_INFO, names.data);
+    text_free(&names);
+}
+
 static int make_layers(tool_run *tool, const tool_assembly *assembly, const clash_options *options,
                        abut_layers **layers) {
     abut_layers_options making = abut_layers_options_default();
@@ -51,12 +92,7 @@ static int make_layers(tool_run *tool, const tool_assembly *assembly, const clas
         if (status) {
             tool_text name = {0};
             assembly_name(assembly, i, &name);
-            const char *words = tool_sentence(abut_last_error());
-            const char *hint = strstr(words, ", or set options->cap"); /* ours is an option */
-            int code = tool_fail_with(tool, abut_status_name(status), "%s: %.*s%s",
-                                      name.data ? name.data : "",
-                                      hint ? (int)(hint - words) : (int)strlen(words), words,
-                                      hint ? ", or use --cap" : "");
+            int code = layers_refuse(tool, status, name.data ? name.data : "", ", or use --cap");
             text_free(&name);
             return code;
         }

@@ -102,9 +102,13 @@ static abut_status prepare(image_work *w, uint32_t resolution) {
     return ABUT_OK;
 }
 
+static const char *ending(void) {
+    return strstr(abut_features(), "png") ? "png" : "ppm";
+}
+
 static abut_status write_canvas(image_work *w, const tool_canvas *canvas, const char *name) {
     tool_text path = {0};
-    text_print(&path, "%s-%s.%s", w->prefix, name, strstr(abut_features(), "png") ? "png" : "ppm");
+    text_print(&path, "%s-%s.%s", w->prefix, name, ending());
     abut_status status = path.failed ? no_memory() : canvas_write(w->tool, canvas, path.data);
     if (!status)
         json_path(&w->tool->out, name, path.data);
@@ -156,7 +160,7 @@ int clashes_images(tool_run *tool, const tool_clashes *clashes, const abut_layer
     if (tool->out.json)
         out_end(&tool->out);
     else if (!status)
-        say_fact(&tool->out, "images", "%s-all and one each", prefix);
+        say_fact(&tool->out, "images", "%s-all.%s and one each", prefix, ending());
     free(w.values);
     free(w.canvas.pixels);
     free(w.sheet.pixels);

@@ -336,7 +336,7 @@ static int work(tool_run *tool, const tool_arguments *arguments, tool_assembly *
     int code = clashes_find(tool, assembly, options, clashes);
     if (code)
         return code;
-    tool_advise(tool, &clashes->advice);
+    clashes_advise(tool, assembly, options, clashes);
     abut_picture_options camera = abut_picture_options_default();
     code = png ? camera_read(tool, arguments, &camera) : 0;
     if (!code && png)

@@ -252,7 +252,10 @@ int demo_falls(tool_run *tool, const tool_arguments *arguments) {
     if (!code && !status && png)
         status = film_write(tool, &s.film, png->words);
     progress_erase(tool->progress);
-    code = code ? code : status ? tool_fail(tool, status) : 0;
+    if (!code && status)
+        code = options.model && status == ABUT_ERROR_ARGUMENT
+                   ? layers_refuse(tool, status, model->words, "")
+                   : tool_fail(tool, status);
     if (!code)
         tell(&s);
     abut_mesh_destroy(s.large);

@@ -759,6 +759,12 @@ typedef struct tool_clashes {
 int clashes_find(tool_run *tool, tool_assembly *assembly, const clash_options *options,
                  tool_clashes *clashes);
 void clashes_free(tool_clashes *clashes);
+/* Says what the answer is good for, and which bodies --cap has closed. */
+void clashes_advise(tool_run *tool, const tool_assembly *assembly, const clash_options *options,
+                    const tool_clashes *clashes);
+/* Says that abut_layers_add() refused a mesh, with its name, and `option` in place of what the
+ * sentence advises to programs. The exit code. */
+int layers_refuse(tool_run *tool, abut_status status, const char *name, const char *option);
 
 /* ---- clash_draw.c ---- */
 

@@ -126,6 +126,8 @@ demand "names are not quoted" "$(sed -n 2p quoted.csv | cut -d, -f2-4)" = '"a, b
 try 3 "$tool" interfere cube.obj right.obj --images seen --resolution 64 --json
 is "len(it['images']), it['images']['count'][:11]" "(9, 'seen-count.')"
 demand "not nine images" "$(ls seen-*.p* | wc -l)" -eq 9
+try 3 "$tool" interfere cube.obj right.obj --images seen --resolution 64
+says "seen-all.p"
 place cube.obj "one.obj" 0.5,0.5,0
 try 3 "$tool" interfere $small cube.obj right.obj one.obj --first 1
 says "and 2 more"
@@ -159,6 +161,12 @@ try 2 "$tool" interfere
 try 0 "$tool" interfere $small cube.obj
 grep -v '^f 1 ' cube.obj >open.obj
 try 3 "$tool" interfere $small open.obj right.obj --cap --quiet
+try 3 "$tool" interfere $small right.obj open.obj --cap
+complains "closed by --cap: open.obj"
+try 1 "$tool" demo snow --model open.obj --bodies 3 --frames 1
+complains "open.obj: the mesh is open: "
+complains "close it"
+demand "an option of programs" "$(grep -c 'options->' err)" = 0
 
 case $("$tool" version) in
 *glTF*)

@@ -32,12 +32,9 @@ static bool has_normal(const abut_layers_pair *pair) {
     return pair->normal.x != 0 || pair->normal.y != 0 || pair->normal.z != 0;
 }
 
-/* Whether there is a place: not for pairs that images only allow, nor for those that are known to
- * meet, or to be inside, without a ray or a volume. */
+/* Whether there is a place: not for pairs that images only allow. */
 static bool has_place(const tool_clash *clash) {
-    bool known = clash->kind == CLASH_MEETING || clash->kind == CLASH_A_INSIDE ||
-                 clash->kind == CLASH_B_INSIDE;
-    return clash->kind != CLASH_MAYBE && (!known || clash->pair.pixels || clash->pair.volume > 0);
+    return clash->kind != CLASH_MAYBE;
 }
 
 /* Whether rays have seen it, or there is no depth by its kind. */

@@ -57,9 +57,10 @@ typedef struct abut_layers_item {
 
 /* Adds a solid. Its id is the one that became free last, or else the number of items so far.
  * Refused: meshes with holes (see abut_layers_options.cap), or whose neighbours face opposite ways,
- * and poses that are not finite. */
+ * and poses that are not finite. `id` may be null. */
 ABUT_API abut_status abut_layers_add(abut_layers *layers, const abut_layers_item *item,
                                      uint32_t *id);
+/* Takes a solid out. Its id is free for another. */
 ABUT_API abut_status abut_layers_remove(abut_layers *layers, uint32_t id);
 /* Gives `count` items new poses (abut_pose); null ids mean 0 to count - 1. All of them or, on
  * failure, none. Poses and positions may be in buffers of the device, from where they come to the

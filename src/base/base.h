@@ -75,6 +75,15 @@ void abuti_release_list(abut_context *context, void *const *list, size_t count);
 abut_status abuti_grow(abut_context *context, void *array, size_t count, size_t wanted,
                        size_t element_bytes, size_t *room);
 
+/* An array that grows and is kept; zeroed, it is empty. */
+typedef struct abuti_vector {
+    void *data;
+    size_t count, room;
+} abuti_vector;
+/* Makes room for `room` elements in all, at least one, and keeps those that are there. */
+abut_status abuti_vector_reserve(abut_context *context, abuti_vector *vector, size_t room,
+                                 size_t element_bytes);
+
 bool abuti_multiply_overflows(size_t a, size_t b, size_t *product);
 bool abuti_add_overflows(size_t a, size_t b, size_t *sum);
 

@@ -280,6 +280,12 @@ abut_status abuti_grow(abut_context *context, void *array, size_t count, size_t 
     return ABUT_OK;
 }
 
+abut_status abuti_vector_reserve(abut_context *context, abuti_vector *vector, size_t room,
+                                 size_t element_bytes) {
+    return abuti_grow(context, &vector->data, vector->count, room ? room : 1, element_bytes,
+                      &vector->room);
+}
+
 /* ---- tasks ---- */
 
 typedef struct range_job {

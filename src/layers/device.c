@@ -52,15 +52,15 @@ struct layers_device {
     abuti_kit kit;
     abuti_kit_list lists[LAYERS_LISTS]; /* by what is counted */
     bool has_solids;
-    uint64_t changes;          /* of solids, as they are there */
-    layers_list bodies, bends; /* layers_body, uint64_t */
-    layers_list first_own;     /* uint32_t: where a solid has positions, or LAYERS_NOTHING */
+    uint64_t changes;           /* of solids, as they are there */
+    abuti_vector bodies, bends; /* layers_body, uint64_t */
+    abuti_vector first_own;     /* uint32_t: where a solid has positions, or LAYERS_NOTHING */
     uint32_t chunk_count;
     size_t clean;         /* heads that hold nothing */
     uint32_t slots;       /* of the table of a view */
     uint32_t clean_slots; /* of all views that hold nothing */
     size_t sum_count;
-    layers_list sights, longs, crossings, ray;
+    abuti_vector sights, longs, crossings, ray;
 };
 
 #define MEMORY(which) KIT_BUFFER(&d->kit, which)
@@ -116,9 +116,9 @@ static void destroy(abut_layers *layers) {
     layers->device = NULL;
 }
 
-static abut_status resize(abut_layers *layers, layers_list *list, size_t count, size_t bytes) {
+static abut_status resize(abut_layers *layers, abuti_vector *list, size_t count, size_t bytes) {
     list->count = 0;
-    abut_status status = abuti_layers_reserve(layers->context, list, count, bytes);
+    abut_status status = abuti_vector_reserve(layers->context, list, count, bytes);
     list->count = status ? 0 : count;
     return status;
 }
@@ -466,7 +466,7 @@ static abut_status fetch(abut_layers *layers, const uint32_t counts[LAYERS_COUNT
     layers_device *d = layers->device;
     const struct {
         uint32_t count, buffer;
-        layers_list *to;
+        abuti_vector *to;
         size_t bytes;
     } lists[] = {{counts[LAYERS_COUNT_TOUCHES], TOUCHES, &to->touches, sizeof(layers_touch)},
                  {counts[LAYERS_COUNT_LONG], LONGS, &d->longs, sizeof(layers_long)},
@@ -496,19 +496,19 @@ static abut_status add_long(abut_layers *layers, layers_pass *passes, uint32_t c
     layers_device *d = layers->device;
     abut_context *context = layers->context;
     abut_status status =
-        abuti_layers_reserve(context, &to->memory, d->sum_count, sizeof(layers_sum));
+        abuti_vector_reserve(context, &to->memory, d->sum_count, sizeof(layers_sum));
     if (!status && d->sum_count)
         memcpy(to->memory.data, d->down.at, d->sum_count * sizeof(layers_sum));
     to->memory.count = status ? 0 : d->sum_count;
     for (size_t c = 0; c < LAYERS_CHUNKS; c++)
         abuti_layers_table_clear(&layers->chunks[c].table);
     for (uint32_t v = 0; v < count && !status; v++) {
-        const layers_list *touches = &layers->chunks[0].touches;
+        const abuti_vector *touches = &layers->chunks[0].touches;
         status = trace_long(layers, passes, count, v);
         status = status ? status : abuti_layers_gather(layers, v, &to->memory);
         status =
             status ? status
-                   : abuti_layers_reserve(context, &to->touches, to->touches.count + touches->count,
+                   : abuti_vector_reserve(context, &to->touches, to->touches.count + touches->count,
                                           sizeof(layers_touch));
         if (!status && touches->count)
             memcpy((layers_touch *)to->touches.data + to->touches.count, touches->data,

@@ -30,13 +30,13 @@ typedef struct find_work {
     abut_raster_view views[3]; /* where the query has none */
     const abut_raster_view *list;
     uint32_t view_count;
-    layers_list keys;       /* sort_key */
-    layers_list measured;   /* abut_layers_pair, by a and b; also of solids with themselves */
-    layers_list sums;       /* layers_sum, of candidates of one view */
-    layers_list hits;       /* abut_layers_hit */
-    layers_list candidates; /* uint64_t, sorted: a and b */
-    bool has_fitted;        /* candidates are those of at least one view of all solids */
-    layers_list found;      /* abut_layers_pair */
+    abuti_vector keys;       /* sort_key */
+    abuti_vector measured;   /* abut_layers_pair, by a and b; also of solids with themselves */
+    abuti_vector sums;       /* layers_sum, of candidates of one view */
+    abuti_vector hits;       /* abut_layers_hit */
+    abuti_vector candidates; /* uint64_t, sorted: a and b */
+    bool has_fitted;         /* candidates are those of at least one view of all solids */
+    abuti_vector found;      /* abut_layers_pair */
     uint64_t own_count, fragments, candidate_count;
     double tolerance;
     bool cuts; /* a solid whose volumes were asked cuts itself */
@@ -287,7 +287,7 @@ static abut_status sort_sums(find_work *w, const layers_sum *sums, size_t count,
                              const sort_key **sorted) {
     w->keys.count = 0;
     abut_status status =
-        abuti_layers_reserve(w->layers->context, &w->keys, 2 * count, sizeof(sort_key));
+        abuti_vector_reserve(w->layers->context, &w->keys, 2 * count, sizeof(sort_key));
     if (status)
         return status;
     sort_key *keys = w->keys.data;
@@ -313,7 +313,7 @@ static abut_status measure_all(find_work *w, const layers_pass *passes,
         if (!i || work.order[i].key != work.order[i - 1].key)
             begin[pairs++] = i;
     begin[pairs] = count;
-    status = abuti_layers_reserve(context, &w->measured, pairs, sizeof(abut_layers_pair));
+    status = abuti_vector_reserve(context, &w->measured, pairs, sizeof(abut_layers_pair));
     work.begin = begin;
     work.to = w->measured.data;
     if (!status)
@@ -335,10 +335,10 @@ static vec3 normal_of(const abut_layers *layers, const layers_solid *solid, uint
     return mesh->inward ? v3_scale(n, -1) : n;
 }
 
-static abut_status list_hits(find_work *w, const layers_pass *passes, const layers_list *touches) {
+static abut_status list_hits(find_work *w, const layers_pass *passes, const abuti_vector *touches) {
     abut_layers *layers = w->layers;
     abut_status status =
-        abuti_layers_reserve(layers->context, &w->hits, w->hits.count + touches->count,
+        abuti_vector_reserve(layers->context, &w->hits, w->hits.count + touches->count,
                              sizeof(abut_layers_hit));
     for (size_t i = 0; i < touches->count && !status; i++) {
         const layers_touch *t = (const layers_touch *)touches->data + i;
@@ -408,10 +408,10 @@ static abut_status add_candidates(find_work *w, bool fitted) {
     const sort_key *sums = NULL;
     size_t count = w->sums.count, i = 0, j = 0, made = 0;
     bool all = !(fitted && w->has_fitted);
-    layers_list merged = {0};
+    abuti_vector merged = {0};
     abut_status status = sort_sums(w, w->sums.data, count, &sums);
     status = status ? status
-                    : abuti_layers_reserve(w->layers->context, &merged, w->candidates.count + count,
+                    : abuti_vector_reserve(w->layers->context, &merged, w->candidates.count + count,
                                            sizeof(uint64_t));
     if (status)
         return status;
@@ -547,7 +547,7 @@ static abut_status collect(find_work *w, const asked *answers) {
     bool superset = w->query->conservative || w->query->exact || w->query->volume;
     w->found.count = 0;
     abut_status status =
-        abuti_layers_reserve(w->layers->context, &w->found, w->measured.count + w->candidates.count,
+        abuti_vector_reserve(w->layers->context, &w->found, w->measured.count + w->candidates.count,
                              sizeof(abut_layers_pair));
     if (status)
         return status;

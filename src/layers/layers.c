@@ -271,7 +271,7 @@ static void put_mesh(abut_layers *layers, uint32_t number) {
 
 /* Makes room for one more mesh in the list and in the table. */
 static abut_status reserve_mesh(abut_layers *layers) {
-    abut_status status = abuti_layers_reserve(layers->context, &layers->meshes,
+    abut_status status = abuti_vector_reserve(layers->context, &layers->meshes,
                                               layers->meshes.count + 1, sizeof(layers_mesh));
     size_t wanted = layers->mesh_slots.count ? layers->mesh_slots.count : 64;
     while (wanted < 2 * (layers->meshes.count + 1))
@@ -281,7 +281,7 @@ static abut_status reserve_mesh(abut_layers *layers) {
     size_t before = layers->mesh_slots.count;
     layers->mesh_slots.count = 0;
     layers->has_mesh_slots = false;
-    status = abuti_layers_reserve(layers->context, &layers->mesh_slots, wanted, sizeof(uint32_t));
+    status = abuti_vector_reserve(layers->context, &layers->mesh_slots, wanted, sizeof(uint32_t));
     layers->mesh_slots.count = status ? before : wanted;
     if (status)
         return status;
@@ -334,7 +334,7 @@ abut_status abut_layers_add(abut_layers *layers, const abut_layers_item *item, u
         layers->first_free != ABUT_NONE ? layers->first_free : (uint32_t)layers->solids.count;
     if (at >= 1u << 30)
         return abuti_fail(ABUT_ERROR_LIMIT, "abut_layers_add: more than 2^30 solids");
-    status = abuti_layers_reserve(layers->context, &layers->solids, layers->solids.count + 1,
+    status = abuti_vector_reserve(layers->context, &layers->solids, layers->solids.count + 1,
                                   sizeof(layers_solid));
     layers_solid solid = {.used = true, .next = ABUT_NONE, .is = *item};
     if (!status)

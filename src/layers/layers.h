@@ -9,15 +9,6 @@
 #include <abut/bvh.h>
 #include <abut/layers.h>
 
-/* A list that grows and is kept. */
-typedef struct layers_list {
-    void *data;
-    size_t count, room;
-} layers_list;
-
-abut_status abuti_layers_reserve(abut_context *context, layers_list *list, size_t room,
-                                 size_t element_bytes);
-
 /* A box and a ball around the vertices of a mesh, where it is before its pose. */
 typedef struct layers_hull {
     box3 box;
@@ -64,19 +55,19 @@ static inline size_t layers_grain(size_t count, size_t least) {
 
 /* Sums of pairs by a hash table. */
 typedef struct layers_table {
-    layers_list sums;  /* layers_sum */
-    layers_list slots; /* uint32_t: number + 1 of a sum, or 0; a power of two */
+    abuti_vector sums;  /* layers_sum */
+    abuti_vector slots; /* uint32_t: number + 1 of a sum, or 0; a power of two */
 } layers_table;
 
 typedef struct layers_chunk {
-    layers_list shapes;    /* raster_shape */
-    layers_list places;    /* layers_place */
-    layers_list fragments; /* layers_fragment: of a tile */
-    layers_list reaches;   /* layers_reach: of a tile */
-    layers_list column;    /* layers_reach: of a pixel */
-    layers_list sorted, keys, begin, open, spans;
+    abuti_vector shapes;    /* raster_shape */
+    abuti_vector places;    /* layers_place */
+    abuti_vector fragments; /* layers_fragment: of a tile */
+    abuti_vector reaches;   /* layers_reach: of a tile */
+    abuti_vector column;    /* layers_reach: of a pixel */
+    abuti_vector sorted, keys, begin, open, spans;
     layers_table table;
-    layers_list touches;
+    abuti_vector touches;
     uint64_t fragment_count;
     abut_status status;
 } layers_chunk;
@@ -87,10 +78,10 @@ typedef struct layers_device layers_device;
 struct abut_layers {
     abut_context *context; /* held */
     abut_layers_options options;
-    layers_list solids; /* layers_solid */
+    abuti_vector solids; /* layers_solid */
     uint32_t first_free;
-    layers_list meshes;     /* layers_mesh */
-    layers_list mesh_slots; /* uint32_t: a hash table of these, layers.c */
+    abuti_vector meshes;     /* layers_mesh */
+    abuti_vector mesh_slots; /* uint32_t: a hash table of these, layers.c */
     bool has_mesh_slots;
     uint32_t first_free_mesh;
 
@@ -102,10 +93,10 @@ struct abut_layers {
     box3 bounds;
 
     /* Scratch of a query. */
-    layers_list at;      /* layers_at: where solids are in the view */
-    layers_list windows; /* layers_window: solid by solid, tile by tile */
-    layers_list tile_begin, tile_solids, tile_places, busy;
-    layers_list points, point_begin, triangle_begin, drawn;
+    abuti_vector at;      /* layers_at: where solids are in the view */
+    abuti_vector windows; /* layers_window: solid by solid, tile by tile */
+    abuti_vector tile_begin, tile_solids, tile_places, busy;
+    abuti_vector points, point_begin, triangle_begin, drawn;
     layers_chunk chunks[LAYERS_CHUNKS];
 };
 
@@ -129,7 +120,7 @@ layers_sum *abuti_layers_sum(abut_context *context, layers_table *table, uint32_
 void abuti_layers_table_clear(layers_table *table);
 void abuti_layers_add_sum(layers_sum *to, const layers_sum *from);
 /* Adds the sums of all chunks to a list, as those of a view. */
-abut_status abuti_layers_gather(abut_layers *layers, uint32_t view, layers_list *to);
+abut_status abuti_layers_gather(abut_layers *layers, uint32_t view, abuti_vector *to);
 
 /* ---- pass.c: one view ---- */
 
@@ -154,8 +145,8 @@ abut_status abuti_layers_pass(layers_pass *pass);
 typedef struct layers_answer {
     const layers_sum *sums; /* in any order; of a pair and view there may be several */
     size_t sum_count;
-    layers_list memory;  /* of the sums, where they are not the back end's */
-    layers_list touches; /* layers_touch, in any order */
+    abuti_vector memory;  /* of the sums, where they are not the back end's */
+    abuti_vector touches; /* layers_touch, in any order */
 } layers_answer;
 
 /* Where rays are traced: on the CPU (pass.c) or on a device (device.c). */

@@ -55,9 +55,9 @@ static const layers_window no_window = {1, 1, 0, 0};
 #define AT(pass) ((layers_at *)(pass)->layers->at.data)
 #define WINDOWS(pass) ((layers_window *)(pass)->layers->windows.data)
 
-static abut_status reserve(layers_pass *pass, layers_list *list, size_t count, size_t bytes) {
+static abut_status reserve(layers_pass *pass, abuti_vector *list, size_t count, size_t bytes) {
     list->count = 0;
-    abut_status status = abuti_layers_reserve(pass->layers->context, list, count, bytes);
+    abut_status status = abuti_vector_reserve(pass->layers->context, list, count, bytes);
     if (!status)
         list->count = count;
     return status;
@@ -273,7 +273,7 @@ static abut_status list_drawn(layers_pass *pass, size_t *points, size_t *triangl
 }
 
 /* Which range of a list of begins a place is in. */
-static size_t range_of(const layers_list *begins, size_t place) {
+static size_t range_of(const abuti_vector *begins, size_t place) {
     const size_t *begin = begins->data;
     size_t lo = 0, hi = begins->count - 1;
     while (hi - lo > 1) {
@@ -330,7 +330,7 @@ static bool place_shape(layers_pass *pass, layers_chunk *chunk, raster_rect r, u
                 continue;
             if (chunk->places.room == chunk->places.count &&
                 (chunk->status =
-                     abuti_layers_reserve(pass->layers->context, &chunk->places,
+                     abuti_vector_reserve(pass->layers->context, &chunk->places,
                                           chunk->places.count + 1, sizeof(layers_place))))
                 return false;
             ((layers_place *)chunk->places.data)[chunk->places.count++] =
@@ -410,7 +410,7 @@ static void find_shapes(void *data, size_t chunk, size_t begin, size_t end) {
             const uint32_t t = (uint32_t)(at - first[d]),
                            *corner = mesh->mesh->indices + 3 * (size_t)t;
             if (own->shapes.room < own->shapes.count + RASTER_CORNERS + 4 &&
-                (own->status = abuti_layers_reserve(layers->context, &own->shapes,
+                (own->status = abuti_vector_reserve(layers->context, &own->shapes,
                                                     own->shapes.count + RASTER_CORNERS + 4,
                                                     sizeof(raster_shape))))
                 break;
@@ -431,7 +431,7 @@ static abut_status sort_places(layers_pass *pass, size_t chunk_count) {
     size_t *begin = layers->tile_begin.data;
     memset(begin, 0, (tiles + 2) * sizeof *begin);
     for (size_t c = 0; c < chunk_count; c++) {
-        const layers_list *places = &layers->chunks[c].places;
+        const abuti_vector *places = &layers->chunks[c].places;
         for (size_t i = 0; i < places->count; i++)
             begin[((const layers_place *)places->data)[i].tile + 2]++;
         total += places->count;
@@ -446,7 +446,7 @@ static abut_status sort_places(layers_pass *pass, size_t chunk_count) {
         return status;
     layers_place *to = layers->tile_places.data;
     for (size_t c = 0; c < chunk_count; c++) {
-        const layers_list *places = &layers->chunks[c].places;
+        const abuti_vector *places = &layers->chunks[c].places;
         for (size_t i = 0; i < places->count; i++) {
             layers_place place = ((const layers_place *)places->data)[i];
             to[begin[place.tile + 1]++] = place;
@@ -464,10 +464,10 @@ static abut_status sort_places(layers_pass *pass, size_t chunk_count) {
 
 /* Makes room for as many fragments as a rectangle has pixels. False: no memory. */
 static bool make_room(layers_pass *pass, layers_chunk *chunk, raster_rect r) {
-    layers_list *list = &chunk->fragments;
+    abuti_vector *list = &chunk->fragments;
     size_t most = (size_t)(r.x1 - r.x0 + 1) * (size_t)(r.y1 - r.y0 + 1);
     if (list->room - list->count < most)
-        chunk->status = abuti_layers_reserve(pass->layers->context, list, list->count + most,
+        chunk->status = abuti_vector_reserve(pass->layers->context, list, list->count + most,
                                              sizeof(layers_fragment));
     return !chunk->status;
 }
@@ -531,9 +531,9 @@ static void reach_triangle(layers_pass *pass, layers_chunk *chunk, const raster_
             }
             if (!touches)
                 continue;
-            layers_list *list = &chunk->reaches;
+            abuti_vector *list = &chunk->reaches;
             if (list->count == list->room &&
-                (chunk->status = abuti_layers_reserve(pass->layers->context, list, list->count + 1,
+                (chunk->status = abuti_vector_reserve(pass->layers->context, list, list->count + 1,
                                                       sizeof(layers_reach))))
                 return;
             layers_reach *to = (layers_reach *)list->data + list->count++;
@@ -575,7 +575,7 @@ static abut_status sort_long(const layers_pass *pass, layers_chunk *chunk, layer
     abut_context *context = pass->layers->context;
     chunk->keys.count = 0;
     abut_status status =
-        abuti_layers_reserve(context, &chunk->keys,
+        abuti_vector_reserve(context, &chunk->keys,
                              2 * count + (count * sizeof *list) / sizeof(sort_key) + 1,
                              sizeof(sort_key));
     if (status)
@@ -769,9 +769,9 @@ static abut_status cpu_run(abut_layers *layers, layers_pass *passes, uint32_t co
         status = abuti_layers_pass(&passes[v]);
         status = status ? status : abuti_layers_gather(layers, v, &answer->memory);
         for (size_t c = 0; c < LAYERS_CHUNKS && !status; c++) {
-            const layers_list *from = &layers->chunks[c].touches;
-            layers_list *to = &answer->touches;
-            status = abuti_layers_reserve(layers->context, to, to->count + from->count,
+            const abuti_vector *from = &layers->chunks[c].touches;
+            abuti_vector *to = &answer->touches;
+            status = abuti_vector_reserve(layers->context, to, to->count + from->count,
                                           sizeof(layers_touch));
             if (!status && from->count)
                 memcpy((layers_touch *)to->data + to->count, from->data,

@@ -103,9 +103,9 @@ static void ray_touch(ray_work *w, size_t place, uint32_t around, uint32_t since
     s->edges_b += s->b == of;
     if (!pass->hits)
         return;
-    layers_list *list = &w->chunk->touches;
+    abuti_vector *list = &w->chunk->touches;
     abut_status status =
-        abuti_layers_reserve(pass->layers->context, list, list->count + 1, sizeof(layers_touch));
+        abuti_vector_reserve(pass->layers->context, list, list->count + 1, sizeof(layers_touch));
     if (status)
         w->chunk->status = status;
     else
@@ -179,7 +179,7 @@ void abuti_layers_ray(const layers_pass *pass, layers_chunk *chunk, uint32_t x, 
                   .first_from = UINT32_MAX};
     chunk->open.count = 0;
     abut_status status =
-        abuti_layers_reserve(pass->layers->context, &chunk->open, count, sizeof(layers_open));
+        abuti_vector_reserve(pass->layers->context, &chunk->open, count, sizeof(layers_open));
     if (status) {
         chunk->status = status;
         return;
@@ -228,7 +228,7 @@ void abuti_layers_column(const layers_pass *pass, layers_chunk *chunk, const lay
     const layers_solid *solids = layers_solids(pass->layers);
     size_t made = 0;
     chunk->spans.count = 0;
-    if ((chunk->status = abuti_layers_reserve(context, &chunk->spans, count, sizeof(depth_span))))
+    if ((chunk->status = abuti_vector_reserve(context, &chunk->spans, count, sizeof(depth_span))))
         return;
     depth_span *spans = chunk->spans.data;
     for (size_t i = 0, next; i < count; i = next) {

@@ -3,12 +3,6 @@
 
 #include <string.h>
 
-abut_status abuti_layers_reserve(abut_context *context, layers_list *list, size_t room,
-                                 size_t element_bytes) {
-    return abuti_grow(context, &list->data, list->count, room ? room : 1, element_bytes,
-                      &list->room);
-}
-
 static uint64_t key_of(uint32_t a, uint32_t b) {
     return (uint64_t)a << 32 | b;
 }
@@ -29,7 +23,7 @@ static void put(layers_table *table, uint32_t number) {
 static abut_status enlarge(abut_context *context, layers_table *table) {
     size_t before = table->slots.count, wanted = before ? 2 * before : 64;
     table->slots.count = 0; /* what was there is put again */
-    abut_status status = abuti_layers_reserve(context, &table->slots, wanted, sizeof(uint32_t));
+    abut_status status = abuti_vector_reserve(context, &table->slots, wanted, sizeof(uint32_t));
     if (status) {
         table->slots.count = before;
         return status;
@@ -54,7 +48,7 @@ layers_sum *abuti_layers_sum(abut_context *context, layers_table *table, uint32_
              at = (at + 1) & (table->slots.count - 1))
             if (sums[slots[at] - 1].a == a && sums[slots[at] - 1].b == b)
                 return &sums[slots[at] - 1];
-    if (abuti_layers_reserve(context, &table->sums, table->sums.count + 1, sizeof(layers_sum)) ||
+    if (abuti_vector_reserve(context, &table->sums, table->sums.count + 1, sizeof(layers_sum)) ||
         (2 * (table->sums.count + 1) > table->slots.count && enlarge(context, table)))
         return NULL;
     layers_sum *made = (layers_sum *)table->sums.data + table->sums.count;
@@ -100,13 +94,13 @@ void abuti_layers_add_sum(layers_sum *to, const layers_sum *from) {
     to->z1 = to->z1 > from->z1 ? to->z1 : from->z1;
 }
 
-abut_status abuti_layers_gather(abut_layers *layers, uint32_t view, layers_list *to) {
+abut_status abuti_layers_gather(abut_layers *layers, uint32_t view, abuti_vector *to) {
     size_t total = to->count;
     for (size_t c = 0; c < LAYERS_CHUNKS; c++)
         total += layers->chunks[c].table.sums.count;
-    abut_status status = abuti_layers_reserve(layers->context, to, total, sizeof(layers_sum));
+    abut_status status = abuti_vector_reserve(layers->context, to, total, sizeof(layers_sum));
     for (size_t c = 0; c < LAYERS_CHUNKS && !status; c++) {
-        const layers_list *sums = &layers->chunks[c].table.sums;
+        const abuti_vector *sums = &layers->chunks[c].table.sums;
         for (size_t i = 0; i < sums->count; i++) {
             layers_sum *made = (layers_sum *)to->data + to->count++;
             *made = ((const layers_sum *)sums->data)[i];

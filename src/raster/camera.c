@@ -10,17 +10,13 @@ abut_status abuti_raster_view_read(const abut_raster_view *theirs, const char *w
 }
 
 static bool is_finite(vec3 v) {
-    return v3_max_abs(v) <= ABUT_COORDINATE_MAX; /* false for NaN too: all three are compared */
-}
-
-static bool all_finite(vec3 v) {
     return fabs(v.x) <= ABUT_COORDINATE_MAX && fabs(v.y) <= ABUT_COORDINATE_MAX &&
-           fabs(v.z) <= ABUT_COORDINATE_MAX && is_finite(v);
+           fabs(v.z) <= ABUT_COORDINATE_MAX; /* false for NaN too */
 }
 
 static abut_status check(const char *function, const abut_raster_view *v) {
-    if (!all_finite(v->direction) || !all_finite(v->up) || !all_finite(v->eye) ||
-        !all_finite(v->region.lo) || !all_finite(v->region.hi))
+    if (!is_finite(v->direction) || !is_finite(v->up) || !is_finite(v->eye) ||
+        !is_finite(v->region.lo) || !is_finite(v->region.hi))
         return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: a number of the view is not finite", function);
     if (v->region.lo.x > v->region.hi.x || v->region.lo.y > v->region.hi.y ||
         v->region.lo.z > v->region.hi.z)

@@ -185,7 +185,7 @@ static abut_status make_tree(broad *b) {
         count += has_box(&items[i]);
     abut_status status = ABUT_OK;
     const struct {
-        world_list *list;
+        abuti_vector *list;
         size_t count, bytes;
     } needs[] = {{&world->keys, count, sizeof(sort_key)},
                  {&world->spare, count, sizeof(sort_key)},
@@ -193,7 +193,8 @@ static abut_status make_tree(broad *b) {
                  {&world->boxes, count, sizeof(box3)},
                  {&world->nodes, count / 2 + 17, sizeof(node)}};
     for (size_t i = 0; i < sizeof needs / sizeof *needs && !status; i++)
-        status = abuti_world_reserve(world->context, needs[i].list, needs[i].count, needs[i].bytes);
+        status =
+            abuti_vector_reserve(world->context, needs[i].list, needs[i].count, needs[i].bytes);
     if (status)
         return status;
     if (count) {
@@ -206,10 +207,10 @@ static abut_status make_tree(broad *b) {
 /* ---- asking it ---- */
 
 static void put_pair(broad *b, world_chunk *chunk, uint32_t a, uint32_t other) {
-    world_list *list = &chunk->list;
+    abuti_vector *list = &chunk->list;
     if (!chunk->status && (list->count == list->room || !list->data))
-        chunk->status =
-            abuti_world_reserve(b->world->context, list, list->count + 64, sizeof(abut_world_pair));
+        chunk->status = abuti_vector_reserve(b->world->context, list, list->count + 64,
+                                             sizeof(abut_world_pair));
     if (chunk->status)
         return;
     ((abut_world_pair *)list->data)[list->count++] =
@@ -346,7 +347,7 @@ static void ask_planes(broad *b, world_chunk *chunk) {
 static void count_pairs(const abut_world *world, size_t chunks, bool by_a, size_t *begin) {
     memset(begin, 0, (world->items.count + 1) * sizeof *begin);
     for (size_t c = 0; c < chunks; c++) {
-        const world_list *list = &world->pair_chunks[c].list;
+        const abuti_vector *list = &world->pair_chunks[c].list;
         const abut_world_pair *pairs = list->data;
         for (size_t i = 0; i < list->count; i++)
             begin[(by_a ? pairs[i].a : pairs[i].b) + 1]++;
@@ -356,12 +357,12 @@ static void count_pairs(const abut_world *world, size_t chunks, bool by_a, size_
 }
 
 /* By b first, then by a, which leaves equal ones as they are. */
-static void sort_pairs(abut_world *world, size_t chunks, size_t total, world_list *list) {
+static void sort_pairs(abut_world *world, size_t chunks, size_t total, abuti_vector *list) {
     size_t *begin = world->begin.data;
     abut_world_pair *spare = world->spare.data, *to = list->data;
     count_pairs(world, chunks, false, begin);
     for (size_t c = 0; c < chunks; c++) {
-        const world_list *from = &world->pair_chunks[c].list;
+        const abuti_vector *from = &world->pair_chunks[c].list;
         const abut_world_pair *pairs = from->data;
         for (size_t i = 0; i < from->count; i++)
             spare[begin[pairs[i].b]++] = pairs[i];
@@ -373,7 +374,7 @@ static void sort_pairs(abut_world *world, size_t chunks, size_t total, world_lis
 }
 
 /* Brings the pairs of all chunks into order. */
-static abut_status gather(abut_world *world, size_t chunks, world_list *list) {
+static abut_status gather(abut_world *world, size_t chunks, abuti_vector *list) {
     uint64_t total = 0;
     for (size_t i = 0; i < chunks; i++) {
         total += world->pair_chunks[i].list.count;
@@ -386,7 +387,7 @@ static abut_status gather(abut_world *world, size_t chunks, world_list *list) {
                           "options->pair_limit",
                           (unsigned long long)world->options.pair_limit);
     const struct {
-        world_list *list;
+        abuti_vector *list;
         size_t count, bytes;
     } needs[] = {{&world->spare, (size_t)total, sizeof(sort_key)}, /* as keys have it too */
                  {list, (size_t)total, sizeof(abut_world_pair)},
@@ -394,14 +395,15 @@ static abut_status gather(abut_world *world, size_t chunks, world_list *list) {
     abut_status status = ABUT_OK;
     list->count = 0;
     for (size_t i = 0; i < sizeof needs / sizeof *needs && !status; i++)
-        status = abuti_world_reserve(world->context, needs[i].list, needs[i].count, needs[i].bytes);
+        status =
+            abuti_vector_reserve(world->context, needs[i].list, needs[i].count, needs[i].bytes);
     if (!status)
         sort_pairs(world, chunks, (size_t)total, list);
     return status;
 }
 
 abut_status abuti_world_overlaps(abut_world *world, const world_sweep *sweeps, double margin,
-                                 world_list *pairs) {
+                                 abuti_vector *pairs) {
     broad b = {.world = world, .sweeps = sweeps, .margin = margin};
     abut_status status = make_tree(&b);
     if (status)

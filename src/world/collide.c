@@ -147,13 +147,13 @@ static void swap_sides(abut_contact *list, size_t count) {
 
 /* Adds the contacts of a pair behind those of the list, without counting them. */
 static abut_status try_fields(const abut_world *world, size_t pair, const world_item *a,
-                              const world_item *b, world_list *list, abut_contacts *to) {
+                              const world_item *b, abuti_vector *list, abut_contacts *to) {
     bool swapped = a->kind != ABUT_WORLD_BODY;
     const world_item *first = swapped ? b : a, *second = swapped ? a : b;
     abut_status status = ABUT_ERROR_BUFFER;
     size_t room = list->count + FIELD_ROOM;
     while (status == ABUT_ERROR_BUFFER) {
-        status = abuti_world_reserve(world->context, list, room, sizeof(abut_contact));
+        status = abuti_vector_reserve(world->context, list, room, sizeof(abut_contact));
         if (status)
             return status;
         to->list = (abut_contact *)list->data + list->count;
@@ -237,7 +237,7 @@ static abut_status try_exact(const abut_world *world, size_t pair, const world_i
                              const world_item *b, world_answers *answers, abut_contacts *to,
                              bool *separates) {
     const abut_world_options *o = &world->options;
-    world_list *list = &answers->contacts, *patches = &answers->patches;
+    abuti_vector *list = &answers->contacts, *patches = &answers->patches;
     abut_patch_options options = abut_patch_options_default();
     options.margin = o->margin;
     options.keep = o->patch_contacts < EXACT_KEEP ? o->patch_contacts : EXACT_KEEP;
@@ -247,11 +247,11 @@ static abut_status try_exact(const abut_world *world, size_t pair, const world_i
     abut_status status = ABUT_ERROR_BUFFER;
     while (status == ABUT_ERROR_BUFFER) {
         status =
-            abuti_world_reserve(world->context, patches, (size_t)found.count, sizeof(abut_patch));
+            abuti_vector_reserve(world->context, patches, (size_t)found.count, sizeof(abut_patch));
         if (!status)
-            status =
-                abuti_world_reserve(world->context, list, list->count + (size_t)found.contact_count,
-                                    sizeof(abut_contact));
+            status = abuti_vector_reserve(world->context, list,
+                                          list->count + (size_t)found.contact_count,
+                                          sizeof(abut_contact));
         if (status)
             return status;
         found.list = patches->data;
@@ -279,9 +279,9 @@ static const abut_contact *deepest_of(const abut_contacts *found) {
 /* Adds a pair that has contacts; those of a sensor are not kept. */
 static abut_status add_touch(const abut_world *world, const abut_world_event *event,
                              const world_item *a, const world_item *b, world_answers *answers) {
-    world_list *list = &answers->touches;
+    abuti_vector *list = &answers->touches;
     abut_status status =
-        abuti_world_reserve(world->context, list, list->count + 1, sizeof(world_touch));
+        abuti_vector_reserve(world->context, list, list->count + 1, sizeof(world_touch));
     if (!status) {
         ((world_touch *)list->data)[list->count++] = (world_touch){{a->born, b->born}, *event};
         answers->contacts.count += (size_t)event->count;
@@ -359,9 +359,9 @@ static abut_status gather(abut_world *world) {
     size_t touches = 0, first = 0;
     for (size_t i = 0; i < chunks_of(world); i++)
         touches += world->answers[i].touches.count;
-    world_list *list = &world->new_touches;
+    abuti_vector *list = &world->new_touches;
     list->count = 0;
-    abut_status status = abuti_world_reserve(world->context, list, touches, sizeof(world_touch));
+    abut_status status = abuti_vector_reserve(world->context, list, touches, sizeof(world_touch));
     if (status)
         return status;
     world->advice = abuti_contact_advice(NULL, NULL);
@@ -383,7 +383,7 @@ static abut_status gather(abut_world *world) {
 
 /* What was found is what touched last from now on. */
 static void remember(abut_world *world) {
-    world_list old = world->touches;
+    abuti_vector old = world->touches;
     world->touches = world->new_touches;
     world->new_touches = old;
     for (size_t i = 0; i < world->items.count; i++) {
@@ -430,7 +430,7 @@ static void copy_some(void *data, size_t chunk, size_t begin, size_t end) {
     const copies *c = data;
     (void)chunk;
     for (size_t i = begin; i < end; i++) {
-        const world_list *list = &c->world->answers[i].contacts;
+        const abuti_vector *list = &c->world->answers[i].contacts;
         if (list->count)
             memcpy(c->to->list + c->begin[i], list->data, list->count * sizeof *c->to->list);
     }

@@ -97,8 +97,8 @@ static void destroy(abut_world *world) {
     world_device *d = world->device;
     if (!d)
         return;
-    world_list *lists[] = {&d->host_parts, &d->host_bodies, &d->host_poses,   &d->last,
-                           &d->host_pairs, &d->host_begin,  &d->host_contacts};
+    abuti_vector *lists[] = {&d->host_parts, &d->host_bodies, &d->host_poses,   &d->last,
+                             &d->host_pairs, &d->host_begin,  &d->host_contacts};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         abuti_release(world->context, lists[i]->data);
     abut_buffer_destroy(d->pairs);
@@ -326,8 +326,8 @@ static abut_status field_ready(const world_device *d, const abut_field *field) {
 static void put_bodies(abut_world *world) {
     world_device *d = world->device;
     const size_t count = world->items.count;
-    abuti_kit_fail(&d->kit,
-                   abuti_world_reserve(world->context, &d->host_bodies, count, sizeof(world_body)));
+    abuti_kit_fail(&d->kit, abuti_vector_reserve(world->context, &d->host_bodies, count,
+                                                 sizeof(world_body)));
     world_body *bodies = d->host_bodies.data;
     d->only_bodies = true;
     for (size_t i = 0; i < count && !abuti_kit_failed(&d->kit); i++) {
@@ -354,7 +354,7 @@ static abut_status upload_data(abut_world *world) {
     shared_part *parts = abuti_allocate(world->context, 2 * count, sizeof *parts);
     abut_status status = parts ? ABUT_OK : ABUT_ERROR_MEMORY;
     if (!status)
-        status = abuti_world_reserve(world->context, &d->host_parts, count, sizeof(world_parts));
+        status = abuti_vector_reserve(world->context, &d->host_parts, count, sizeof(world_parts));
     if (!status) {
         shared_part *lists[2] = {parts, parts + count};
         for (uint32_t i = 0; i < count; i++) {
@@ -557,15 +557,15 @@ static abut_status prepare(abut_world *world) {
     abut_status status = find(world);
     size_t pairs = (size_t)d->pair_count, count = (size_t)d->contact_count;
     if (!status)
-        status = abuti_world_reserve(world->context, &d->host_pairs, pairs, sizeof(world_two));
+        status = abuti_vector_reserve(world->context, &d->host_pairs, pairs, sizeof(world_two));
     if (!status && pairs)
         status = abuti_buffer_download(&d->queue, &d->pairs->memory, 0, d->host_pairs.data,
                                        pairs * sizeof(world_two));
     if (!status)
-        status = abuti_world_reserve(world->context, &d->host_begin, pairs + 1, sizeof(uint32_t));
+        status = abuti_vector_reserve(world->context, &d->host_begin, pairs + 1, sizeof(uint32_t));
     if (!status)
         status =
-            abuti_world_reserve(world->context, &d->host_contacts, count, sizeof(abut_contact));
+            abuti_vector_reserve(world->context, &d->host_contacts, count, sizeof(abut_contact));
     if (!status)
         status = abuti_buffer_download(&d->queue, &d->begin->memory, 0, d->host_begin.data,
                                        (pairs + 1) * sizeof(uint32_t));

@@ -101,15 +101,15 @@ struct world_device {
     bool has_order;             /* of bodies along a curve */
     uint64_t visit_count;       /* nodes that were looked at when it was new */
     bool has_contacts;
-    world_list host_parts, host_bodies; /* world_parts, world_body: of each item */
-    world_list host_poses, last;        /* abut_pose, uint32_t: of each item */
-    abuti_kit_list met, visits[2];      /* world_met, world_visit */
+    abuti_vector host_parts, host_bodies; /* world_parts, world_body: of each item */
+    abuti_vector host_poses, last;        /* abut_pose, uint32_t: of each item */
+    abuti_kit_list met, visits[2];        /* world_met, world_visit */
     uint64_t pair_count;
     abuti_kit_list lists[WORLD_LISTS];
     /* abut_world_pair; of contacts that are left: uint32_t, one more than pairs; abut_contact */
     abut_buffer *pairs, *begin, *contacts;
     uint64_t contact_count;
-    world_list host_pairs, host_begin, host_contacts; /* the same */
+    abuti_vector host_pairs, host_begin, host_contacts; /* the same */
 };
 
 /* Elements of a list, so that their children can be counted. */

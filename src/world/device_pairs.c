@@ -34,7 +34,7 @@ static void upload_poses(abut_world *world) {
     if (d->has_poses)
         return;
     abuti_kit_fail(&d->kit,
-                   abuti_world_reserve(world->context, &d->host_poses, count, sizeof(abut_pose)));
+                   abuti_vector_reserve(world->context, &d->host_poses, count, sizeof(abut_pose)));
     if (!abuti_kit_failed(&d->kit))
         abuti_parallel_for(world->context, count, POSES_A_TASK, copy_poses, world);
     abuti_kit_put(&d->kit, WORLD_POSES, d->host_poses.data, count, sizeof(abut_pose));
@@ -47,7 +47,7 @@ abut_status abuti_world_device_bring(abut_world *world) {
     if (!d->is_ahead)
         return ABUT_OK;
     abut_status status =
-        abuti_world_reserve(world->context, &d->host_poses, count, sizeof(abut_pose));
+        abuti_vector_reserve(world->context, &d->host_poses, count, sizeof(abut_pose));
     if (!status)
         status = abuti_kit_get(&d->kit, WORLD_POSES, d->host_poses.data, count, sizeof(abut_pose));
     const abut_pose *poses = d->host_poses.data;
@@ -68,7 +68,7 @@ static abut_status read_ids(abut_world *world, const uint32_t *ids, size_t count
     *bodies = true;
     if (!ids && d->has_data && d->only_bodies)
         return ABUT_OK;
-    abut_status status = abuti_world_reserve(world->context, &d->last, items, sizeof(uint32_t));
+    abut_status status = abuti_vector_reserve(world->context, &d->last, items, sizeof(uint32_t));
     uint32_t *last = d->last.data;
     if (!status && items)
         memset(last, 0xff, items * sizeof *last);

@@ -17,7 +17,7 @@ static abut_world_event ended(const world_touch *touch) {
 }
 
 /* Merges both lists; writes where there is somewhere to write to, and gives how many events. */
-static uint64_t merge(const world_list *before, const world_list *after, abut_world_event *to) {
+static uint64_t merge(const abuti_vector *before, const abuti_vector *after, abut_world_event *to) {
     const world_touch *x = before->data, *y = after->data;
     uint64_t count = 0;
     for (size_t i = 0, k = 0; i < before->count || k < after->count; count++) {
@@ -43,8 +43,8 @@ abut_status abut_world_events(abut_world *world, uint64_t capacity, abut_world_e
         return abuti_null(__func__, !world ? "world" : !count ? "count" : "events");
     abut_status status = abuti_world_find_contacts(world);
     if (!status)
-        status = abuti_world_reserve(world->context, &world->told, world->touches.count,
-                                     sizeof(world_touch));
+        status = abuti_vector_reserve(world->context, &world->told, world->touches.count,
+                                      sizeof(world_touch));
     if (status)
         return status;
     uint64_t found = merge(&world->told, &world->touches, NULL);

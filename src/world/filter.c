@@ -71,14 +71,14 @@ static size_t slot_of(const uint64_t *table, size_t slots, uint64_t key) {
 }
 
 static bool is_ignored(const abut_world *world, uint64_t key) {
-    const world_list *list = &world->ignored;
+    const abuti_vector *list = &world->ignored;
     const uint64_t *table = list->data;
     return list->count && table[slot_of(table, list->room, key)] == key;
 }
 
 /* At least half of the slots stay empty. */
 static abut_status insert(abut_world *world, uint64_t key) {
-    world_list *list = &world->ignored;
+    abuti_vector *list = &world->ignored;
     const uint64_t *old = list->data;
     if (2 * (list->count + 1) > list->room) {
         size_t slots = list->room ? 2 * list->room : FIRST_SLOTS;
@@ -100,7 +100,7 @@ static abut_status insert(abut_world *world, uint64_t key) {
 
 /* Empties a slot, and moves those behind it that would not be found any more. */
 static void erase(abut_world *world, size_t slot) {
-    world_list *list = &world->ignored;
+    abuti_vector *list = &world->ignored;
     uint64_t *table = list->data;
     const size_t last = list->room - 1;
     for (size_t next = (slot + 1) & last; table[next]; next = (next + 1) & last)

@@ -426,8 +426,8 @@ static abut_status write(const abut_world *world, abut_world_impacts *impacts) {
 static abut_status set_ends(abut_world *world, const uint32_t *ids, const abut_pose *ends,
                             size_t count) {
     static const char function[] = "abut_world_sweep";
-    abut_status status = abuti_world_reserve(world->context, &world->sweeps, world->items.count,
-                                             sizeof(world_sweep));
+    abut_status status = abuti_vector_reserve(world->context, &world->sweeps, world->items.count,
+                                              sizeof(world_sweep));
     if (status)
         return status;
     world_sweep *sweeps = world->sweeps.data;
@@ -483,7 +483,7 @@ abut_status abut_world_sweep(abut_world *world, const uint32_t *ids, const abut_
     size_t pairs = world->sweep_pairs.count;
     status = status ? status : make_cores(world);
     if (!status)
-        status = abuti_world_reserve(world->context, &world->swept, pairs, sizeof(world_swept));
+        status = abuti_vector_reserve(world->context, &world->swept, pairs, sizeof(world_swept));
     if (status)
         return status;
     if (pairs)

@@ -7,12 +7,6 @@
 
 enum { MOVES_A_TASK = 256 };
 
-abut_status abuti_world_reserve(abut_context *context, world_list *list, size_t room,
-                                size_t element_bytes) {
-    return abuti_grow(context, &list->data, list->count, room ? room : 1, element_bytes,
-                      &list->room);
-}
-
 /* ---- create ---- */
 
 static abut_status check_options(const abut_world_options *o) {
@@ -72,10 +66,10 @@ void abut_world_destroy(abut_world *world) {
     world->backend->destroy(world);
     for (size_t i = 0; i < world->items.count; i++)
         abut_bvh_destroy(world_items(world)[i].core);
-    world_list *lists[] = {&world->items, &world->places,  &world->keys,        &world->spare,
-                           &world->order, &world->boxes,   &world->nodes,       &world->pairs,
-                           &world->begin, &world->ignored, &world->new_touches, &world->touches,
-                           &world->told,  &world->sweeps,  &world->sweep_pairs, &world->swept};
+    abuti_vector *lists[] = {&world->items, &world->places,  &world->keys,        &world->spare,
+                             &world->order, &world->boxes,   &world->nodes,       &world->pairs,
+                             &world->begin, &world->ignored, &world->new_touches, &world->touches,
+                             &world->told,  &world->sweeps,  &world->sweep_pairs, &world->swept};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         abuti_release(context, lists[i]->data);
     for (size_t i = 0; i < WORLD_CHUNKS; i++) {
@@ -291,8 +285,8 @@ abut_status abut_world_add(abut_world *world, const abut_world_item *item, uint3
     if (!status && at == ABUT_NONE) {
         if (world->items.count >= INT32_MAX)
             return abuti_fail(ABUT_ERROR_LIMIT, "abut_world_add: there are 2^31 items already");
-        status = abuti_world_reserve(world->context, &world->items, world->items.count + 1,
-                                     sizeof(world_item));
+        status = abuti_vector_reserve(world->context, &world->items, world->items.count + 1,
+                                      sizeof(world_item));
     }
     if (status)
         return status;
@@ -367,7 +361,7 @@ abut_status abuti_world_move(abut_world *world, const uint32_t *ids, const abut_
     size_t grain = world_grain(count, MOVES_A_TASK);
     abut_status status = world->backend->bring(world);
     if (!status)
-        status = abuti_world_reserve(world->context, &world->places, count, sizeof(world_place));
+        status = abuti_vector_reserve(world->context, &world->places, count, sizeof(world_place));
     if (status || !count)
         return status;
     abuti_parallel_for(world->context, count, grain, move_some, &m);

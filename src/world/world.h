@@ -47,16 +47,6 @@ typedef struct world_sweep {
     box3 box; /* of all of the way */
 } world_sweep;
 
-/* A list that grows and is kept. */
-typedef struct world_list {
-    void *data;
-    size_t count, room;
-} world_list;
-
-/* Makes room for `room` elements in all, and keeps those that are there. */
-abut_status abuti_world_reserve(abut_context *context, world_list *list, size_t room,
-                                size_t element_bytes);
-
 /* Work is cut into at most so many chunks, each with a list of its own. */
 enum { WORLD_CHUNKS = 256 };
 static inline size_t world_grain(size_t count, size_t least) {
@@ -65,7 +55,7 @@ static inline size_t world_grain(size_t count, size_t least) {
 }
 
 typedef struct world_chunk {
-    world_list list;
+    abuti_vector list;
     abut_status status;
 } world_chunk;
 
@@ -77,9 +67,9 @@ typedef struct world_touch {
 
 /* The answers for consecutive pairs. */
 typedef struct world_answers {
-    world_list contacts; /* abut_contact */
-    world_list touches;  /* world_touch; `first` counts within these contacts */
-    world_list patches;  /* abut_patch: of one pair, for a moment */
+    abuti_vector contacts; /* abut_contact */
+    abuti_vector touches;  /* world_touch; `first` counts within these contacts */
+    abuti_vector patches;  /* abut_patch: of one pair, for a moment */
     abut_advice advice;
     abut_status status;
 } world_answers;
@@ -91,35 +81,35 @@ struct abut_world {
     abut_context *context; /* held */
     abut_world_options options;
     abut_contact_options contact; /* what of them is for colliders */
-    world_list items;             /* world_item */
+    abuti_vector items;           /* world_item */
     uint32_t first_free;          /* ABUT_NONE: none */
     uint64_t births;              /* items that were ever added */
     uint32_t resting_sensors;     /* that are not dynamic */
-    world_list ignored;           /* uint64_t: a hash table of pairs, filter.c */
-    world_list places;            /* world_place: of a move, before it is known to be sound */
+    abuti_vector ignored;         /* uint64_t: a hash table of pairs, filter.c */
+    abuti_vector places;          /* world_place: of a move, before it is known to be sound */
     const world_backend *backend;
     world_device *device; /* null: the CPU */
 
     /* Of the broad phase. */
-    world_list keys, spare, order, boxes, nodes, begin;
+    abuti_vector keys, spare, order, boxes, nodes, begin;
     world_chunk pair_chunks[WORLD_CHUNKS];
-    world_list pairs; /* abut_world_pair */
-    bool has_pairs;   /* they are those of the items as they are now */
+    abuti_vector pairs; /* abut_world_pair */
+    bool has_pairs;     /* they are those of the items as they are now */
 
     /* Of contacts. */
     world_answers answers[WORLD_CHUNKS]; /* chunk by chunk of pairs */
     size_t grain;                        /* pairs a chunk */
     size_t contact_count;
-    world_list touches;     /* world_touch, by a and b: when contacts were last found */
-    world_list new_touches; /* until all is known */
-    world_list told;        /* world_touch: when events were last told */
+    abuti_vector touches;     /* world_touch, by a and b: when contacts were last found */
+    abuti_vector new_touches; /* until all is known */
+    abuti_vector told;        /* world_touch: when events were last told */
     abut_advice advice;
     bool has_contacts;
 
     /* Of a step. */
-    world_list sweeps;      /* world_sweep: of each item */
-    world_list sweep_pairs; /* abut_world_pair */
-    world_list swept;       /* world_swept: of each of these, sweep.c */
+    abuti_vector sweeps;      /* world_sweep: of each item */
+    abuti_vector sweep_pairs; /* abut_world_pair */
+    abuti_vector swept;       /* world_swept: of each of these, sweep.c */
 };
 
 static inline world_item *world_items(const abut_world *world) {
@@ -155,7 +145,7 @@ abut_status abuti_world_find_pairs(abut_world *world);
 /* Finds the pairs whose boxes overlap: of now, or with `sweeps`, of a step. Boxes have half the
  * margin already. */
 abut_status abuti_world_overlaps(abut_world *world, const world_sweep *sweeps, double margin,
-                                 world_list *pairs);
+                                 abuti_vector *pairs);
 
 /* ---- filter.c ---- */
 

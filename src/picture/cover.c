@@ -1,10 +1,14 @@
-/* Which samples a triangle covers, and how near it is there.
+/* Which samples a triangle covers, and how near it is there: the edges of raster_shared.h, at 16
+ * places of a pixel besides its centre.
  *
- * Edge functions in floats. A shared edge is always evaluated from the same end (the smaller x,
- * then y), and the other triangle gets the exact negative; a sample on the edge goes to one of the
- * two. So neighbours leave no holes and do not overlap, also where they share no vertex numbers.
+ * Samples are odd multiples of 1/32 pixel away from the centre, so that edge functions change by
+ * multiples of 2^(shift - 5) from one to the next. In these units, rounded down, they tell the same
+ * sides, and what matters of them fits the lanes of 32 bits: corners have COVER_BITS bits, so edges
+ * are shorter than 2^25 along x and y, and change by less than 30 x 2^25 < 2^30 within a pixel.
  */
 #include "picture/picture.h"
+
+#include <stdlib.h>
 
 void abuti_triangle_box(const picture_scene *scene, uint32_t triangle, float box[4]) {
     const uint32_t *corner = scene->corners + 3 * (size_t)triangle;
@@ -15,152 +19,140 @@ void abuti_triangle_box(const picture_scene *scene, uint32_t triangle, float box
     box[3] = float_max(a.y, float_max(b.y, c.y));
 }
 
-/* Edge from p to q, with the inside on its positive side. */
-static void edge_setup(f3 p, f3 q, raster_setup *setup, int k) {
-    bool swap = q.x < p.x || (q.x == p.x && q.y < p.y);
-    f3 from = swap ? q : p, to = swap ? p : q;
-    double a = (double)from.y - (double)to.y, b = (double)to.x - (double)from.x;
-    double c = -(a * (double)from.x + b * (double)from.y);
-    float sign = swap ? -1.0f : 1.0f;
-    setup->a[k] = sign * (float)a;
-    setup->b[k] = sign * (float)b;
-    setup->c[k] = sign * (float)c;
-    setup->threshold[k] = swap ? FLT_MIN : 0;
+static raster_point point_of(f3 p) {
+    return (raster_point){(double)p.x, (double)p.y, (double)p.z};
 }
 
-static void depth_setup(f3 a, f3 b, f3 c, double area, raster_setup *setup) {
-    double ux = (double)b.x - (double)a.x, uy = (double)b.y - (double)a.y;
-    double vx = (double)c.x - (double)a.x, vy = (double)c.y - (double)a.y;
-    double uq = (double)b.z - (double)a.z, vq = (double)c.z - (double)a.z;
-    double qx = (uq * vy - vq * uy) / area, qy = (vq * ux - uq * vx) / area;
-    double q = (double)a.z - qx * (double)a.x - qy * (double)a.y;
-    if (!(fabs(qx) < 1e6 && fabs(qy) < 1e6)) { /* a sliver: any of its depths will do */
-        qx = qy = 0;
-        q = (double)a.z;
-    }
-    setup->q = (float)q;
-    setup->qx = (float)qx;
-    setup->qy = (float)qy;
-    setup->q_lo = float_min(a.z, float_min(b.z, c.z));
-    setup->q_hi = float_max(a.z, float_max(b.z, c.z));
-}
-
-bool abuti_raster_setup(const picture_scene *scene, uint32_t triangle, int tile_x, int tile_y,
-                        raster_setup *setup) {
-    const uint32_t *corner = scene->corners + 3 * (size_t)triangle;
-    f3 origin = f3_make((float)tile_x, (float)tile_y, 0);
-    f3 a = f3_sub(scene->screen[corner[0]], origin), b = f3_sub(scene->screen[corner[1]], origin),
-       c = f3_sub(scene->screen[corner[2]], origin);
-    double area = ((double)b.x - (double)a.x) * ((double)c.y - (double)a.y) -
-                  ((double)b.y - (double)a.y) * ((double)c.x - (double)a.x);
-    if (area == 0)
+bool abuti_cover_setup(const raster_lens *lens, f3 a, f3 b, f3 c, raster_rect in,
+                       cover_setup *setup) {
+    const raster_point p[3] = {point_of(a), point_of(b), point_of(c)};
+    const int down = (int)lens->shift - 5;
+    raster_shape shape;
+    for (int k = 0; k < 3; k++)
+        if (!raster_is_inside(lens, p[k]))
+            return false;
+    raster_corners(lens, p[0], p[1], p[2], 0, 0, &shape);
+    raster_rect r = raster_rect_cut(raster_rect_of(lens, &shape, 1), in);
+    if ((shape.owner & 3) == RASTER_THIN || raster_rect_empty(r))
         return false;
-    if (area < 0) {
-        f3 swap = b;
-        b = c;
-        c = swap;
-        area = -area;
+    for (int k = 0; k < 3; k++) {
+        raster_side side = raster_side_of(lens, &shape, k), *to = &setup->side[k];
+        to->at = (side.at + side.dx * in.x0 + side.dy * in.y0) >> down;
+        to->dx = side.dx / ((int64)1 << down);
+        to->dy = side.dy / ((int64)1 << down);
+        setup->most[k] = 15 * (llabs(to->dx) + llabs(to->dy)) / 32;
     }
-    float x0 = float_min(a.x, float_min(b.x, c.x)), x1 = float_max(a.x, float_max(b.x, c.x));
-    float y0 = float_min(a.y, float_min(b.y, c.y)), y1 = float_max(a.y, float_max(b.y, c.y));
-    if (x1 <= 0 || y1 <= 0 || x0 >= TILE || y0 >= TILE)
-        return false;
-    setup->x0 = x0 > 0 ? (int)x0 : 0;
-    setup->y0 = y0 > 0 ? (int)y0 : 0;
-    setup->x1 = x1 < TILE ? (int)x1 : TILE - 1;
-    setup->y1 = y1 < TILE ? (int)y1 : TILE - 1;
-    edge_setup(a, b, setup, 0);
-    edge_setup(b, c, setup, 1);
-    edge_setup(c, a, setup, 2);
+    setup->x0 = r.x0 - in.x0;
+    setup->y0 = r.y0 - in.y0;
+    setup->x1 = r.x1 - in.x0;
+    setup->y1 = r.y1 - in.y0;
     for (int k = 0; k < 3; k++) { /* long thin triangles have boxes with little in them */
-        float most = TILE * (float_max(setup->a[k], 0) + float_max(setup->b[k], 0)) + setup->c[k];
-        if (most < 0)
+        const raster_side *s = &setup->side[k];
+        int x = s->dx > 0 ? setup->x1 : setup->x0, y = s->dy > 0 ? setup->y1 : setup->y0;
+        if (raster_at(s, x, y) + setup->most[k] < 0)
             return false;
     }
-    depth_setup(a, b, c, area, setup);
+    raster_plane(p[0], p[1], p[2], &shape);
+    setup->q = shape.z + shape.zx * in.x0 + shape.zy * in.y0;
+    setup->qx = shape.zx;
+    setup->qy = shape.zy;
+    setup->q_lo = float_min(a.z, float_min(b.z, c.z));
+    setup->q_hi = float_max(a.z, float_max(b.z, c.z));
     return true;
 }
 
-/* Steps of the edge functions and of nearness from a pixel's corner to its samples. */
+bool abuti_cover_triangle(const picture_scene *scene, uint32_t triangle, int tile_x, int tile_y,
+                          cover_setup *setup) {
+    const uint32_t *corner = scene->corners + 3 * (size_t)triangle;
+    raster_rect tile = {tile_x, tile_y, tile_x + TILE - 1, tile_y + TILE - 1};
+    return abuti_cover_setup(&scene->lens, scene->screen[corner[0]], scene->screen[corner[1]],
+                             scene->screen[corner[2]], tile, setup);
+}
+
+/* Steps of the edge functions and of nearness from the centre of a pixel to its samples. */
 typedef struct sample_steps {
-    float edge[3][SAMPLES], q[SAMPLES];
-    float most[3]; /* the largest step of each edge: beyond it a pixel is outside */
+    int edge[3][SAMPLES];
+    float q[SAMPLES];
 } sample_steps;
 
-static void find_steps(const raster_setup *setup, sample_steps *steps) {
+static void find_steps(const cover_setup *setup, sample_steps *steps) {
     for (int k = 0; k < 3; k++) {
+        int dx = (int)(setup->side[k].dx / 32), dy = (int)(setup->side[k].dy / 32);
         for (int i = 0; i < SAMPLES; i++)
-            steps->edge[k][i] = setup->a[k] * SAMPLE_X(i) + setup->b[k] * SAMPLE_Y(i);
-        steps->most[k] = float_max(setup->a[k], 0) + float_max(setup->b[k], 0);
+            steps->edge[k][i] = dx * (2 * i - 15) + dy * (2 * SAMPLE_ROW(i) - 15);
     }
+    float qx = (float)setup->qx, qy = (float)setup->qy;
     for (int i = 0; i < SAMPLES; i++)
-        steps->q[i] = setup->qx * SAMPLE_X(i) + setup->qy * SAMPLE_Y(i);
+        steps->q[i] = qx * (SAMPLE_X(i) - 0.5f) + qy * (SAMPLE_Y(i) - 0.5f);
 }
 
-static inline float at_pixel(const raster_setup *setup, int k, int x, int y) {
-    return setup->a[k] * (float)x + (setup->b[k] * (float)y + setup->c[k]);
+/* From there on all samples are inside; and no pixel is looked at that is as far outside. */
+static inline int cut(int64 e) {
+    return (int)(e < 1 << 30 ? e : 1 << 30);
 }
 
-void abuti_raster_visible(const raster_setup *setup, uint32_t triangle, visibility *out) {
+void abuti_cover_visible(const cover_setup *setup, uint32_t triangle, visibility *out) {
     sample_steps steps;
     find_steps(setup, &steps);
-    float t0 = setup->threshold[0], t1 = setup->threshold[1], t2 = setup->threshold[2];
     float q_lo = setup->q_lo, q_hi = setup->q_hi;
     for (int y = setup->y0; y <= setup->y1; y++)
         for (int x = setup->x0; x <= setup->x1; x++) {
-            float e0 = at_pixel(setup, 0, x, y), e1 = at_pixel(setup, 1, x, y),
-                  e2 = at_pixel(setup, 2, x, y);
-            if (e0 + steps.most[0] < 0 || e1 + steps.most[1] < 0 || e2 + steps.most[2] < 0)
+            int64 e0 = raster_at(&setup->side[0], x, y), e1 = raster_at(&setup->side[1], x, y),
+                  e2 = raster_at(&setup->side[2], x, y);
+            if (((e0 + setup->most[0]) | (e1 + setup->most[1]) | (e2 + setup->most[2])) < 0)
                 continue;
-            float q = setup->q + setup->qx * (float)x + setup->qy * (float)y;
+            int c0 = cut(e0), c1 = cut(e1), c2 = cut(e2);
+            float q = (float)(setup->q + setup->qx * x + setup->qy * y);
             float *depth = out->depth[y * TILE + x];
             uint32_t *seen = out->triangle[y * TILE + x];
             for (int i = 0; i < SAMPLES; i++) {
                 float here = q + steps.q[i];
                 here = here < q_lo ? q_lo : here;
                 here = here > q_hi ? q_hi : here;
-                bool covers = (e0 + steps.edge[0][i] >= t0) & (e1 + steps.edge[1][i] >= t1) &
-                              (e2 + steps.edge[2][i] >= t2) & (here > depth[i]);
+                int side =
+                    (c0 + steps.edge[0][i]) | (c1 + steps.edge[1][i]) | (c2 + steps.edge[2][i]);
+                bool covers = (side >= 0) & (here > depth[i]);
                 depth[i] = covers ? here : depth[i];
                 seen[i] = covers ? triangle : seen[i];
             }
         }
 }
 
-void abuti_raster_middle(const raster_setup *setup, float depth[TILE_PIXELS]) {
+void abuti_cover_middle(const cover_setup *setup, float depth[TILE_PIXELS]) {
     for (int y = setup->y0; y <= setup->y1; y++)
         for (int x = setup->x0; x <= setup->x1; x++) {
-            bool covers = true;
-            for (int k = 0; k < 3; k++)
-                covers &= at_pixel(setup, k, x, y) + 0.5f * (setup->a[k] + setup->b[k]) >=
-                          setup->threshold[k];
-            float here = raster_depth(setup, (float)x + 0.5f, (float)y + 0.5f);
-            if (covers && here > depth[y * TILE + x])
+            float here = cover_depth(setup, x, y);
+            if (raster_covers(setup->side, x, y) && here > depth[y * TILE + x])
                 depth[y * TILE + x] = here;
         }
 }
 
-unsigned abuti_raster_mask(const raster_setup *setup, int x, int y, const float depth[SAMPLES]) {
+unsigned abuti_cover_mask(const cover_setup *setup, int x, int y, const float depth[SAMPLES]) {
+    int64 e[3];
     unsigned mask = 0;
+    for (int k = 0; k < 3; k++) {
+        e[k] = raster_at(&setup->side[k], x, y);
+        if (e[k] + setup->most[k] < 0)
+            return 0;
+    }
+    float qx = (float)setup->qx, qy = (float)setup->qy;
+    float q = (float)(setup->q + setup->qx * x + setup->qy * y);
     for (int i = 0; i < SAMPLES; i++) {
-        float sx = SAMPLE_X(i), sy = SAMPLE_Y(i);
-        bool covers = raster_depth(setup, (float)x + sx, (float)y + sy) > depth[i];
+        float here = q + (qx * (SAMPLE_X(i) - 0.5f) + qy * (SAMPLE_Y(i) - 0.5f));
+        bool covers = float_clamp(here, setup->q_lo, setup->q_hi) > depth[i];
         for (int k = 0; k < 3; k++)
-            covers &= at_pixel(setup, k, x, y) + (setup->a[k] * sx + setup->b[k] * sy) >=
-                      setup->threshold[k];
+            covers &= e[k] + setup->side[k].dx / 32 * (2 * i - 15) +
+                          setup->side[k].dy / 32 * (2 * SAMPLE_ROW(i) - 15) >=
+                      0;
         mask |= (unsigned)covers << i;
     }
     return mask;
 }
 
-float abuti_raster_slope(const picture_scene *scene, uint32_t triangle) {
+float abuti_cover_slope(const picture_scene *scene, uint32_t triangle) {
     const uint32_t *corner = scene->corners + 3 * (size_t)triangle;
-    f3 a = scene->screen[corner[0]], b = scene->screen[corner[1]], c = scene->screen[corner[2]];
-    double area = ((double)b.x - (double)a.x) * ((double)c.y - (double)a.y) -
-                  ((double)b.y - (double)a.y) * ((double)c.x - (double)a.x);
-    if (area == 0)
-        return 0;
-    raster_setup setup;
-    depth_setup(a, b, c, area, &setup);
-    return fabsf(setup.qx) + fabsf(setup.qy);
+    raster_shape shape;
+    raster_plane(point_of(scene->screen[corner[0]]), point_of(scene->screen[corner[1]]),
+                 point_of(scene->screen[corner[2]]), &shape);
+    return (float)(fabs(shape.zx) + fabs(shape.zy));
 }

@@ -44,20 +44,20 @@ void abuti_glass_draw(const picture_scene *scene, const bins *glass, size_t tile
     size_t count = 0;
     for (bin_walk walk = abuti_bins_walk(glass, tile); bin_more(&walk);) {
         uint32_t triangle = scene->glass[bin_next(&walk)];
-        raster_setup setup;
-        if (!abuti_raster_setup(scene, triangle, tile_x, tile_y, &setup))
+        cover_setup setup;
+        if (!abuti_cover_triangle(scene, triangle, tile_x, tile_y, &setup))
             continue;
         for (int y = setup.y0; y <= setup.y1; y++)
             for (int x = setup.x0; x <= setup.x1; x++) {
                 int pixel = y * TILE + x;
-                unsigned mask = abuti_raster_mask(&setup, x, y, depth[pixel]);
+                unsigned mask = abuti_cover_mask(&setup, x, y, depth[pixel]);
                 if (!mask)
                     continue;
                 if (count == GLASS_FRAGMENTS) {
                     blend_all(scene, room, count, tile_x, tile_y, colours);
                     count = 0;
                 }
-                float q = raster_depth(&setup, (float)x + 0.5f, (float)y + 0.5f);
+                float q = cover_depth(&setup, x, y);
                 room->keys[count].key = (uint64_t)pixel << 32 | ordered_bits(q);
                 room->keys[count].value = (uint32_t)count;
                 room->triangles[count] = triangle;

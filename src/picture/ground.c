@@ -64,7 +64,8 @@ static void map_vertices(void *data, size_t chunk, size_t begin, size_t end) {
     }
 }
 
-/* Fits the map to the places of all corners, with room for the blur. */
+/* Fits the map to the places of all corners, with room for the blur, and takes them to its cells.
+ */
 static void fit_map(const map_job *j) {
     struct shadow *shadow = j->shadow;
     float lo[2] = {FLT_MAX, FLT_MAX}, hi[2] = {-FLT_MAX, -FLT_MAX};
@@ -79,40 +80,31 @@ static void fit_map(const map_job *j) {
     shadow->cell = extent / (float)(SIDE - 2 * 3 * level_radius[LEVELS - 1] - 2);
     for (int k = 0; k < 2; k++)
         shadow->corner[k] = 0.5f * (lo[k] + hi[k]) - 0.5f * SIDE * shadow->cell;
+    float inverse = 1 / shadow->cell;
+    for (size_t i = 0; i < j->scene->vertex_count; i++) {
+        j->places[i].x = (j->places[i].x - shadow->corner[0]) * inverse;
+        j->places[i].y = (j->places[i].y - shadow->corner[1]) * inverse;
+    }
 }
 
-/* A triangle in rows [begin, end): cells whose middle it covers. See-through ones throw less. */
-static void map_triangle(const map_job *j, f3 a, f3 b, f3 c, float alpha, int begin, int end) {
+/* A triangle in some rows: cells whose middle it covers. See-through ones throw less. */
+static void map_triangle(const map_job *j, const raster_lens *lens, uint32_t triangle,
+                         raster_rect rows) {
     struct shadow *shadow = j->shadow;
-    float inverse = 1 / shadow->cell;
-    f3 corner[3] = {a, b, c};
-    for (int k = 0; k < 3; k++) {
-        corner[k].x = (corner[k].x - shadow->corner[0]) * inverse;
-        corner[k].y = (corner[k].y - shadow->corner[1]) * inverse;
-    }
-    a = corner[0];
-    b = corner[1];
-    c = corner[2];
-    float y_lo = float_min(a.y, float_min(b.y, c.y)), y_hi = float_max(a.y, float_max(b.y, c.y));
-    if (y_hi < (float)begin || y_lo > (float)end)
+    const uint32_t *corner = j->scene->corners + 3 * (size_t)triangle;
+    f3 a = j->places[corner[0]], b = j->places[corner[1]], c = j->places[corner[2]];
+    cover_setup setup;
+    if (float_max(a.y, float_max(b.y, c.y)) < (float)rows.y0 ||
+        float_min(a.y, float_min(b.y, c.y)) > (float)(rows.y1 + 1) ||
+        !abuti_cover_setup(lens, a, b, c, rows, &setup))
         return;
-    float area = (b.x - a.x) * (c.y - a.y) - (b.y - a.y) * (c.x - a.x);
-    if (!(fabsf(area) > 1e-12f))
-        return;
-    float height = (a.z + b.z + c.z) / 3;
-    int x0 = (int)float_min(a.x, float_min(b.x, c.x)),
-        x1 = (int)float_max(a.x, float_max(b.x, c.x));
-    int y0 = (int)y_lo > begin ? (int)y_lo : begin, y1 = (int)y_hi < end ? (int)y_hi : end - 1;
-    for (int y = y0; y <= y1; y++)
-        for (int x = x0; x <= x1; x++) {
-            float px = (float)x + 0.5f, py = (float)y + 0.5f;
-            float e0 = ((b.x - a.x) * (py - a.y) - (b.y - a.y) * (px - a.x)) * area;
-            float e1 = ((c.x - b.x) * (py - b.y) - (c.y - b.y) * (px - b.x)) * area;
-            float e2 = ((a.x - c.x) * (py - c.y) - (a.y - c.y) * (px - c.x)) * area;
-            if (e0 < 0 || e1 < 0 || e2 < 0)
+    float alpha = triangle_paint_of(j->scene, triangle).alpha;
+    float weighted = alpha * (a.z + b.z + c.z) / 3; /* height, as the blur will weigh it */
+    for (int y = setup.y0; y <= setup.y1; y++)
+        for (int x = setup.x0; x <= setup.x1; x++) {
+            if (!raster_covers(setup.side, x, y))
                 continue;
-            size_t at = (size_t)y * SIDE + (size_t)x;
-            float weighted = alpha * height; /* as the blur will weigh it */
+            size_t at = (size_t)(y + rows.y0) * SIDE + (size_t)x;
             if (shadow->level[0][at] == 0 || weighted < shadow->height[at])
                 shadow->height[at] = weighted;
             shadow->level[0][at] = float_max(shadow->level[0][at], alpha);
@@ -121,12 +113,11 @@ static void map_triangle(const map_job *j, f3 a, f3 b, f3 c, float alpha, int be
 
 static void map_rows(void *data, size_t chunk, size_t begin, size_t end) {
     const map_job *j = data;
-    const uint32_t *corners = j->scene->corners;
+    raster_lens lens = {0};
     (void)chunk;
+    abuti_raster_size(&lens, SIDE, SIDE, COVER_BITS);
     for (size_t t = 0; t < j->scene->triangle_count; t++)
-        map_triangle(j, j->places[corners[3 * t]], j->places[corners[3 * t + 1]],
-                     j->places[corners[3 * t + 2]], triangle_paint_of(j->scene, (uint32_t)t).alpha,
-                     (int)begin, (int)end);
+        map_triangle(j, &lens, (uint32_t)t, (raster_rect){0, (int)begin, SIDE - 1, (int)end - 1});
 }
 
 /* ---- blurring it ---- */

@@ -36,7 +36,7 @@ static float tolerance(const picture_scene *scene, uint32_t triangle, const scen
                        float q) {
     float near = scene->back.distance > 0 ? 1 + q / scene->back.distance : 1;
     float lift = LIFT * near * near; /* dq / dz */
-    float slope = abuti_raster_slope(scene, triangle);
+    float slope = abuti_cover_slope(scene, triangle);
     return lift + float_min(slope * (m->radius + 1), 12 * lift);
 }
 

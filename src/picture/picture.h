@@ -2,8 +2,8 @@
  *
  * One render goes like this: gather everything into one scene in camera space (scene.c, camera.c,
  * normals.c), sort it into square tiles (bins.c), find the depth in the middle of each pixel
- * (raster.c) and from it how enclosed that place is (occlusion.c), the shadow on the floor
- * (ground.c), then draw tile by tile with 16 samples a pixel (render.c, with raster.c, marks.c,
+ * (cover.c) and from it how enclosed that place is (occlusion.c), the shadow on the floor
+ * (ground.c), then draw tile by tile with 16 samples a pixel (render.c, with cover.c, marks.c,
  * glass.c, shade.c). Tiles do not depend on each other, so any thread count gives the same bytes.
  */
 #ifndef ABUTI_PICTURE_H
@@ -12,6 +12,7 @@
 #include "base/base.h"
 #include "base/math_shared.h"
 #include "mesh/mesh.h"
+#include "raster/raster.h"
 
 #include <abut/picture.h>
 
@@ -193,6 +194,7 @@ typedef struct picture_scene {
     abut_context *context;
     const abut_picture_options *options;
     uint32_t width, height;
+    raster_lens lens; /* of triangles whose corners are on the screen already */
     picture_camera camera;
     unprojection back;
     scene_item *items;
@@ -274,44 +276,51 @@ static inline uint32_t bin_next(bin_walk *walk) {
     return *walk->member++;
 }
 
-/* ---- raster ---- */
+/* ---- cover ---- */
 
 #define SAMPLES 16
+#define COVER_BITS 24 /* of corners, see cover.c */
 
 /* Where the samples are in their pixel: the Hammersley points, one in each row, each column and
  * each square of a 4 x 4 grid. */
+#define SAMPLE_ROW(i) (((i)&1) << 3 | ((i)&2) << 1 | ((i)&4) >> 1 | ((i)&8) >> 3)
 #define SAMPLE_X(i) (((float)(i) + 0.5f) / SAMPLES)
-#define SAMPLE_Y(i) \
-    (((float)(((i)&1) << 3 | ((i)&2) << 1 | ((i)&4) >> 1 | ((i)&8) >> 3) + 0.5f) / SAMPLES)
+#define SAMPLE_Y(i) (((float)SAMPLE_ROW(i) + 0.5f) / SAMPLES)
 
-/* A triangle made ready to be drawn in one tile, in pixels of that tile. */
-typedef struct raster_setup {
-    float a[3], b[3], c[3]; /* inside of edge k: a x + b y + c >= threshold */
-    float threshold[3];
-    float q, qx, qy, q_lo, q_hi; /* nearness q + qx x + qy y, kept within the corners' */
-    int x0, y0, x1, y1;          /* pixels of its box, inclusive */
-} raster_setup;
+/* A triangle made ready to be drawn in a part of an image, in pixels of that part. */
+typedef struct cover_setup {
+    raster_side side[3]; /* in units of which a step from sample to sample has whole numbers */
+    int64 most[3];       /* how much further inside than the centre a sample may be */
+    double q, qx, qy;    /* nearness in the centre of pixel x, y: q + qx x + qy y, */
+    float q_lo, q_hi;    /* kept within the corners' */
+    int x0, y0, x1, y1;  /* pixels of its box, inclusive */
+} cover_setup;
 
 void abuti_triangle_box(const picture_scene *scene, uint32_t triangle, float box[4]);
-/* False where nothing can be seen of it in the tile that starts at this pixel. */
-bool abuti_raster_setup(const picture_scene *scene, uint32_t triangle, int tile_x, int tile_y,
-                        raster_setup *setup);
+/* False where nothing can be seen of it in the rectangle `in`. Corners are in pixels, and no
+ * further out than lens->guard: those of a scene are in the image, see camera.c. */
+bool abuti_cover_setup(const raster_lens *lens, f3 a, f3 b, f3 c, raster_rect in,
+                       cover_setup *setup);
+/* The same for the tile that starts at this pixel. */
+bool abuti_cover_triangle(const picture_scene *scene, uint32_t triangle, int tile_x, int tile_y,
+                          cover_setup *setup);
 
 /* The nearest triangle of every sample of a tile. */
 typedef struct visibility {
     float depth[TILE_PIXELS][SAMPLES];
     uint32_t triangle[TILE_PIXELS][SAMPLES];
 } visibility;
-void abuti_raster_visible(const raster_setup *setup, uint32_t triangle, visibility *out);
+void abuti_cover_visible(const cover_setup *setup, uint32_t triangle, visibility *out);
 /* One sample a pixel, in its middle. */
-void abuti_raster_middle(const raster_setup *setup, float depth[TILE_PIXELS]);
+void abuti_cover_middle(const cover_setup *setup, float depth[TILE_PIXELS]);
 /* The samples of pixel (x, y) inside the triangle and before `depth`, as bits. */
-unsigned abuti_raster_mask(const raster_setup *setup, int x, int y, const float depth[SAMPLES]);
-static inline float raster_depth(const raster_setup *setup, float x, float y) {
-    return float_clamp(setup->q + setup->qx * x + setup->qy * y, setup->q_lo, setup->q_hi);
+unsigned abuti_cover_mask(const cover_setup *setup, int x, int y, const float depth[SAMPLES]);
+/* Nearness in the middle of a pixel. */
+static inline float cover_depth(const cover_setup *setup, int x, int y) {
+    return float_clamp((float)(setup->q + setup->qx * x + setup->qy * y), setup->q_lo, setup->q_hi);
 }
 /* How fast nearness changes over the surface, a pixel: for lines that lie on it. */
-float abuti_raster_slope(const picture_scene *scene, uint32_t triangle);
+float abuti_cover_slope(const picture_scene *scene, uint32_t triangle);
 
 /* ---- light ---- */
 

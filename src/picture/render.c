@@ -74,9 +74,9 @@ static void middle_tile(const render *r, size_t tile) {
     for (int i = 0; i < TILE_PIXELS; i++)
         depth[i] = EMPTY_DEPTH;
     for (bin_walk walk = abuti_bins_walk(&r->opaque, tile); bin_more(&walk);) {
-        raster_setup setup;
-        if (abuti_raster_setup(s, s->opaque[bin_next(&walk)], left, top, &setup))
-            abuti_raster_middle(&setup, depth);
+        cover_setup setup;
+        if (abuti_cover_triangle(s, s->opaque[bin_next(&walk)], left, top, &setup))
+            abuti_cover_middle(&setup, depth);
     }
     for (int y = 0; y < TILE && top + y < (int)s->height; y++)
         for (int x = 0; x < TILE && left + x < (int)s->width; x++) {
@@ -143,10 +143,10 @@ static void draw_surfaces(const render *r, size_t tile, tile_room *room) {
             room->surfaces.triangle[i][k] = NO_TRIANGLE;
         }
     for (bin_walk walk = abuti_bins_walk(&r->opaque, tile); bin_more(&walk);) {
-        raster_setup setup;
+        cover_setup setup;
         uint32_t triangle = s->opaque[bin_next(&walk)];
-        if (abuti_raster_setup(s, triangle, left, top, &setup))
-            abuti_raster_visible(&setup, triangle, &room->surfaces);
+        if (abuti_cover_triangle(s, triangle, left, top, &setup))
+            abuti_cover_visible(&setup, triangle, &room->surfaces);
     }
     for (int y = 0; y < TILE && top + y < (int)s->height; y++)
         for (int x = 0; x < TILE && left + x < (int)s->width; x++)

@@ -193,6 +193,7 @@ abut_status abuti_scene_create(const abut_picture *picture, picture_scene *out) 
     abut_status status = abuti_camera_frame(picture, &out->camera);
     out->width = picture->options.width;
     out->height = picture->options.height;
+    abuti_raster_size(&out->lens, out->width, out->height, COVER_BITS);
     out->back = abuti_camera_back(&out->camera);
     status = status ? status : allocate_arrays(picture, out);
     gather g = {.scene = out};

@@ -55,17 +55,16 @@ static uint32_t at_least_one(double pixels) {
     return pixels < 1 ? 1 : pixels > 2e9 ? 2000000000u : (uint32_t)ceil(pixels);
 }
 
-/* Corners may be up to four times the larger side out, and the rest of the bits are steps. */
-static void set_size(raster_lens *lens, uint32_t width, uint32_t height) {
-    uint32_t side = width > height ? width : height, bits = 2;
-    while (side > 1u << (bits - 2))
-        bits++;
+void abuti_raster_size(raster_lens *lens, uint32_t width, uint32_t height, uint32_t bits) {
+    uint32_t side = width > height ? width : height, whole = 2;
+    while (side > 1u << (whole - 2))
+        whole++;
     lens->width = width;
     lens->height = height;
     lens->middle_x = 0.5 * width;
     lens->middle_y = 0.5 * height;
-    lens->guard = (double)(1u << bits);
-    lens->shift = RASTER_BITS - bits;
+    lens->guard = (double)(1u << whole);
+    lens->shift = bits - whole;
     if (lens->shift > 20) /* finer than any projection is */
         lens->shift = 20;
 }
@@ -99,7 +98,7 @@ static abut_status fit_parallel(const char *function, const abut_raster_view *v,
     if (!(c->begin > 0))
         c->begin = 1;
     c->lens = (raster_lens){.depth = RASTER_DEPTHS / (2 * c->begin)};
-    set_size(&c->lens, width, height);
+    abuti_raster_size(&c->lens, width, height, RASTER_BITS);
     return ABUT_OK;
 }
 
@@ -125,7 +124,7 @@ static abut_status fit_perspective(const char *function, const abut_raster_view 
     c->begin = 0;
     c->lens =
         (raster_lens){.depth = RASTER_DEPTHS * (1 - 1e-9) / (1 / near - 1 / far), .near = near};
-    set_size(&c->lens, width, height);
+    abuti_raster_size(&c->lens, width, height, RASTER_BITS);
     return ABUT_OK;
 }
 

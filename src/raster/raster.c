@@ -79,10 +79,7 @@ static void draw_shape(drawing *d, const raster_shape *s, raster_rect in) {
                            raster_side_of(&d->camera.lens, s, 2)};
     for (int y = r.y0; y <= r.y1; y++)
         for (int x = r.x0; x <= r.x1; x++) {
-            bool inside = true;
-            for (int k = 0; k < 3; k++)
-                inside = inside && side[k].at + side[k].dx * x + side[k].dy * y >= 0;
-            if (!inside)
+            if (!raster_covers(side, x, y))
                 continue;
             size_t pixel = (size_t)y * d->camera.lens.width + (size_t)x;
             uint32_t z = raster_depth_at(s, x, y);

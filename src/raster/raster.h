@@ -21,6 +21,18 @@ static inline raster_motion raster_motion_of(const abut_pose *at) {
                            .translation = motion.translation,
                            .rotates = motion.rotates};
 }
+/* Gives an image its size, and its coordinates so many bits, RASTER_BITS at most: corners may be up
+ * to four times the larger side out, and the rest of the bits are steps. */
+void abuti_raster_size(raster_lens *lens, uint32_t width, uint32_t height, uint32_t bits);
+
+/* A side in the centre of a pixel, and whether that is inside all three. */
+static inline int64 raster_at(const raster_side *side, int x, int y) {
+    return side->at + side->dx * x + side->dy * y;
+}
+static inline bool raster_covers(const raster_side side[3], int x, int y) {
+    return (raster_at(&side[0], x, y) | raster_at(&side[1], x, y) | raster_at(&side[2], x, y)) >= 0;
+}
+
 /* The point at a depth of a place of the image, in pixels. */
 vec3 abuti_raster_point(const raster_camera *camera, double x, double y, double z);
 

@@ -25,13 +25,15 @@ static picture_scene random_scene(uint64_t seed, bool small) {
                                         (float)test_random_real(&random, -1, 1));
         }
     }
-    return (picture_scene){.context = abuti_context_of(NULL),
+    picture_scene scene = {.context = abuti_context_of(NULL),
                            .width = WIDTH,
                            .height = HEIGHT,
                            .screen = screen,
                            .corners = corners,
                            .vertex_count = 3 * TRIANGLES,
                            .triangle_count = TRIANGLES};
+    abuti_raster_size(&scene.lens, WIDTH, HEIGHT, COVER_BITS);
+    return scene;
 }
 
 TEST(bins_hold_what_touches_them) {
@@ -113,13 +115,13 @@ TEST(rasters_agree_with_the_slow_way) {
                 seen.triangle[i][k] = NO_TRIANGLE;
             }
         }
-        static raster_setup setups[TRIANGLES];
+        static cover_setup setups[TRIANGLES];
         static bool visible[TRIANGLES];
         for (uint32_t i = 0; i < TRIANGLES; i++) {
-            visible[i] = abuti_raster_setup(&scene, i, left, top, &setups[i]);
+            visible[i] = abuti_cover_triangle(&scene, i, left, top, &setups[i]);
             if (visible[i]) {
-                abuti_raster_visible(&setups[i], i, &seen);
-                abuti_raster_middle(&setups[i], middle);
+                abuti_cover_visible(&setups[i], i, &seen);
+                abuti_cover_middle(&setups[i], middle);
             }
         }
         for (int i = 0; i < TILE_PIXELS; i += 3) {
@@ -141,7 +143,7 @@ TEST(rasters_agree_with_the_slow_way) {
                     for (int j = 0; j < SAMPLES; j++)
                         behind[j] = EMPTY_DEPTH;
                     assert_true(visible[best]);
-                    assert_true(abuti_raster_mask(&setups[best], x, y, behind) >> k & 1);
+                    assert_true(abuti_cover_mask(&setups[best], x, y, behind) >> k & 1);
                 }
             }
         }
@@ -168,6 +170,7 @@ TEST(neighbours_leave_no_holes) {
                     grid[y][x] = f3_make((float)(3 * x - 4) + SAMPLE_X(round % 16),
                                          (float)(3 * y - 4) + SAMPLE_Y(round % 16), 0);
         picture_scene scene = {.screen = screen, .corners = corners};
+        abuti_raster_size(&scene.lens, WIDTH, HEIGHT, COVER_BITS);
         for (uint32_t i = 0; i < 3; i++)
             corners[i] = i;
         for (int y = 0; y < N; y++)
@@ -176,15 +179,15 @@ TEST(neighbours_leave_no_holes) {
                     screen[0] = grid[y][x];
                     screen[1] = half ? grid[y + 1][x + 1] : grid[y][x + 1];
                     screen[2] = half ? grid[y + 1][x] : grid[y + 1][x + 1];
-                    raster_setup setup;
-                    if (!abuti_raster_setup(&scene, 0, 0, 0, &setup))
+                    cover_setup setup;
+                    if (!abuti_cover_triangle(&scene, 0, 0, 0, &setup))
                         continue;
                     float behind[SAMPLES];
                     for (int k = 0; k < SAMPLES; k++)
                         behind[k] = EMPTY_DEPTH;
                     for (int j = setup.y0; j <= setup.y1; j++)
                         for (int i = setup.x0; i <= setup.x1; i++) {
-                            unsigned mask = abuti_raster_mask(&setup, i, j, behind);
+                            unsigned mask = abuti_cover_mask(&setup, i, j, behind);
                             for (int k = 0; k < SAMPLES; k++)
                                 hits[j * TILE + i][k] += mask >> k & 1;
                         }
@@ -193,6 +196,46 @@ TEST(neighbours_leave_no_holes) {
             for (int k = 0; k < SAMPLES; k++)
                 assert_int_equal(1, hits[i][k]);
     }
+}
+
+/* Corners as far out as they may be: lanes of 32 bits tell what 64 bits do. */
+TEST(large_triangles_do_not_overflow) {
+    static visibility seen;
+    test_random random = {11};
+    size_t parts = 0;
+    for (int round = 0; round < 300; round++) {
+        uint32_t size = round % 3 ? 16384 : 1u << test_random_below(&random, 15);
+        picture_scene scene = {.screen = screen, .corners = corners};
+        abuti_raster_size(&scene.lens, size, size, COVER_BITS);
+        int tile = (int)test_random_below(&random, (size + TILE - 1) / TILE) * TILE;
+        for (uint32_t k = 0; k < 3; k++) {
+            double guard = scene.lens.guard * 0.9999, x = test_random_real(&random, -guard, guard);
+            corners[k] = k;
+            screen[k] = f3_make((float)(round % 2 ? copysign(guard, x) : x),
+                                (float)test_random_real(&random, -guard, guard), 0);
+        }
+        screen[0] = f3_make((float)(tile + test_random_real(&random, 0, 32)),
+                            (float)(tile + test_random_real(&random, 0, 32)), 1);
+        cover_setup setup;
+        if (!abuti_cover_triangle(&scene, 0, tile, tile, &setup))
+            continue;
+        memset(&seen.triangle, 0xff, sizeof seen.triangle);
+        for (int i = 0; i < TILE_PIXELS; i++)
+            for (int k = 0; k < SAMPLES; k++)
+                seen.depth[i][k] = EMPTY_DEPTH;
+        abuti_cover_visible(&setup, 0, &seen);
+        float behind[SAMPLES];
+        for (int k = 0; k < SAMPLES; k++)
+            behind[k] = EMPTY_DEPTH;
+        for (int y = setup.y0; y <= setup.y1; y++)
+            for (int x = setup.x0; x <= setup.x1; x++) {
+                unsigned mask = abuti_cover_mask(&setup, x, y, behind);
+                parts += mask && mask != 0xffff;
+                for (int k = 0; k < SAMPLES; k++)
+                    assert_int_equal(mask >> k & 1, seen.triangle[y * TILE + x][k] == 0);
+            }
+    }
+    assert_true(parts > 1000);
 }
 
 /* ---- marks ---- */

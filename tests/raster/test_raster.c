@@ -34,10 +34,7 @@ static void count_cover(const raster_camera *camera, const abut_mesh *mesh, cons
                 side[k] = raster_side_of(&camera->lens, &shapes[i], k);
             for (int y = r.y0; y <= r.y1; y++)
                 for (int x = r.x0; x <= r.x1; x++) {
-                    bool inside = true;
-                    for (int k = 0; k < 3; k++)
-                        inside = inside && side[k].at + side[k].dx * x + side[k].dy * y >= 0;
-                    if (inside)
+                    if (raster_covers(side, x, y))
                         ((shapes[i].owner & 3) == RASTER_ENTERS
                              ? enters
                              : leaves)[(size_t)y * camera->lens.width + (size_t)x]++;

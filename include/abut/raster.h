@@ -5,17 +5,37 @@
  * whole numbers (Pineda 1988), with the top-left rule: neighbours leave no holes and do not
  * overlap, so that rays enter a closed surface as often as they leave it. Depths are those of the
  * plane of the triangle as it was before rounding, in steps of 2^-32 of the depth of the view.
- * Answers do not depend on the number of threads.
+ * Answers depend neither on the number of threads nor on a device.
+ *
+ * An object of this type is for one user at a time; its work runs on all threads of its context, or
+ * on its device, which keeps the triangles of the meshes that were drawn last.
  */
 #ifndef ABUT_RASTER_H
 #define ABUT_RASTER_H
 
 #include <abut/base.h>
+#include <abut/device.h>
 #include <abut/mesh.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+typedef struct abut_raster abut_raster;
+
+typedef struct abut_raster_options {
+    size_t size;
+    abut_device *device; /* where it draws; null = the CPU. Images are the same */
+} abut_raster_options;
+
+ABUT_DEFAULT(abut_raster_options)
+
+/* Creates what draws. `options` may be null. Fails with ABUT_ERROR_DEVICE for a device that has no
+ * doubles or rounds otherwise than this CPU. Thread-safe. */
+ABUT_API abut_status abut_raster_create(abut_context *context, const abut_raster_options *options,
+                                        abut_raster **raster);
+/* Null is allowed. */
+ABUT_API void abut_raster_destroy(abut_raster *raster);
 
 /* Where rays begin and which way they go. Pixels are squares; x goes to the right and y down. */
 typedef struct abut_raster_view {
@@ -42,20 +62,26 @@ typedef struct abut_raster_item {
     abut_pose pose;
 } abut_raster_item;
 
-/* An image of the nearest surfaces, row by row from the top; arrays may be null. */
+/* An image of the nearest surfaces, row by row from the top. Arrays may be in buffers of the
+ * device, and each may be missing. */
 typedef struct abut_raster_image {
     uint32_t width, height; /* out: as the view has them */
     uint64_t capacity;      /* pixels that there is room for */
-    float *depths;          /* along the direction, from the begin of rays; infinity = nothing */
-    uint32_t *items;        /* ABUT_NONE = nothing */
-    uint32_t *triangles;
+    bool conservative;      /* draw each pixel whose square a triangle touches, if only along an
+                             * edge, with a depth that nothing of the triangle there is before */
+    abut_array depths;      /* float: along the direction, from the begin of rays; infinity =
+                             * nothing */
+    abut_array items;       /* uint32_t; ABUT_NONE = nothing */
+    abut_array triangles;   /* uint32_t */
 } abut_raster_image;
 
 /* Draws the nearest surface of each pixel. Of several at one depth that of the lowest item, then
- * triangle. Sets width and height, and fails with ABUT_ERROR_BUFFER where the capacity is less than
- * their product. Fails with ABUT_ERROR_ARGUMENT for a view without direction or region, or an eye
- * that sees nothing of it. Thread-safe. */
-ABUT_API abut_status abut_raster_draw(abut_context *context, const abut_raster_view *view,
+ * triangle. `view` may be null. Sets width and height, and fails with ABUT_ERROR_BUFFER where the
+ * capacity is less than their product. Fails with ABUT_ERROR_ARGUMENT for a view without direction
+ * or region, or an eye that sees nothing of it, and with ABUT_ERROR_LIMIT for 2^32 triangles and
+ * more (2^29 on a device). If a device fails half-way, part of the image has been written. Reports
+ * progress as stage "pixels". */
+ABUT_API abut_status abut_raster_draw(abut_raster *raster, const abut_raster_view *view,
                                       const abut_raster_item *items, size_t count,
                                       abut_raster_image *image);
 

@@ -1,191 +1,304 @@
-/* The nearest surface of each pixel: shapes of all triangles first, then bands of rows, each by one
- * task that goes through all shapes. */
+/* The nearest surface of each pixel. On the CPU: shapes of all triangles first, sorted into bands
+ * of rows, each of which is drawn by one task. */
 #include "raster/raster.h"
+
+#include "device/device.h"
 
 #include <math.h>
 
-enum { TRIANGLES_A_TASK = 4096, ROWS_A_TASK = 32 };
-
-typedef struct shape_list {
-    raster_shape *list;
-    size_t count, room;
-    abut_status status;
-} shape_list;
-
-typedef struct drawing {
-    abut_context *context;
-    raster_camera camera;
-    const abut_raster_item *items;
-    const size_t *begin; /* of the triangles of an item, among all */
-    size_t item_count;
-    shape_list *chunks;
-    size_t chunk_count;
-    uint32_t *nearest, *owner, *part; /* of each pixel */
-} drawing;
+enum { TRIANGLES_A_TASK = 4096, BAND = 32 /* rows */ };
 
 /* ---- shapes ---- */
 
-static size_t item_of(const drawing *d, size_t triangle) {
-    size_t lo = 0, hi = d->item_count;
-    while (hi - lo > 1) {
-        size_t middle = lo + (hi - lo) / 2;
-        if (d->begin[middle] <= triangle)
-            lo = middle;
-        else
-            hi = middle;
+/* Those of some triangles. */
+typedef struct shape_list {
+    raster_shape *list;
+    size_t count, room;
+    uint32_t *begin, *order; /* of band b: list[order[begin[b]]] up to begin[b + 1] */
+    abut_status status;
+} shape_list;
+
+typedef struct cpu_job {
+    abut_context *context;
+    const raster_drawing *drawing;
+    bool touching;
+    shape_list *chunks;
+    size_t chunk_count;
+    uint64_t *keys; /* of pixels */
+} cpu_job;
+
+/* The pixels of the image that a shape may have. */
+static raster_rect rect_of(const cpu_job *j, const raster_shape *s) {
+    const raster_lens *l = &j->drawing->camera.lens;
+    raster_rect image = {0, 0, (int)l->width - 1, (int)l->height - 1};
+    return raster_rect_cut(raster_rect_of(l, s, j->touching), image);
+}
+
+/* Makes shapes of a triangle, and keeps those that may have pixels. */
+static void add_shapes(const cpu_job *j, shape_list *to, uint32_t triangle, const raster_point *p) {
+    if (to->room < to->count + RASTER_CORNERS)
+        to->status = abuti_grow(j->context, &to->list, to->count, to->count + RASTER_CORNERS,
+                                sizeof *to->list, &to->room);
+    if (to->status)
+        return;
+    raster_shape *shapes = to->list + to->count;
+    int made = raster_shapes(&j->drawing->camera.lens, p, 0, triangle, j->touching, shapes);
+    for (int k = 0; k < made; k++)
+        if (!raster_rect_empty(rect_of(j, &shapes[k])))
+            to->list[to->count++] = shapes[k];
+}
+
+/* Counts, adds up, fills. */
+static abut_status sort_shapes(const cpu_job *j, shape_list *to) {
+    const size_t bands = abuti_chunk_count(j->drawing->camera.lens.height, BAND);
+    to->begin = abuti_allocate_zeroed(j->context, bands + 2, sizeof *to->begin);
+    if (!to->begin)
+        return ABUT_ERROR_MEMORY;
+    for (size_t i = 0; i < to->count; i++) {
+        raster_rect r = rect_of(j, &to->list[i]);
+        for (int b = r.y0 / BAND; b <= r.y1 / BAND; b++)
+            to->begin[b + 2]++;
     }
-    return lo;
+    for (size_t b = 0; b < bands; b++)
+        to->begin[b + 2] += to->begin[b + 1];
+    to->order = abuti_allocate(j->context, to->begin[bands + 1], sizeof *to->order);
+    if (!to->order)
+        return ABUT_ERROR_MEMORY;
+    for (size_t i = 0; i < to->count; i++) {
+        raster_rect r = rect_of(j, &to->list[i]);
+        for (int b = r.y0 / BAND; b <= r.y1 / BAND; b++)
+            to->order[to->begin[b + 1]++] = (uint32_t)i;
+    }
+    return ABUT_OK;
 }
 
 static void make_shapes(void *data, size_t chunk, size_t begin, size_t end) {
-    drawing *d = data;
-    shape_list *to = &d->chunks[chunk];
-    size_t i = item_of(d, begin);
-    for (size_t at = begin; at < end && !to->status; i++) {
+    const cpu_job *j = data;
+    const raster_drawing *d = j->drawing;
+    shape_list *to = &j->chunks[chunk];
+    uint32_t i = raster_item_of(d->placed, d->item_count, (uint32_t)begin);
+    for (size_t at = begin; at < end && !to->status; at++) {
+        while (i + 1 < d->item_count && d->placed[i + 1].first <= at)
+            i++;
         const abut_mesh *mesh = d->items[i].mesh;
-        raster_motion motion = raster_motion_of(&d->items[i].pose);
-        raster_frame frame = raster_frame_of(&d->camera, &motion, mesh->origin);
-        for (; at < end && at < d->begin[i + 1] && !to->status; at++) {
-            const uint32_t t = (uint32_t)(at - d->begin[i]),
-                           *corner = mesh->indices + 3 * (size_t)t;
-            raster_point p[3];
-            for (int k = 0; k < 3; k++)
-                p[k] = raster_apply(&frame, mesh->positions[corner[k]]);
-            if (to->room < to->count + RASTER_CORNERS)
-                to->status = abuti_grow(d->context, &to->list, to->count,
-                                        to->count + RASTER_CORNERS, sizeof *to->list, &to->room);
-            if (!to->status)
-                to->count += (size_t)raster_shapes(&d->camera.lens, p, (uint32_t)i, t, false,
-                                                   to->list + to->count);
-        }
+        const uint32_t *corner = mesh->indices + 3 * (at - d->placed[i].first);
+        raster_point p[3];
+        for (int k = 0; k < 3; k++)
+            p[k] = raster_apply(&d->placed[i].frame, mesh->positions[corner[k]]);
+        add_shapes(j, to, (uint32_t)at, p);
     }
+    if (!to->status)
+        to->status = sort_shapes(j, to);
 }
 
 /* ---- pixels ---- */
 
-static bool is_before(const drawing *d, size_t pixel, uint32_t z, const raster_shape *s) {
-    uint32_t item = s->owner >> 2;
-    if (z != d->nearest[pixel])
-        return z < d->nearest[pixel];
-    if (d->owner[pixel] == ABUT_NONE || item != d->owner[pixel])
-        return d->owner[pixel] == ABUT_NONE || item < d->owner[pixel];
-    return s->part < d->part[pixel];
-}
-
-static void draw_shape(drawing *d, const raster_shape *s, raster_rect in) {
-    raster_rect r = raster_rect_cut(raster_rect_of(&d->camera.lens, s, 0), in);
-    raster_side side[3] = {raster_side_of(&d->camera.lens, s, 0),
-                           raster_side_of(&d->camera.lens, s, 1),
-                           raster_side_of(&d->camera.lens, s, 2)};
-    for (int y = r.y0; y <= r.y1; y++)
-        for (int x = r.x0; x <= r.x1; x++) {
-            if (!raster_covers(side, x, y))
-                continue;
-            size_t pixel = (size_t)y * d->camera.lens.width + (size_t)x;
-            uint32_t z = raster_depth_at(s, x, y);
-            if (is_before(d, pixel, z, s)) {
-                d->nearest[pixel] = z;
-                d->owner[pixel] = s->owner >> 2;
-                d->part[pixel] = s->part;
+static void draw_shape(const cpu_job *j, const raster_shape *s, raster_rect in) {
+    const raster_lens *lens = &j->drawing->camera.lens;
+    raster_pen pen = raster_pen_of(lens, s, in, j->touching);
+    for (int y = pen.box.y0; y <= pen.box.y1; y++)
+        for (int x = pen.box.x0; x <= pen.box.x1; x++)
+            if (raster_covers(pen.side, x, y)) {
+                uint64_t key = (uint64_t)raster_draw_depth(s, x, y, j->touching) << 32 | s->part,
+                         *nearest = &j->keys[(size_t)y * lens->width + (size_t)x];
+                *nearest = key < *nearest ? key : *nearest;
             }
-        }
 }
 
-static void draw_rows(void *data, size_t chunk, size_t begin, size_t end) {
-    drawing *d = data;
-    const raster_lens *l = &d->camera.lens;
-    raster_rect in = {0, (int)begin, (int)l->width - 1, (int)end - 1};
-    (void)chunk;
-    for (size_t i = begin * l->width; i < end * l->width; i++) {
-        d->nearest[i] = UINT32_MAX;
-        d->owner[i] = d->part[i] = ABUT_NONE;
+static void draw_rows(void *data, size_t band, size_t begin, size_t end) {
+    const cpu_job *j = data;
+    const size_t width = j->drawing->camera.lens.width;
+    raster_rect in = {0, (int)begin, (int)width - 1, (int)end - 1};
+    for (size_t i = begin * width; i < end * width; i++)
+        j->keys[i] = UINT64_MAX;
+    for (size_t c = 0; c < j->chunk_count; c++) {
+        const shape_list *from = &j->chunks[c];
+        for (size_t i = from->begin[band]; i < from->begin[band + 1]; i++)
+            draw_shape(j, &from->list[from->order[i]], in);
     }
-    for (size_t c = 0; c < d->chunk_count; c++)
-        for (size_t i = 0; i < d->chunks[c].count; i++)
-            draw_shape(d, &d->chunks[c].list[i], in);
 }
 
-static abut_status draw(drawing *d, size_t triangles, abut_raster_image *image) {
-    const raster_lens *l = &d->camera.lens;
-    size_t pixels = (size_t)l->width * l->height;
-    d->chunk_count = abuti_chunk_count(triangles, TRIANGLES_A_TASK);
-    d->chunks = abuti_allocate_zeroed(d->context, d->chunk_count, sizeof *d->chunks);
-    d->nearest = abuti_allocate(d->context, pixels, sizeof *d->nearest);
-    d->owner = abuti_allocate(d->context, pixels, sizeof *d->owner);
-    d->part = abuti_allocate(d->context, pixels, sizeof *d->part);
-    abut_status status =
-        d->chunks && d->nearest && d->owner && d->part ? ABUT_OK : ABUT_ERROR_MEMORY;
-    if (!status)
-        status =
-            abuti_parallel_try(d->context, "shapes", triangles, TRIANGLES_A_TASK, make_shapes, d);
-    for (size_t c = 0; !status && c < d->chunk_count; c++)
-        status = d->chunks[c].status;
-    if (!status)
-        status = abuti_parallel_try(d->context, "pixels", l->height, ROWS_A_TASK, draw_rows, d);
-    for (size_t i = 0; !status && i < pixels; i++) {
-        if (image->depths)
-            image->depths[i] =
-                d->owner[i] == ABUT_NONE ? INFINITY : (float)raster_way(&d->camera, d->nearest[i]);
-        if (image->items)
-            image->items[i] = d->owner[i];
-        if (image->triangles)
-            image->triangles[i] = d->part[i];
+static void finish(const cpu_job *j, size_t pixels, abut_raster_image *image) {
+    const raster_drawing *d = j->drawing;
+    for (size_t i = 0; i < pixels; i++) {
+        uint32_t triangle = (uint32_t)j->keys[i];
+        bool empty = triangle == ABUT_NONE;
+        uint32_t item = empty ? ABUT_NONE : raster_item_of(d->placed, d->item_count, triangle);
+        if (image->depths.host)
+            ((float *)image->depths.host)[i] =
+                empty ? INFINITY : (float)raster_way(&d->camera, (double)(j->keys[i] >> 32));
+        if (image->items.host)
+            ((uint32_t *)image->items.host)[i] = item;
+        if (image->triangles.host)
+            ((uint32_t *)image->triangles.host)[i] =
+                empty ? ABUT_NONE : triangle - d->placed[item].first;
     }
-    for (size_t c = 0; d->chunks && c < d->chunk_count; c++)
-        abuti_release(d->context, d->chunks[c].list);
-    ABUTI_RELEASE(d->context, d->chunks, d->nearest, d->owner, d->part);
+}
+
+static abut_status cpu_draw(abut_raster *raster, const raster_drawing *d,
+                            abut_raster_image *image) {
+    abut_context *context = raster->context;
+    const raster_lens *l = &d->camera.lens;
+    const size_t pixels = (size_t)l->width * l->height;
+    cpu_job j = {.context = context, .drawing = d, .touching = image->conservative};
+    j.chunk_count = abuti_chunk_count(d->triangle_count, TRIANGLES_A_TASK);
+    j.chunks = abuti_allocate_zeroed(context, j.chunk_count, sizeof *j.chunks);
+    j.keys = abuti_allocate(context, pixels, sizeof *j.keys);
+    abut_status status = j.chunks && j.keys ? ABUT_OK : ABUT_ERROR_MEMORY;
+    if (!status)
+        status = abuti_parallel_try(context, "pixels", d->triangle_count, TRIANGLES_A_TASK,
+                                    make_shapes, &j);
+    for (size_t c = 0; !status && c < j.chunk_count; c++)
+        if (j.chunks[c].status) /* the sentence is on the worker's thread */
+            status = abuti_fail(j.chunks[c].status, "abut_raster_draw: out of memory for shapes");
+    if (!status)
+        status = abuti_parallel_try(context, "pixels", l->height, BAND, draw_rows, &j);
+    if (!status)
+        finish(&j, pixels, image);
+    for (size_t c = 0; j.chunks && c < j.chunk_count; c++)
+        ABUTI_RELEASE(context, j.chunks[c].list, j.chunks[c].begin, j.chunks[c].order);
+    ABUTI_RELEASE(context, j.chunks, j.keys);
     return status;
 }
 
-abut_status abut_raster_draw(abut_context *context, const abut_raster_view *view,
+static abut_status cpu_create(abut_raster *raster) {
+    (void)raster;
+    return ABUT_OK;
+}
+static void cpu_destroy(abut_raster *raster) {
+    (void)raster;
+}
+
+static const raster_backend on_cpu = {cpu_create, cpu_destroy, cpu_draw};
+
+/* ---- the object ---- */
+
+abut_status abut_raster_create(abut_context *context, const abut_raster_options *options,
+                               abut_raster **raster) {
+    abut_raster_options ours = abut_raster_options_default();
+    if (!raster)
+        return abuti_null(__func__, "raster");
+    abut_status status =
+        abuti_options_read(&ours, sizeof ours, options, "abut_raster_create: options");
+    if (status)
+        return status;
+    context = abuti_context_of(context);
+    abut_raster *made = abuti_allocate_zeroed(context, 1, sizeof *made);
+    if (!made)
+        return ABUT_ERROR_MEMORY;
+    made->context = abuti_context_retain(context);
+    made->options = ours;
+    made->backend = ours.device ? &abuti_raster_on_device : &on_cpu;
+    if ((status = made->backend->create(made))) {
+        abut_raster_destroy(made);
+        return status;
+    }
+    *raster = made;
+    return ABUT_OK;
+}
+
+void abut_raster_destroy(abut_raster *raster) {
+    if (!raster)
+        return;
+    abut_context *context = raster->context;
+    raster->backend->destroy(raster);
+    abuti_release(context, raster);
+    abut_context_destroy(context);
+}
+
+/* ---- drawing ---- */
+
+static box3 grow_region(box3 region, const abut_raster_item *item) {
+    abuti_motion motion = abuti_motion_of(&item->pose);
+    box3 b = item->mesh->bounds;
+    for (int k = 0; k < 8; k++) {
+        vec3 corner = v3(k & 1 ? b.lo.x : b.hi.x, k & 2 ? b.lo.y : b.hi.y, k & 4 ? b.lo.z : b.hi.z);
+        region = box_grow(region, abuti_motion_apply(&motion, corner));
+    }
+    return region;
+}
+
+/* Checks all items, and places them. */
+static abut_status place_items(const char *function, const abut_raster_view *view,
+                               raster_drawing *d) {
+    box3 region = box_empty();
+    uint64_t triangles = 0;
+    for (uint32_t i = 0; i < d->item_count; i++) {
+        if (!d->items[i].mesh)
+            return abuti_null(function, "items[i].mesh");
+        abut_status status = abuti_pose_check(function, "a pose", &d->items[i].pose);
+        if (status)
+            return status;
+        region = grow_region(region, &d->items[i]);
+        d->placed[i].first = (uint32_t)triangles;
+        triangles += d->items[i].mesh->triangle_count;
+        if (triangles >= UINT32_MAX)
+            return abuti_fail(ABUT_ERROR_LIMIT, "%s: items have %llu triangles and more", function,
+                              (unsigned long long)UINT32_MAX);
+    }
+    d->triangle_count = (uint32_t)triangles;
+    if (!d->item_count)
+        region = (box3){{0, 0, 0}, {0, 0, 0}};
+    abut_status status = abuti_raster_camera(function, view, region, 1024, &d->camera);
+    for (uint32_t i = 0; i < d->item_count && !status; i++) {
+        raster_motion motion = raster_motion_of(&d->items[i].pose);
+        d->placed[i].frame = raster_frame_of(&d->camera, &motion, d->items[i].mesh->origin);
+    }
+    return status;
+}
+
+/* An array that is wanted: memory of the host, or a buffer of the device. */
+static abut_status check_array(const char *function, const char *what, abut_device *device,
+                               abut_array array, size_t pixels) {
+    if (!array.buffer)
+        return ABUT_OK;
+    if (array.host || !device)
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          array.host ? "%s: %s is memory of the host and a buffer as well"
+                                     : "%s: %s is a buffer, and the raster has no device; see "
+                                       "options->device",
+                          function, what);
+    return abuti_buffer_check(array.buffer, function, what, device, pixels, sizeof(uint32_t));
+}
+
+static abut_status check_image(const char *function, const abut_raster *raster,
+                               const raster_lens *l, abut_raster_image *image) {
+    abut_device *device = raster->options.device;
+    const uint64_t pixels = (uint64_t)l->width * l->height;
+    image->width = l->width;
+    image->height = l->height;
+    if (image->capacity < pixels)
+        return abuti_fail(ABUT_ERROR_BUFFER,
+                          "%s: the image has %u x %u pixels, and there is "
+                          "room for %llu",
+                          function, l->width, l->height, (unsigned long long)image->capacity);
+    abut_status status =
+        check_array(function, "image->depths", device, image->depths, (size_t)pixels);
+    if (!status)
+        status = check_array(function, "image->items", device, image->items, (size_t)pixels);
+    return status ? status
+                  : check_array(function, "image->triangles", device, image->triangles,
+                                (size_t)pixels);
+}
+
+abut_status abut_raster_draw(abut_raster *raster, const abut_raster_view *view,
                              const abut_raster_item *items, size_t count,
                              abut_raster_image *image) {
-    if (!image || (!items && count))
-        return abuti_null(__func__, image ? "items" : "image");
+    if (!raster || !image || (!items && count))
+        return abuti_null(__func__, !raster ? "raster" : image ? "items" : "image");
+    if (count >= UINT32_MAX)
+        return abuti_fail(ABUT_ERROR_LIMIT, "%s: %zu items are too many", __func__, count);
     abut_raster_view ours;
     abut_status status = abuti_raster_view_read(view, "abut_raster_draw: view", &ours);
-    context = abuti_context_of(context);
-    drawing d = {.context = context, .items = items, .item_count = count};
-    size_t *begin = status ? NULL : abuti_allocate(context, count + 1, sizeof *begin);
-    if (!status && !begin)
-        status = ABUT_ERROR_MEMORY;
-    size_t triangles = 0;
-    box3 region = box_empty();
-    for (size_t i = 0; !status && i < count; i++) {
-        if (!items[i].mesh)
-            status = abuti_null(__func__, "items[i].mesh");
-        else if (!(status = abuti_pose_check(__func__, "a pose", &items[i].pose))) {
-            const abut_mesh *mesh = items[i].mesh;
-            abuti_motion motion = abuti_motion_of(&items[i].pose);
-            for (int k = 0; k < 8; k++) {
-                box3 b = mesh->bounds;
-                vec3 corner =
-                    v3(k & 1 ? b.lo.x : b.hi.x, k & 2 ? b.lo.y : b.hi.y, k & 4 ? b.lo.z : b.hi.z);
-                region = box_grow(region, abuti_motion_apply(&motion, corner));
-            }
-            begin[i] = triangles;
-            triangles += mesh->triangle_count;
-        }
-    }
-    if (!status) {
-        begin[count] = triangles;
-        d.begin = begin;
-        if (!count)
-            region = (box3){{0, 0, 0}, {0, 0, 0}};
-        status = abuti_raster_camera(__func__, &ours, region, 1024, &d.camera);
-    }
-    if (!status) {
-        const raster_lens *l = &d.camera.lens;
-        image->width = l->width;
-        image->height = l->height;
-        if (image->capacity < (uint64_t)l->width * l->height)
-            status = abuti_fail(ABUT_ERROR_BUFFER,
-                                "%s: the image has %u x %u pixels, and there is "
-                                "room for %llu",
-                                __func__, l->width, l->height, (unsigned long long)image->capacity);
-    }
-    if (!status)
-        status = draw(&d, triangles, image);
-    abuti_release(context, begin);
+    if (status)
+        return status;
+    raster_drawing d = {.items = items, .item_count = (uint32_t)count};
+    d.placed = abuti_allocate_zeroed(raster->context, count, sizeof *d.placed);
+    if (!d.placed)
+        return ABUT_ERROR_MEMORY;
+    status = place_items(__func__, &ours, &d);
+    status = status ? status : check_image(__func__, raster, &d.camera.lens, image);
+    status = status ? status : raster->backend->draw(raster, &d, image);
+    abuti_release(raster->context, d.placed);
     return status;
 }

@@ -1,9 +1,9 @@
-/* What the floors above use of raster: views made ready; the rest is in raster_shared.h. */
+/* What the floors above use of raster: views made ready; the rest is in the _shared.h files. */
 #ifndef ABUTI_RASTER_H
 #define ABUTI_RASTER_H
 
 #include "mesh/mesh.h"
-#include "raster/raster_shared.h"
+#include "raster/draw_shared.h"
 
 #include <abut/raster.h>
 
@@ -25,15 +25,35 @@ static inline raster_motion raster_motion_of(const abut_pose *at) {
  * to four times the larger side out, and the rest of the bits are steps. */
 void abuti_raster_size(raster_lens *lens, uint32_t width, uint32_t height, uint32_t bits);
 
-/* A side in the centre of a pixel, and whether that is inside all three. */
-static inline int64 raster_at(const raster_side *side, int x, int y) {
-    return side->at + side->dx * x + side->dy * y;
-}
-static inline bool raster_covers(const raster_side side[3], int x, int y) {
-    return (raster_at(&side[0], x, y) | raster_at(&side[1], x, y) | raster_at(&side[2], x, y)) >= 0;
-}
-
 /* The point at a depth of a place of the image, in pixels. */
 vec3 abuti_raster_point(const raster_camera *camera, double x, double y, double z);
+
+/* ---- the object ---- */
+
+/* What is to be drawn, after all checks. */
+typedef struct raster_drawing {
+    raster_camera camera;
+    const abut_raster_item *items;
+    raster_placed *placed; /* one an item, but for where its mesh is on a device */
+    uint32_t item_count, triangle_count;
+} raster_drawing;
+
+typedef struct raster_backend {
+    abut_status (*create)(abut_raster *raster);
+    void (*destroy)(abut_raster *raster);
+    abut_status (*draw)(abut_raster *raster, const raster_drawing *drawing,
+                        abut_raster_image *image);
+} raster_backend;
+
+extern const raster_backend abuti_raster_on_device;
+
+struct abut_raster {
+    abut_context *context; /* held */
+    abut_raster_options options;
+    const raster_backend *backend;
+    struct raster_device *device; /* null on the CPU */
+    bool narrow;                  /* there: it has no atomics of 64 bits */
+    uint64_t part_pixels;         /* there: of an image that is drawn at once */
+};
 
 #endif

@@ -111,7 +111,9 @@ TEST(depths_are_those_of_rays) {
     test_random random = {8};
     abut_mesh *mesh = make(ABUT_SHAPE_TORUS, 24);
     abut_bvh *bvh = NULL;
+    abut_raster *raster = NULL;
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
+    assert_ok(abut_raster_create(NULL, NULL, &raster));
     enum { SIDE = 64 };
     float depths[SIDE * SIDE];
     uint32_t items[SIDE * SIDE], triangles[SIDE * SIDE], same = 0, hits = 0;
@@ -123,11 +125,11 @@ TEST(depths_are_those_of_rays) {
         view.perspective = round % 2;
         view.eye = v3_scale(v3_normalise(view.direction), -5);
         abut_raster_image image = {.capacity = SIDE * SIDE,
-                                   .depths = depths,
-                                   .items = items,
-                                   .triangles = triangles};
+                                   .depths = abut_array_host(depths),
+                                   .items = abut_array_host(items),
+                                   .triangles = abut_array_host(triangles)};
         abut_raster_item item = {.mesh = mesh};
-        assert_ok(abut_raster_draw(NULL, &view, &item, 1, &image));
+        assert_ok(abut_raster_draw(raster, &view, &item, 1, &image));
         raster_camera camera;
         assert_ok(abuti_raster_camera("test", &view, mesh->bounds, 0, &camera));
         for (uint32_t i = 0; i < SIDE * SIDE; i++) {
@@ -149,6 +151,7 @@ TEST(depths_are_those_of_rays) {
         }
     }
     assert_true(hits > 3000 && same > 0.98 * hits);
+    abut_raster_destroy(raster);
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
 }
@@ -158,52 +161,124 @@ TEST(bad_input_is_refused) {
     abut_raster_view view = abut_raster_view_default();
     abut_raster_item item = {.mesh = mesh};
     float depths[16];
-    abut_raster_image image = {.capacity = 16, .depths = depths};
+    abut_raster_image image = {.capacity = 16, .depths = abut_array_host(depths)};
+    abut_raster *raster = NULL;
+    abut_raster_options options = {.size = 1};
+    assert_refused("size", abut_raster_create(NULL, &options, &raster));
+    assert_refused("raster", abut_raster_create(NULL, NULL, NULL));
+    assert_ok(abut_raster_create(NULL, NULL, &raster));
     view.width = view.height = 4;
-    assert_ok(abut_raster_draw(NULL, &view, &item, 1, &image));
-    assert_ok(abut_raster_draw(NULL, &view, NULL, 0, &image)); /* nothing */
+    assert_ok(abut_raster_draw(raster, &view, &item, 1, &image));
+    assert_ok(abut_raster_draw(raster, &view, NULL, 0, &image)); /* nothing */
     assert_true(isinf(depths[0]));
     view.width = 5;
-    assert_int_equal(abut_raster_draw(NULL, &view, &item, 1, &image), ABUT_ERROR_BUFFER);
+    assert_int_equal(abut_raster_draw(raster, &view, &item, 1, &image), ABUT_ERROR_BUFFER);
     assert_int_equal(image.width, 5);
     view.width = 200000;
-    assert_int_equal(abut_raster_draw(NULL, &view, &item, 1, &image), ABUT_ERROR_LIMIT);
+    assert_int_equal(abut_raster_draw(raster, &view, &item, 1, &image), ABUT_ERROR_LIMIT);
     view.width = 4;
     view.direction.x = NAN;
-    assert_refused("not finite", abut_raster_draw(NULL, &view, &item, 1, &image));
+    assert_refused("not finite", abut_raster_draw(raster, &view, &item, 1, &image));
     view.direction.x = 0;
     view.perspective = true;
     view.eye = (abut_vec3){0, 0, -10};
-    assert_refused("sees nothing", abut_raster_draw(NULL, &view, &item, 1, &image));
+    assert_refused("sees nothing", abut_raster_draw(raster, &view, &item, 1, &image));
     view.angle = 4;
-    assert_refused("angle", abut_raster_draw(NULL, &view, &item, 1, &image));
+    assert_refused("angle", abut_raster_draw(raster, &view, &item, 1, &image));
     view = abut_raster_view_default();
     item.pose.translation.x = INFINITY;
-    assert_refused("finite", abut_raster_draw(NULL, &view, &item, 1, &image));
+    assert_refused("finite", abut_raster_draw(raster, &view, &item, 1, &image));
     item.mesh = NULL;
-    assert_refused("mesh", abut_raster_draw(NULL, &view, &item, 1, &image));
-    assert_refused("image", abut_raster_draw(NULL, &view, &item, 1, NULL));
+    assert_refused("mesh", abut_raster_draw(raster, &view, &item, 1, &image));
+    assert_refused("image", abut_raster_draw(raster, &view, &item, 1, NULL));
+    assert_refused("items", abut_raster_draw(raster, &view, NULL, 1, &image));
+    assert_refused("raster", abut_raster_draw(NULL, &view, &item, 1, &image));
+    image.items.buffer = (abut_buffer *)(void *)depths; /* not looked into */
+    view.width = view.height = 4;
+    item = (abut_raster_item){.mesh = mesh};
+    assert_refused("no device", abut_raster_draw(raster, &view, &item, 1, &image));
+    abut_raster_destroy(raster);
+    abut_raster_destroy(NULL);
     abut_mesh_destroy(mesh);
+}
+
+static abut_status draw_a_little(abut_context *context, void *user) {
+    abut_raster_view view = abut_raster_view_default();
+    abut_raster_item item = {.mesh = user};
+    float depths[64];
+    abut_raster_image image = {.capacity = 64, .depths = abut_array_host(depths)};
+    abut_raster *raster = NULL;
+    view.width = view.height = 8;
+    abut_status status = abut_raster_create(context, NULL, &raster);
+    status = status ? status : abut_raster_draw(raster, &view, &item, 1, &image);
+    abut_raster_destroy(raster);
+    return status;
 }
 
 TEST(no_memory) {
     abut_mesh *mesh = make(ABUT_SHAPE_BOX, 2);
-    abut_raster_view view = abut_raster_view_default();
-    abut_raster_item item = {.mesh = mesh};
-    float depths[64];
-    abut_raster_image image = {.capacity = 64, .depths = depths};
-    view.width = view.height = 8;
-    test_memory memory = {0};
-    abut_context *context = test_context(&memory, 1);
-    assert_ok(abut_raster_draw(context, &view, &item, 1, &image));
-    uint64_t calls = memory.calls;
-    assert_true(calls > 3);
-    for (uint64_t k = 1; k <= calls; k++) {
-        memory.calls = 0;
-        memory.fail_at = k;
-        assert_int_equal(abut_raster_draw(context, &view, &item, 1, &image), ABUT_ERROR_MEMORY);
-        assert_int_equal(memory.live_count, 1);
-    }
-    abut_context_destroy(context);
+    assert_true(test_every_allocation(draw_a_little, mesh) > 4);
     abut_mesh_destroy(mesh);
+}
+
+/* Each triangle by itself, in doubles: what is certainly in a widened square is drawn, and nothing
+ * that is certainly outside; depths are no more than those of the triangle above the square. */
+TEST(conservative_images_miss_nothing) {
+    test_random random = {12};
+    abut_raster *raster = NULL;
+    assert_ok(abut_raster_create(NULL, NULL, &raster));
+    enum { SIDE = 24 };
+    float depths[SIDE * SIDE];
+    uint32_t touched = 0;
+    for (uint32_t round = 0; round < 200; round++) {
+        double size = round % 3 ? 1 : 0.02, p[9];
+        double at[2] = {test_random_real(&random, -0.8, 0.8), test_random_real(&random, -0.8, 0.8)};
+        for (int k = 0; k < 9; k++)
+            p[k] = test_random_real(&random, -size, size) + (k % 3 < 2 ? at[k % 3] : 0);
+        if (round % 5 == 1) /* a line on the image */
+            for (int k = 0; k < 2; k++)
+                p[6 + k] = p[k] + 0.3 * (p[3 + k] - p[k]);
+        static const uint32_t t[] = {0, 1, 2};
+        abut_mesh *mesh = test_mesh(NULL, p, 3, t, 1);
+        abut_raster_view view = abut_raster_view_default();
+        view.region = (abut_box){{-1, -1, -2}, {1, 1, 2}};
+        view.width = view.height = SIDE;
+        abut_raster_item item = {.mesh = mesh};
+        abut_raster_image image = {.capacity = SIDE * SIDE,
+                                   .conservative = true,
+                                   .depths = abut_array_host(depths)};
+        assert_ok(abut_raster_draw(raster, &view, &item, 1, &image));
+        raster_camera camera;
+        assert_ok(abuti_raster_camera("test", &view, mesh->bounds, 0, &camera));
+        bool inside[SIDE * SIDE] = {false};
+        for (uint32_t i = 0; i < 2000; i++) { /* points of the triangle */
+            double u = test_random_real(&random, 0, 1), v = test_random_real(&random, 0, 1 - u);
+            vec3 q = v3(p[0] + u * (p[3] - p[0]) + v * (p[6] - p[0]),
+                        p[1] + u * (p[4] - p[1]) + v * (p[7] - p[1]),
+                        p[2] + u * (p[5] - p[2]) + v * (p[8] - p[2]));
+            vec3 from = v3_sub(q, camera.origin);
+            int x = (int)floor(v3_dot(camera.axes.row[0], from) * camera.scale + SIDE / 2),
+                y = (int)floor(v3_dot(camera.axes.row[1], from) * camera.scale + SIDE / 2);
+            if (x < 0 || y < 0 || x >= SIDE || y >= SIDE)
+                continue;
+            double depth = v3_dot(camera.axes.row[2], from) + camera.begin;
+            inside[y * SIDE + x] = true;
+            assert_true((double)depths[y * SIDE + x] <= depth + 1e-6);
+        }
+        image.conservative = false;
+        float centres[SIDE * SIDE];
+        image.depths = abut_array_host(centres);
+        assert_ok(abut_raster_draw(raster, &view, &item, 1, &image));
+        uint32_t seen = 0, drawn = 0;
+        for (uint32_t i = 0; i < SIDE * SIDE; i++) {
+            assert_true(depths[i] <= centres[i]);
+            seen += inside[i] ? 1u : 0u;
+            drawn += isfinite(depths[i]) ? 1u : 0u;
+        }
+        assert_true(drawn >= seen && drawn <= 3 * seen + 8);
+        touched += seen;
+        abut_mesh_destroy(mesh);
+    }
+    assert_true(touched > 2000);
+    abut_raster_destroy(raster);
 }

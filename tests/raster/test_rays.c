@@ -5,12 +5,13 @@ enum { PIXELS = 48 * 48 };
 
 static float depths[PIXELS];
 static uint32_t items[PIXELS], triangles[PIXELS];
+static abut_raster *raster; /* on one thread */
 
 static abut_raster_image image_of(uint64_t capacity) {
     return (abut_raster_image){.capacity = capacity,
-                               .depths = depths,
-                               .items = items,
-                               .triangles = triangles};
+                               .depths = abut_array_host(depths),
+                               .items = abut_array_host(items),
+                               .triangles = abut_array_host(triangles)};
 }
 
 /* The plane of the triangle that was named, in the pixel's centre. */
@@ -41,7 +42,7 @@ TEST(images_agree_with_rays) {
         }
         abut_raster_view view = random_view(&random, 3, 48);
         abut_raster_image image = image_of(PIXELS);
-        assert_ok(abut_raster_draw(serial, &view, list, 6, &image));
+        assert_ok(abut_raster_draw(raster, &view, list, 6, &image));
         reference *r = scene_reference(&s, &view, 0);
         assert_true(image.width == view.width && image.height == view.height);
         double nearest[PIXELS];
@@ -77,7 +78,7 @@ TEST(no_holes) {
         if (round % 4 == 0)
             view.direction = v3(0, 0, -1), view.up = v3(0, 1, 0);
         abut_raster_image image = image_of(PIXELS);
-        assert_ok(abut_raster_draw(serial, &view, &item, 1, &image));
+        assert_ok(abut_raster_draw(raster, &view, &item, 1, &image));
         reference_view v = reference_view_of(&view);
         for (uint32_t i = 0; i < image.width * image.height; i++) {
             double x = i % image.width, y = i / image.width;
@@ -97,23 +98,22 @@ TEST(ties_go_to_the_lowest) {
     view.region = (abut_box){{-1, -1, -1}, {1, 1, 1}};
     view.width = view.height = 32;
     abut_raster_image image = image_of(PIXELS);
-    assert_ok(abut_raster_draw(serial, &view, two, 2, &image));
+    assert_ok(abut_raster_draw(raster, &view, two, 2, &image));
     for (uint32_t i = 0; i < 32 * 32; i++)
         assert_true(items[i] == 0 || items[i] == ABUT_NONE);
     assert_int_equal(items[16 * 32 + 16], 0);
     image.capacity = 32 * 32 - 1;
-    assert_int_equal(abut_raster_draw(serial, &view, two, 2, &image), ABUT_ERROR_BUFFER);
+    assert_int_equal(abut_raster_draw(raster, &view, two, 2, &image), ABUT_ERROR_BUFFER);
     assert_true(image.width == 32 && image.height == 32);
     image = image_of(PIXELS);
-    image.depths = NULL;
-    image.items = image.triangles = NULL;
-    assert_ok(abut_raster_draw(serial, &view, two, 2, &image));
+    image.depths = image.items = image.triangles = abut_array_host(NULL);
+    assert_ok(abut_raster_draw(raster, &view, two, 2, &image));
     image = image_of(PIXELS);
-    assert_ok(abut_raster_draw(serial, &view, two, 0, &image));
+    assert_ok(abut_raster_draw(raster, &view, two, 0, &image));
     assert_true(isinf(depths[500]) && items[500] == ABUT_NONE);
     view.perspective = true;
     view.eye = v3(0, 0, 9);
-    assert_ok(abut_raster_draw(serial, &view, two, 1, &image));
+    assert_ok(abut_raster_draw(raster, &view, two, 1, &image));
     assert_true(fabs(depths[16 * 32 + 16] - (9 - 0.3 - 0.010)) < 0.01);
 }
 
@@ -125,8 +125,12 @@ static abut_status draw_a_little(abut_context *context, void *data) {
     view.region = (abut_box){{-1, -1, -1}, {1, 1, 1}};
     view.width = 40;
     abut_raster_image image = image_of(PIXELS);
+    abut_raster *here = NULL;
+    abut_status status = abut_raster_create(context, NULL, &here);
     (void)data;
-    return abut_raster_draw(context, &view, list, 3, &image);
+    status = status ? status : abut_raster_draw(here, &view, list, 3, &image);
+    abut_raster_destroy(here);
+    return status;
 }
 
 TEST_THREADS(same_on_any_number_of_threads) {
@@ -148,6 +152,17 @@ TEST_THREADS(same_on_any_number_of_threads) {
     }
 }
 
+static int set_up(void **state) {
+    int failed = make_models(state);
+    assert_ok(abut_raster_create(serial, NULL, &raster));
+    return failed;
+}
+
+static int tear_down(void **state) {
+    abut_raster_destroy(raster);
+    return free_models(state);
+}
+
 int main(void) {
-    return test_run(make_models, free_models);
+    return test_run(set_up, tear_down);
 }

@@ -1,0 +1,121 @@
+/* Cases: the nearest surface of each pixel of an image of 1024 x 1024.
+ *
+ * model     one mesh of 70,200 triangles; also each pixel that a triangle touches
+ * spheres   5,000 spheres of 320 triangles
+ * device-.. the same on a device, the image to the host or to buffers */
+#include "bench.h"
+
+#include <stdlib.h>
+
+enum { CONSERVATIVE = 1, SPHERES = 2, DEVICE = 4, BUFFERS = 8 };
+
+typedef struct raster_data {
+    abut_device *device;
+    abut_mesh *mesh;
+    abut_raster_item *items;
+    uint32_t count;
+    uint32_t side;
+    abut_raster *raster;
+    float *depths;
+    uint32_t *items_seen;
+    abut_buffer *buffers[2];
+} raster_data;
+
+static abut_status place(bench_state *state, raster_data *data) {
+    uint64_t random = 8;
+    bool spheres = state->which->variant & SPHERES;
+    abut_shape shape = abut_shape_default(ABUT_SHAPE_ICOSPHERE);
+    shape.segments = 4;
+    shape.radius = state->quick ? 0.1 : 0.02;
+    data->count = !spheres ? 1 : state->quick ? 50 : 5000;
+    data->items = calloc(data->count, sizeof *data->items);
+    if (!data->items)
+        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    abut_status status = spheres ? abut_shape_create(state->context, &shape, &data->mesh)
+                                 : bench_model_create(state, BENCH_TORUS, &data->mesh);
+    for (uint32_t i = 0; i < data->count && !status; i++) {
+        data->items[i].mesh = data->mesh;
+        for (int k = 0; k < 3 && spheres; k++)
+            (&data->items[i].pose.translation.x)[k] = bench_random_real(&random, 0, 1);
+    }
+    return status;
+}
+
+static abut_status raster_setup(bench_state *state) {
+    raster_data *data = state->data;
+    abut_raster_options options = abut_raster_options_default();
+    abut_status status = ABUT_OK;
+    if (state->which->variant & DEVICE)
+        status = bench_device_open(state, &data->device);
+    options.device = data->device;
+    status = status ? status : place(state, data);
+    status = status ? status : abut_raster_create(state->context, &options, &data->raster);
+    if (status)
+        return status;
+    data->side = state->quick ? 64 : 1024;
+    size_t pixels = (size_t)data->side * data->side;
+    data->depths = malloc(pixels * sizeof *data->depths);
+    data->items_seen = malloc(pixels * sizeof *data->items_seen);
+    if (!data->depths || !data->items_seen)
+        return bench_fail(ABUT_ERROR_MEMORY, "no memory for the pixels");
+    for (int k = 0; k < 2 && (state->which->variant & BUFFERS) && !status; k++)
+        status = abut_buffer_create(data->device, pixels * sizeof(uint32_t), &data->buffers[k]);
+    state->elements = (double)data->count * abut_mesh_triangle_count(data->mesh);
+    return status;
+}
+
+static abut_status raster_run(bench_state *state) {
+    raster_data *data = state->data;
+    abut_raster_view view = abut_raster_view_default();
+    view.width = view.height = data->side;
+    view.direction = (abut_vec3){-0.5, 1, -0.375};
+    bool buffers = state->which->variant & BUFFERS;
+    abut_raster_image image = {.capacity = (uint64_t)data->side * data->side,
+                               .conservative = state->which->variant & CONSERVATIVE};
+    image.depths = buffers ? abut_array_buffer(data->buffers[0]) : abut_array_host(data->depths);
+    image.items = buffers ? abut_array_buffer(data->buffers[1]) : abut_array_host(data->items_seen);
+    return abut_raster_draw(data->raster, &view, data->items, data->count, &image);
+}
+
+static abut_status raster_finish(bench_state *state) {
+    raster_data *data = state->data;
+    size_t bytes = (size_t)data->side * data->side * sizeof(uint32_t);
+    abut_status status = ABUT_OK;
+    if (data->buffers[0])
+        status = abut_buffer_read(data->buffers[0], 0, data->depths, bytes);
+    if (data->buffers[1] && !status)
+        status = abut_buffer_read(data->buffers[1], 0, data->items_seen, bytes);
+    state->hash = bench_hash(bench_hash(0, data->depths, bytes), data->items_seen, bytes);
+    return status;
+}
+
+static void raster_teardown(bench_state *state) {
+    raster_data *data = state->data;
+    abut_raster_destroy(data->raster);
+    for (int k = 0; k < 2; k++)
+        abut_buffer_destroy(data->buffers[k]);
+    abut_mesh_destroy(data->mesh);
+    abut_device_destroy(data->device);
+    free(data->items);
+    free(data->depths);
+    free(data->items_seen);
+}
+
+#define RASTER(name_, variant_)                                                                \
+    {                                                                                          \
+        .name = "raster/" name_, .unit = "triangle", .data_bytes = sizeof(raster_data),        \
+        .setup = raster_setup, .run = raster_run, .finish = raster_finish,                     \
+        .teardown = raster_teardown, .variant = variant_, .threaded = ((variant_)&DEVICE) == 0 \
+    }
+
+const bench_case bench_raster_cases[] = {
+    RASTER("model-70k", 0),
+    RASTER("model-70k-conservative", CONSERVATIVE),
+    RASTER("spheres-5000", SPHERES),
+    RASTER("device-model-70k", DEVICE),
+    RASTER("device-model-70k-conservative", DEVICE | CONSERVATIVE),
+    RASTER("device-spheres-5000", DEVICE | SPHERES),
+    RASTER("device-model-70k-buffers", DEVICE | BUFFERS),
+    RASTER("device-spheres-5000-buffers", DEVICE | SPHERES | BUFFERS),
+    {.name = NULL},
+};

@@ -61,6 +61,8 @@ typedef struct layers_table {
 
 typedef struct layers_chunk {
     abuti_vector shapes;    /* raster_shape */
+    abuti_vector points;    /* layers_point: of a solid */
+    abuti_vector drawn;     /* layers_fragment: of all tiles, see layers_place */
     abuti_vector places;    /* layers_place */
     abuti_vector fragments; /* layers_fragment: of a tile */
     abuti_vector reaches;   /* layers_reach: of a tile */
@@ -138,8 +140,50 @@ typedef struct layers_pass {
     uint64_t fragments;
 } layers_pass;
 
+/* Where a solid is in the view. */
+typedef struct layers_at {
+    raster_rect rect;
+    uint32_t depth[2];
+    uint32_t column, row, columns, rows; /* of tiles */
+    size_t windows;                      /* its first one */
+    bool drawn;
+    raster_rect hull; /* of all its windows */
+} layers_at;
+
+/* Pixels of a tile, both ends included; empty where x0 > x1. */
+typedef struct layers_window {
+    uint16_t x0, y0, x1, y1;
+} layers_window;
+
+/* A vertex: on the image, with its steps, where no triangle is cut, and else before that. */
+typedef struct layers_point {
+    raster_point p;
+    int x, y;
+} layers_point;
+
+/* What a chunk has for a tile: fragments that are drawn already, or where `count` is 0 a shape. */
+typedef struct layers_place {
+    uint32_t tile, chunk;
+    uint32_t first, count;
+} layers_place;
+
+static inline layers_at *layers_ats(const layers_pass *pass) {
+    return pass->layers->at.data;
+}
+static inline layers_window *layers_windows(const layers_pass *pass) {
+    return pass->layers->windows.data;
+}
+
 /* Goes through a view: sums are in the tables of the chunks then. */
 abut_status abuti_layers_pass(layers_pass *pass);
+
+/* Sets the length of a list whose elements are not kept. */
+abut_status abuti_layers_reserve(layers_pass *pass, abuti_vector *list, size_t count, size_t bytes);
+/* The window of a solid in a tile that it reaches into. */
+layers_window *abuti_layers_window(const layers_pass *pass, uint32_t solid, size_t tile);
+/* Runs a step, and gives the first failure of its chunks. */
+abut_status abuti_layers_step(layers_pass *pass, size_t count, size_t least,
+                              void (*body)(void *data, size_t chunk, size_t begin, size_t end));
 
 /* What all views told. */
 typedef struct layers_answer {
@@ -158,6 +202,13 @@ struct layers_backend {
                        layers_answer *answer);
 };
 extern const layers_backend abuti_layers_on_cpu, abuti_layers_on_device;
+
+/* ---- draw.c: from solids to fragments ---- */
+
+/* Draws solids: places of tiles, and lists the busy ones. */
+abut_status abuti_layers_draw(layers_pass *pass);
+/* The fragments of a tile that were not drawn before, or what it touches, in lists of the chunk. */
+void abuti_layers_fill(layers_pass *pass, layers_chunk *chunk, size_t tile, raster_rect in);
 
 /* ---- pixel.c ---- */
 

@@ -1,4 +1,5 @@
 /* Rays and triangles: every sheet once, depths against rays, views, bad input. */
+#include "base/simd.h"
 #include "raster/raster.h"
 #include "support/pose.h"
 #include "support/support.h"
@@ -42,6 +43,122 @@ static void count_cover(const raster_camera *camera, const abut_mesh *mesh, cons
         }
     }
 }
+
+/* ---- many triangles at once ---- */
+
+/* A corner that is near another, often on a centre of a pixel or level with it. */
+static int corner_near(test_random *random, const raster_lens *lens, int at, uint32_t reach) {
+    int step = (int)test_random_below(random, 2 * reach) - (int)reach;
+    if (test_random_below(random, 4) == 0)
+        return at;
+    at += step;
+    int middle = 1 << (lens->shift - 1);
+    return test_random_below(random, 4) ? at : (at & -2 * middle) + middle;
+}
+
+static void random_triangles(test_random *random, const raster_lens *lens, raster_boxes *to) {
+    int middle = 50 << lens->shift;
+    uint32_t most = (uint32_t)raster_near(lens) - 1, pixels = 8u << lens->shift;
+    for (int i = 0; i < RASTER_BOXES; i++) {
+        uint32_t reach = (i % 8 == 0 || pixels > most ? most : pixels) / 2;
+        to->x[0][i] = middle + (int)test_random_below(random, 1u << lens->shift);
+        to->y[0][i] = middle + (int)test_random_below(random, 1u << lens->shift);
+        for (int k = 1; k < 3; k++) {
+            to->x[k][i] = corner_near(random, lens, to->x[0][i], reach / 2);
+            to->y[k][i] = corner_near(random, lens, to->y[0][i], reach / 2);
+        }
+    }
+}
+
+/* One block of a triangle that is wanted, in a place of its rectangle. */
+static void check_cover(const raster_kernel *kernel, const raster_lens *lens, const raster_shape *s,
+                        raster_rect r, raster_blocks *b) {
+    for (int k = 0; k < 3; k++) {
+        b->x[k][0] = s->x[k];
+        b->y[k][0] = s->y[k];
+    }
+    b->count = 1;
+    b->x0[0] = r.x0;
+    b->y0[0] = r.y0;
+    b->mask[0] = 0xffff;
+    kernel->cover(lens, b);
+    uint32_t mask = 0, count = 0;
+    for (int i = 0; i < 16; i++) {
+        bool inside = true;
+        for (int k = 0; k < 3; k++) {
+            raster_side side = raster_side_of(lens, s, k);
+            inside = inside && side.at + side.dx * (r.x0 + i % 4) + side.dy * (r.y0 + i / 4) >= 0;
+        }
+        mask |= (uint32_t)inside << i;
+        count += inside;
+    }
+    assert_int_equal(b->mask[0], mask);
+    assert_int_equal(b->covered[0], count);
+}
+
+TEST(many_at_once_as_one_by_one) {
+    test_random random = {9};
+    raster_rect within = {3, 2, 90, 95};
+    raster_blocks *blocks = calloc(1, sizeof *blocks);
+    assert_non_null(blocks);
+    uint32_t seen[4] = {0};
+    for (uint32_t round = 0; round < test_rounds(2400); round++) {
+        raster_lens lens = {.width = 100, .height = 100, .shift = 8 + round % 13};
+        raster_boxes start = {0};
+        random_triangles(&random, &lens, &start);
+        for (int lanes = 4; lanes <= abuti_simd_lanes(); lanes *= 2) {
+            raster_boxes b = start;
+            abuti_simd_at_most(lanes);
+            const raster_kernel *kernel = abuti_raster_kernel();
+            abuti_simd_at_most(16);
+            kernel->find_boxes(&lens, within, &b);
+            for (int i = 0; i < RASTER_BOXES; i++) {
+                raster_shape s;
+                raster_corners_of(start.x[0][i], start.y[0][i], start.x[1][i], start.y[1][i],
+                                  start.x[2][i], start.y[2][i], 0, 0, &s);
+                raster_rect r = raster_rect_cut(raster_rect_of(&lens, &s, 0), within);
+                uint32_t kind = s.owner & 3;
+                bool wanted = !raster_rect_empty(r) && kind != RASTER_THIN;
+                seen[kind] += !raster_rect_empty(r);
+                assert_true(b.near[i]);
+                assert_int_equal(b.wanted[i], wanted);
+                if (!wanted)
+                    continue;
+                assert_int_equal(b.enters[i], kind == RASTER_ENTERS);
+                raster_rect told = {b.rect[0][i], b.rect[1][i], b.rect[2][i], b.rect[3][i]};
+                assert_memory_equal(&told, &r, sizeof r);
+                for (int k = 0; k < 3; k++)
+                    assert_true(b.x[k][i] == s.x[k] && b.y[k][i] == s.y[k]);
+                r.x0 += (int)test_random_below(&random, (uint32_t)(r.x1 - r.x0 + 1));
+                r.y0 += (int)test_random_below(&random, (uint32_t)(r.y1 - r.y0 + 1));
+                check_cover(kernel, &lens, &s, r, blocks);
+            }
+        }
+    }
+    assert_true(seen[RASTER_LEAVES] > 100 && seen[RASTER_ENTERS] > 100 && seen[RASTER_THIN] > 10);
+    free(blocks);
+}
+
+/* Large triangles are not near, and wanted even if doubles cannot tell their area. */
+TEST(what_is_not_near_is_said_to_be) {
+    raster_lens lens = {.width = 1024, .height = 1024, .shift = 17};
+    raster_rect within = {0, 0, 1023, 1023};
+    raster_boxes b = {0};
+    int far = 100000000, near = raster_near(&lens);
+    const int corners[3][6] = {{0, 0, far, far - 1, far + 2, far + 1}, /* of area 1 */
+                               {0, 0, near, 0, 0, near - 1},
+                               {0, 0, near - 1, 0, 0, near - 1}};
+    for (int i = 0; i < 3; i++)
+        for (int k = 0; k < 3; k++) {
+            b.x[k][i] = corners[i][2 * k];
+            b.y[k][i] = corners[i][2 * k + 1];
+        }
+    abuti_raster_kernel()->find_boxes(&lens, within, &b);
+    assert_true(!b.near[0] && !b.near[1] && b.near[2]);
+    assert_true(b.wanted[0] && b.wanted[1] && b.wanted[2] && !b.wanted[3]);
+}
+
+/* ---- closed meshes ---- */
 
 TEST(rays_enter_as_often_as_they_leave) {
     test_random random = {5};

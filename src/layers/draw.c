@@ -1,0 +1,613 @@
+/* Solids to fragments, tile by tile.
+ *
+ * Vertices of solids that have a window somewhere go to the image. A triangle is drawn at once
+ * where it has no more than a block of pixels in the window of a tile: many blocks are covered at a
+ * time (raster/cover_lanes.c), and their fragments go into the order of tiles. All else is kept as
+ * a shape, to be drawn when its tile is: memory does not grow with the pixels of large triangles.
+ */
+#include "layers/layers.h"
+
+#include <string.h>
+
+enum {
+    POINTS_A_TASK = 2048,
+    TRIANGLES_A_TASK = 1024,
+    FEW_POINTS = 4096 /* a mesh of no more has its vertices moved by each task that draws it */
+};
+
+/* ---- shapes ---- */
+
+/* Which solids are drawn, and where their vertices and triangles begin among all of them. */
+static abut_status list_drawn(layers_pass *pass, size_t *points, size_t *triangles) {
+    abut_layers *layers = pass->layers;
+    size_t count = 0;
+    for (size_t i = 0; i < layers->solids.count; i++)
+        count += layers_ats(pass)[i].drawn;
+    abut_status status = abuti_layers_reserve(pass, &layers->drawn, count, sizeof(uint32_t));
+    status = status ? status
+                    : abuti_layers_reserve(pass, &layers->point_begin, count + 1, sizeof(size_t));
+    status = status
+                 ? status
+                 : abuti_layers_reserve(pass, &layers->triangle_begin, count + 1, sizeof(size_t));
+    if (status)
+        return status;
+    uint32_t *drawn = layers->drawn.data;
+    size_t *point_begin = layers->point_begin.data, *triangle_begin = layers->triangle_begin.data;
+    *points = *triangles = count = 0;
+    for (size_t i = 0; i < layers->solids.count; i++)
+        if (layers_ats(pass)[i].drawn) {
+            const abut_mesh *mesh = layers_mesh_of(layers, &layers_solids(layers)[i])->mesh;
+            point_begin[count] = *points;
+            triangle_begin[count] = *triangles;
+            drawn[count++] = (uint32_t)i;
+            *points += mesh->vertex_count > FEW_POINTS ? mesh->vertex_count : 0;
+            *triangles += mesh->triangle_count;
+        }
+    point_begin[count] = *points;
+    triangle_begin[count] = *triangles;
+    return abuti_layers_reserve(pass, &layers->points, *points, sizeof(layers_point));
+}
+
+/* Which range of a list of begins a place is in. */
+static size_t range_of(const abuti_vector *begins, size_t place) {
+    const size_t *begin = begins->data;
+    size_t lo = 0, hi = begins->count - 1;
+    while (hi - lo > 1) {
+        size_t middle = lo + (hi - lo) / 2;
+        if (begin[middle] <= place)
+            lo = middle;
+        else
+            hi = middle;
+    }
+    return lo;
+}
+
+/* Some vertices of a solid on the image. */
+static void move_points(const layers_pass *pass, const layers_solid *solid, size_t first,
+                        size_t count, layers_point *to) {
+    const raster_lens *lens = &pass->view.camera.lens;
+    const vec3 *positions = layers_positions(pass->layers, solid) + first;
+    raster_frame frame = raster_frame_of(&pass->view.camera, &solid->motion,
+                                         layers_mesh_of(pass->layers, solid)->mesh->origin);
+    for (size_t i = 0; i < count; i++) {
+        raster_point p = raster_apply(&frame, positions[i]);
+        if (pass->fitted) {
+            p = raster_project(lens, p);
+            to[i].x = raster_round(lens, p.x);
+            to[i].y = raster_round(lens, p.y);
+        }
+        to[i].p = p;
+    }
+}
+
+/* Those of solids that have many. */
+static void find_points(void *data, size_t chunk, size_t begin, size_t end) {
+    layers_pass *pass = data;
+    abut_layers *layers = pass->layers;
+    const size_t *first = layers->point_begin.data;
+    const uint32_t *drawn = layers->drawn.data;
+    (void)chunk;
+    for (size_t d = range_of(&layers->point_begin, begin), at = begin; at < end; d++) {
+        size_t next = end < first[d + 1] ? end : first[d + 1];
+        move_points(pass, &layers_solids(layers)[drawn[d]], at - first[d], next - at,
+                    (layers_point *)layers->points.data + at);
+        at = next;
+    }
+}
+
+/* Triangles of a solid on their way to tiles. */
+typedef struct draw_work {
+    layers_pass *pass;
+    layers_chunk *chunk;
+    const raster_kernel *kernel;
+    uint32_t bits; /* a tile has 2^bits pixels a side */
+    uint32_t solid;
+    bool inward;
+    const layers_at *at;
+    const layers_window *windows;
+    const uint32_t *indices;
+    const layers_point *points;
+    const vec3 *positions;
+    raster_boxes triangles;
+    raster_blocks blocks; /* and for each of them: */
+    uint32_t tile[RASTER_BLOCKS], triangle[RASTER_BLOCKS];
+    uint32_t enters[RASTER_BLOCKS];
+} draw_work;
+
+static void add_place(draw_work *w, uint32_t tile, size_t first, uint32_t count) {
+    abuti_vector *places = &w->chunk->places;
+    if (places->room == places->count &&
+        (w->chunk->status = abuti_vector_reserve(w->pass->layers->context, places,
+                                                 places->count + 1, sizeof(layers_place))))
+        return;
+    ((layers_place *)places->data)[places->count++] =
+        (layers_place){tile, (uint32_t)(w->chunk - w->pass->layers->chunks), (uint32_t)first,
+                       count};
+}
+
+/* What a rectangle has in a tile, within the window of the solid there. */
+static raster_rect cut_to_window(const draw_work *w, raster_rect r, uint32_t x, uint32_t y) {
+    const layers_window *in = &layers_windows(
+        w->pass)[w->at->windows + (size_t)(y - w->at->row) * w->at->columns + (x - w->at->column)];
+    int left = (int)(x << w->bits), top = (int)(y << w->bits);
+    return raster_rect_cut(r,
+                           (raster_rect){left + in->x0, top + in->y0, left + in->x1, top + in->y1});
+}
+
+/* Puts the shape that comes next into the tiles in whose windows it may have pixels, which are
+ * within `r`. False: it has none. */
+static bool place_shape(draw_work *w, raster_rect r) {
+    bool placed = false;
+    r = raster_rect_cut(r, w->at->hull);
+    if (raster_rect_empty(r))
+        return false;
+    uint32_t x1 = (uint32_t)r.x1 >> w->bits, y1 = (uint32_t)r.y1 >> w->bits;
+    for (uint32_t y = (uint32_t)r.y0 >> w->bits; y <= y1; y++)
+        for (uint32_t x = (uint32_t)r.x0 >> w->bits; x <= x1; x++)
+            if (!raster_rect_empty(cut_to_window(w, r, x, y))) {
+                add_place(w, y * w->pass->view.columns + x, w->chunk->shapes.count, 0);
+                placed = true;
+            }
+    return placed && !w->chunk->status;
+}
+
+static bool make_room_for_shapes(draw_work *w, size_t more) {
+    abuti_vector *shapes = &w->chunk->shapes;
+    if (shapes->room - shapes->count < more)
+        w->chunk->status = abuti_vector_reserve(w->pass->layers->context, shapes,
+                                                shapes->count + more, sizeof(raster_shape));
+    return !w->chunk->status;
+}
+
+/* Keeps a triangle that is not cut as a shape. False: it covers nothing, or there is no memory. */
+static bool keep_shape(draw_work *w, uint32_t triangle) {
+    const uint32_t *corner = w->indices + 3 * (size_t)triangle;
+    const layers_point *a = &w->points[corner[0]], *b = &w->points[corner[1]],
+                       *c = &w->points[corner[2]];
+    if (!make_room_for_shapes(w, 1))
+        return false;
+    raster_shape *to = (raster_shape *)w->chunk->shapes.data + w->chunk->shapes.count;
+    raster_corners_of(a->x, a->y, b->x, b->y, c->x, c->y, w->solid, triangle, to);
+    bool thin = (to->owner & 3) == RASTER_THIN;
+    if (thin && !w->pass->touching)
+        return false;
+    to->owner ^= w->inward && !thin;
+    raster_depths(a->p, b->p, c->p, to);
+    w->chunk->shapes.count++;
+    return true;
+}
+
+/* ---- triangles that may be cut, and edges ---- */
+
+static bool comes_first(vec3 a, vec3 b) {
+    return a.x != b.x ? a.x < b.x : a.y != b.y ? a.y < b.y : a.z < b.z;
+}
+
+/* Makes ready the shapes of a triangle unless they are drawn otherwise, and of its edges. */
+static void shape_triangle(draw_work *w, uint32_t triangle) {
+    const layers_pass *pass = w->pass;
+    const raster_lens *lens = &pass->view.camera.lens;
+    const uint32_t *corner = w->indices + 3 * (size_t)triangle;
+    raster_shape shapes[RASTER_CORNERS + 3];
+    raster_point p[3];
+    int made = 0;
+    for (int k = 0; k < 3; k++)
+        p[k] = w->points[corner[k]].p;
+    if (!pass->fitted) {
+        made = raster_shapes(lens, p, w->solid, triangle, pass->touching, shapes);
+        for (int k = 0; w->inward && k < made; k++)
+            shapes[k].owner ^= (shapes[k].owner & 2) ? 0 : 1;
+    }
+    /* Each edge once: of its two triangles the one that runs along it upwards. */
+    for (uint32_t k = 0; pass->edges && k < 3; k++) {
+        uint32_t next = k == 2 ? 0 : k + 1, part = triangle << 2 | k;
+        if (!comes_first(w->positions[corner[k]], w->positions[corner[next]]))
+            continue;
+        if (pass->fitted)
+            raster_edge(lens, p[k], p[next], w->solid, part, &shapes[made++]);
+        else
+            made += raster_edges(lens, p[k], p[next], w->solid, part, &shapes[made]);
+    }
+    if (!make_room_for_shapes(w, (size_t)made))
+        return;
+    for (int k = 0; k < made && !w->chunk->status; k++) {
+        bool wide = pass->touching || (shapes[k].owner & 3) == RASTER_EDGE;
+        if (place_shape(w, raster_rect_of(lens, &shapes[k], wide)))
+            ((raster_shape *)w->chunk->shapes.data)[w->chunk->shapes.count++] = shapes[k];
+    }
+}
+
+/* Keeps a triangle that is not cut if it may touch pixels that are wanted: most do not. */
+static void reach_of_triangle(draw_work *w, uint32_t triangle) {
+    const uint32_t *corner = w->indices + 3 * (size_t)triangle;
+    const layers_point *a = &w->points[corner[0]], *b = &w->points[corner[1]],
+                       *c = &w->points[corner[2]];
+    if (place_shape(w, raster_rect_of_corners(&w->pass->view.camera.lens, a->x, a->y, b->x, b->y,
+                                              c->x, c->y, true)))
+        keep_shape(w, triangle);
+}
+
+/* ---- triangles that are not cut ---- */
+
+/* Blocks that have fragments, and their tiles. */
+typedef struct block_tiles {
+    uint32_t block_count, count;
+    size_t fragment_count;
+    uint16_t block[RASTER_BLOCKS], of[RASTER_BLOCKS]; /* which, and in which of these tiles */
+    uint32_t tile[RASTER_BLOCKS], fragments[RASTER_BLOCKS];
+} block_tiles;
+
+/* Neighbours are mostly in one tile, so the last one is looked at first. */
+static void list_block_tiles(const draw_work *w, block_tiles *to) {
+    uint32_t last = 0;
+    to->block_count = to->count = 0;
+    to->fragment_count = 0;
+    for (int i = 0; i < w->blocks.count; i++) {
+        to->block[to->block_count] = (uint16_t)i;
+        to->block_count += w->blocks.mask[i] != 0;
+    }
+    for (uint32_t k = 0; k < to->block_count; k++) {
+        uint32_t i = to->block[k], tile = w->tile[i];
+        if (!to->count || to->tile[last] != tile)
+            for (last = 0; last < to->count && to->tile[last] != tile;)
+                last++;
+        if (last == to->count) {
+            to->tile[last] = tile;
+            to->fragments[last] = 0;
+            to->count++;
+        }
+        to->of[k] = (uint16_t)last;
+        to->fragments[last] += w->blocks.covered[i];
+        to->fragment_count += w->blocks.covered[i];
+    }
+}
+
+static uint32_t first_bit(uint32_t bits) {
+#if defined(__GNUC__)
+    return (uint32_t)__builtin_ctz(bits);
+#else
+    uint32_t k = 0;
+    for (; !(bits >> k & 1); k++)
+        continue;
+    return k;
+#endif
+}
+
+/* The fragments of a block; bits of places in the tile. */
+static void draw_block(const draw_work *w, uint32_t i, layers_fragment *to) {
+    const uint32_t *corner = w->indices + 3 * (size_t)w->triangle[i];
+    const uint32_t inside = (1u << w->bits) - 1, x0 = (uint32_t)w->blocks.x0[i],
+                   y0 = (uint32_t)w->blocks.y0[i];
+    const uint64_t low = layers_key(0, w->solid << 2 | w->enters[i]);
+    raster_shape s;
+    raster_depths(w->points[corner[0]].p, w->points[corner[1]].p, w->points[corner[2]].p, &s);
+    for (uint32_t bits = w->blocks.mask[i]; bits; bits &= bits - 1) {
+        uint32_t bit = first_bit(bits), x = x0 + (bit & 3), y = y0 + (bit >> 2);
+        *to++ = (layers_fragment){(uint64_t)raster_depth_at(&s, (int)x, (int)y) << 32 | low,
+                                  (y & inside) << w->bits | (x & inside), w->triangle[i]};
+    }
+}
+
+/* Draws the blocks: each tile gets its fragments one after the other. */
+static void draw_blocks(draw_work *w) {
+    layers_chunk *chunk = w->chunk;
+    block_tiles tiles;
+    uint32_t next[RASTER_BLOCKS];
+    w->kernel->cover(&w->pass->view.camera.lens, &w->blocks);
+    list_block_tiles(w, &tiles);
+    w->blocks.count = 0;
+    size_t first = chunk->drawn.count, end = first + tiles.fragment_count;
+    if (end > UINT32_MAX)
+        chunk->status = ABUT_ERROR_MEMORY;
+    else if (chunk->drawn.room < end)
+        chunk->status = abuti_vector_reserve(w->pass->layers->context, &chunk->drawn, end,
+                                             sizeof(layers_fragment));
+    for (uint32_t t = 0; t < tiles.count && !chunk->status; t++) {
+        next[t] = (uint32_t)first;
+        add_place(w, tiles.tile[t], first, tiles.fragments[t]);
+        first += tiles.fragments[t];
+    }
+    if (chunk->status)
+        return;
+    for (uint32_t k = 0; k < tiles.block_count; k++) {
+        uint32_t i = tiles.block[k], *at = &next[tiles.of[k]];
+        draw_block(w, i, (layers_fragment *)chunk->drawn.data + *at);
+        *at += w->blocks.covered[i];
+    }
+    chunk->drawn.count = end;
+}
+
+/* Adds what triangle i of those at hand has in a tile: up to 4 x 4 pixels, or where `r` is empty
+ * nothing. */
+static void add_block(draw_work *w, int i, uint32_t triangle, uint32_t tile, raster_rect r) {
+    static const uint32_t columns[] = {0x1111, 0x3333, 0x7777, 0xffff};
+    static const uint32_t rows[] = {0xf, 0xff, 0xfff, 0xffff};
+    const raster_boxes *t = &w->triangles;
+    raster_blocks *b = &w->blocks;
+    const int n = b->count;
+    for (int k = 0; k < 3; k++) {
+        b->x[k][n] = t->x[k][i];
+        b->y[k][n] = t->y[k][i];
+    }
+    b->x0[n] = r.x0;
+    b->y0[n] = r.y0;
+    b->mask[n] = columns[(r.x1 - r.x0) & 3] & rows[(r.y1 - r.y0) & 3];
+    w->tile[n] = tile;
+    w->triangle[n] = triangle;
+    w->enters[n] = (uint32_t)t->enters[i] ^ w->inward;
+    b->count += !raster_rect_empty(r);
+    if (b->count == RASTER_BLOCKS)
+        draw_blocks(w);
+}
+
+/* What a triangle has in a tile, as one or two blocks or else as a shape. */
+static bool draw_in_tile(draw_work *w, int i, uint32_t triangle, uint32_t x, uint32_t y,
+                         raster_rect r, bool kept) {
+    uint32_t tile = y * w->pass->view.columns + x;
+    if (raster_rect_empty(r))
+        return kept;
+    if (w->triangles.near[i] && (r.x1 - r.x0) / 4 + (r.y1 - r.y0) / 4 <= 1) {
+        for (int y0 = r.y0; y0 <= r.y1; y0 += 4)
+            for (int x0 = r.x0; x0 <= r.x1; x0 += 4)
+                add_block(w, i, triangle, tile,
+                          raster_rect_cut(r, (raster_rect){x0, y0, x0 + 3, y0 + 3}));
+        return kept;
+    }
+    if (kept || keep_shape(w, triangle)) {
+        add_place(w, tile, w->chunk->shapes.count - 1, 0);
+        return true;
+    }
+    return false;
+}
+
+static void draw_triangle(draw_work *w, int i, uint32_t triangle) {
+    const raster_boxes *t = &w->triangles;
+    raster_rect r = {t->rect[0][i], t->rect[1][i], t->rect[2][i], t->rect[3][i]};
+    uint32_t x0 = (uint32_t)r.x0 >> w->bits, y0 = (uint32_t)r.y0 >> w->bits;
+    uint32_t x1 = (uint32_t)r.x1 >> w->bits, y1 = (uint32_t)r.y1 >> w->bits;
+    bool kept = false;
+    if (x0 == x1 && y0 == y1 && r.x1 - r.x0 < 4 && r.y1 - r.y0 < 4 && t->near[i]) { /* mostly */
+        add_block(w, i, triangle, y0 * w->pass->view.columns + x0, cut_to_window(w, r, x0, y0));
+        return;
+    }
+    for (uint32_t y = y0; y <= y1; y++)
+        for (uint32_t x = x0; x <= x1 && !w->chunk->status; x++)
+            kept = draw_in_tile(w, i, triangle, x, y, cut_to_window(w, r, x, y), kept);
+}
+
+static void draw_triangles(draw_work *w, uint32_t begin, uint32_t end) {
+    raster_boxes *t = &w->triangles;
+    for (uint32_t first = begin; first < end && !w->chunk->status; first += RASTER_BOXES) {
+        int count = end - first < RASTER_BOXES ? (int)(end - first) : RASTER_BOXES, wanted = 0;
+        int list[RASTER_BOXES];
+        const uint32_t *corner = w->indices + 3 * (size_t)first;
+        for (int i = 0; i < count; i++)
+            for (int k = 0; k < 3; k++) {
+                const layers_point *p = &w->points[*corner++];
+                t->x[k][i] = p->x;
+                t->y[k][i] = p->y;
+            }
+        w->kernel->find_boxes(&w->pass->view.camera.lens, w->at->hull, t);
+        for (int i = 0; i < count; i++) {
+            list[wanted] = i;
+            wanted += t->wanted[i];
+        }
+        for (int k = 0; k < wanted && !w->chunk->status; k++)
+            draw_triangle(w, list[k], first + (uint32_t)list[k]);
+    }
+    if (w->blocks.count && !w->chunk->status)
+        draw_blocks(w);
+}
+
+/* ---- all triangles ---- */
+
+/* All vertices of a solid on the image. No memory: the chunk's status. */
+static const layers_point *points_of(const layers_pass *pass, layers_chunk *chunk, size_t drawn) {
+    abut_layers *layers = pass->layers;
+    const layers_solid *solid =
+        &layers_solids(layers)[((const uint32_t *)layers->drawn.data)[drawn]];
+    size_t count = layers_mesh_of(layers, solid)->mesh->vertex_count;
+    if (count > FEW_POINTS)
+        return (const layers_point *)layers->points.data +
+               ((const size_t *)layers->point_begin.data)[drawn];
+    if ((chunk->status =
+             abuti_vector_reserve(layers->context, &chunk->points, count, sizeof(layers_point))))
+        return NULL;
+    move_points(pass, solid, 0, count, chunk->points.data);
+    return chunk->points.data;
+}
+
+static void draw_solids(void *data, size_t chunk, size_t begin, size_t end) {
+    layers_pass *pass = data;
+    abut_layers *layers = pass->layers;
+    layers_chunk *own = &layers->chunks[chunk];
+    const size_t *first = layers->triangle_begin.data;
+    draw_work w;
+    w.pass = pass;
+    w.chunk = own;
+    w.kernel = abuti_raster_kernel();
+    w.bits = first_bit(pass->view.tile);
+    memset(&w.triangles, 0, sizeof w.triangles);
+    memset(&w.blocks, 0, sizeof w.blocks);
+    for (size_t d = range_of(&layers->triangle_begin, begin), at = begin, next;
+         at < end && !own->status; d++, at = next) {
+        next = end < first[d + 1] ? end : first[d + 1];
+        w.solid = ((const uint32_t *)layers->drawn.data)[d];
+        const layers_solid *solid = &layers_solids(layers)[w.solid];
+        const layers_mesh *mesh = layers_mesh_of(layers, solid);
+        w.inward = mesh->inward;
+        w.at = &layers_ats(pass)[w.solid];
+        w.indices = mesh->mesh->indices;
+        w.windows = &layers_windows(pass)[w.at->windows];
+        w.points = points_of(pass, own, d);
+        w.positions = layers_positions(layers, solid);
+        if (own->status)
+            return;
+        uint32_t from = (uint32_t)(at - first[d]), to = (uint32_t)(next - first[d]);
+        if (pass->fitted && !pass->touching)
+            draw_triangles(&w, from, to);
+        for (uint32_t t = from; pass->fitted && pass->touching && t < to && !own->status; t++)
+            reach_of_triangle(&w, t);
+        for (uint32_t t = from; (!pass->fitted || pass->edges) && t < to && !own->status; t++)
+            shape_triangle(&w, t);
+    }
+}
+
+/* Brings the places of shapes into the order of tiles: tile_begin and tile_places, and lists the
+ * tiles that have any. */
+static abut_status sort_places(layers_pass *pass, size_t chunk_count) {
+    abut_layers *layers = pass->layers;
+    size_t tiles = (size_t)pass->view.columns * pass->view.rows, total = 0, busy = 0;
+    size_t *begin = layers->tile_begin.data;
+    memset(begin, 0, (tiles + 2) * sizeof *begin);
+    for (size_t c = 0; c < chunk_count; c++) {
+        const abuti_vector *places = &layers->chunks[c].places;
+        for (size_t i = 0; i < places->count; i++)
+            begin[((const layers_place *)places->data)[i].tile + 2]++;
+        total += places->count;
+    }
+    abut_status status =
+        abuti_layers_reserve(pass, &layers->tile_places, total, sizeof(layers_place));
+    for (size_t t = 2; t < tiles + 2; t++) {
+        busy += begin[t] > 0;
+        begin[t] += begin[t - 1];
+    }
+    status = status ? status : abuti_layers_reserve(pass, &layers->busy, busy, sizeof(uint32_t));
+    if (status)
+        return status;
+    layers_place *to = layers->tile_places.data;
+    for (size_t c = 0; c < chunk_count; c++) {
+        const abuti_vector *places = &layers->chunks[c].places;
+        for (size_t i = 0; i < places->count; i++) {
+            layers_place place = ((const layers_place *)places->data)[i];
+            to[begin[place.tile + 1]++] = place;
+        }
+    }
+    uint32_t *list = layers->busy.data;
+    busy = 0;
+    for (size_t t = 0; t < tiles; t++)
+        if (begin[t + 1] > begin[t])
+            list[busy++] = (uint32_t)t;
+    return ABUT_OK;
+}
+
+abut_status abuti_layers_draw(layers_pass *pass) {
+    size_t points, triangles;
+    abut_status status = list_drawn(pass, &points, &triangles);
+    if (!status)
+        status = abuti_layers_step(pass, points, POINTS_A_TASK, find_points);
+    if (!status)
+        status = abuti_layers_step(pass, triangles, TRIANGLES_A_TASK, draw_solids);
+    return status ? status : sort_places(pass, LAYERS_CHUNKS);
+}
+
+/* ---- fragments ---- */
+
+/* Makes room for as many fragments as a rectangle has pixels. False: no memory. */
+static bool make_room(layers_pass *pass, layers_chunk *chunk, raster_rect r) {
+    abuti_vector *list = &chunk->fragments;
+    size_t most = (size_t)(r.x1 - r.x0 + 1) * (size_t)(r.y1 - r.y0 + 1);
+    if (list->room - list->count < most)
+        chunk->status = abuti_vector_reserve(pass->layers->context, list, list->count + most,
+                                             sizeof(layers_fragment));
+    return !chunk->status;
+}
+
+static void fill_triangle(layers_pass *pass, layers_chunk *chunk, const raster_shape *s,
+                          raster_rect r, raster_rect tile) {
+    const raster_lens *lens = &pass->view.camera.lens;
+    const raster_side a = raster_side_of(lens, s, 0), b = raster_side_of(lens, s, 1),
+                      c = raster_side_of(lens, s, 2);
+    const uint32_t side = pass->view.tile, part = s->part;
+    if (raster_rect_empty(r) || !make_room(pass, chunk, r))
+        return;
+    layers_fragment *to = (layers_fragment *)chunk->fragments.data + chunk->fragments.count;
+    for (int y = r.y0; y <= r.y1; y++) {
+        int64_t ea = a.at + a.dx * r.x0 + a.dy * y, eb = b.at + b.dx * r.x0 + b.dy * y,
+                ec = c.at + c.dx * r.x0 + c.dy * y;
+        uint32_t row = (uint32_t)(y - tile.y0) * side - (uint32_t)tile.x0;
+        for (int x = r.x0; x <= r.x1; x++, ea += a.dx, eb += b.dx, ec += c.dx)
+            if ((ea | eb | ec) >= 0)
+                *to++ = (layers_fragment){layers_key(raster_depth_at(s, x, y), s->owner),
+                                          row + (uint32_t)x, part};
+    }
+    chunk->fragments.count = (size_t)(to - (layers_fragment *)chunk->fragments.data);
+}
+
+static void fill_edge(layers_pass *pass, layers_chunk *chunk, const raster_shape *s, raster_rect r,
+                      raster_rect tile) {
+    raster_line line = raster_line_of(&pass->view.camera.lens, s);
+    int lo = line.wide ? r.x0 : r.y0, hi = line.wide ? r.x1 : r.y1;
+    lo = line.first > lo ? line.first : lo;
+    hi = line.last < hi ? line.last : hi;
+    if (raster_rect_empty(r) || !make_room(pass, chunk, r))
+        return;
+    layers_fragment *list = chunk->fragments.data;
+    for (int i = lo; i <= hi; i++) {
+        int x, y;
+        raster_line_at(&line, i, &x, &y);
+        if (x >= r.x0 && x <= r.x1 && y >= r.y0 && y <= r.y1)
+            list[chunk->fragments.count++] =
+                (layers_fragment){layers_key(raster_depth_at(s, x, y), s->owner),
+                                  (uint32_t)(y - tile.y0) * pass->view.tile +
+                                      (uint32_t)(x - tile.x0),
+                                  s->part};
+    }
+}
+
+/* What a shape may touch: pixels whose widened squares it meets. */
+static void reach_triangle(layers_pass *pass, layers_chunk *chunk, const raster_shape *s,
+                           raster_rect r, raster_rect tile) {
+    raster_side wide[3], side[3];
+    for (int k = 0; k < 3; k++) {
+        wide[k] = raster_wide_side_of(&pass->view.camera.lens, s, k);
+        side[k] = raster_side_of(&pass->view.camera.lens, s, k);
+    }
+    for (int y = r.y0; y <= r.y1; y++)
+        for (int x = r.x0; x <= r.x1; x++) {
+            bool touches = true, covers = (s->owner & 3) != RASTER_THIN;
+            for (int k = 0; k < 3 && touches; k++) {
+                touches = wide[k].at + wide[k].dx * x + wide[k].dy * y >= 0;
+                covers = covers && side[k].at + side[k].dx * x + side[k].dy * y >= 0;
+            }
+            if (!touches)
+                continue;
+            abuti_vector *list = &chunk->reaches;
+            if (list->count == list->room &&
+                (chunk->status = abuti_vector_reserve(pass->layers->context, list, list->count + 1,
+                                                      sizeof(layers_reach))))
+                return;
+            layers_reach *to = (layers_reach *)list->data + list->count++;
+            to->pixel = (uint32_t)(y - tile.y0) * pass->view.tile + (uint32_t)(x - tile.x0);
+            to->solid = s->owner >> 2;
+            to->kind = covers ? s->owner & 3 : RASTER_THIN;
+            raster_depth_range(s, x, y, &to->lo, &to->hi);
+        }
+}
+
+static void fill_shape(layers_pass *pass, layers_chunk *chunk, size_t tile, raster_rect in,
+                       const raster_shape *s) {
+    uint32_t kind = s->owner & 3;
+    const layers_window *w = abuti_layers_window(pass, s->owner >> 2, tile);
+    raster_rect window = {in.x0 + w->x0, in.y0 + w->y0, in.x0 + w->x1, in.y0 + w->y1};
+    bool wide = pass->touching || kind == RASTER_EDGE;
+    raster_rect r = raster_rect_cut(raster_rect_of(&pass->view.camera.lens, s, wide), window);
+    if (pass->touching)
+        reach_triangle(pass, chunk, s, r, in);
+    else if (kind == RASTER_EDGE)
+        fill_edge(pass, chunk, s, r, in);
+    else
+        fill_triangle(pass, chunk, s, r, in);
+}
+
+void abuti_layers_fill(layers_pass *pass, layers_chunk *chunk, size_t tile, raster_rect in) {
+    abut_layers *layers = pass->layers;
+    const size_t *begin = layers->tile_begin.data;
+    const layers_place *places = layers->tile_places.data;
+    chunk->fragments.count = chunk->reaches.count = 0;
+    for (size_t i = begin[tile]; i < begin[tile + 1] && !chunk->status; i++)
+        if (!places[i].count)
+            fill_shape(pass, chunk, tile, in,
+                       (const raster_shape *)layers->chunks[places[i].chunk].shapes.data +
+                           places[i].first);
+}

@@ -11,6 +11,7 @@
 #include <abut/frames.h>
 #include <abut/geom.h>
 #include <abut/layers.h>
+#include <abut/map.h>
 #include <abut/mesh.h>
 #include <abut/nearest.h>
 #include <abut/pair.h>

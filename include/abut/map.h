@@ -1,0 +1,255 @@
+/* Surface distance maps: how far every point of a surface is from other bodies, as a texture on
+ * that surface.
+ *
+ * Every triangle of a mesh has a place in a square of texels, the atlas, and keeps it while the
+ * mesh deforms: one affine map a triangle (Sud, Govindaraju, Gayle and Manocha 2006). The middle of
+ * each of its texels is a sample of the surface. A query gives every sample the distance to the
+ * nearest feature of other bodies, the vector to the closest point there, and which feature it is.
+ * Also the surface itself, beyond a ring or a way along it; and how thick the wall behind is.
+ *
+ * What it promises
+ *   at a sample     the distance of abut_nearest_point(), or abut_sign_nearest() where signs are
+ *                   prepared, rounded once to a float
+ *   between them    no point of a triangle is farther from a sample of it than its reach, so that
+ *                   distances differ by no more; abut_map_info.reach is the greatest of all
+ *   exact measures  those of abut_pair_distance()
+ * Answers depend neither on threads nor on a device.
+ *
+ * An object of this type is for one user at a time; its work runs on all threads of its context.
+ */
+#ifndef ABUT_MAP_H
+#define ABUT_MAP_H
+
+#include <abut/base.h>
+#include <abut/bvh.h>
+#include <abut/contact.h>
+#include <abut/device.h>
+#include <abut/mesh.h>
+#include <abut/nearest.h>
+#include <abut/pair.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct abut_map abut_map;
+
+typedef struct abut_map_options {
+    size_t size;
+    uint32_t resolution;      /* texels along each side of the square; 0 = 512, at most 16384 */
+    const double *importance; /* one a triangle, above 0: how many times as many samples as others
+                               * it gets for its area; null = all alike */
+    abut_device *device;      /* null = the CPU */
+} abut_map_options;
+
+ABUT_DEFAULT(abut_map_options)
+
+/* Lays out the atlas of a mesh, which it keeps: texels by area, at least one for each triangle.
+ * Triangles without area get theirs along the segment, or at the point, that they are. `options`
+ * may be null. Fails with ABUT_ERROR_LIMIT where there are more triangles than texels, and names
+ * the resolution that is enough. Uses the context of the mesh. Thread-safe. */
+ABUT_API abut_status abut_map_create(abut_mesh *mesh, const abut_map_options *options,
+                                     abut_map **map);
+/* Null is allowed. */
+ABUT_API void abut_map_destroy(abut_map *map);
+
+/* Follows moved vertices: a mesh with the same triangles and new positions. Distances are forgotten
+ * until the next query. Refused: other triangles, see abut_map_change(). On failure all is as
+ * before. */
+ABUT_API abut_status abut_map_move(abut_map *map, abut_mesh *mesh);
+/* Takes a mesh with other triangles. from[i] is the triangle of the old mesh whose place triangle i
+ * keeps, each at most once, or ABUT_NONE; null = all are new. Only new triangles are placed, where
+ * others have left or where there was room; if there is not enough, all are (see
+ * abut_map_info.placed). On failure all is as before. */
+ABUT_API abut_status abut_map_change(abut_map *map, abut_mesh *mesh, const uint32_t *from);
+
+typedef struct abut_map_info {
+    uint32_t resolution;
+    uint32_t sample_count; /* texels that belong to a triangle */
+    uint32_t placed;       /* triangles that got their place when it was made or changed last */
+    double used;           /* share of texels that belong to a triangle */
+    double area;           /* of the surface */
+    double density;        /* samples for each unit of area, at rest */
+    double uneven;         /* how much that of a triangle was off at rest, at most, of those with 16
+                            * texels or more: 0.1 = a tenth; of importance, if that was given */
+    double reach;          /* no point of the surface is farther from a sample */
+    double reach_at_rest;  /* as it was when the atlas was laid out */
+    bool has_distances;    /* a query has been answered for this state of the mesh */
+    bool has_sign;         /* some of its distances may be negative */
+} abut_map_info;
+
+/* Null gives zeros. */
+ABUT_API abut_map_info abut_map_info_get(const abut_map *map);
+/* The mesh that samples are on; null for null. */
+ABUT_API abut_mesh *abut_map_mesh(const abut_map *map);
+
+/* Gives the corners of a triangle in the atlas, in texels from the upper left: counter-clockwise
+ * for eyes that see x to the right and y up. Texture coordinates are these over the resolution. */
+ABUT_API abut_status abut_map_corners(const abut_map *map, uint32_t triangle, double corners[3][2]);
+/* A bound for the distance of any point of a triangle from the nearest sample on it. */
+ABUT_API abut_status abut_map_reach(const abut_map *map, uint32_t triangle, double *reach);
+
+typedef struct abut_map_sample {
+    uint32_t triangle; /* ABUT_NONE where the texel belongs to none */
+    double barycentric[3];
+    abut_vec3 point; /* absolute */
+    double area;     /* that it stands for: that of the triangle over its samples */
+} abut_map_sample;
+
+/* Tells where the sample of a texel is. Refused: a texel beyond the square. */
+ABUT_API abut_status abut_map_sample_at(const abut_map *map, uint32_t x, uint32_t y,
+                                        abut_map_sample *sample);
+
+/* ---- queries ---- */
+
+typedef struct abut_map_query {
+    size_t size;
+    double limit;    /* distances beyond are not looked for; 0 = all are */
+    uint32_t rings;  /* of itself: triangles that can be reached through this many vertices do not
+                      * count; 0 = 1, which are those that share a vertex */
+    double geodesic; /* of itself: nor do triangles all of whose vertices are nearer than this to
+                      * the triangle of the sample, along edges; 0 = none */
+} abut_map_query;
+
+ABUT_DEFAULT(abut_map_query)
+
+/* Finds the distance of every sample to other bodies: the least of all. Where signs of a hierarchy
+ * are prepared (abut_sign_prepare) its distances are negative inside. The pose of each is in the
+ * coordinates of the mesh of the map. No bodies, or no triangles, give infinity everywhere.
+ * Hierarchies may be on the CPU or on the device of the map. Reports progress as stage "map". */
+ABUT_API abut_status abut_map_find(abut_map *map, const abut_posed *others, uint32_t count,
+                                   const abut_map_query *query);
+/* Finds the distance of every sample to the surface itself, but for what is around it. */
+ABUT_API abut_status abut_map_find_self(abut_map *map, const abut_map_query *query);
+
+typedef enum abut_map_thickness {
+    ABUT_MAP_THICKNESS_RAY = 0, /* straight in, to the first surface */
+    ABUT_MAP_THICKNESS_BALL     /* diameter of the largest ball inside that touches the sample */
+} abut_map_thickness;
+
+ABUT_API const char *abut_map_thickness_name(abut_map_thickness kind);
+
+/* Finds how thick the wall behind every sample is; the surface should be closed and face outwards.
+ * The vector of a texel goes to the far side: where the ray hits, or where the ball touches a
+ * second time. Infinity where there is nothing behind within the limit. */
+ABUT_API abut_status abut_map_find_thickness(abut_map *map, abut_map_thickness kind,
+                                             const abut_map_query *query);
+
+/* ---- answers ---- */
+
+/* The answer at a sample. */
+typedef struct abut_map_texel {
+    float distance;   /* infinity = nothing within the limit; NaN = no sample */
+    float vector[3];  /* from the sample to the closest point; zero where there is none */
+    uint32_t other;   /* which of the bodies; ABUT_NONE where there is none */
+    uint32_t triangle; /* of it */
+    uint32_t feature; /* of that: an abut_feature */
+} abut_map_texel;
+
+/* Copies all texels, row by row: resolution x resolution. Fails with ABUT_ERROR_BUFFER where the
+ * capacity is less, and with ABUT_ERROR_ARGUMENT before the first query. */
+ABUT_API abut_status abut_map_texels(const abut_map *map, uint64_t capacity, abut_map_texel *texels);
+
+typedef struct abut_map_value {
+    double distance;     /* of the sample, corrected by the way to its closest point: no less than
+                          * the true one where that is not negative */
+    double lower, upper; /* the true distance is between them */
+    abut_vec3 vector;    /* to the closest point of the nearest sample */
+    uint32_t x, y;       /* its texel */
+} abut_map_value;
+
+/* Tells the distance at any point of the surface: barycentric coordinates, whose sum is 1. */
+ABUT_API abut_status abut_map_at(const abut_map *map, uint32_t triangle,
+                                 const double barycentric[3], abut_map_value *value);
+
+/* A sample, and what is nearest to it. */
+typedef struct abut_map_witness {
+    uint32_t x, y;
+    uint32_t triangle;       /* of the map's mesh */
+    abut_vec3 point;         /* on it */
+    uint32_t other;          /* ABUT_NONE where nothing was found */
+    uint32_t other_triangle; /* of it */
+    abut_feature feature;    /* of that */
+    abut_vec3 other_point;
+    double distance;
+} abut_map_witness;
+
+typedef struct abut_map_measure_options {
+    size_t size;
+    double near;             /* area and texels no farther than this are counted */
+    const double *quantiles; /* from 0 to 1 */
+    uint32_t quantile_count;
+    bool exact; /* the least distance, and its witness, as abut_pair_distance() has them: of queries
+                 * about other bodies, which are as they were then */
+} abut_map_measure_options;
+
+ABUT_DEFAULT(abut_map_measure_options)
+
+typedef struct abut_map_measures {
+    uint64_t samples, found; /* all; those with a distance */
+    uint64_t near, inside;   /* no farther than `near`; with a negative distance */
+    double area, found_area, near_area, inside_area;
+    abut_map_witness least, greatest; /* of those found; a negative one: how deep, at most */
+    double least_error;    /* the least distance over all the surface is no less than this below; 0
+                            * with `exact` */
+    double greatest_error; /* and the greatest no more than this above, if nothing is beyond the
+                            * limit */
+    double mean, rms;      /* by area, of those found; rms of magnitudes */
+} abut_map_measures;
+
+/* Measures the answers of the last query. The distances below which a share of the area found lies
+ * go to `values`, one for each quantile; it may be null without any. `options` may be null. */
+ABUT_API abut_status abut_map_measure(const abut_map *map, const abut_map_measure_options *options,
+                                      double *values, abut_map_measures *measures);
+
+/* Adds up the area of samples by distance: areas[i] is that between lo + i w and lo + (i + 1) w,
+ * with w = (hi - lo) / count; below and above go to the first and the last. What was not found
+ * counts nowhere. Refused: hi that is not above lo, no bins. */
+ABUT_API abut_status abut_map_histogram(const abut_map *map, double lo, double hi, uint32_t count,
+                                        double *areas);
+
+/* Lists all texels no farther than `distance`, by y x resolution + x. */
+ABUT_API abut_status abut_map_near(const abut_map *map, double distance, uint64_t capacity,
+                                   uint32_t *texels, uint64_t *count);
+
+/* Gathers texels no farther than options->margin into patches of the surface: their triangles share
+ * an edge, or a vertex. Each gives an abut_patch and up to four contacts at its deepest and its
+ * outermost samples, with the normal from the other body to this one, which is a. Of different
+ * bodies there are different patches; contacts have kind ABUT_CONTACT_TEXEL, the triangle as
+ * element, and the texel as part; `pair` is that of the options plus the number of the other body.
+ * Either list may be null with a capacity of 0. */
+ABUT_API abut_status abut_map_contacts(const abut_map *map, const abut_contact_options *options,
+                                       abut_contacts *contacts, uint64_t patch_capacity,
+                                       abut_patch *patches, uint64_t *patch_count);
+
+/* ---- deviation ---- */
+
+typedef struct abut_map_hausdorff_options {
+    size_t size;
+    double tolerance; /* stop when upper - lower is no more; 0 = a millionth of the greater size */
+} abut_map_hausdorff_options;
+
+ABUT_DEFAULT(abut_map_hausdorff_options)
+
+typedef struct abut_map_hausdorff_result {
+    double lower, upper;     /* the greatest distance from a to b is between them */
+    uint32_t triangle;       /* of a, */
+    abut_vec3 point;         /* on it, whose distance is `lower` */
+    uint32_t other_triangle; /* nearest to it */
+    abut_vec3 other_point;
+    uint64_t pieces;         /* of triangles that were looked at */
+} abut_map_hausdorff_result;
+
+/* Finds the point of surface a that is farthest from surface b: the one-sided Hausdorff distance,
+ * between bounds that hold for all points of a, not only samples. Of both ways the greater one is
+ * the Hausdorff distance. `options` may be null. Both hierarchies are asked on the CPU. Refused:
+ * meshes without triangles. Reports progress as stage "hausdorff". Thread-safe. */
+ABUT_API abut_status abut_map_hausdorff(const abut_bvh *a, const abut_bvh *b,
+                                        const abut_map_hausdorff_options *options,
+                                        abut_map_hausdorff_result *result);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

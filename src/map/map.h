@@ -1,0 +1,84 @@
+/* What the files of surface distance maps share.
+ *
+ * Samples are numbered in the order of the hierarchy of the surface, triangle by triangle and row
+ * by row, so that a run of them is compact in space; answers are kept in that order.
+ */
+#ifndef ABUTI_MAP_H
+#define ABUTI_MAP_H
+
+#include "bvh/bvh.h"
+#include "map/map_shared.h"
+
+#include <abut/map.h>
+
+#include <math.h>
+
+/* ---- atlas.c: where triangles are ---- */
+
+typedef struct map_rectangle {
+    uint32_t x, y, width, height;
+} map_rectangle;
+
+typedef struct map_atlas {
+    uint32_t resolution, triangle_count;
+    map_place *places; /* of each triangle */
+    double scale;      /* texels for a unit of length */
+    double uneven;
+    map_rectangle *free; /* rectangles that no place is in */
+    size_t free_count, free_room;
+} map_atlas;
+
+/* Lays out all triangles of a mesh; `importance` may be null. `function` stands first in errors. */
+abut_status abuti_map_atlas_create(const char *function, const abut_mesh *mesh, uint32_t resolution,
+                                   const double *importance, map_atlas *atlas);
+/* Places the triangles of another mesh: `from` as in abut_map_change(). ABUT_ERROR_LIMIT, without a
+ * sentence, where there is no room; `placed` gets the number of those that are new. */
+abut_status abuti_map_atlas_change(const map_atlas *old, const abut_mesh *mesh,
+                                   const uint32_t *from, map_atlas *atlas, uint32_t *placed);
+void abuti_map_atlas_destroy(abut_context *context, map_atlas *atlas);
+
+/* A bound for the distance of any point of a triangle from the nearest of its samples. */
+double abuti_map_reach(const map_place *place, const abut_mesh *mesh, uint32_t triangle);
+
+/* ---- map.c ---- */
+
+/* Who asked last; kept for exact measures. */
+typedef enum map_question { MAP_NOTHING = 0, MAP_OTHERS, MAP_SELF, MAP_THICKNESS } map_question;
+
+struct abut_map {
+    abut_context *context; /* held */
+    abut_map_options options;
+    abut_mesh *mesh; /* held */
+    abut_bvh *bvh;   /* of it */
+    map_atlas atlas;
+    uint32_t placed, sample_count;
+    uint32_t *ranked; /* triangles in the order of samples */
+    uint32_t *first;  /* of the samples of ranked[i]; triangle_count + 1 */
+    uint32_t *rank;   /* of each triangle */
+    uint32_t *texel;  /* of each sample: y x resolution + x */
+    double area, reach, reach_at_rest;
+    map_question question;
+    bool has_sign;
+    vec3 *points;            /* of samples, absolute; made by a query */
+    abut_map_texel *answers; /* of samples */
+    abut_posed *others;      /* of the last query */
+    uint32_t other_count;
+};
+
+/* Of a sample: the number of its triangle among those ranked, from `near` on where that is known to
+ * be no later. */
+uint32_t abuti_map_rank_of(const abut_map *map, uint32_t sample);
+
+/* The door of queries: checks `query`, makes sure that there is memory for answers, and that points
+ * are those of the mesh. */
+abut_status abuti_map_begin(const char *function, abut_map *map, const abut_map_query *query,
+                            abut_map_query *ours);
+
+static inline abut_map_texel map_nothing(void) {
+    return (abut_map_texel){INFINITY, {0, 0, 0}, ABUT_NONE, ABUT_NONE, 0};
+}
+
+/* The area that each sample of a triangle stands for. */
+double abuti_map_share(const abut_map *map, uint32_t triangle);
+
+#endif

@@ -1,0 +1,61 @@
+/* Where samples are, for C and OpenCL C alike. On a device ABUTI_REAL_BITS is 64.
+ *
+ * A place in the atlas is a triangle between two rows of texels: its base on one of them, its apex
+ * on the other. Numbers along x are in steps of 2^-MAP_SHIFT of a texel, rows are whole, so that
+ * which texels belong to it is a matter of whole numbers: a texel belongs to the place if its
+ * middle is not left of the left side and left of the right side. Neighbours share a side, and so
+ * no texel belongs to two.
+ */
+#ifndef ABUTI_MAP_SHARED_H
+#define ABUTI_MAP_SHARED_H
+
+#include "base/math_shared.h"
+
+#define MAP_SHIFT 8
+#define MAP_TEXEL (1 << MAP_SHIFT)
+
+/* Going round counter-clockwise, the base is followed by the apex; `corner` is the corner of the
+ * triangle at which the base begins: the left end, or the right end where it hangs down. */
+typedef struct map_place {
+    int left, width, apex;  /* of the base, and where the apex is */
+    word32 row, height;     /* whole texels */
+    word32 corner;          /* 0 to 2 */
+    word32 down;            /* 1: the base is on the last row, y = row + height, the apex on row */
+    float reach_x, reach_y; /* every point of the place is as near to a middle of its texels along
+                             * either axis, in texels */
+} map_place;
+
+/* The texels of row `row + j`: from *begin up to but not including *end. */
+static inline void map_row(const map_place *place, word32 j, word32 *begin, word32 *end) {
+    /* x of a side at the middle of the row, times 2 height: bottom x 2 h + way x (2 j + 1) */
+    const long long h2 = 2 * (long long)place->height, up = 2 * (long long)j + 1;
+    const long long from_base = place->down ? h2 - up : up;
+    const long long left = place->left * h2 + (place->apex - place->left) * from_base;
+    const long long end_of_base = (long long)place->left + place->width;
+    const long long right = end_of_base * h2 + (place->apex - end_of_base) * from_base;
+    /* the first middle, x TEXEL + TEXEL / 2, that is not below it */
+    const long long half_texel = MAP_TEXEL / 2 * h2, texel = MAP_TEXEL * h2;
+    *begin = (word32)((left - half_texel + texel - 1) / texel);
+    *end = (word32)((right - half_texel + texel - 1) / texel);
+}
+
+/* Barycentric coordinates of the middle of a texel, in the order of the triangle's corners. */
+static inline void map_weights(const map_place *place, word32 x, word32 y, double weight[3]) {
+    const double up = ((double)y + 0.5 - (double)place->row) / (double)place->height;
+    const double apex = place->down ? 1 - up : up;
+    const double side = place->left + apex * (place->apex - place->left);
+    double right = (((double)x + 0.5) * MAP_TEXEL - side) / place->width;
+    right = right < 0 ? 0 : right > 1 - apex ? 1 - apex : right;
+    const double left = 1 - apex - right;
+    weight[place->corner] = place->down ? right : left;
+    weight[(place->corner + 1) % 3] = place->down ? left : right;
+    weight[(place->corner + 2) % 3] = apex;
+}
+
+/* The point with these coordinates: sums from the first corner on, relative to the origin. */
+static inline vec3 map_point(const vec3 *a, const vec3 *b, const vec3 *c, const double weight[3]) {
+    vec3 ab = v3_along(v3_scale(*a, weight[0]), weight[1], *b);
+    return v3_along(ab, weight[2], *c);
+}
+
+#endif

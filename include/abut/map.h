@@ -139,16 +139,17 @@ ABUT_API abut_status abut_map_find_thickness(abut_map *map, abut_map_thickness k
 
 /* The answer at a sample. */
 typedef struct abut_map_texel {
-    float distance;   /* infinity = nothing within the limit; NaN = no sample */
-    float vector[3];  /* from the sample to the closest point; zero where there is none */
-    uint32_t other;   /* which of the bodies; ABUT_NONE where there is none */
+    float distance;    /* infinity = nothing within the limit; NaN = no sample */
+    float vector[3];   /* from the sample to the closest point; zero where there is none */
+    uint32_t other;    /* which of the bodies; ABUT_NONE where there is none */
     uint32_t triangle; /* of it */
-    uint32_t feature; /* of that: an abut_feature */
+    uint32_t feature;  /* of that: an abut_feature */
 } abut_map_texel;
 
 /* Copies all texels, row by row: resolution x resolution. Fails with ABUT_ERROR_BUFFER where the
  * capacity is less, and with ABUT_ERROR_ARGUMENT before the first query. */
-ABUT_API abut_status abut_map_texels(const abut_map *map, uint64_t capacity, abut_map_texel *texels);
+ABUT_API abut_status abut_map_texels(const abut_map *map, uint64_t capacity,
+                                     abut_map_texel *texels);
 
 typedef struct abut_map_value {
     double distance;     /* of the sample, corrected by the way to its closest point: no less than
@@ -176,7 +177,7 @@ typedef struct abut_map_witness {
 
 typedef struct abut_map_measure_options {
     size_t size;
-    double near;             /* area and texels no farther than this are counted */
+    double within;           /* area and texels no farther than this are counted */
     const double *quantiles; /* from 0 to 1 */
     uint32_t quantile_count;
     bool exact; /* the least distance, and its witness, as abut_pair_distance() has them: of queries
@@ -187,8 +188,8 @@ ABUT_DEFAULT(abut_map_measure_options)
 
 typedef struct abut_map_measures {
     uint64_t samples, found; /* all; those with a distance */
-    uint64_t near, inside;   /* no farther than `near`; with a negative distance */
-    double area, found_area, near_area, inside_area;
+    uint64_t within, inside; /* no farther than asked for; with a negative distance */
+    double area, found_area, within_area, inside_area;
     abut_map_witness least, greatest; /* of those found; a negative one: how deep, at most */
     double least_error;    /* the least distance over all the surface is no less than this below; 0
                             * with `exact` */
@@ -237,7 +238,7 @@ typedef struct abut_map_hausdorff_result {
     abut_vec3 point;         /* on it, whose distance is `lower` */
     uint32_t other_triangle; /* nearest to it */
     abut_vec3 other_point;
-    uint64_t pieces;         /* of triangles that were looked at */
+    uint64_t pieces; /* of triangles that were looked at */
 } abut_map_hausdorff_result;
 
 /* Finds the point of surface a that is farthest from surface b: the one-sided Hausdorff distance,

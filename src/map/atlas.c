@@ -6,9 +6,9 @@
  * strips: between two lines of texels a triangle stands with its base on the lower line, the next
  * one hangs from the upper one with its base there, and so on, each sharing a slanted side with the
  * next. Heights of a strip are made equal and bases as long as the area wants it: an affine map,
- * which shears the triangle too. So strips have no gaps but at their end. A strip takes triangles of
- * at least STRIP_LEAST of its height; what is left of it serves lower ones. How many texels a unit
- * of length gets is found by bisection.
+ * which shears the triangle too. So strips have no gaps but at their end. A strip takes triangles
+ * of at least STRIP_LEAST of its height; what is left of it serves lower ones. How many texels a
+ * unit of length gets is found by bisection.
  *
  * Every triangle has a texel: the row next to the base is (1 - 1 / (2 height)) of it wide in its
  * middle, and bases are made so long that this is a texel at least.
@@ -17,8 +17,8 @@
  * greatest x of its four corners. If the middles of its texels reach from a to b, a point is no
  * farther from one of them than half a texel in y, and than half a texel, or than what sticks out
  * beyond a or b, in x. Rows without texels go by the next row towards the base that has some. The
- * greatest of all rows, (rx, ry), is kept; as the map is affine, with derivatives X and Y, points of
- * the triangle are no farther from a sample than the longer of |rx X + ry Y| and |rx X - ry Y|,
+ * greatest of all rows, (rx, ry), is kept; as the map is affine, with derivatives X and Y, points
+ * of the triangle are no farther from a sample than the longer of |rx X + ry Y| and |rx X - ry Y|,
  * since a norm is greatest at corners of a box. That holds however the triangle deforms, and is
  * section 5 of Sud et al. (2006) with the ends of rows counted.
  */
@@ -78,7 +78,8 @@ static bool after(const void *a, const void *b) {
 
 static uint32_t rows_of(const packing *p, const shape *s) {
     /* A base shall not be longer than half the square, and so some triangles stand higher. */
-    double rows = s->height * p->scale, base = s->base * p->scale, most = p->atlas->resolution / 2.0;
+    double rows = s->height * p->scale, base = s->base * p->scale,
+           most = p->atlas->resolution / 2.0;
     if (base > most)
         rows *= base / most;
     rows = rows < p->atlas->resolution ? rows : p->atlas->resolution;
@@ -128,7 +129,8 @@ double abuti_map_reach(const map_place *place, const abut_mesh *mesh, uint32_t t
      * down both axes turn round, which changes no length */
     const double width = (double)place->width / MAP_TEXEL;
     const int begin = place->down ? place->left + place->width : place->left;
-    const double lean = (double)(place->apex - begin) / (place->down ? -place->width : place->width);
+    const double lean =
+        (double)(place->apex - begin) / (place->down ? -place->width : place->width);
     vec3 x = v3_scale(base, 1 / width);
     vec3 y = v3_scale(v3_along(side, -lean, base), 1.0 / place->height);
     vec3 rx = v3_scale(x, place->reach_x), ry = v3_scale(y, place->reach_y);
@@ -172,7 +174,8 @@ static bool take_strip(packing *p, uint32_t rows, uint32_t columns, map_rectangl
 }
 
 /* Fills a strip with shapes from the first on; how many. */
-static size_t fill_strip(packing *p, const map_rectangle *strip, const shape *shapes, size_t count) {
+static size_t fill_strip(packing *p, const map_rectangle *strip, const shape *shapes,
+                         size_t count) {
     const int begin = (int)strip->x * MAP_TEXEL, end = begin + (int)strip->width * MAP_TEXEL;
     int line[2] = {begin, begin}; /* where the lower and the upper line are taken */
     size_t i = 0;
@@ -184,7 +187,7 @@ static size_t fill_strip(packing *p, const map_rectangle *strip, const shape *sh
         if (width > end - line[side])
             break;
         map_place *place = &p->atlas->places[s->triangle];
-        *place = (map_place){line[side], width,     line[!side], strip->y, strip->height,
+        *place = (map_place){line[side], width,        line[!side], strip->y, strip->height,
                              s->corner,  (word32)side, 0,           0};
         line[side] += width;
     }

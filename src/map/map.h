@@ -56,23 +56,29 @@ struct abut_map {
     uint32_t *first;  /* of the samples of ranked[i]; triangle_count + 1 */
     uint32_t *rank;   /* of each triangle */
     uint32_t *texel;  /* of each sample: y x resolution + x */
+    uint32_t *sample; /* of each texel, or ABUT_NONE */
     double area, reach, reach_at_rest;
     map_question question;
-    bool has_sign;
+    bool has_sign, has_points;
     vec3 *points;            /* of samples, absolute; made by a query */
     abut_map_texel *answers; /* of samples */
     abut_posed *others;      /* of the last query */
     uint32_t other_count;
+    double limit; /* of the last query */
 };
 
-/* Of a sample: the number of its triangle among those ranked, from `near` on where that is known to
- * be no later. */
+/* Of a sample: the number of its triangle among those ranked. */
 uint32_t abuti_map_rank_of(const abut_map *map, uint32_t sample);
 
 /* The door of queries: checks `query`, makes sure that there is memory for answers, and that points
  * are those of the mesh. */
 abut_status abuti_map_begin(const char *function, abut_map *map, const abut_map_query *query,
                             abut_map_query *ours);
+
+/* The door of questions about answers. */
+abut_status abuti_map_check(const char *function, const abut_map *map);
+/* The point of a triangle, absolute. */
+vec3 abuti_map_point(const abut_map *map, uint32_t triangle, const double weight[3]);
 
 static inline abut_map_texel map_nothing(void) {
     return (abut_map_texel){INFINITY, {0, 0, 0}, ABUT_NONE, ABUT_NONE, 0};

@@ -11,6 +11,12 @@
 
 #include "base/math_shared.h"
 
+#ifdef __OPENCL_C_VERSION__
+typedef long int64;
+#else
+typedef int64_t int64;
+#endif
+
 #define MAP_SHIFT 8
 #define MAP_TEXEL (1 << MAP_SHIFT)
 
@@ -28,13 +34,13 @@ typedef struct map_place {
 /* The texels of row `row + j`: from *begin up to but not including *end. */
 static inline void map_row(const map_place *place, word32 j, word32 *begin, word32 *end) {
     /* x of a side at the middle of the row, times 2 height: bottom x 2 h + way x (2 j + 1) */
-    const long long h2 = 2 * (long long)place->height, up = 2 * (long long)j + 1;
-    const long long from_base = place->down ? h2 - up : up;
-    const long long left = place->left * h2 + (place->apex - place->left) * from_base;
-    const long long end_of_base = (long long)place->left + place->width;
-    const long long right = end_of_base * h2 + (place->apex - end_of_base) * from_base;
+    const int64 h2 = 2 * (int64)place->height, up = 2 * (int64)j + 1;
+    const int64 from_base = place->down ? h2 - up : up;
+    const int64 left = place->left * h2 + (place->apex - place->left) * from_base;
+    const int64 end_of_base = (int64)place->left + place->width;
+    const int64 right = end_of_base * h2 + (place->apex - end_of_base) * from_base;
     /* the first middle, x TEXEL + TEXEL / 2, that is not below it */
-    const long long half_texel = MAP_TEXEL / 2 * h2, texel = MAP_TEXEL * h2;
+    const int64 half_texel = MAP_TEXEL / 2 * h2, texel = MAP_TEXEL * h2;
     *begin = (word32)((left - half_texel + texel - 1) / texel);
     *end = (word32)((right - half_texel + texel - 1) / texel);
 }

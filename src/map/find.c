@@ -1,0 +1,234 @@
+/* The distance of every sample to other bodies.
+ *
+ * Method: bodies are asked one after the other, those whose boxes are nearer first. Samples come in
+ * blocks, runs of them in their order; a block whose box is farther from that of the body than the
+ * distances that it has already is left out, so that of many bodies a block asks only those next to
+ * it (the localised regions of Sud et al. 2006, section 6.2, for any number of bodies). All others
+ * go to the batch of the body.
+ *
+ * Of several bodies the one with the least distance wins, by the float that is kept, and of equals
+ * the lowest: that does not depend on the order in which they were asked. Inside counts as less.
+ */
+#include "map/map.h"
+
+#include "sign/sign.h"
+
+#include <string.h>
+
+enum { BLOCK = 128, BLOCKS_A_TASK = 64, SAMPLES_A_TASK = 4096, SAMPLES_A_PART = 1 << 18 };
+
+typedef struct finding {
+    abut_map *map;
+    double limit;
+    box3 *boxes; /* of blocks */
+    /* Of the body that is asked: */
+    uint32_t other;
+    const abut_posed *posed;
+    pose motion, inverse; /* normalised */
+    mat3 turn;
+    bool moved, has_sign;
+    box3 box;         /* of the body, in the frame of the map */
+    uint32_t *chosen; /* samples that ask it */
+    size_t begin, count;
+    vec3 *points; /* in its frame */
+    abut_nearest *nearest;
+} finding;
+
+static void box_task(void *data, size_t chunk, size_t begin, size_t end) {
+    finding *f = data;
+    (void)chunk;
+    for (size_t b = begin; b < end; b++) {
+        box3 box = box_empty();
+        for (size_t i = b * BLOCK; i < (b + 1) * BLOCK && i < f->map->sample_count; i++)
+            box = box_grow(box, f->map->points[i]);
+        f->boxes[b] = box;
+    }
+}
+
+static double box_gap(const box3 *a, const box3 *b) {
+    vec3 zero = v3(0, 0, 0);
+    vec3 gap = v3_max(v3_max(v3_sub(a->lo, b->hi), v3_sub(b->lo, a->hi)), zero);
+    return v3_length(gap);
+}
+
+/* The box of a posed mesh: corners of its box, with room for rounding. */
+static box3 posed_box(const abut_mesh *mesh, const pose *motion) {
+    const box3 from = mesh->bounds;
+    box3 box = box_empty();
+    for (int k = 0; k < 8; k++)
+        box = box_grow(box, pose_apply(motion, v3(k & 1 ? from.hi.x : from.lo.x,
+                                                  k & 2 ? from.hi.y : from.lo.y,
+                                                  k & 4 ? from.hi.z : from.lo.z)));
+    double more = 0x1p-40 * fmax(v3_max_abs(box.lo), v3_max_abs(box.hi));
+    box.lo = v3_sub(box.lo, v3(more, more, more));
+    box.hi = v3_add(box.hi, v3(more, more, more));
+    return box;
+}
+
+/* The samples of all blocks that may be nearer to the body than to what they have. */
+static void choose(finding *f) {
+    const abut_map *map = f->map;
+    const size_t blocks = abuti_chunk_count(map->sample_count, BLOCK);
+    f->count = 0;
+    for (size_t b = 0; b < blocks; b++) {
+        const uint32_t begin = (uint32_t)(b * BLOCK);
+        const uint32_t end = begin + BLOCK < map->sample_count ? begin + BLOCK : map->sample_count;
+        double gap = box_gap(&f->boxes[b], &f->box) * (1 - 0x1p-20);
+        bool wanted = gap <= f->limit && f->has_sign && gap <= 0;
+        for (uint32_t i = begin; i < end && !wanted && gap <= f->limit; i++)
+            wanted = gap <= map->answers[i].distance;
+        for (uint32_t i = begin; i < end && wanted; i++)
+            f->chosen[f->count++] = i;
+    }
+}
+
+static void ask_task(void *data, size_t chunk, size_t begin, size_t end) {
+    finding *f = data;
+    (void)chunk;
+    for (size_t i = begin; i < end; i++) {
+        vec3 p = f->map->points[f->chosen[f->begin + i]];
+        f->points[i] = f->moved ? pose_apply(&f->inverse, p) : p;
+    }
+}
+
+static void keep_task(void *data, size_t chunk, size_t begin, size_t end) {
+    finding *f = data;
+    (void)chunk;
+    for (size_t i = begin; i < end; i++) {
+        const abut_nearest *n = &f->nearest[i];
+        abut_map_texel *answer = &f->map->answers[f->chosen[f->begin + i]];
+        const float distance = (float)n->distance;
+        if (n->triangle == ABUT_NONE || !(distance <= answer->distance) ||
+            (distance == answer->distance && f->other > answer->other))
+            continue;
+        vec3 way = v3_sub(n->point, f->points[i]);
+        way = f->moved ? m3_apply(&f->turn, way) : way;
+        *answer = (abut_map_texel){distance,
+                                   {(float)way.x, (float)way.y, (float)way.z},
+                                   f->other,
+                                   n->triangle,
+                                   (uint32_t)n->feature};
+    }
+}
+
+static abut_status ask_body(finding *f) {
+    choose(f);
+    abut_status status = ABUT_OK;
+    abut_points points = abut_points_doubles(f->points, 0);
+    const abut_bvh *bvh = f->posed->bvh;
+    const size_t all = f->count;
+    for (f->begin = 0; f->begin < all && !status; f->begin += SAMPLES_A_PART) {
+        points.count = all - f->begin < SAMPLES_A_PART ? all - f->begin : SAMPLES_A_PART;
+        abuti_parallel_for(f->map->context, points.count, SAMPLES_A_TASK, ask_task, f);
+        status = f->has_sign
+                     ? abut_sign_nearest_batch(bvh, &points, f->limit, abut_array_host(f->nearest))
+                     : abut_nearest_batch(bvh, &points, f->limit, abut_array_host(f->nearest));
+        if (!status)
+            abuti_parallel_for(f->map->context, points.count, SAMPLES_A_TASK, keep_task, f);
+    }
+    return status;
+}
+
+/* ---- many bodies ---- */
+
+typedef struct order {
+    double gap;
+    uint32_t other;
+} order;
+
+static bool after(const void *a, const void *b) {
+    const order *x = a, *y = b;
+    return x->gap != y->gap ? x->gap > y->gap : x->other > y->other;
+}
+
+static void set_body(finding *f, const abut_posed *posed, uint32_t other) {
+    f->other = other;
+    f->posed = posed;
+    f->motion = posed->pose;
+    f->motion.rotation = quat_normalise(posed->pose.rotation);
+    f->inverse = pose_inverse(&f->motion);
+    f->turn = quat_matrix(f->motion.rotation);
+    const abut_pose none = {{0, 0, 0, 0}, {0, 0, 0}}, unit = {{0, 0, 0, 1}, {0, 0, 0}};
+    f->moved = memcmp(&posed->pose, &none, sizeof none) && memcmp(&posed->pose, &unit, sizeof unit);
+    f->has_sign = abut_sign_info_get(posed->bvh).method != ABUT_SIGN_AUTO;
+    f->box = f->moved ? posed_box(posed->bvh->mesh, &f->motion) : posed->bvh->mesh->bounds;
+}
+
+static abut_status ask_all(finding *f, const abut_posed *others, uint32_t count, order *orders) {
+    abut_map *map = f->map;
+    for (uint32_t i = 0; i < count; i++) {
+        set_body(f, &others[i], i);
+        orders[i] = (order){box_gap(&map->mesh->bounds, &f->box), i};
+        map->has_sign |= f->has_sign;
+    }
+    abuti_sort_items(orders, count, sizeof *orders, after);
+    abut_status status = ABUT_OK;
+    for (uint32_t i = 0; i < count && !status; i++) {
+        set_body(f, &others[orders[i].other], orders[i].other);
+        status = ask_body(f);
+        if (!status && count > 1)
+            status = abuti_progress(map->context, "map", (i + 1.0) / count);
+    }
+    return status;
+}
+
+static abut_status check_others(const char *function, const abut_posed *others, uint32_t count) {
+    if (count && !others)
+        return abuti_null(function, "others");
+    for (uint32_t i = 0; i < count; i++) {
+        if (!others[i].bvh)
+            return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: others[%u] has no hierarchy", function, i);
+        char what[32];
+        snprintf(what, sizeof what, "the pose of others[%u]", i);
+        abut_status status = abuti_pose_check(function, what, &others[i].pose);
+        if (status)
+            return status;
+    }
+    return ABUT_OK;
+}
+
+/* Keeps the bodies for exact measures. */
+static abut_status remember(abut_map *map, const abut_posed *others, uint32_t count) {
+    abut_posed *kept = abuti_allocate(map->context, count, sizeof *kept);
+    if (!kept)
+        return ABUT_ERROR_MEMORY;
+    if (count)
+        memcpy(kept, others, count * sizeof *kept);
+    abuti_release(map->context, map->others);
+    map->others = kept;
+    map->other_count = count;
+    return ABUT_OK;
+}
+
+abut_status abut_map_find(abut_map *map, const abut_posed *others, uint32_t count,
+                          const abut_map_query *query) {
+    abut_map_query ours;
+    abut_status status = check_others(__func__, others, count);
+    status = status ? status : abuti_map_begin(__func__, map, query, &ours);
+    status = status ? status : remember(map, others, count);
+    if (status)
+        return status;
+    finding f = {.map = map, .limit = ours.limit};
+    abut_context *context = map->context;
+    const size_t samples = map->sample_count, blocks = abuti_chunk_count(samples, BLOCK);
+    const size_t part = samples < SAMPLES_A_PART ? samples : SAMPLES_A_PART;
+    for (size_t i = 0; i < samples; i++)
+        map->answers[i] = map_nothing();
+    order *orders = abuti_allocate(context, count, sizeof *orders);
+    f.boxes = abuti_allocate(context, blocks, sizeof *f.boxes);
+    f.chosen = abuti_allocate(context, samples, sizeof *f.chosen);
+    f.points = abuti_allocate(context, part, sizeof *f.points);
+    f.nearest = abuti_allocate(context, part, sizeof *f.nearest);
+    if (!orders || !f.boxes || !f.chosen || !f.points || !f.nearest)
+        status = ABUT_ERROR_MEMORY;
+    if (!status) {
+        abuti_parallel_for(context, blocks, BLOCKS_A_TASK, box_task, &f);
+        status = ask_all(&f, others, count, orders);
+    }
+    ABUTI_RELEASE(context, orders, f.boxes, f.chosen, f.points, f.nearest);
+    if (status)
+        map->has_sign = false;
+    else
+        map->question = MAP_OTHERS;
+    return status;
+}

@@ -1,0 +1,413 @@
+/* Maps: what belongs to them, and where their samples are. */
+#include "map/map.h"
+
+#include "device/device.h"
+
+#include <string.h>
+
+enum { RESOLUTION = 512, RESOLUTION_MOST = 16384, TRIANGLES_A_TASK = 1024, SAMPLES_A_TASK = 16384 };
+
+/* ---- samples ---- */
+
+static uint32_t count_samples(const map_place *place) {
+    uint32_t count = 0, begin, end;
+    for (uint32_t j = 0; j < place->height; j++) {
+        map_row(place, j, &begin, &end);
+        count += end - begin;
+    }
+    return count;
+}
+
+static void list_samples(void *data, size_t chunk, size_t first, size_t last) {
+    abut_map *map = data;
+    (void)chunk;
+    for (size_t i = first; i < last; i++) {
+        const map_place *place = &map->atlas.places[map->ranked[i]];
+        uint32_t at = map->first[i], begin, end;
+        for (uint32_t j = 0; j < place->height; j++) {
+            map_row(place, j, &begin, &end);
+            for (uint32_t x = begin; x < end; x++) {
+                uint32_t texel = (place->row + j) * map->atlas.resolution + x;
+                map->sample[texel] = at;
+                map->texel[at++] = texel;
+            }
+        }
+    }
+}
+
+/* Numbers the samples of an atlas in the order of the hierarchy. */
+static abut_status number_samples(abut_map *map) {
+    const uint32_t count = map->mesh->triangle_count;
+    map->ranked = abuti_allocate(map->context, count, sizeof *map->ranked);
+    map->rank = abuti_allocate(map->context, count, sizeof *map->rank);
+    map->first = abuti_allocate(map->context, (size_t)count + 1, sizeof *map->first);
+    if (!map->ranked || !map->rank || !map->first)
+        return ABUT_ERROR_MEMORY;
+    uint32_t samples = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        map->ranked[i] = map->bvh->order[i];
+        map->rank[map->ranked[i]] = i;
+        map->first[i] = samples;
+        samples += count_samples(&map->atlas.places[map->ranked[i]]);
+    }
+    map->first[count] = map->sample_count = samples;
+    map->texel = abuti_allocate(map->context, samples, sizeof *map->texel);
+    const size_t texels = (size_t)map->atlas.resolution * map->atlas.resolution;
+    map->sample = abuti_allocate(map->context, texels, sizeof *map->sample);
+    if (!map->texel || !map->sample)
+        return ABUT_ERROR_MEMORY;
+    memset(map->sample, 0xff, texels * sizeof *map->sample); /* ABUT_NONE */
+    abuti_parallel_for(map->context, count, TRIANGLES_A_TASK, list_samples, map);
+    return ABUT_OK;
+}
+
+uint32_t abuti_map_rank_of(const abut_map *map, uint32_t sample) {
+    uint32_t lo = 0, hi = map->mesh->triangle_count;
+    while (hi - lo > 1) {
+        uint32_t middle = lo + (hi - lo) / 2;
+        if (map->first[middle] <= sample)
+            lo = middle;
+        else
+            hi = middle;
+    }
+    return lo;
+}
+
+static double triangle_area(const abut_mesh *mesh, uint32_t triangle) {
+    abut_triangle t = bvh_triangle(mesh, triangle);
+    return 0.5 *
+           v3_length(v3_cross(v3_sub(t.corner[1], t.corner[0]), v3_sub(t.corner[2], t.corner[0])));
+}
+
+double abuti_map_share(const abut_map *map, uint32_t triangle) {
+    uint32_t i = map->rank[triangle];
+    return triangle_area(map->mesh, triangle) / (map->first[i + 1] - map->first[i]);
+}
+
+/* Area and reach of the surface as it is now. */
+static void measure_surface(abut_map *map) {
+    map->area = map->reach = 0;
+    for (uint32_t t = 0; t < map->mesh->triangle_count; t++) {
+        map->area += triangle_area(map->mesh, t);
+        map->reach = fmax(map->reach, abuti_map_reach(&map->atlas.places[t], map->mesh, t));
+    }
+}
+
+/* ---- create, move, change ---- */
+
+static void forget(abut_map *map) {
+    map->question = MAP_NOTHING;
+    map->has_sign = map->has_points = false;
+}
+
+/* Gives up what an atlas has brought with it. */
+static void release_samples(abut_map *map) {
+    ABUTI_RELEASE(map->context, map->ranked, map->first, map->rank, map->texel, map->sample,
+                  map->points, map->answers);
+    abuti_map_atlas_destroy(map->context, &map->atlas);
+}
+
+void abut_map_destroy(abut_map *map) {
+    if (!map)
+        return;
+    abut_context *context = map->context;
+    release_samples(map);
+    abuti_release(context, map->others);
+    abut_bvh_destroy(map->bvh);
+    abut_mesh_destroy(map->mesh);
+    abuti_release(context, map);
+    abut_context_destroy(context);
+}
+
+static abut_status check_importance(const char *function, const double *importance,
+                                    uint32_t count) {
+    for (uint32_t t = 0; importance && t < count; t++)
+        if (!(importance[t] > 0 && importance[t] <= ABUT_COORDINATE_MAX))
+            return abuti_fail(ABUT_ERROR_ARGUMENT,
+                              "%s: importance %u is %g; it must be above 0 and finite", function, t,
+                              importance[t]);
+    return ABUT_OK;
+}
+
+/* Makes a map with a given atlas, or with one of its own where that has no places. */
+static abut_status make(const char *function, abut_mesh *mesh, const abut_map_options *options,
+                        map_atlas *atlas, abut_map **map) {
+    abut_map *made = abuti_allocate_zeroed(mesh->context, 1, sizeof *made);
+    if (!made) {
+        abuti_map_atlas_destroy(mesh->context, atlas);
+        return ABUT_ERROR_MEMORY;
+    }
+    made->context = abuti_context_retain(mesh->context);
+    made->options = *options;
+    made->options.importance = NULL;
+    made->mesh = abut_mesh_retain(mesh);
+    made->atlas = *atlas;
+    made->placed = mesh->triangle_count;
+    abut_status status = abut_bvh_create(mesh, NULL, &made->bvh);
+    if (!status && !atlas->places)
+        status = abuti_map_atlas_create(function, mesh, options->resolution, options->importance,
+                                        &made->atlas);
+    status = status ? status : number_samples(made);
+    if (status) {
+        abut_map_destroy(made);
+        return status;
+    }
+    measure_surface(made);
+    made->reach_at_rest = made->reach;
+    *map = made;
+    return ABUT_OK;
+}
+
+abut_status abut_map_create(abut_mesh *mesh, const abut_map_options *options, abut_map **map) {
+    abut_map_options ours = abut_map_options_default();
+    map_atlas none = {0};
+    if (!mesh || !map)
+        return abuti_null(__func__, mesh ? "map" : "mesh");
+    abut_status status =
+        abuti_options_read(&ours, sizeof ours, options, "abut_map_create: options");
+    if (status)
+        return status;
+    ours.resolution = ours.resolution ? ours.resolution : RESOLUTION;
+    if (ours.resolution > RESOLUTION_MOST)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: resolution is %u; at most %d is possible",
+                          __func__, ours.resolution, RESOLUTION_MOST);
+    status = check_importance(__func__, ours.importance, mesh->triangle_count);
+    return status ? status : make(__func__, mesh, &ours, &none, map);
+}
+
+abut_status abut_map_move(abut_map *map, abut_mesh *mesh) {
+    if (!map || !mesh)
+        return abuti_null(__func__, map ? "mesh" : "map");
+    abut_status status = abuti_bvh_check_refit(__func__, map->mesh, mesh);
+    status = status ? status : abut_bvh_refit(map->bvh, mesh);
+    if (status)
+        return status;
+    abut_mesh_retain(mesh);
+    abut_mesh_destroy(map->mesh);
+    map->mesh = mesh;
+    measure_surface(map);
+    forget(map);
+    return ABUT_OK;
+}
+
+static abut_status check_from(const char *function, const abut_map *map, const abut_mesh *mesh,
+                              const uint32_t *from) {
+    const uint32_t old = map->mesh->triangle_count;
+    unsigned char *used = abuti_allocate_zeroed(map->context, old, 1);
+    abut_status status = used ? ABUT_OK : ABUT_ERROR_MEMORY;
+    for (uint32_t t = 0; t < mesh->triangle_count && !status; t++)
+        if (from[t] != ABUT_NONE && (from[t] >= old || used[from[t]]))
+            status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: from[%u] is %u, which %s", function, t,
+                                from[t],
+                                from[t] >= old ? "is no triangle of the map"
+                                               : "another triangle came from already");
+        else if (from[t] != ABUT_NONE)
+            used[from[t]] = 1;
+    abuti_release(map->context, used);
+    return status;
+}
+
+abut_status abut_map_change(abut_map *map, abut_mesh *mesh, const uint32_t *from) {
+    if (!map || !mesh)
+        return abuti_null(__func__, map ? "mesh" : "map");
+    abut_status status = from ? check_from(__func__, map, mesh, from) : ABUT_OK;
+    map_atlas atlas = {0};
+    uint32_t placed = mesh->triangle_count;
+    if (!status && from)
+        status = abuti_map_atlas_change(&map->atlas, mesh, from, &atlas, &placed);
+    abut_map *made = NULL;
+    status = status ? status : make(__func__, mesh, &map->options, &atlas, &made);
+    if (status)
+        return status;
+    made->placed = placed;
+    abut_map kept = *map; /* the new one takes the place of the old one */
+    *map = *made;
+    *made = kept;
+    abut_map_destroy(made);
+    return ABUT_OK;
+}
+
+/* ---- what a map tells of itself ---- */
+
+abut_map_info abut_map_info_get(const abut_map *map) {
+    abut_map_info info;
+    memset(&info, 0, sizeof info);
+    if (!map)
+        return info;
+    const double texels = (double)map->atlas.resolution * map->atlas.resolution;
+    info.resolution = map->atlas.resolution;
+    info.sample_count = map->sample_count;
+    info.placed = map->placed;
+    info.used = map->sample_count / texels;
+    info.area = map->area;
+    info.density = map->atlas.scale * map->atlas.scale;
+    info.uneven = map->atlas.uneven;
+    info.reach = map->reach;
+    info.reach_at_rest = map->reach_at_rest;
+    info.has_distances = map->question != MAP_NOTHING;
+    info.has_sign = map->has_sign;
+    return info;
+}
+
+abut_mesh *abut_map_mesh(const abut_map *map) {
+    return map ? map->mesh : NULL;
+}
+
+static abut_status check_triangle(const char *function, const abut_map *map, uint32_t triangle,
+                                  const void *out, const char *out_name) {
+    if (!map || !out)
+        return abuti_null(function, map ? out_name : "map");
+    if (triangle >= map->mesh->triangle_count)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: there is no triangle %u; the mesh has %u",
+                          function, triangle, map->mesh->triangle_count);
+    return ABUT_OK;
+}
+
+abut_status abut_map_corners(const abut_map *map, uint32_t triangle, double corners[3][2]) {
+    abut_status status = check_triangle(__func__, map, triangle, corners, "corners");
+    if (status)
+        return status;
+    const map_place *p = &map->atlas.places[triangle];
+    const double left = p->left, right = left + p->width;
+    const double base = p->row + (p->down ? p->height : 0),
+                 top = p->row + (p->down ? 0 : p->height);
+    const double x[3] = {p->down ? right : left, p->down ? left : right, p->apex};
+    for (uint32_t k = 0; k < 3; k++) {
+        double *corner = corners[(p->corner + k) % 3];
+        corner[0] = x[k] / MAP_TEXEL;
+        corner[1] = k == 2 ? top : base;
+    }
+    return ABUT_OK;
+}
+
+abut_status abut_map_reach(const abut_map *map, uint32_t triangle, double *reach) {
+    abut_status status = check_triangle(__func__, map, triangle, reach, "reach");
+    if (!status)
+        *reach = abuti_map_reach(&map->atlas.places[triangle], map->mesh, triangle);
+    return status;
+}
+
+vec3 abuti_map_point(const abut_map *map, uint32_t triangle, const double weight[3]) {
+    const abut_mesh *mesh = map->mesh;
+    const uint32_t *corner = mesh->indices + 3 * (size_t)triangle;
+    return v3_add(mesh->origin, map_point(&mesh->positions[corner[0]], &mesh->positions[corner[1]],
+                                          &mesh->positions[corner[2]], weight));
+}
+
+abut_status abut_map_sample_at(const abut_map *map, uint32_t x, uint32_t y,
+                               abut_map_sample *sample) {
+    if (!map || !sample)
+        return abuti_null(__func__, map ? "sample" : "map");
+    if (x >= map->atlas.resolution || y >= map->atlas.resolution)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: there is no texel %u, %u; the square has %u",
+                          __func__, x, y, map->atlas.resolution);
+    uint32_t found = map->sample[y * map->atlas.resolution + x];
+    memset(sample, 0, sizeof *sample);
+    sample->triangle = ABUT_NONE;
+    if (found == ABUT_NONE)
+        return ABUT_OK;
+    sample->triangle = map->ranked[abuti_map_rank_of(map, found)];
+    map_weights(&map->atlas.places[sample->triangle], x, y, sample->barycentric);
+    sample->point = abuti_map_point(map, sample->triangle, sample->barycentric);
+    sample->area = abuti_map_share(map, sample->triangle);
+    return ABUT_OK;
+}
+
+/* ---- the door of queries ---- */
+
+static void place_points(void *data, size_t chunk, size_t begin, size_t end) {
+    abut_map *map = data;
+    const uint32_t n = map->atlas.resolution;
+    (void)chunk;
+    for (size_t i = begin; i < end; i++) {
+        const uint32_t triangle = map->ranked[i];
+        for (uint32_t s = map->first[i]; s < map->first[i + 1]; s++) {
+            double weight[3];
+            map_weights(&map->atlas.places[triangle], map->texel[s] % n, map->texel[s] / n, weight);
+            map->points[s] = abuti_map_point(map, triangle, weight);
+        }
+    }
+}
+
+abut_status abuti_map_begin(const char *function, abut_map *map, const abut_map_query *query,
+                            abut_map_query *ours) {
+    *ours = abut_map_query_default();
+    if (!map)
+        return abuti_null(function, "map");
+    abut_status status = abuti_options_read(ours, sizeof *ours, query, "abut_map_query");
+    if (status)
+        return status;
+    if (!(ours->limit >= 0) || !(ours->geodesic >= 0))
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s is %g; it must be 0 or more", function,
+                          ours->limit >= 0 ? "geodesic" : "limit",
+                          ours->limit >= 0 ? ours->geodesic : ours->limit);
+    ours->limit = ours->limit > 0 ? ours->limit : HUGE_VAL;
+    if (!map->points)
+        map->points = abuti_allocate(map->context, map->sample_count, sizeof *map->points);
+    if (!map->answers)
+        map->answers = abuti_allocate(map->context, map->sample_count, sizeof *map->answers);
+    if (!map->points || !map->answers)
+        return ABUT_ERROR_MEMORY;
+    if (!map->has_points)
+        abuti_parallel_for(map->context, map->mesh->triangle_count, TRIANGLES_A_TASK / 8,
+                           place_points, map);
+    map->has_points = true;
+    map->limit = ours->limit;
+    map->question = MAP_NOTHING; /* until it has been answered */
+    map->has_sign = false;
+    return ABUT_OK;
+}
+
+/* ---- texels ---- */
+
+abut_status abuti_map_check(const char *function, const abut_map *map) {
+    if (!map)
+        return abuti_null(function, "map");
+    if (map->question == MAP_NOTHING)
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "%s: the map has no distances; call abut_map_find() first", function);
+    return ABUT_OK;
+}
+
+typedef struct texel_copy {
+    const abut_map *map;
+    abut_map_texel *to;
+} texel_copy;
+
+static void clear_task(void *data, size_t chunk, size_t begin, size_t end) {
+    const texel_copy *c = data;
+    abut_map_texel none = map_nothing();
+    (void)chunk;
+    none.distance = NAN;
+    for (size_t i = begin; i < end; i++)
+        c->to[i] = none;
+}
+
+static void copy_task(void *data, size_t chunk, size_t begin, size_t end) {
+    const texel_copy *c = data;
+    (void)chunk;
+    for (size_t i = begin; i < end; i++)
+        c->to[c->map->texel[i]] = c->map->answers[i];
+}
+
+abut_status abut_map_texels(const abut_map *map, uint64_t capacity, abut_map_texel *texels) {
+    abut_status status = abuti_map_check(__func__, map);
+    if (status)
+        return status;
+    const uint64_t n = map->atlas.resolution;
+    if (capacity < n * n)
+        return abuti_fail(ABUT_ERROR_BUFFER, "%s: capacity is %llu; there are %llu texels",
+                          __func__, (unsigned long long)capacity, (unsigned long long)(n * n));
+    if (!texels)
+        return abuti_null(__func__, "texels");
+    texel_copy copy = {map, texels};
+    abuti_parallel_for(map->context, (size_t)(n * n), SAMPLES_A_TASK, clear_task, &copy);
+    abuti_parallel_for(map->context, map->sample_count, SAMPLES_A_TASK, copy_task, &copy);
+    return ABUT_OK;
+}
+
+static const char *const thickness_names[] = {"ray", "ball"};
+
+const char *abut_map_thickness_name(abut_map_thickness kind) {
+    return ABUTI_NAME(thickness_names, kind);
+}

@@ -1,0 +1,424 @@
+/* What the answers of a query say on the whole. Sums are kept by chunk and added in order, so that
+ * they do not depend on the number of threads. */
+#include "map/map.h"
+
+#include <string.h>
+
+enum { TRIANGLES_A_CHUNK = 512, KEY_BITS = 16, KEYS = 1 << KEY_BITS };
+
+/* ---- one value ---- */
+
+/* The least distance in space from a point of a triangle to its samples: those in the rows around
+ * it, as far as the reach goes. */
+static uint32_t nearest_sample(const abut_map *map, uint32_t triangle, const double weight[3],
+                               vec3 point, double *way) {
+    const map_place *place = &map->atlas.places[triangle];
+    double corners[3][2], x = 0, y = 0;
+    abut_map_corners(map, triangle, corners);
+    for (int k = 0; k < 3; k++) {
+        x += weight[k] * corners[k][0];
+        y += weight[k] * corners[k][1];
+    }
+    uint32_t best = ABUT_NONE;
+    for (uint32_t j = 0; j < place->height; j++) {
+        uint32_t begin, end;
+        map_row(place, j, &begin, &end);
+        if (begin == end || fabs(place->row + j + 0.5 - y) > place->reach_y + 0.001)
+            continue;
+        double from = floor(x - place->reach_x - 0.501), to = ceil(x + place->reach_x + 0.501);
+        for (uint32_t i = begin; i < end; i++) {
+            if (i < from || i > to)
+                continue;
+            uint32_t sample = map->sample[(place->row + j) * map->atlas.resolution + i];
+            double d = v3_length(v3_sub(map->points[sample], point));
+            if (best == ABUT_NONE || d < *way) {
+                best = sample;
+                *way = d;
+            }
+        }
+    }
+    return best;
+}
+
+abut_status abut_map_at(const abut_map *map, uint32_t triangle, const double barycentric[3],
+                        abut_map_value *value) {
+    abut_status status = abuti_map_check(__func__, map);
+    if (status)
+        return status;
+    if (!barycentric || !value)
+        return abuti_null(__func__, value ? "barycentric" : "value");
+    if (triangle >= map->mesh->triangle_count)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: there is no triangle %u; the mesh has %u",
+                          __func__, triangle, map->mesh->triangle_count);
+    double sum = 0;
+    for (int k = 0; k < 3; k++) {
+        if (!(barycentric[k] >= 0 && barycentric[k] <= 1))
+            return abuti_fail(ABUT_ERROR_ARGUMENT,
+                              "%s: barycentric[%d] is %g; it must be from 0 to 1", __func__, k,
+                              barycentric[k]);
+        sum += barycentric[k];
+    }
+    if (!(fabs(sum - 1) <= 1e-6))
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "%s: the sum of barycentric coordinates is %g; it must be 1", __func__,
+                          sum);
+    double way = 0;
+    vec3 point = abuti_map_point(map, triangle, barycentric);
+    uint32_t sample = nearest_sample(map, triangle, barycentric, point, &way);
+    const abut_map_texel *answer = &map->answers[sample];
+    /* The distance of a sample is rounded to a float; beyond the limit nothing is known below. */
+    const double d = answer->distance, error = way + 0x1p-23 * fabs(d) + 0x1p-60;
+    vec3 to = v3(answer->vector[0], answer->vector[1], answer->vector[2]);
+    *value = (abut_map_value){.lower = d - error,
+                              .upper = d + error,
+                              .vector = v3_sub(v3_add(map->points[sample], to), point),
+                              .x = map->texel[sample] % map->atlas.resolution,
+                              .y = map->texel[sample] / map->atlas.resolution};
+    if (answer->other == ABUT_NONE) {
+        value->vector = v3(0, 0, 0);
+        value->lower = map->limit - way;
+    } else if (d > 0) { /* no farther than the point that is closest to the sample */
+        value->upper = fmin(value->upper, v3_length(value->vector) * (1 + 0x1p-22) + 0x1p-60);
+    }
+    if (map->question == MAP_THICKNESS) { /* which may jump */
+        value->lower = 0;
+        value->upper = HUGE_VAL;
+    }
+    value->distance = real_clamp(d, value->lower, value->upper);
+    return ABUT_OK;
+}
+
+/* ---- sums ---- */
+
+typedef struct sums {
+    uint64_t found, within, inside;
+    double area, found_area, within_area, inside_area, sum, squares;
+    uint32_t least, greatest;           /* samples */
+    double least_reach, greatest_reach; /* bounds over whole triangles */
+} sums;
+
+typedef struct summing {
+    const abut_map *map;
+    double within;
+    sums *chunks;
+} summing;
+
+static void sum_task(void *data, size_t chunk, size_t begin, size_t end) {
+    const summing *s = data;
+    const abut_map *map = s->map;
+    sums *to = &s->chunks[chunk];
+    *to = (sums){.least = ABUT_NONE,
+                 .greatest = ABUT_NONE,
+                 .least_reach = HUGE_VAL,
+                 .greatest_reach = -HUGE_VAL};
+    for (size_t i = begin; i < end; i++) {
+        const uint32_t triangle = map->ranked[i];
+        const double share = abuti_map_share(map, triangle);
+        double lo = HUGE_VAL, hi = -HUGE_VAL, sum = 0, squares = 0;
+        uint32_t found = 0, within = 0, inside = 0;
+        for (uint32_t k = map->first[i]; k < map->first[i + 1]; k++) {
+            const abut_map_texel *answer = &map->answers[k];
+            const double d = answer->distance;
+            if (answer->other == ABUT_NONE)
+                continue;
+            found++;
+            within += d <= s->within;
+            inside += d < 0;
+            sum += d;
+            squares += d * d;
+            if (d < lo && (to->least == ABUT_NONE || d < map->answers[to->least].distance))
+                to->least = k;
+            if (d > hi && (to->greatest == ABUT_NONE || d > map->answers[to->greatest].distance))
+                to->greatest = k;
+            lo = fmin(lo, d);
+            hi = fmax(hi, d);
+        }
+        const uint32_t count = map->first[i + 1] - map->first[i];
+        to->area += share * count;
+        to->found += found;
+        to->within += within;
+        to->inside += inside;
+        to->found_area += share * found;
+        to->within_area += share * within;
+        to->inside_area += share * inside;
+        to->sum += share * sum;
+        to->squares += share * squares;
+        if (found) {
+            double reach = abuti_map_reach(&map->atlas.places[triangle], map->mesh, triangle);
+            to->least_reach = fmin(to->least_reach, lo - reach);
+            to->greatest_reach = fmax(to->greatest_reach, hi + reach);
+        }
+    }
+}
+
+static void add_sums(const abut_map *map, sums *to, const sums *more) {
+    to->found += more->found;
+    to->within += more->within;
+    to->inside += more->inside;
+    to->area += more->area;
+    to->found_area += more->found_area;
+    to->within_area += more->within_area;
+    to->inside_area += more->inside_area;
+    to->sum += more->sum;
+    to->squares += more->squares;
+    to->least_reach = fmin(to->least_reach, more->least_reach);
+    to->greatest_reach = fmax(to->greatest_reach, more->greatest_reach);
+    if (more->least != ABUT_NONE &&
+        (to->least == ABUT_NONE ||
+         map->answers[more->least].distance < map->answers[to->least].distance))
+        to->least = more->least;
+    if (more->greatest != ABUT_NONE &&
+        (to->greatest == ABUT_NONE ||
+         map->answers[more->greatest].distance > map->answers[to->greatest].distance))
+        to->greatest = more->greatest;
+}
+
+static abut_map_witness witness_of(const abut_map *map, uint32_t sample) {
+    abut_map_witness w;
+    memset(&w, 0, sizeof w);
+    w.other = w.triangle = w.other_triangle = ABUT_NONE;
+    w.distance = HUGE_VAL;
+    if (sample == ABUT_NONE)
+        return w;
+    const abut_map_texel *answer = &map->answers[sample];
+    w.x = map->texel[sample] % map->atlas.resolution;
+    w.y = map->texel[sample] / map->atlas.resolution;
+    w.triangle = map->ranked[abuti_map_rank_of(map, sample)];
+    w.point = map->points[sample];
+    w.other = answer->other;
+    w.other_triangle = answer->triangle;
+    w.feature = (abut_feature)answer->feature;
+    w.other_point = v3_add(w.point, v3(answer->vector[0], answer->vector[1], answer->vector[2]));
+    w.distance = answer->distance;
+    return w;
+}
+
+/* ---- quantiles ---- */
+
+/* A whole number that grows with a float. */
+static uint32_t key_of(float x) {
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits >> 31 ? ~bits : bits | 0x80000000u;
+}
+
+static float value_of(uint32_t key) {
+    uint32_t bits = key >> 31 ? key & 0x7fffffffu : ~key;
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/* Area by one half of the keys: the upper one, or the lower one of those with a given upper. */
+static void sum_keys(const abut_map *map, bool lower, uint32_t upper, double *areas) {
+    memset(areas, 0, KEYS * sizeof *areas);
+    for (uint32_t i = 0; i < map->mesh->triangle_count; i++) {
+        const double share = abuti_map_share(map, map->ranked[i]);
+        for (uint32_t k = map->first[i]; k < map->first[i + 1]; k++) {
+            uint32_t key = key_of(map->answers[k].distance);
+            if (map->answers[k].other == ABUT_NONE || (lower && key >> KEY_BITS != upper))
+                continue;
+            areas[lower ? key & (KEYS - 1) : key >> KEY_BITS] += share;
+        }
+    }
+}
+
+/* The key in which `area` is reached; takes off what is below. */
+static uint32_t key_at(const double *areas, double *area) {
+    uint32_t last = 0;
+    for (uint32_t key = 0; key < KEYS; key++) {
+        if (!(areas[key] > 0))
+            continue;
+        last = key;
+        if (areas[key] >= *area)
+            return key;
+        *area -= areas[key];
+    }
+    *area = HUGE_VAL;
+    return last;
+}
+
+static abut_status find_quantiles(const abut_map *map, const abut_map_measure_options *options,
+                                  double area, double *values) {
+    double *areas = abuti_allocate(map->context, 2 * (size_t)KEYS, sizeof *areas);
+    if (!areas)
+        return ABUT_ERROR_MEMORY;
+    double *lower = areas + KEYS;
+    uint32_t known = ABUT_NONE;
+    sum_keys(map, false, 0, areas);
+    for (uint32_t q = 0; q < options->quantile_count; q++) {
+        double left = options->quantiles[q] * area;
+        if (!(area > 0)) {
+            values[q] = HUGE_VAL;
+            continue;
+        }
+        uint32_t upper = key_at(areas, &left);
+        if (upper != known)
+            sum_keys(map, true, upper, lower);
+        known = upper;
+        values[q] = value_of(upper << KEY_BITS | key_at(lower, &left));
+    }
+    abuti_release(map->context, areas);
+    return ABUT_OK;
+}
+
+/* ---- exact ---- */
+
+/* The least distance of all bodies by triangles; the sample has told where to begin. */
+static abut_status measure_exactly(const abut_map *map, abut_map_measures *m) {
+    if (map->question != MAP_OTHERS)
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "abut_map_measure: exact measures are those of other bodies");
+    m->least_error = 0;
+    if (m->least.distance < 0)
+        return ABUT_OK;
+    const abut_posed ours = {map->bvh, {{0, 0, 0, 0}, {0, 0, 0}}};
+    abut_pair_options options = abut_pair_options_default();
+    options.surfaces = true;
+    const abut_map_witness sample = m->least;
+    for (uint32_t k = 0; k < map->other_count; k++) {
+        abut_separation s;
+        abut_pair_cache cache = {0};
+        bool within = true;
+        abut_status status = ABUT_OK;
+        if (k == sample.other)
+            cache = (abut_pair_cache){.known = 1,
+                                      .triangle_a = sample.triangle,
+                                      .triangle_b = sample.other_triangle};
+        else
+            status = abut_pair_within(&ours, &map->others[k], fmin(m->least.distance, map->limit),
+                                      &options, NULL, &within, NULL);
+        if (!status && within)
+            status = abut_pair_distance(&ours, &map->others[k], &options, &cache, &s);
+        if (status)
+            return status;
+        if (!within || s.distance > map->limit || !(s.distance <= m->least.distance) ||
+            (s.distance == m->least.distance && k > m->least.other && k != sample.other))
+            continue;
+        m->least.distance = s.distance;
+        m->least.point = s.point_a;
+        m->least.triangle = s.triangle_a;
+        m->least.other = k;
+        m->least.other_triangle = s.triangle_b;
+        m->least.feature = s.feature_b;
+        m->least.other_point = s.point_b;
+    }
+    return ABUT_OK;
+}
+
+static abut_status check_options(const char *function, const abut_map_measure_options *options,
+                                 const double *values) {
+    if (!(options->within >= 0) && !(options->within < 0))
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: within is not a number", function);
+    if (options->quantile_count && (!options->quantiles || !values))
+        return abuti_null(function, values ? "quantiles" : "values");
+    for (uint32_t q = 0; q < options->quantile_count; q++)
+        if (!(options->quantiles[q] >= 0 && options->quantiles[q] <= 1))
+            return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: quantile %u is %g; it must be from 0 to 1",
+                              function, q, options->quantiles[q]);
+    return ABUT_OK;
+}
+
+abut_status abut_map_measure(const abut_map *map, const abut_map_measure_options *options,
+                             double *values, abut_map_measures *measures) {
+    abut_map_measure_options ours = abut_map_measure_options_default();
+    abut_status status = abuti_map_check(__func__, map);
+    if (!status && !measures)
+        return abuti_null(__func__, "measures");
+    status = status ? status
+                    : abuti_options_read(&ours, sizeof ours, options, "abut_map_measure: options");
+    status = status ? status : check_options(__func__, &ours, values);
+    if (status)
+        return status;
+    const uint32_t count = map->mesh->triangle_count;
+    const size_t chunks = abuti_chunk_count(count, TRIANGLES_A_CHUNK);
+    summing s = {map, ours.within, abuti_allocate(map->context, chunks, sizeof *s.chunks)};
+    if (!s.chunks)
+        return ABUT_ERROR_MEMORY;
+    abuti_parallel_for(map->context, count, TRIANGLES_A_CHUNK, sum_task, &s);
+    sums all = s.chunks[0];
+    for (size_t c = 1; c < chunks; c++)
+        add_sums(map, &all, &s.chunks[c]);
+    abuti_release(map->context, s.chunks);
+    abut_map_measures m = {.samples = map->sample_count,
+                           .found = all.found,
+                           .within = all.within,
+                           .inside = all.inside,
+                           .area = all.area,
+                           .found_area = all.found_area,
+                           .within_area = all.within_area,
+                           .inside_area = all.inside_area,
+                           .least = witness_of(map, all.least),
+                           .greatest = witness_of(map, all.greatest)};
+    if (all.found) {
+        const double weight = all.found_area > 0 ? all.found_area : 1;
+        m.least_error = m.least.distance - all.least_reach;
+        m.greatest_error = all.greatest_reach - m.greatest.distance;
+        if (map->question == MAP_THICKNESS)
+            m.least_error = m.greatest_error = HUGE_VAL;
+        m.mean = all.sum / weight;
+        m.rms = sqrt(all.squares / weight);
+    }
+    if (ours.exact)
+        status = measure_exactly(map, &m);
+    if (!status && ours.quantile_count)
+        status = find_quantiles(map, &ours, all.found_area, values);
+    if (!status)
+        *measures = m;
+    return status;
+}
+
+/* ---- histogram, lists ---- */
+
+abut_status abut_map_histogram(const abut_map *map, double lo, double hi, uint32_t count,
+                               double *areas) {
+    abut_status status = abuti_map_check(__func__, map);
+    if (status)
+        return status;
+    if (!count || !(lo < hi && hi - lo < HUGE_VAL))
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "%s: %u bins from %g to %g; there must be one at least, and hi above lo",
+                          __func__, count, lo, hi);
+    if (!areas)
+        return abuti_null(__func__, "areas");
+    memset(areas, 0, count * sizeof *areas);
+    for (uint32_t i = 0; i < map->mesh->triangle_count; i++) {
+        const double share = abuti_map_share(map, map->ranked[i]);
+        for (uint32_t k = map->first[i]; k < map->first[i + 1]; k++) {
+            if (map->answers[k].other == ABUT_NONE)
+                continue;
+            double bin = (map->answers[k].distance - lo) / (hi - lo) * count;
+            areas[bin >= count ? count - 1 : bin > 0 ? (uint32_t)bin : 0] += share;
+        }
+    }
+    return ABUT_OK;
+}
+
+abut_status abut_map_near(const abut_map *map, double distance, uint64_t capacity, uint32_t *texels,
+                          uint64_t *count) {
+    abut_status status = abuti_map_check(__func__, map);
+    if (status)
+        return status;
+    if (!count || (capacity && !texels))
+        return abuti_null(__func__, count ? "texels" : "count");
+    if (isnan(distance))
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: distance is not a number", __func__);
+    const size_t all = (size_t)map->atlas.resolution * map->atlas.resolution;
+    for (int pass = 0; pass < 2; pass++) {
+        uint64_t found = 0;
+        for (size_t i = 0; i < all; i++) {
+            const uint32_t sample = map->sample[i];
+            if (sample == ABUT_NONE || map->answers[sample].other == ABUT_NONE ||
+                !(map->answers[sample].distance <= distance))
+                continue;
+            if (pass)
+                texels[found] = (uint32_t)i;
+            found++;
+        }
+        *count = found;
+        if (found > capacity)
+            return abuti_fail(ABUT_ERROR_BUFFER, "%s: capacity is %llu; there are %llu texels",
+                              __func__, (unsigned long long)capacity, (unsigned long long)found);
+    }
+    return ABUT_OK;
+}

@@ -2,37 +2,45 @@
  *
  * Problem: triangles of any shape in a square of texels, with as many texels for each unit of area,
  * no texel in two triangles, and few in none.
- * Method: the longest edge of a triangle is its base. Triangles are sorted by height and laid in
- * strips: between two lines of texels a triangle stands with its base on the lower line, the next
- * one hangs from the upper one with its base there, and so on, each sharing a slanted side with the
- * next. Heights of a strip are made equal and bases as long as the area wants it: an affine map,
- * which shears the triangle too. So strips have no gaps but at their end. A strip takes triangles
- * of at least STRIP_LEAST of its height; what is left of it serves lower ones. How many texels a
- * unit of length gets is found by bisection.
+ * Method: the longest edge of a triangle is its base. Triangles are sorted by classes of height,
+ * within a class by base, and laid in strips: between two lines of texels a triangle stands with
+ * its base on the lower line, the next one hangs from the upper one with its base there, and so on,
+ * each sharing a slanted side with the next. Heights of a strip are made equal and bases as long as
+ * the area wants it: an affine map, which shears the triangle too, but little where bases are about
+ * equal. So strips have no gaps but at their ends. A strip is for one class; what is left of it
+ * serves lower ones. How many texels a unit of length gets is found by bisection.
  *
  * Every triangle has a texel: the row next to the base is (1 - 1 / (2 height)) of it wide in its
  * middle, and bases are made so long that this is a texel at least.
  *
- * How near samples are. Row j of a place is a trapezoid whose points are between the least and the
- * greatest x of its four corners. If the middles of its texels reach from a to b, a point is no
- * farther from one of them than half a texel in y, and than half a texel, or than what sticks out
- * beyond a or b, in x. Rows without texels go by the next row towards the base that has some. The
- * greatest of all rows, (rx, ry), is kept; as the map is affine, with derivatives X and Y, points
- * of the triangle are no farther from a sample than the longer of |rx X + ry Y| and |rx X - ry Y|,
- * since a norm is greatest at corners of a box. That holds however the triangle deforms, and is
- * section 5 of Sud et al. (2006) with the ends of rows counted.
+ * How near samples are. A point (x, y) of row j, whose middle is at Y, is compared with samples of
+ * that row at x' = x + shear (y - Y), for some fixed shear. The row is a trapezoid, and so x' of
+ * its points is between the least and the greatest of its four corners. If the middles of its
+ * texels reach from a to b, one of them is no farther from x' than half a texel, or than what
+ * sticks out beyond a or b; and y is within half a texel. Rows without texels go by the next row
+ * towards the base that has some. Let rx and ry be the greatest of all rows. The way from the
+ * sample is (x' - a) X + (y - Y) (Y' - shear X), with X and Y' the derivatives of the affine map
+ * along x and y; a norm is greatest at corners of a box, so no point of the triangle is farther
+ * from a sample than the longer of |rx X + ry Z| and |rx X - ry Z| with Z = Y' - shear X. That
+ * holds however the triangle deforms; the shear is the one with which X and Z are at right angles
+ * at rest. It is section 5 of Sud et al. (2006) with the ends of rows counted.
  */
 #include "map/map.h"
 
 #include <string.h>
 
-#define STRIP_LEAST 0.6
-enum { STEPS = 14 }; /* of bisection */
+/* Heights of a class are above this much of those of the class before. */
+#define CLASS_RATIO 0.8
+enum { CLASSES = 256, STEPS = 14 }; /* steps of bisection */
 
 /* A triangle that waits for its place. */
 typedef struct shape {
     uint32_t triangle, corner;
-    double base, height; /* in space */
+    double base;   /* its length in space */
+    double area;   /* twice that of the triangle */
+    double height; /* that it shall have in the atlas, as in space */
+    int class;     /* by height; 0 has the highest */
+    double top;    /* the greatest height of its class */
 } shape;
 
 typedef struct packing {
@@ -47,7 +55,7 @@ typedef struct packing {
 static shape shape_of(const abut_mesh *mesh, uint32_t triangle, double importance) {
     const uint32_t *corner = mesh->indices + 3 * (size_t)triangle;
     vec3 p[3], side[3];
-    shape s = {triangle, 0, 0, 0};
+    shape s = {.triangle = triangle};
     for (int k = 0; k < 3; k++)
         p[k] = mesh->positions[corner[k]];
     for (uint32_t k = 0; k < 3; k++) {
@@ -58,44 +66,88 @@ static shape shape_of(const abut_mesh *mesh, uint32_t triangle, double importanc
             s.corner = k;
         }
     }
-    if (s.base > 0)
-        s.height = v3_length(v3_cross(v3_scale(side[s.corner], 1 / s.base),
-                                      v3_scale(side[(s.corner + 1) % 3], 1 / s.base))) *
-                   s.base;
+    if (s.base > 0) {
+        vec3 along = v3_scale(side[s.corner], 1 / s.base);
+        s.height =
+            v3_length(v3_cross(along, v3_scale(side[(s.corner + 1) % 3], 1 / s.base))) * s.base;
+        s.area = s.base * s.height;
+    }
+    /* Thin triangles stand higher, since their tips are the farther from samples the fewer rows
+     * they have; the base is four times the height at most. */
+    s.height = fmax(s.height, sqrt(0.25 * s.area));
     s.base *= sqrt(importance);
     s.height *= sqrt(importance);
+    s.area *= importance;
     return s;
 }
 
 static bool after(const void *a, const void *b) {
     const shape *x = a, *y = b;
-    if (x->height != y->height)
-        return x->height < y->height;
+    if (x->class != y->class)
+        return x->class > y->class;
     return x->base != y->base ? x->base < y->base : x->triangle > y->triangle;
+}
+
+static void sort_shapes(shape *shapes, size_t count) {
+    double most = 0, top[CLASSES] = {0};
+    for (size_t i = 0; i < count; i++)
+        most = fmax(most, shapes[i].height);
+    for (size_t i = 0; i < count; i++) {
+        double class =
+            shapes[i].height > 0 ? log(shapes[i].height / most) / log(CLASS_RATIO) : CLASSES;
+        shapes[i].class = class < CLASSES - 1 ? (int)class : CLASSES - 1;
+        top[shapes[i].class] = fmax(top[shapes[i].class], shapes[i].height);
+    }
+    for (size_t i = 0; i < count; i++)
+        shapes[i].top = top[shapes[i].class];
+    abuti_sort_items(shapes, count, sizeof *shapes, after);
 }
 
 /* ---- places ---- */
 
 static uint32_t rows_of(const packing *p, const shape *s) {
-    /* A base shall not be longer than half the square, and so some triangles stand higher. */
-    double rows = s->height * p->scale, base = s->base * p->scale,
-           most = p->atlas->resolution / 2.0;
-    if (base > most)
-        rows *= base / most;
+    double rows = s->top * p->scale;
     rows = rows < p->atlas->resolution ? rows : p->atlas->resolution;
     return rows < 1.5 ? 1 : (uint32_t)(rows + 0.5);
 }
 
-/* How long the base is on a strip of so many rows, in steps. */
+/* How long the base is on a strip of so many rows, in steps: by area, but needles have a sample for
+ * every eight texels of their length. */
 static int width_of(const packing *p, const shape *s, uint32_t rows) {
-    double base = s->base * p->scale, height = s->height * p->scale;
-    double width = height < 1 && rows == 1 ? base : base * height / rows;
+    double width = fmax(s->area * p->scale * p->scale / rows, s->base * p->scale / 8);
     double least = 2.0 * rows / (2.0 * rows - 1);
     width = width < p->atlas->resolution ? width : p->atlas->resolution;
     return (int)ceil((width < least ? least : width) * MAP_TEXEL);
 }
 
-static void set_reach(map_place *place) {
+static double texels_of(const map_place *place) {
+    return 0.5 * place->width / MAP_TEXEL * place->height;
+}
+
+/* The derivatives of the affine map of a place: along the base, and along y less `shear` texels
+ * along the base. */
+static void derivatives(const map_place *place, const abut_mesh *mesh, uint32_t triangle, vec3 *x,
+                        vec3 *y) {
+    const uint32_t *index = mesh->indices + 3 * (size_t)triangle;
+    const uint32_t c = place->corner;
+    vec3 from = mesh->positions[index[c]];
+    vec3 base = v3_sub(mesh->positions[index[(c + 1) % 3]], from),
+         side = v3_sub(mesh->positions[index[(c + 2) % 3]], from);
+    /* Where the place hangs down both axes turn round, which changes no length. */
+    const int begin = place->down ? place->left + place->width : place->left;
+    const double width = (double)place->width / MAP_TEXEL;
+    const double lean =
+        (double)(place->apex - begin) / (place->down ? -place->width : place->width);
+    *x = v3_scale(base, 1 / width);
+    *y = v3_along(v3_scale(v3_along(side, -lean, base), 1.0 / place->height), -place->shear, *x);
+}
+
+static void set_reach(map_place *place, const abut_mesh *mesh, uint32_t triangle) {
+    vec3 dx, dy;
+    derivatives(place, mesh, triangle, &dx, &dy);
+    double sq = v3_length_sq(dx);
+    place->shear = sq > 0 ? (float)real_clamp(v3_dot(dx, dy) / sq, -1e6, 1e6) : 0;
+
     const double h = place->height, texel = MAP_TEXEL;
     const double left = place->left / texel, right = (place->left + place->width) / texel,
                  apex = place->apex / texel;
@@ -110,7 +162,9 @@ static void set_reach(map_place *place) {
             last = i;
         }
         for (uint32_t k = i; k <= i + 1; k++) {
-            double l = left + (apex - left) * k / h, r = right + (apex - right) * k / h;
+            double above = (k - 0.5 - last) * place->shear; /* the row that its points go by */
+            double l = left + (apex - left) * k / h + above;
+            double r = right + (apex - right) * k / h + above;
             rx = fmax(rx, fmax(begin + 0.5 - l, r - (end - 0.5)));
         }
         ry = fmax(ry, 0.5 + (i - last));
@@ -120,19 +174,8 @@ static void set_reach(map_place *place) {
 }
 
 double abuti_map_reach(const map_place *place, const abut_mesh *mesh, uint32_t triangle) {
-    const uint32_t *index = mesh->indices + 3 * (size_t)triangle;
-    const uint32_t c = place->corner;
-    vec3 from = mesh->positions[index[c]];
-    vec3 base = v3_sub(mesh->positions[index[(c + 1) % 3]], from),
-         side = v3_sub(mesh->positions[index[(c + 2) % 3]], from);
-    /* P = from + t base + s side, with s = (y - row) / height and t from x; where the place hangs
-     * down both axes turn round, which changes no length */
-    const double width = (double)place->width / MAP_TEXEL;
-    const int begin = place->down ? place->left + place->width : place->left;
-    const double lean =
-        (double)(place->apex - begin) / (place->down ? -place->width : place->width);
-    vec3 x = v3_scale(base, 1 / width);
-    vec3 y = v3_scale(v3_along(side, -lean, base), 1.0 / place->height);
+    vec3 x, y;
+    derivatives(place, mesh, triangle, &x, &y);
     vec3 rx = v3_scale(x, place->reach_x), ry = v3_scale(y, place->reach_y);
     return fmax(v3_length(v3_add(rx, ry)), v3_length(v3_sub(rx, ry))) * (1 + 0x1p-40);
 }
@@ -177,18 +220,18 @@ static bool take_strip(packing *p, uint32_t rows, uint32_t columns, map_rectangl
 static size_t fill_strip(packing *p, const map_rectangle *strip, const shape *shapes,
                          size_t count) {
     const int begin = (int)strip->x * MAP_TEXEL, end = begin + (int)strip->width * MAP_TEXEL;
-    int line[2] = {begin, begin}; /* where the lower and the upper line are taken */
+    /* Where the lower and the upper line are taken. The apex of the first is over the middle of its
+     * base, and so it is of all others of the same length. */
+    int line[2] = {begin, begin + width_of(p, &shapes[0], strip->height) / 2};
     size_t i = 0;
     for (; i < count; i++) {
         const shape *s = &shapes[i];
         const int side = line[1] < line[0], width = width_of(p, s, strip->height);
-        if (i && strip->height > 1 && rows_of(p, s) < STRIP_LEAST * strip->height)
-            break;
-        if (width > end - line[side])
+        if (rows_of(p, s) != strip->height || width > end - line[side])
             break;
         map_place *place = &p->atlas->places[s->triangle];
         *place = (map_place){line[side], width,        line[!side], strip->y, strip->height,
-                             s->corner,  (word32)side, 0,           0};
+                             s->corner,  (word32)side, 0,           0,        0};
         line[side] += width;
     }
     uint32_t taken = (uint32_t)((line[line[1] > line[0]] - begin + MAP_TEXEL - 1) / MAP_TEXEL);
@@ -226,15 +269,13 @@ static uint32_t resolution_for(uint32_t count) {
 }
 
 static void finish(const abut_mesh *mesh, map_atlas *atlas, const shape *shapes, size_t count) {
-    (void)mesh;
     for (size_t i = 0; i < count; i++) {
         const shape *s = &shapes[i];
         map_place *place = &atlas->places[s->triangle];
-        set_reach(place);
-        double texels = 0.5 * place->width / MAP_TEXEL * place->height;
-        double wanted = 0.5 * s->base * s->height * atlas->scale * atlas->scale;
-        if (texels >= 16 && wanted > 0)
-            atlas->uneven = fmax(atlas->uneven, fabs(texels / wanted - 1));
+        set_reach(place, mesh, s->triangle);
+        double wanted = 0.5 * s->area * atlas->scale * atlas->scale;
+        if (wanted >= 16)
+            atlas->uneven = fmax(atlas->uneven, fabs(texels_of(place) / wanted - 1));
     }
 }
 
@@ -250,10 +291,10 @@ abut_status abuti_map_atlas_create(const char *function, const abut_mesh *mesh, 
     double area = 0;
     for (uint32_t t = 0; t < count && !p.status; t++) {
         shapes[t] = shape_of(mesh, t, importance ? importance[t] : 1);
-        area += 0.5 * shapes[t].base * shapes[t].height;
+        area += 0.5 * shapes[t].area;
     }
     if (!p.status)
-        abuti_sort_items(shapes, count, sizeof *shapes, after);
+        sort_shapes(shapes, count);
     /* The least scale has one texel for each triangle, the greatest all texels for the area. */
     double most = area > 0 ? resolution / sqrt(area) : 0, lo = 0;
     if (!p.status && shapes[0].base > 0 && !(most * shapes[0].base < 4.0 * resolution))
@@ -285,13 +326,107 @@ abut_status abuti_map_atlas_create(const char *function, const abut_mesh *mesh, 
 
 /* ---- changes ---- */
 
+static bool place_after(const void *a, const void *b) {
+    const map_place *x = a, *y = b;
+    double p = texels_of(x), q = texels_of(y);
+    if (p != q)
+        return p > q;
+    return x->row != y->row ? x->row > y->row : x->left > y->left;
+}
+
+static bool larger_first(const void *a, const void *b) {
+    const shape *x = a, *y = b;
+    return x->area != y->area ? x->area < y->area : x->triangle > y->triangle;
+}
+
+/* Gives shapes places that others have left: to the largest first the smallest that is not too
+ * small, if it is not more than twice too large. Those that got none stay at the front. */
+static size_t reuse_places(packing *p, shape *shapes, size_t count, map_place *left,
+                           size_t *left_count) {
+    size_t kept = 0, at = *left_count; /* places from `at` on are too large for all that follow */
+    abuti_sort_items(shapes, count, sizeof *shapes, larger_first);
+    abuti_sort_items(left, *left_count, sizeof *left, place_after);
+    for (size_t i = 0; i < count; i++) {
+        const double wanted = 0.5 * shapes[i].area * p->scale * p->scale;
+        while (at > 0 && texels_of(&left[at - 1]) >= wanted)
+            at--;
+        size_t found = at;
+        while (found < *left_count && !left[found].height) /* taken already */
+            found++;
+        if (found == *left_count || texels_of(&left[found]) > 2 * wanted + 2) {
+            shapes[kept++] = shapes[i];
+            continue;
+        }
+        map_place *place = &p->atlas->places[shapes[i].triangle];
+        *place = left[found];
+        place->corner = shapes[i].corner;
+        left[found].height = 0;
+    }
+    size_t rest = 0;
+    for (size_t i = 0; i < *left_count; i++)
+        if (left[i].height)
+            left[rest++] = left[i];
+    *left_count = rest;
+    return kept;
+}
+
+/* Keeps the places of triangles that stay, and lists new triangles and places that are left. */
+static void keep_places(const map_atlas *old, const abut_mesh *mesh, const uint32_t *from,
+                        packing *p, shape *shapes, size_t *shape_count, unsigned char *stays) {
+    map_atlas *atlas = p->atlas;
+    for (uint32_t t = 0; t < atlas->triangle_count; t++)
+        if (from[t] != ABUT_NONE) {
+            atlas->places[t] = old->places[from[t]];
+            stays[from[t]] = 1;
+        } else {
+            shapes[(*shape_count)++] = shape_of(mesh, t, 1);
+        }
+    for (size_t i = 0; i < old->left_count; i++)
+        atlas->left[atlas->left_count++] = old->left[i];
+    for (uint32_t t = 0; t < old->triangle_count; t++)
+        if (!stays[t])
+            atlas->left[atlas->left_count++] = old->places[t];
+    for (size_t i = 0; i < old->free_count; i++)
+        add_free(p, old->free[i]);
+}
+
 abut_status abuti_map_atlas_change(const map_atlas *old, const abut_mesh *mesh,
                                    const uint32_t *from, map_atlas *atlas, uint32_t *placed) {
-    (void)old, (void)mesh, (void)from, (void)atlas, (void)placed;
-    return ABUT_ERROR_LIMIT;
+    abut_context *context = mesh->context;
+    const uint32_t count = mesh->triangle_count;
+    packing p = {.atlas = atlas, .context = context, .scale = old->scale};
+    *atlas = (map_atlas){.resolution = old->resolution,
+                         .triangle_count = count,
+                         .scale = old->scale,
+                         .uneven = old->uneven};
+    atlas->places = abuti_allocate(context, count, sizeof *atlas->places);
+    atlas->left =
+        abuti_allocate(context, old->left_count + old->triangle_count, sizeof *atlas->left);
+    shape *shapes = abuti_allocate(context, count, sizeof *shapes);
+    unsigned char *stays = abuti_allocate_zeroed(context, old->triangle_count, 1);
+    size_t fresh = 0, waiting = 0;
+    bool fits = false;
+    p.status = atlas->places && atlas->left && shapes && stays ? ABUT_OK : ABUT_ERROR_MEMORY;
+    if (!p.status)
+        keep_places(old, mesh, from, &p, shapes, &fresh, stays);
+    if (!p.status) {
+        waiting = reuse_places(&p, shapes, fresh, atlas->left, &atlas->left_count);
+        sort_shapes(shapes, waiting);
+        fits = place_all(&p, shapes, waiting);
+    }
+    if (!p.status && fits) {
+        for (uint32_t t = 0; t < count; t++)
+            if (from[t] == ABUT_NONE)
+                set_reach(&atlas->places[t], mesh, t);
+        *placed = (uint32_t)fresh;
+    }
+    ABUTI_RELEASE(context, shapes, stays);
+    if (p.status || !fits)
+        abuti_map_atlas_destroy(context, atlas);
+    return p.status;
 }
 
 void abuti_map_atlas_destroy(abut_context *context, map_atlas *atlas) {
-    ABUTI_RELEASE(context, atlas->places, atlas->free);
+    ABUTI_RELEASE(context, atlas->places, atlas->left, atlas->free);
     memset(atlas, 0, sizeof *atlas);
 }

@@ -27,8 +27,8 @@ typedef struct map_place {
     word32 row, height;     /* whole texels */
     word32 corner;          /* 0 to 2 */
     word32 down;            /* 1: the base is on the last row, y = row + height, the apex on row */
-    float reach_x, reach_y; /* every point of the place is as near to a middle of its texels along
-                             * either axis, in texels */
+    float shear;            /* texels along x for one along y, and */
+    float reach_x, reach_y; /* how near samples are with it, in texels: see atlas.c */
 } map_place;
 
 /* The texels of row `row + j`: from *begin up to but not including *end. */

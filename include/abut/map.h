@@ -213,15 +213,18 @@ ABUT_API abut_status abut_map_histogram(const abut_map *map, double lo, double h
 ABUT_API abut_status abut_map_near(const abut_map *map, double distance, uint64_t capacity,
                                    uint32_t *texels, uint64_t *count);
 
-/* Gathers texels no farther than options->margin into patches of the surface: their triangles share
- * an edge, or a vertex. Each gives an abut_patch and up to four contacts at its deepest and its
- * outermost samples, with the normal from the other body to this one, which is a. Of different
- * bodies there are different patches; contacts have kind ABUT_CONTACT_TEXEL, the triangle as
- * element, and the texel as part; `pair` is that of the options plus the number of the other body.
- * Either list may be null with a capacity of 0. */
-ABUT_API abut_status abut_map_contacts(const abut_map *map, const abut_contact_options *options,
-                                       abut_contacts *contacts, uint64_t patch_capacity,
-                                       abut_patch *patches, uint64_t *patch_count);
+/* Gathers texels no farther than options->margin into patches of the surface, which is a: texels
+ * beside each other in a triangle, or on both sides of an edge. Of different bodies there are
+ * different patches; `pair` of a contact is that of the options plus the number of the body. Each
+ * has up to options->keep contacts, its deepest sample and others far from each other: kind
+ * ABUT_CONTACT_EVEN, the triangle as element, as part which sample of it; the point halfway to the
+ * closest point, the normal along that way. A patch has the area of its texels, and as volume that
+ * between those inside and the closest points, as seen along its normal. Depths are the least ways
+ * out of samples one by one; whether a shift separates is not checked, and `separates` is false
+ * where there are patches. The hint is not used. Where distances have no sign no depth is above 0.
+ * Refused: answers about thickness. */
+ABUT_API abut_status abut_map_contacts(const abut_map *map, const abut_patch_options *options,
+                                       abut_patches *patches);
 
 /* ---- deviation ---- */
 

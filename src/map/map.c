@@ -113,6 +113,7 @@ void abut_map_destroy(abut_map *map) {
     abut_context *context = map->context;
     release_samples(map);
     abuti_release(context, map->others);
+    abut_topology_destroy(map->topology);
     abut_bvh_destroy(map->bvh);
     abut_mesh_destroy(map->mesh);
     abuti_release(context, map);

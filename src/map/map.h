@@ -64,6 +64,7 @@ struct abut_map {
     bool has_sign, has_points;
     vec3 *points;            /* of samples, absolute; made by a query */
     abut_map_texel *answers; /* of samples */
+    abut_topology *topology; /* of some state of the mesh; made when contacts are first asked for */
     abut_posed *others;      /* of the last query */
     uint32_t other_count;
     double limit; /* of the last query */

@@ -1,0 +1,358 @@
+/* Patches of texels that are near, and their contacts.
+ *
+ * Texels of one triangle are neighbours in the atlas. Across an edge, texels of both triangles that
+ * lie along it are neighbours where they fall into the same piece of it, some texels long.
+ */
+#include "map/map.h"
+
+#include "contact/contact.h"
+
+#include <string.h>
+
+enum { PIECE = 4 /* texels */, KEEP = 4, KEEP_MOST = 8, NUMBERS_MOST = 1 << 26 };
+
+/* A texel that is near. */
+typedef struct near_texel {
+    uint32_t sample, rank; /* and that of its triangle */
+    uint32_t patch;
+    vec3 normal; /* unit, from the other body to this one */
+} near_texel;
+
+typedef struct piece {
+    uint64_t key; /* edge and piece of it, by the other body */
+    uint32_t other, at;
+} piece;
+
+typedef struct gathering {
+    const abut_map *map;
+    abut_context *context;
+    double margin;
+    near_texel *list;
+    uint32_t count;
+    uint32_t *place;  /* of each sample in the list, or ABUT_NONE */
+    uint32_t *parent; /* sets of texels */
+    piece *pieces;
+    size_t piece_count, piece_room;
+} gathering;
+
+/* ---- texels ---- */
+
+static bool is_near(const gathering *g, uint32_t sample) {
+    const abut_map_texel *answer = &g->map->answers[sample];
+    return answer->other != ABUT_NONE && answer->distance <= g->margin;
+}
+
+/* Along the way between sample and closest point; where these are in one place, against the face
+ * of the sample as the face of the other body is. */
+static vec3 normal_of(const abut_map *map, uint32_t rank, uint32_t sample) {
+    const abut_map_texel *answer = &map->answers[sample];
+    vec3 way = v3(answer->vector[0], answer->vector[1], answer->vector[2]);
+    double length = v3_length(way), size = v3_max_abs(map->points[sample]);
+    if (length > 1e-12 * size && length > 0)
+        return v3_scale(way, answer->distance < 0 ? 1 / length : -1 / length);
+    abut_triangle ours = bvh_triangle(map->mesh, map->ranked[rank]);
+    const abut_posed *other = map->question == MAP_OTHERS ? &map->others[answer->other] : NULL;
+    abut_triangle theirs = bvh_triangle(other ? other->bvh->mesh : map->mesh, answer->triangle);
+    vec3 a = abuti_unit_normal(ours.corner[0], ours.corner[1], ours.corner[2]),
+         b = abuti_unit_normal(theirs.corner[0], theirs.corner[1], theirs.corner[2]);
+    if (other) {
+        mat3 turn = quat_matrix(quat_normalise(other->pose.rotation));
+        b = m3_apply(&turn, b);
+    }
+    if (!(v3_length(b) > 0))
+        return v3_scale(a, -1);
+    return v3_dot(a, b) > 0 ? v3_scale(b, -1) : b;
+}
+
+static abut_status list_texels(gathering *g) {
+    const abut_map *map = g->map;
+    uint32_t count = 0;
+    for (uint32_t s = 0; s < map->sample_count; s++)
+        count += is_near(g, s);
+    g->list = abuti_allocate(g->context, count, sizeof *g->list);
+    g->parent = abuti_allocate(g->context, count, sizeof *g->parent);
+    g->place = abuti_allocate(g->context, map->sample_count, sizeof *g->place);
+    if (!g->list || !g->parent || !g->place)
+        return ABUT_ERROR_MEMORY;
+    for (uint32_t i = 0; i < map->mesh->triangle_count; i++)
+        for (uint32_t s = map->first[i]; s < map->first[i + 1]; s++) {
+            g->place[s] = is_near(g, s) ? g->count : ABUT_NONE;
+            if (g->place[s] == ABUT_NONE)
+                continue;
+            g->parent[g->count] = g->count;
+            g->list[g->count++] = (near_texel){s, i, 0, normal_of(map, i, s)};
+        }
+    return ABUT_OK;
+}
+
+/* ---- neighbours ---- */
+
+/* The near texel dx, dy beside one, of the same triangle and body; or ABUT_NONE. `inner` becomes
+ * false where the texel beside it is of another triangle. */
+static uint32_t beside(const gathering *g, const near_texel *t, int dx, int dy, bool *inner) {
+    const abut_map *map = g->map;
+    const int n = (int)map->atlas.resolution, texel = (int)map->texel[t->sample];
+    const int x = texel % n + dx, y = texel / n + dy;
+    uint32_t s = x < 0 || y < 0 || x >= n || y >= n ? ABUT_NONE : map->sample[y * n + x];
+    if (s == ABUT_NONE || s < map->first[t->rank] || s >= map->first[t->rank + 1]) {
+        *inner = false;
+        return ABUT_NONE;
+    }
+    const uint32_t at = g->place[s];
+    return at != ABUT_NONE && map->answers[s].other == map->answers[t->sample].other ? at
+                                                                                     : ABUT_NONE;
+}
+
+/* Lists the pieces of edges that a texel at the border of its triangle lies along. */
+static abut_status add_pieces(gathering *g, const abut_topology_arrays *topology, uint32_t at) {
+    const abut_map *map = g->map;
+    const near_texel *t = &g->list[at];
+    const uint32_t triangle = map->ranked[t->rank], n = map->atlas.resolution;
+    const double reach = abuti_map_reach(&map->atlas.places[triangle], map->mesh, triangle);
+    abut_triangle corners = bvh_triangle(map->mesh, triangle);
+    double weight[3];
+    map_weights(&map->atlas.places[triangle], map->texel[t->sample] % n, map->texel[t->sample] / n,
+                weight);
+    for (uint32_t k = 0; k < 3; k++) {
+        const vec3 *p = corners.corner;
+        const abut_segment side = {{p[k], p[(k + 1) % 3]}};
+        abut_closest_on_segment closest;
+        if (abut_segment_closest_point(&side, map->points[t->sample], &closest) ||
+            closest.distance > reach)
+            continue;
+        const double length =
+            v3_length(v3_sub(side.end[1], side.end[0])) * map->atlas.scale / PIECE;
+        const uint32_t pieces = length < 1e6 ? (uint32_t)length + 1 : 1000000;
+        const uint32_t edge = topology->triangle_edges[3 * (size_t)triangle + k];
+        const uint32_t from = map->mesh->indices[3 * (size_t)triangle + k];
+        double along =
+            from == topology->edges[2 * (size_t)edge] ? closest.parameter : 1 - closest.parameter;
+        uint32_t which = (uint32_t)(along * pieces);
+        if (g->piece_count == g->piece_room) {
+            abut_status status = abuti_grow(g->context, &g->pieces, g->piece_count,
+                                            g->piece_count + 1, sizeof *g->pieces, &g->piece_room);
+            if (status)
+                return status;
+        }
+        g->pieces[g->piece_count++] =
+            (piece){(uint64_t)edge << 32 | which, map->answers[t->sample].other, at};
+    }
+    return ABUT_OK;
+}
+
+static bool piece_after(const void *a, const void *b) {
+    const piece *x = a, *y = b;
+    if (x->key != y->key)
+        return x->key > y->key;
+    return x->other != y->other ? x->other > y->other : x->at > y->at;
+}
+
+static abut_status join_texels(gathering *g, const abut_topology_arrays *topology) {
+    abut_status status = ABUT_OK;
+    for (uint32_t at = 0; at < g->count && !status; at++) {
+        bool inner = true;
+        for (int dy = -1; dy <= 1; dy++)
+            for (int dx = -1; dx <= 1; dx++) {
+                uint32_t next = beside(g, &g->list[at], dx, dy, &inner);
+                if (next != ABUT_NONE && next < at)
+                    abuti_join(g->parent, next, at);
+            }
+        if (!inner)
+            status = add_pieces(g, topology, at);
+    }
+    if (status)
+        return status;
+    abuti_sort_items(g->pieces, g->piece_count, sizeof *g->pieces, piece_after);
+    for (size_t i = 1; i < g->piece_count; i++) {
+        const piece *a = &g->pieces[i - 1], *b = &g->pieces[i];
+        if (a->key == b->key && a->other == b->other)
+            abuti_join(g->parent, a->at, b->at);
+    }
+    return ABUT_OK;
+}
+
+/* ---- patches ---- */
+
+static double depth_of(const gathering *g, uint32_t at) {
+    return -(double)g->map->answers[g->list[at].sample].distance;
+}
+
+static vec3 middle_of(const gathering *g, uint32_t at) {
+    const uint32_t s = g->list[at].sample;
+    const float *way = g->map->answers[s].vector;
+    return v3_along(g->map->points[s], 0.5, v3(way[0], way[1], way[2]));
+}
+
+static abut_contact contact_at(const gathering *g, uint32_t at, uint32_t pair) {
+    const near_texel *t = &g->list[at];
+    const uint32_t triangle = g->map->ranked[t->rank];
+    const uint32_t part = t->sample - g->map->first[t->rank];
+    abut_contact contact = {.point = middle_of(g, at),
+                            .normal = t->normal,
+                            .depth = depth_of(g, at),
+                            .pair = pair + g->map->answers[t->sample].other,
+                            .kind = ABUT_CONTACT_EVEN,
+                            .element = triangle,
+                            .part = part % NUMBERS_MOST};
+    contact.id = contact_id(0, ABUT_CONTACT_EVEN, triangle, contact.part);
+    return contact;
+}
+
+/* Measures a patch whose texels are list[members[0..count)]. */
+static abut_patch measure_patch(const gathering *g, const uint32_t *members, uint32_t count) {
+    abut_patch patch = {.depth = -HUGE_VAL};
+    vec3 normal = v3(0, 0, 0), centre = normal;
+    for (uint32_t i = 0; i < count; i++) {
+        double area = abuti_map_share(g->map, g->map->ranked[g->list[members[i]].rank]);
+        patch.area += area;
+        normal = v3_along(normal, area, g->list[members[i]].normal);
+        centre = v3_along(centre, area, middle_of(g, members[i]));
+        patch.depth = fmax(patch.depth, depth_of(g, members[i]));
+    }
+    patch.centre = patch.area > 0 ? v3_scale(centre, 1 / patch.area) : middle_of(g, members[0]);
+    patch.normal =
+        v3_length(normal) > 1e-9 * patch.area ? v3_normalise(normal) : g->list[members[0]].normal;
+    for (uint32_t i = 0; i < count; i++) {
+        const near_texel *t = &g->list[members[i]];
+        const uint32_t triangle = g->map->ranked[t->rank];
+        abut_triangle face = bvh_triangle(g->map->mesh, triangle);
+        vec3 out = abuti_unit_normal(face.corner[0], face.corner[1], face.corner[2]);
+        double seen = fmax(0, -v3_dot(out, patch.normal)) * abuti_map_share(g->map, triangle);
+        double depth = depth_of(g, members[i]);
+        if (depth > 0)
+            patch.volume += seen * depth * fmax(0, v3_dot(t->normal, patch.normal));
+    }
+    return patch;
+}
+
+/* The deepest texel, and then each time the one that is farthest from those chosen. */
+static uint32_t choose_contacts(const gathering *g, const uint32_t *members, uint32_t count,
+                                uint32_t keep, uint32_t chosen[KEEP_MOST]) {
+    uint32_t found = 0;
+    for (; found < keep; found++) {
+        uint32_t best = ABUT_NONE;
+        double most = found ? 0 : -HUGE_VAL;
+        for (uint32_t i = 0; i < count; i++) {
+            double value = found ? HUGE_VAL : depth_of(g, members[i]);
+            for (uint32_t k = 0; k < found; k++)
+                value = fmin(value,
+                             v3_length(v3_sub(middle_of(g, members[i]), middle_of(g, chosen[k]))));
+            if (value > most) {
+                most = value;
+                best = members[i];
+            }
+        }
+        if (best == ABUT_NONE)
+            break;
+        chosen[found] = best;
+    }
+    return found;
+}
+
+typedef struct patch_order {
+    double depth;
+    uint32_t begin, count; /* of its members */
+} patch_order;
+
+static bool patch_after(const void *a, const void *b) {
+    const patch_order *x = a, *y = b;
+    return x->depth != y->depth ? x->depth < y->depth : x->begin > y->begin;
+}
+
+/* Sorts texels by patches, and patches by depth. `members` has room for all texels, `orders` for
+ * all patches, which are counted. */
+static uint32_t order_patches(const gathering *g, uint32_t *members, patch_order *orders) {
+    uint32_t count = 0, begin = 0;
+    for (uint32_t i = 0; i < g->count; i++) {
+        uint32_t root = abuti_root(g->parent, i);
+        if (root == i) {
+            g->list[i].patch = count;
+            orders[count++] = (patch_order){-HUGE_VAL, 0, 0};
+        }
+        g->list[i].patch = g->list[root].patch;
+        patch_order *order = &orders[g->list[i].patch];
+        order->count++;
+        order->depth = fmax(order->depth, depth_of(g, i));
+    }
+    for (uint32_t k = 0; k < count; k++) {
+        orders[k].begin = begin;
+        begin += orders[k].count;
+        orders[k].count = 0;
+    }
+    for (uint32_t i = 0; i < g->count; i++) {
+        patch_order *order = &orders[g->list[i].patch];
+        members[order->begin + order->count++] = i;
+    }
+    abuti_sort_items(orders, count, sizeof *orders, patch_after);
+    return count;
+}
+
+static abut_status write_patches(const gathering *g, const abut_patch_options *options,
+                                 abut_patches *to) {
+    abut_status status = ABUT_OK;
+    uint32_t *members = abuti_allocate(g->context, g->count, sizeof *members);
+    patch_order *orders = abuti_allocate(g->context, g->count, sizeof *orders);
+    const uint32_t keep = options->keep ? options->keep : KEEP;
+    if (!members || !orders)
+        status = ABUT_ERROR_MEMORY;
+    uint32_t count = status ? 0 : order_patches(g, members, orders);
+    for (int pass = 0; pass < 2 && !status; pass++) {
+        uint64_t contacts = 0;
+        for (uint32_t k = 0; k < count; k++) {
+            uint32_t chosen[KEEP_MOST];
+            const uint32_t *its = members + orders[k].begin;
+            uint32_t found = choose_contacts(g, its, orders[k].count, keep, chosen);
+            for (uint32_t i = 0; pass && i < found; i++)
+                to->contacts[contacts + i] = contact_at(g, chosen[i], options->pair);
+            if (pass) {
+                to->list[k] = measure_patch(g, its, orders[k].count);
+                to->list[k].first = contacts;
+                to->list[k].count = found;
+            }
+            contacts += found;
+        }
+        to->count = count;
+        to->contact_count = contacts;
+        if (count > to->capacity || contacts > to->contact_capacity)
+            status = abuti_fail(ABUT_ERROR_BUFFER,
+                                "abut_map_contacts: there are %u patches and %llu contacts", count,
+                                (unsigned long long)contacts);
+    }
+    to->separates = !count;
+    ABUTI_RELEASE(g->context, members, orders);
+    return status;
+}
+
+abut_status abut_map_contacts(const abut_map *map, const abut_patch_options *options,
+                              abut_patches *patches) {
+    abut_patch_options ours = abut_patch_options_default();
+    abut_status status = abuti_map_check(__func__, map);
+    if (!status && !patches)
+        return abuti_null(__func__, "patches");
+    status = status ? status
+                    : abuti_options_read(&ours, sizeof ours, options, "abut_map_contacts: options");
+    if (status)
+        return status;
+    if (map->question == MAP_THICKNESS)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: thickness has no contacts", __func__);
+    if (!(ours.margin >= 0 && ours.margin < HUGE_VAL) || ours.keep > KEEP_MOST)
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "%s: margin is %g and keep is %u; a margin is 0 or more, and at most %d "
+                          "contacts of a patch are kept",
+                          __func__, ours.margin, ours.keep, KEEP_MOST);
+    if ((patches->capacity && !patches->list) || (patches->contact_capacity && !patches->contacts))
+        return abuti_null(__func__, patches->capacity && !patches->list ? "patches->list"
+                                                                        : "patches->contacts");
+    abut_map *lazy = (abut_map *)(uintptr_t)map; /* one user at a time */
+    if (!map->topology)
+        status = abut_topology_create(map->mesh, &lazy->topology);
+    gathering g = {.map = map, .context = map->context, .margin = ours.margin};
+    status = status ? status : list_texels(&g);
+    if (!status) {
+        abut_topology_arrays topology = abut_topology_arrays_get(map->topology);
+        status = join_texels(&g, &topology);
+    }
+    status = status ? status : write_patches(&g, &ours, patches);
+    ABUTI_RELEASE(g.context, g.list, g.parent, g.place, g.pieces);
+    return status;
+}

@@ -76,6 +76,8 @@ typedef struct abut_map_info {
     double reach_at_rest;  /* as it was when the atlas was laid out */
     bool has_distances;    /* a query has been answered for this state of the mesh */
     bool has_sign;         /* some of its distances may be negative */
+    abut_advice advice;    /* of the last query: what its signs are worth, the worst of all bodies;
+                            * distances themselves are always what was promised */
 } abut_map_info;
 
 /* Null gives zeros. */

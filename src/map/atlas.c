@@ -31,6 +31,9 @@
 
 /* Heights of a class are above this much of those of the class before. */
 #define CLASS_RATIO 0.8
+/* Needles have a row for so many texels of their length, and a sample for so many. */
+#define NEEDLE_ROWS 16
+#define NEEDLE_SAMPLES 8
 enum { CLASSES = 256, STEPS = 14 }; /* steps of bisection */
 
 /* A triangle that waits for its place. */
@@ -73,8 +76,8 @@ static shape shape_of(const abut_mesh *mesh, uint32_t triangle, double importanc
         s.area = s.base * s.height;
     }
     /* Thin triangles stand higher, since their tips are the farther from samples the fewer rows
-     * they have; the base is four times the height at most. */
-    s.height = fmax(s.height, sqrt(0.25 * s.area));
+     * they have; the base is four times the height at most, but for needles. */
+    s.height = fmax(fmax(s.height, sqrt(0.25 * s.area)), s.base / NEEDLE_ROWS);
     s.base *= sqrt(importance);
     s.height *= sqrt(importance);
     s.area *= importance;
@@ -111,10 +114,9 @@ static uint32_t rows_of(const packing *p, const shape *s) {
     return rows < 1.5 ? 1 : (uint32_t)(rows + 0.5);
 }
 
-/* How long the base is on a strip of so many rows, in steps: by area, but needles have a sample for
- * every eight texels of their length. */
+/* How long the base is on a strip of so many rows, in steps: by area, and for needles by length. */
 static int width_of(const packing *p, const shape *s, uint32_t rows) {
-    double width = fmax(s->area * p->scale * p->scale / rows, s->base * p->scale / 8);
+    double width = fmax(s->area * p->scale * p->scale / rows, s->base * p->scale / NEEDLE_SAMPLES);
     double least = 2.0 * rows / (2.0 * rows - 1);
     width = width < p->atlas->resolution ? width : p->atlas->resolution;
     return (int)ceil((width < least ? least : width) * MAP_TEXEL);
@@ -162,7 +164,8 @@ static void set_reach(map_place *place, const abut_mesh *mesh, uint32_t triangle
             last = i;
         }
         for (uint32_t k = i; k <= i + 1; k++) {
-            double above = (k - 0.5 - last) * place->shear; /* the row that its points go by */
+            double above = k - 0.5 - last; /* the row that its points go by */
+            above *= place->down ? -place->shear : place->shear;
             double l = left + (apex - left) * k / h + above;
             double r = right + (apex - right) * k / h + above;
             rx = fmax(rx, fmax(begin + 0.5 - l, r - (end - 0.5)));

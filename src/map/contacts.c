@@ -319,6 +319,7 @@ static abut_status write_patches(const gathering *g, const abut_patch_options *o
                                 (unsigned long long)contacts);
     }
     to->separates = !count;
+    to->advice = g->map->advice;
     ABUTI_RELEASE(g->context, members, orders);
     return status;
 }

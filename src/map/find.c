@@ -159,6 +159,9 @@ static abut_status ask_all(finding *f, const abut_posed *others, uint32_t count,
     for (uint32_t i = 0; i < count; i++) {
         set_body(f, &others[i], i);
         orders[i] = (order){box_gap(&map->mesh->bounds, &f->box), i};
+        abut_advice advice = abut_sign_info_get(others[i].bvh).advice;
+        if (f->has_sign && (!map->has_sign || advice.verdict > map->advice.verdict))
+            map->advice = advice;
         map->has_sign |= f->has_sign;
     }
     abuti_sort_items(orders, count, sizeof *orders, after);

@@ -98,6 +98,7 @@ static void measure_surface(abut_map *map) {
 static void forget(abut_map *map) {
     map->question = MAP_NOTHING;
     map->has_sign = map->has_points = false;
+    memset(&map->advice, 0, sizeof map->advice);
 }
 
 /* Gives up what an atlas has brought with it. */
@@ -247,6 +248,7 @@ abut_map_info abut_map_info_get(const abut_map *map) {
     info.reach_at_rest = map->reach_at_rest;
     info.has_distances = map->question != MAP_NOTHING;
     info.has_sign = map->has_sign;
+    info.advice = map->advice;
     return info;
 }
 
@@ -356,6 +358,7 @@ abut_status abuti_map_begin(const char *function, abut_map *map, const abut_map_
     map->limit = ours->limit;
     map->question = MAP_NOTHING; /* until it has been answered */
     map->has_sign = false;
+    map->advice = abuti_guaranteed("Distances are exact at samples, and have no sign.");
     return ABUT_OK;
 }
 

@@ -67,6 +67,7 @@ struct abut_map {
     abut_topology *topology; /* of some state of the mesh; made when contacts are first asked for */
     abut_posed *others;      /* of the last query */
     uint32_t other_count;
+    abut_advice advice;
     double limit; /* of the last query */
 };
 

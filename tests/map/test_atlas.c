@@ -1,0 +1,294 @@
+/* The atlas: every triangle has texels, no texel two triangles, and samples are near. */
+#include "map/surfaces.h"
+
+/* All samples, by texel, and by triangle. */
+typedef struct samples {
+    abut_map_sample *at;
+    uint32_t *count, resolution;
+} samples;
+
+static samples samples_of(const abut_map *map) {
+    samples s = {.resolution = abut_map_info_get(map).resolution};
+    s.at = malloc((size_t)s.resolution * s.resolution * sizeof *s.at);
+    s.count = calloc(abut_mesh_triangle_count(abut_map_mesh(map)), sizeof *s.count);
+    for (uint32_t y = 0; y < s.resolution; y++)
+        for (uint32_t x = 0; x < s.resolution; x++) {
+            abut_map_sample *sample = &s.at[y * s.resolution + x];
+            assert_ok(abut_map_sample_at(map, x, y, sample));
+            if (sample->triangle != ABUT_NONE)
+                s.count[sample->triangle]++;
+        }
+    return s;
+}
+
+static void free_samples(samples *s) {
+    free(s->at);
+    free(s->count);
+}
+
+/* Twice the area of a triangle of the plane. */
+static double turn(const double a[2], const double b[2], double x, double y) {
+    return (b[0] - a[0]) * (y - a[1]) - (b[1] - a[1]) * (x - a[0]);
+}
+
+/* Samples are what the corners in the atlas say; every triangle has one; areas add up. */
+static void check_atlas(abut_map *map) {
+    abut_mesh *mesh = abut_map_mesh(map);
+    samples s = samples_of(map);
+    uint32_t used = 0;
+    double area = 0;
+    for (uint32_t i = 0; i < s.resolution * s.resolution; i++) {
+        const abut_map_sample *sample = &s.at[i];
+        if (sample->triangle == ABUT_NONE)
+            continue;
+        double corners[3][2], x = i % s.resolution + 0.5, y = i / s.resolution + 0.5;
+        assert_ok(abut_map_corners(map, sample->triangle, corners));
+        double all = turn(corners[0], corners[1], corners[2][0], corners[2][1]);
+        assert_true(all > 0);
+        for (int k = 0; k < 3; k++) {
+            double part = turn(corners[(k + 1) % 3], corners[(k + 2) % 3], x, y) / all;
+            assert_true(part > -1e-12);
+            assert_float_equal(sample->barycentric[k], part, 1e-12);
+        }
+        used++;
+        area += sample->area;
+    }
+    abut_map_info info = abut_map_info_get(map);
+    assert_int_equal(used, info.sample_count);
+    assert_true(fabs(area - info.area) <= 1e-9 * info.area);
+    for (uint32_t t = 0; t < abut_mesh_triangle_count(mesh); t++) {
+        double corners[3][2];
+        assert_true(s.count[t] > 0);
+        assert_ok(abut_map_corners(map, t, corners));
+        for (int k = 0; k < 3; k++)
+            for (int c = 0; c < 2; c++)
+                assert_true(corners[k][c] >= 0 && corners[k][c] <= s.resolution);
+    }
+    free_samples(&s);
+}
+
+/* No point of a triangle is farther from its samples than the reach. */
+static void check_reach(const abut_map *map, uint32_t rounds) {
+    abut_mesh *mesh = abut_map_mesh(map);
+    samples s = samples_of(map);
+    test_random random = {7};
+    double worst = 0;
+    for (uint32_t i = 0; i < rounds; i++) {
+        uint32_t t;
+        double weight[3], corners[3][2], reach, best = HUGE_VAL;
+        abut_vec3 p = point_on(mesh, &random, &t, weight);
+        assert_ok(abut_map_corners(map, t, corners));
+        assert_ok(abut_map_reach(map, t, &reach));
+        uint32_t lo[2], hi[2];
+        for (int c = 0; c < 2; c++) {
+            lo[c] = (uint32_t)fmin(corners[0][c], fmin(corners[1][c], corners[2][c]));
+            hi[c] = (uint32_t)ceil(fmax(corners[0][c], fmax(corners[1][c], corners[2][c])));
+        }
+        for (uint32_t y = lo[1]; y < hi[1]; y++)
+            for (uint32_t x = lo[0]; x < hi[0] && x < s.resolution; x++)
+                if (s.at[y * s.resolution + x].triangle == t)
+                    best = fmin(best, distance_of(p, s.at[y * s.resolution + x].point));
+        assert_true(best <= reach * (1 + 1e-12));
+        worst = fmax(worst, best);
+    }
+    abut_map_info info = abut_map_info_get(map);
+    assert_true(worst <= info.reach);
+    assert_true(worst >= 0.1 * info.reach || rounds < 1000); /* the bound says something */
+    free_samples(&s);
+}
+
+TEST(triangles_fill_the_square) {
+    const struct {
+        abut_shape_kind kind;
+        uint32_t segments, rings;
+        double used;
+    } cases[] = {{ABUT_SHAPE_LETTER_E, 0, 0, 0.93},  {ABUT_SHAPE_LETTER_G, 0, 0, 0.93},
+                 {ABUT_SHAPE_ICOSPHERE, 10, 0, 0.9}, {ABUT_SHAPE_TORUS, 40, 25, 0.9},
+                 {ABUT_SHAPE_CAPSULE, 40, 12, 0.85}, {ABUT_SHAPE_UVSPHERE, 40, 26, 0.9}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        abut_mesh *mesh = made(NULL, cases[i].kind, cases[i].segments, cases[i].rings);
+        abut_map *map = map_of(mesh, 512);
+        abut_map_info info = abut_map_info_get(map);
+        assert_true(info.used >= cases[i].used);
+        assert_true(info.uneven < 0.1);
+        assert_true(fabs(info.density * info.area - info.sample_count) < 0.03 * info.sample_count);
+        check_atlas(map);
+        abut_map_destroy(map);
+        abut_mesh_destroy(mesh);
+    }
+}
+
+TEST(few_and_many_triangles_have_places) {
+    const uint32_t segments[] = {1, 2, 8, 16};
+    for (size_t i = 0; i < 4; i++)
+        for (uint32_t resolution = 57; resolution < 300; resolution += 80) {
+            abut_mesh *mesh = made(NULL, ABUT_SHAPE_BOX, segments[i], 0);
+            abut_map *map = map_of(mesh, resolution);
+            check_atlas(map);
+            check_reach(map, 500);
+            abut_map_destroy(map);
+            abut_mesh_destroy(mesh);
+        }
+}
+
+TEST(samples_are_within_reach_also_when_triangles_deform) {
+    const double change[][9] = {{1, 0, 0, 0, 1, 0, 0, 0, 1},   {1, 10, 0, 0, 1, 0, 0, 0, 1},
+                                {1, 0, 0, -10, 1, 3, 0, 0, 1}, {5, 0, 0, 0, 0.2, 0, 0, 0, 1},
+                                {1, 0, 0, 0, 1, 0, 0, 0, 1e6}, {0, 0, 0, 0, 0, 0, 0, 0, 0}};
+    const abut_shape_kind kinds[] = {ABUT_SHAPE_LETTER_G, ABUT_SHAPE_TORUS, ABUT_SHAPE_CONE,
+                                     ABUT_SHAPE_TEAPOT};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        abut_mesh *mesh = made(NULL, kinds[i], 0, 0);
+        abut_map *map = map_of(mesh, 256);
+        for (size_t k = 0; k < sizeof change / sizeof *change; k++) {
+            abut_mesh *other = moved(mesh, change[k], (abut_vec3){1, 2, 3});
+            assert_ok(abut_map_move(map, other));
+            if (k < 5)
+                check_reach(map, test_rounds(2000));
+            assert_true(k || abut_map_info_get(map).reach <=
+                                 1.0001 * abut_map_info_get(map).reach_at_rest);
+            abut_mesh_destroy(other);
+        }
+        assert_true(abut_map_info_get(map).reach == 0);
+        abut_map_destroy(map);
+        abut_mesh_destroy(mesh);
+    }
+}
+
+TEST(the_resolution_that_is_needed_is_named) {
+    abut_mesh *mesh = made(NULL, ABUT_SHAPE_ICOSPHERE, 16, 0); /* 5,120 triangles */
+    abut_map_options options = abut_map_options_default();
+    abut_map *map = NULL;
+    options.resolution = 64;
+    assert_int_equal(abut_map_create(mesh, &options, &map), ABUT_ERROR_LIMIT);
+    const char *told = strstr(abut_last_error(), "a resolution of ");
+    assert_non_null(told);
+    options.resolution = (uint32_t)atoi(told + strlen("a resolution of "));
+    assert_in_range(options.resolution, 72, 76);
+    assert_ok(abut_map_create(mesh, &options, &map));
+    check_atlas(map);
+    abut_map_destroy(map);
+    options.resolution--;
+    assert_int_equal(abut_map_create(mesh, &options, &map), ABUT_ERROR_LIMIT);
+    options.resolution = 16385;
+    assert_int_equal(abut_map_create(mesh, &options, &map), ABUT_ERROR_ARGUMENT);
+    abut_mesh_destroy(mesh);
+}
+
+TEST(triangles_without_area_are_sampled) {
+    const double points[] = {0, 0, 0, 1, 0, 0, 0.5, 0, 0, 0, 1, 0, 1e-9, 1e-9, 0};
+    const uint32_t indices[] = {0, 1, 2, 0, 0, 0, 0, 1, 3, 3, 3, 1, 0, 1, 4};
+    abut_mesh *mesh = test_mesh(NULL, points, 5, indices, 5);
+    abut_map *map = map_of(mesh, 64);
+    check_atlas(map);
+    check_reach(map, 2000);
+    double reach;
+    assert_ok(abut_map_reach(map, 0, &reach)); /* a segment, 1 long */
+    assert_true(reach < 0.2);
+    assert_ok(abut_map_reach(map, 1, &reach)); /* a point */
+    assert_true(reach == 0);
+    abut_map_destroy(map);
+    abut_mesh_destroy(mesh);
+    const double dot[] = {1, 2, 3};
+    const uint32_t same[] = {0, 0, 0};
+    mesh = test_mesh(NULL, dot, 1, same, 1);
+    map = map_of(mesh, 2);
+    assert_true(abut_map_info_get(map).sample_count >= 1);
+    abut_map_destroy(map);
+    abut_mesh_destroy(mesh);
+}
+
+TEST(importance_gives_samples) {
+    abut_mesh *mesh = made(NULL, ABUT_SHAPE_BOX, 8, 0);
+    double importance[768];
+    for (int t = 0; t < 768; t++)
+        importance[t] = t < 128 ? 8 : 1;
+    abut_map_options options = abut_map_options_default();
+    options.resolution = 256;
+    options.importance = importance;
+    abut_map *map;
+    assert_ok(abut_map_create(mesh, &options, &map));
+    check_atlas(map);
+    samples s = samples_of(map);
+    double ratio = (double)s.count[0] / s.count[700];
+    assert_true(ratio > 6.5 && ratio < 9.5);
+    assert_true(abut_map_info_get(map).uneven < 0.1);
+    free_samples(&s);
+    abut_map_destroy(map);
+    const double bad[] = {0, -1, NAN, INFINITY};
+    for (int i = 0; i < 4; i++) {
+        importance[5] = bad[i];
+        assert_int_equal(abut_map_create(mesh, &options, &map), ABUT_ERROR_ARGUMENT);
+    }
+    abut_mesh_destroy(mesh);
+}
+
+/* Takes out some triangles, adds others, and gives each new triangle's old number. */
+static abut_mesh *changed(abut_mesh *mesh, uint32_t every, uint32_t more, uint32_t *from) {
+    const uint32_t count = abut_mesh_triangle_count(mesh);
+    uint32_t *indices = malloc(3 * (count + more) * sizeof *indices), kept = 0;
+    abut_vec3 *points = malloc(abut_mesh_vertex_count(mesh) * sizeof *points);
+    for (uint32_t v = 0; v < abut_mesh_vertex_count(mesh); v++)
+        points[v] = vertex_of(mesh, v);
+    for (uint32_t t = 0; t < count; t++) {
+        if (every && t % every == 0)
+            continue;
+        memcpy(indices + 3 * kept, abut_mesh_indices(mesh) + 3 * t, 3 * sizeof *indices);
+        from[kept++] = t;
+    }
+    for (uint32_t i = 0; i < more; i++) {
+        const uint32_t *of =
+            abut_mesh_indices(mesh) + 3 * (every ? every * (i % (count / every)) : i);
+        const uint32_t turned[3] = {of[1], of[2], of[0]};
+        memcpy(indices + 3 * kept, turned, sizeof turned);
+        from[kept++] = ABUT_NONE;
+    }
+    abut_mesh *other = test_mesh(NULL, points, abut_mesh_vertex_count(mesh), indices, kept);
+    free(indices);
+    free(points);
+    return other;
+}
+
+TEST(changes_keep_the_places_of_others) {
+    uint32_t from[4096];
+    abut_mesh *mesh = made(NULL, ABUT_SHAPE_LETTER_E, 12, 0);
+    const uint32_t count = abut_mesh_triangle_count(mesh);
+    assert_true(2 * count < 4096);
+    for (int round = 0; round < 3; round++) {
+        const uint32_t every = round == 2 ? 0 : 10, more = round == 0   ? count / 20
+                                                           : round == 1 ? count / 10
+                                                                        : count;
+        abut_map *map = map_of(mesh, 256);
+        abut_mesh *other = changed(mesh, every, more, from);
+        const uint32_t now = abut_mesh_triangle_count(other);
+        double(*corners)[3][2] = malloc(count * sizeof *corners);
+        for (uint32_t t = 0; t < count; t++)
+            assert_ok(abut_map_corners(map, t, corners[t]));
+        assert_int_equal(abut_map_move(map, other), ABUT_ERROR_ARGUMENT); /* without saying so */
+        assert_ok(abut_map_change(map, other, from));
+        check_atlas(map);
+        check_reach(map, 1000);
+        assert_int_equal(abut_map_info_get(map).placed, round == 2 ? now : more);
+        for (uint32_t t = 0; t < now && round < 2; t++) {
+            double there[3][2];
+            assert_ok(abut_map_corners(map, t, there));
+            if (from[t] != ABUT_NONE)
+                assert_memory_equal(there, corners[from[t]], sizeof there);
+        }
+        assert_ok(abut_map_change(map, mesh, NULL)); /* and all anew */
+        assert_int_equal(abut_map_info_get(map).placed, count);
+        free(corners);
+        abut_map_destroy(map);
+        abut_mesh_destroy(other);
+    }
+    abut_map *map = map_of(mesh, 256);
+    for (uint32_t t = 0; t < count; t++)
+        from[t] = t;
+    from[3] = 4;
+    assert_int_equal(abut_map_change(map, mesh, from), ABUT_ERROR_ARGUMENT);
+    from[3] = count;
+    assert_int_equal(abut_map_change(map, mesh, from), ABUT_ERROR_ARGUMENT);
+    assert_int_equal(abut_map_info_get(map).placed, count);
+    abut_map_destroy(map);
+    abut_mesh_destroy(mesh);
+}

@@ -115,15 +115,16 @@ static abut_status add_pieces(gathering *g, const abut_topology_arrays *topology
                 weight);
     for (uint32_t k = 0; k < 3; k++) {
         const vec3 *p = corners.corner;
+        const uint32_t edge = topology->triangle_edges[3 * (size_t)triangle + k];
         const abut_segment side = {{p[k], p[(k + 1) % 3]}};
         abut_closest_on_segment closest;
-        if (abut_segment_closest_point(&side, map->points[t->sample], &closest) ||
+        if (edge == ABUT_NONE ||
+            abut_segment_closest_point(&side, map->points[t->sample], &closest) ||
             closest.distance > reach)
             continue;
         const double length =
             v3_length(v3_sub(side.end[1], side.end[0])) * map->atlas.scale / PIECE;
         const uint32_t pieces = length < 1e6 ? (uint32_t)length + 1 : 1000000;
-        const uint32_t edge = topology->triangle_edges[3 * (size_t)triangle + k];
         const uint32_t from = map->mesh->indices[3 * (size_t)triangle + k];
         double along =
             from == topology->edges[2 * (size_t)edge] ? closest.parameter : 1 - closest.parameter;

@@ -7,6 +7,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#define assert_close(a, b, most) assert_true(fabs((a) - (b)) <= (most))
+
 static inline abut_mesh *made(abut_context *context, abut_shape_kind kind, uint32_t segments,
                               uint32_t rings) {
     abut_shape shape = abut_shape_default(kind);

@@ -48,7 +48,7 @@ static void check_atlas(abut_map *map) {
         for (int k = 0; k < 3; k++) {
             double part = turn(corners[(k + 1) % 3], corners[(k + 2) % 3], x, y) / all;
             assert_true(part > -1e-12);
-            assert_float_equal(sample->barycentric[k], part, 1e-12);
+            assert_close(sample->barycentric[k], part, 1e-12);
         }
         used++;
         area += sample->area;

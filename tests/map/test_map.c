@@ -1,0 +1,508 @@
+/* Maps against single queries, sample by sample, and what is measured against sums. */
+#include "map/surfaces.h"
+
+static abut_map_texel *texels_of(const abut_map *map) {
+    const uint32_t n = abut_map_info_get(map).resolution;
+    abut_map_texel *texels = malloc((size_t)n * n * sizeof *texels);
+    assert_ok(abut_map_texels(map, (uint64_t)n * n, texels));
+    return texels;
+}
+
+static void find_one(abut_map *map, const abut_bvh *bvh, double limit) {
+    abut_posed other = {.bvh = bvh};
+    abut_map_query query = abut_map_query_default();
+    query.limit = limit;
+    assert_ok(abut_map_find(map, &other, 1, &query));
+}
+
+/* Every sample has what a single query gives there; some of them are looked at. */
+static void check_samples(const abut_map *map, const abut_posed *others, uint32_t count,
+                          double limit, uint32_t step) {
+    const uint32_t n = abut_map_info_get(map).resolution;
+    abut_map_texel *texels = texels_of(map);
+    for (uint32_t i = 0; i < n * n; i += step) {
+        abut_map_sample sample;
+        assert_ok(abut_map_sample_at(map, i % n, i / n, &sample));
+        const abut_map_texel *texel = &texels[i];
+        if (sample.triangle == ABUT_NONE) {
+            assert_true(isnan(texel->distance));
+            assert_int_equal(texel->other, ABUT_NONE);
+            continue;
+        }
+        float best = INFINITY;
+        abut_nearest winner = {.triangle = ABUT_NONE};
+        uint32_t other = ABUT_NONE;
+        for (uint32_t k = 0; k < count; k++) {
+            abut_nearest nearest;
+            bool sign = abut_sign_info_get(others[k].bvh).method != ABUT_SIGN_AUTO;
+            abut_status status =
+                sign ? abut_sign_nearest(others[k].bvh, sample.point, limit, &nearest)
+                     : abut_nearest_point(others[k].bvh, sample.point, limit, &nearest);
+            assert_ok(status);
+            if (nearest.triangle != ABUT_NONE && (float)nearest.distance < best) {
+                best = (float)nearest.distance;
+                winner = nearest;
+                other = k;
+            }
+        }
+        assert_true(texel->distance == best);
+        assert_int_equal(texel->other, other);
+        assert_int_equal(texel->triangle, winner.triangle);
+        if (other == ABUT_NONE)
+            continue;
+        assert_int_equal(texel->feature, winner.feature);
+        abut_vec3 way = add(winner.point, -1, sample.point);
+        assert_true(texel->vector[0] == (float)way.x && texel->vector[1] == (float)way.y &&
+                    texel->vector[2] == (float)way.z);
+    }
+    free(texels);
+}
+
+TEST(samples_are_those_of_single_queries) {
+    abut_mesh *e = made(NULL, ABUT_SHAPE_LETTER_E, 6, 0),
+              *g0 = made(NULL, ABUT_SHAPE_LETTER_G, 6, 0);
+    for (int round = 0; round < 4; round++) {
+        const bool sign = round & 1;
+        abut_mesh *g = shifted(g0, round < 2 ? 0.9 : 0.3, 0.1, 0.07);
+        abut_bvh *bvh = hierarchy_of(g, sign);
+        abut_map *map = map_of(e, 200);
+        abut_posed other = {.bvh = bvh};
+        find_one(map, bvh, 0);
+        assert_true(abut_map_info_get(map).has_distances);
+        assert_int_equal(abut_map_info_get(map).has_sign, sign);
+        check_samples(map, &other, 1, HUGE_VAL, 7);
+        find_one(map, bvh, 0.2);
+        check_samples(map, &other, 1, 0.2, 7);
+        abut_map_destroy(map);
+        abut_bvh_destroy(bvh);
+        abut_mesh_destroy(g);
+    }
+    abut_mesh_destroy(e);
+    abut_mesh_destroy(g0);
+}
+
+TEST(the_nearest_of_many_bodies_wins) {
+    abut_mesh *ball = made(NULL, ABUT_SHAPE_ICOSPHERE, 4, 0), *others[12];
+    abut_posed posed[12] = {{0}};
+    test_random random = {3};
+    for (int i = 0; i < 12; i++) {
+        others[i] = shifted(ball, test_random_real(&random, -2, 2),
+                            test_random_real(&random, -2, 2), test_random_real(&random, -2, 2));
+        posed[i].bvh = hierarchy_of(others[i], i % 3 != 0);
+    }
+    posed[11].bvh = posed[10].bvh; /* the same twice: the first one wins */
+    abut_map *map = map_of(ball, 128);
+    assert_ok(abut_map_find(map, posed, 12, NULL));
+    check_samples(map, posed, 12, HUGE_VAL, 3);
+    abut_map_query query = abut_map_query_default();
+    query.limit = 0.1;
+    assert_ok(abut_map_find(map, posed, 12, &query));
+    check_samples(map, posed, 12, 0.1, 3);
+    /* None is infinitely far. */
+    assert_ok(abut_map_find(map, NULL, 0, NULL));
+    check_samples(map, NULL, 0, HUGE_VAL, 1);
+    abut_map_measures measures;
+    assert_ok(abut_map_measure(map, NULL, NULL, &measures));
+    assert_int_equal(measures.found, 0);
+    assert_int_equal(measures.least.other, ABUT_NONE);
+    abut_map_destroy(map);
+    for (int i = 0; i < 12; i++) {
+        if (i < 11)
+            abut_bvh_destroy((abut_bvh *)(uintptr_t)posed[i].bvh);
+        abut_mesh_destroy(others[i]);
+    }
+    abut_mesh_destroy(ball);
+}
+
+TEST(poses_move_bodies) {
+    abut_mesh *ball = made(NULL, ABUT_SHAPE_TORUS, 24, 12),
+              *e = made(NULL, ABUT_SHAPE_LETTER_E, 5, 0);
+    abut_bvh *bvh = hierarchy_of(e, true);
+    abut_posed other = {bvh, {{0.5, 0.1, -0.3, 0.7}, {0.4, 0.2, 0.5}}};
+    abut_pose inverse;
+    abut_map *map = map_of(ball, 128);
+    assert_ok(abut_map_find(map, &other, 1, NULL));
+    assert_ok(abut_pose_invert(&other.pose, &inverse));
+    abut_map_texel *texels = texels_of(map);
+    for (uint32_t i = 0; i < 128 * 128; i += 5) {
+        abut_map_sample sample;
+        abut_nearest nearest;
+        abut_vec3 there, back;
+        assert_ok(abut_map_sample_at(map, i % 128, i / 128, &sample));
+        if (sample.triangle == ABUT_NONE)
+            continue;
+        assert_ok(abut_pose_apply(&inverse, sample.point, &there));
+        assert_ok(abut_sign_nearest(bvh, there, HUGE_VAL, &nearest));
+        assert_close(texels[i].distance, nearest.distance, 1e-6);
+        assert_ok(abut_pose_apply(&other.pose, nearest.point, &back));
+        const float *v = texels[i].vector;
+        abut_vec3 end = add(sample.point, 1, (abut_vec3){v[0], v[1], v[2]});
+        assert_true(distance_of(end, back) < 1e-5 || fabs(nearest.distance) > 1e-3);
+    }
+    free(texels);
+    abut_map_destroy(map);
+    abut_bvh_destroy(bvh);
+    abut_mesh_destroy(e);
+    abut_mesh_destroy(ball);
+}
+
+/* ---- measures ---- */
+
+TEST(measures_are_sums_over_texels) {
+    abut_mesh *e = made(NULL, ABUT_SHAPE_LETTER_E, 6, 0),
+              *g0 = made(NULL, ABUT_SHAPE_LETTER_G, 6, 0);
+    abut_mesh *g = shifted(g0, 0.35, 0.1, 0.07);
+    abut_bvh *bvh = hierarchy_of(g, true);
+    abut_map *map = map_of(e, 160);
+    find_one(map, bvh, 0.3);
+    abut_map_texel *texels = texels_of(map);
+    double area = 0, found = 0, within = 0, inside = 0, sum = 0, least = HUGE_VAL, most = -HUGE_VAL;
+    uint64_t count = 0;
+    for (uint32_t i = 0; i < 160 * 160; i++) {
+        abut_map_sample sample;
+        assert_ok(abut_map_sample_at(map, i % 160, i / 160, &sample));
+        area += sample.area;
+        if (texels[i].other == ABUT_NONE)
+            continue;
+        double d = texels[i].distance;
+        count++;
+        found += sample.area;
+        within += d <= 0.1 ? sample.area : 0;
+        inside += d < 0 ? sample.area : 0;
+        sum += sample.area * d;
+        least = fmin(least, d);
+        most = fmax(most, d);
+    }
+    const double quantiles[] = {0, 0.1, 0.5, 0.9, 1};
+    double values[5], bins[10], total = 0;
+    abut_map_measure_options options = abut_map_measure_options_default();
+    abut_map_measures m;
+    options.within = 0.1;
+    options.quantiles = quantiles;
+    options.quantile_count = 5;
+    assert_ok(abut_map_measure(map, &options, values, &m));
+    assert_int_equal(m.found, count);
+    assert_true(inside > 0 && found < area);
+    assert_close(m.area, area, 1e-9);
+    assert_close(m.found_area, found, 1e-9);
+    assert_close(m.within_area, within, 1e-9);
+    assert_close(m.inside_area, inside, 1e-9);
+    assert_close(m.mean, sum / found, 1e-9);
+    assert_true(m.least.distance == least && m.greatest.distance == most);
+    assert_true(values[0] == least && values[4] == most);
+    for (int q = 1; q < 4; q++) {
+        double below = 0, at = 0;
+        for (uint32_t i = 0; i < 160 * 160; i++) {
+            abut_map_sample sample;
+            assert_ok(abut_map_sample_at(map, i % 160, i / 160, &sample));
+            below +=
+                texels[i].other != ABUT_NONE && texels[i].distance < values[q] ? sample.area : 0;
+            at += texels[i].distance == values[q] ? sample.area : 0;
+        }
+        assert_true(below <= quantiles[q] * found * (1 + 1e-9));
+        assert_true(below + at >= quantiles[q] * found * (1 - 1e-9));
+    }
+    assert_ok(abut_map_histogram(map, 0, 0.2, 10, bins));
+    for (int i = 0; i < 10; i++)
+        total += bins[i];
+    assert_close(total, found, 1e-9);
+    assert_true(bins[0] >= inside);
+    uint64_t near_count;
+    assert_int_equal(abut_map_near(map, 0.1, 0, NULL, &near_count), ABUT_ERROR_BUFFER);
+    assert_int_equal(near_count, m.within);
+    uint32_t *near_texels = malloc(near_count * sizeof *near_texels);
+    assert_ok(abut_map_near(map, 0.1, near_count, near_texels, &near_count));
+    for (uint64_t i = 0; i < near_count; i++)
+        assert_true(texels[near_texels[i]].distance <= 0.1 &&
+                    (!i || near_texels[i] > near_texels[i - 1]));
+    free(near_texels);
+    free(texels);
+    abut_map_destroy(map);
+    abut_bvh_destroy(bvh);
+    abut_mesh_destroy(e);
+    abut_mesh_destroy(g);
+    abut_mesh_destroy(g0);
+}
+
+TEST(exact_measures_are_those_of_pairs) {
+    abut_mesh *torus = made(NULL, ABUT_SHAPE_TORUS, 20, 10),
+              *ball = made(NULL, ABUT_SHAPE_ICOSPHERE, 3, 0);
+    abut_bvh *ours = hierarchy_of(torus, false), *bvh = hierarchy_of(ball, false);
+    abut_map *map = map_of(torus, 64);
+    test_random random = {11};
+    for (int round = 0; round < 40; round++) {
+        abut_posed others[3] = {{0}}, a = {.bvh = ours};
+        double best = HUGE_VAL;
+        for (int k = 0; k < 3; k++) {
+            others[k].bvh = bvh;
+            others[k].pose.translation =
+                (abut_vec3){test_random_real(&random, 2.5, 4), test_random_real(&random, -3, 3),
+                            test_random_real(&random, -3, 3)};
+            abut_separation s;
+            abut_pair_options surfaces = abut_pair_options_default();
+            surfaces.surfaces = true;
+            assert_ok(abut_pair_distance(&a, &others[k], &surfaces, NULL, &s));
+            best = fmin(best, s.distance);
+        }
+        assert_ok(abut_map_find(map, others, 3, NULL));
+        abut_map_measure_options options = abut_map_measure_options_default();
+        abut_map_measures plain, exact;
+        assert_ok(abut_map_measure(map, &options, NULL, &plain));
+        options.exact = true;
+        assert_ok(abut_map_measure(map, &options, NULL, &exact));
+        assert_true(exact.least.distance == best && exact.least_error == 0);
+        assert_true(plain.least.distance >= best * (1 - 1e-6));
+        assert_true(plain.least.distance - plain.least_error <= best);
+        assert_true(best == 0 ||
+                    fabs(distance_of(exact.least.point, exact.least.other_point) - best) < 1e-9);
+    }
+    abut_map_destroy(map);
+    abut_bvh_destroy(ours);
+    abut_bvh_destroy(bvh);
+    abut_mesh_destroy(torus);
+    abut_mesh_destroy(ball);
+}
+
+TEST(values_anywhere_are_within_their_bounds) {
+    abut_mesh *e = made(NULL, ABUT_SHAPE_LETTER_E, 4, 0),
+              *g = made(NULL, ABUT_SHAPE_LETTER_G, 4, 0);
+    const double shear[9] = {1, 10, 0, 0, 1, 0, 0.3, 0, 1};
+    abut_map *map = map_of(e, 96);
+    test_random random = {5};
+    for (int round = 0; round < 4; round++) {
+        abut_mesh *here =
+            round & 1 ? moved(e, shear, (abut_vec3){0.1, 0, 0.1}) : shifted(e, 0.3, 0, 0.1);
+        abut_bvh *bvh = hierarchy_of(g, round & 2);
+        assert_ok(abut_map_move(map, here));
+        find_one(map, bvh, round == 3 ? 0.2 : 0);
+        for (uint32_t i = 0; i < test_rounds(3000); i++) {
+            uint32_t t;
+            double weight[3], reach;
+            abut_map_value value;
+            abut_nearest nearest;
+            abut_vec3 p = point_on(here, &random, &t, weight);
+            assert_ok(abut_map_at(map, t, weight, &value));
+            abut_status status = round & 2 ? abut_sign_nearest(bvh, p, HUGE_VAL, &nearest)
+                                           : abut_nearest_point(bvh, p, HUGE_VAL, &nearest);
+            assert_ok(status);
+            assert_ok(abut_map_reach(map, t, &reach));
+            assert_true(value.lower <= nearest.distance && nearest.distance <= value.upper);
+            assert_true(value.lower <= value.distance && value.distance <= value.upper);
+            if (value.upper < HUGE_VAL)
+                assert_true(value.upper - value.lower <= 2.001 * reach + 1e-6);
+        }
+        abut_bvh_destroy(bvh);
+        abut_mesh_destroy(here);
+    }
+    const double half[3] = {0.5, 0.5, 0.5}, below[3] = {-0.5, 1, 0.5}, fine[3] = {1, 0, 0};
+    abut_map_value value;
+    assert_int_equal(abut_map_at(map, 0, half, &value), ABUT_ERROR_ARGUMENT);
+    assert_int_equal(abut_map_at(map, 0, below, &value), ABUT_ERROR_ARGUMENT);
+    assert_int_equal(abut_map_at(map, 1 << 30, fine, &value), ABUT_ERROR_ARGUMENT);
+    abut_map_destroy(map);
+    abut_mesh_destroy(e);
+    abut_mesh_destroy(g);
+}
+
+/* ---- contacts ---- */
+
+/* A table with two feet on a floor: two patches of the feet's size, four contacts each. */
+TEST(patches_are_where_bodies_are_near) {
+    abut_mesh *box =
+        made(NULL, ABUT_SHAPE_BOX, 4, 0); /* from -1 to 1 or so: scaled to what we want */
+    abut_box bounds = abut_mesh_bounds(box);
+    const double size = bounds.hi.x - bounds.lo.x;
+    const double foot[9] = {0.2 / size, 0, 0, 0, 0.2 / size, 0, 0, 0, 1 / size};
+    const double flat[9] = {4 / size, 0, 0, 0, 4 / size, 0, 0, 0, 1 / size};
+    abut_mesh *feet[2] = {moved(box, foot, (abut_vec3){-0.5, 0, 0.5}),
+                          moved(box, foot, (abut_vec3){0.5, 0, 0.5})},
+              *table, *floor = moved(box, flat, (abut_vec3){0, 0, -0.5});
+    assert_ok(abut_mesh_join(feet, 2, &table));
+    for (int round = 0; round < 3; round++) {
+        const double gap = round == 0 ? 0.004 : round == 1 ? 0 : -0.01;
+        abut_mesh *here = shifted(table, 0, 0, gap);
+        abut_bvh *bvh = hierarchy_of(floor, true);
+        abut_map *map = map_of(here, 256);
+        abut_patch list[4];
+        abut_contact contacts[16];
+        abut_patch_options options = abut_patch_options_default();
+        abut_patches patches = {.list = list,
+                                .capacity = 4,
+                                .contacts = contacts,
+                                .contact_capacity = 16};
+        options.margin = 0.005;
+        find_one(map, bvh, 0);
+        assert_ok(abut_map_contacts(map, &options, &patches));
+        assert_int_equal(patches.count, 2);
+        assert_false(patches.separates);
+        for (int k = 0; k < 2; k++) {
+            const double walls = gap < 0 ? 4 * 0.2 * -gap : 0; /* of each foot below the floor */
+            assert_true(list[k].area > 0.9 * 0.04 &&
+                        list[k].area < 1.25 * (0.04 + walls + 0.8 * 0.005));
+            assert_close(fabs(list[k].centre.x), 0.5, 0.01);
+            assert_true(list[k].normal.z > 0.9);
+            assert_close(list[k].depth, -gap, 1e-6);
+            assert_close(list[k].volume, gap < 0 ? 0.04 * -gap : 0, 0.05 * 0.04 * 0.01);
+            assert_int_equal(list[k].count, 4);
+            for (uint32_t i = 0; i < list[k].count; i++) {
+                const abut_contact *c = &contacts[list[k].first + i];
+                assert_true(c->normal.z > 0.99);
+                assert_int_equal(c->kind, ABUT_CONTACT_EVEN);
+                assert_true(fabs(fabs(c->point.x) - 0.5) < 0.101 && fabs(c->point.y) < 0.101);
+                for (uint32_t j = 0; j < i; j++)
+                    assert_true(c->id != contacts[list[k].first + j].id);
+            }
+        }
+        patches.capacity = 1;
+        assert_int_equal(abut_map_contacts(map, &options, &patches), ABUT_ERROR_BUFFER);
+        assert_int_equal(patches.count, 2);
+        options.margin = NAN;
+        assert_int_equal(abut_map_contacts(map, &options, &patches), ABUT_ERROR_ARGUMENT);
+        abut_map_destroy(map);
+        abut_bvh_destroy(bvh);
+        abut_mesh_destroy(here);
+    }
+    for (int i = 0; i < 2; i++)
+        abut_mesh_destroy(feet[i]);
+    abut_mesh_destroy(table);
+    abut_mesh_destroy(floor);
+    abut_mesh_destroy(box);
+}
+
+/* ---- bad input, memory, threads ---- */
+
+TEST(what_is_not_legal_is_refused) {
+    abut_mesh *box = made(NULL, ABUT_SHAPE_BOX, 2, 0);
+    abut_bvh *bvh = hierarchy_of(box, false);
+    abut_map *map = map_of(box, 64);
+    abut_map_measures measures;
+    abut_map_texel *texels = malloc(64 * 64 * sizeof *texels);
+    assert_int_equal(abut_map_measure(map, NULL, NULL, &measures), ABUT_ERROR_ARGUMENT);
+    assert_int_equal(abut_map_texels(map, 64 * 64, texels), ABUT_ERROR_ARGUMENT);
+    abut_posed other = {.bvh = bvh};
+    abut_map_query query = abut_map_query_default();
+    const double bad[] = {NAN, -1};
+    for (int i = 0; i < 2; i++) {
+        query.limit = bad[i];
+        assert_int_equal(abut_map_find(map, &other, 1, &query), ABUT_ERROR_ARGUMENT);
+    }
+    assert_int_equal(abut_map_find(NULL, &other, 1, NULL), ABUT_ERROR_ARGUMENT);
+    assert_int_equal(abut_map_find(map, NULL, 1, NULL), ABUT_ERROR_ARGUMENT);
+    other.pose.translation.x = INFINITY;
+    assert_int_equal(abut_map_find(map, &other, 1, NULL), ABUT_ERROR_ARGUMENT);
+    other.bvh = NULL;
+    assert_int_equal(abut_map_find(map, &other, 1, NULL), ABUT_ERROR_ARGUMENT);
+    find_one(map, bvh, 0); /* the surface on itself */
+    assert_ok(abut_map_measure(map, NULL, NULL, &measures));
+    assert_true(measures.greatest.distance <= 1e-12);
+    assert_int_equal(abut_map_texels(map, 64 * 64 - 1, texels), ABUT_ERROR_BUFFER);
+    const double past = 1.5;
+    abut_map_measure_options options = abut_map_measure_options_default();
+    options.quantiles = &past;
+    options.quantile_count = 1;
+    double value;
+    assert_int_equal(abut_map_measure(map, &options, &value, &measures), ABUT_ERROR_ARGUMENT);
+    assert_int_equal(abut_map_histogram(map, 1, 1, 4, &value), ABUT_ERROR_ARGUMENT);
+    assert_int_equal(abut_map_histogram(map, 0, 1, 0, &value), ABUT_ERROR_ARGUMENT);
+    abut_map_sample sample;
+    assert_int_equal(abut_map_sample_at(map, 64, 0, &sample), ABUT_ERROR_ARGUMENT);
+    assert_int_equal(abut_map_create(NULL, NULL, &map), ABUT_ERROR_ARGUMENT);
+    assert_int_equal(abut_map_info_get(NULL).resolution, 0);
+    abut_map_destroy(NULL);
+    abut_map_destroy(map);
+    free(texels);
+    abut_bvh_destroy(bvh);
+    abut_mesh_destroy(box);
+}
+
+/* Far from the origin distances are still those of doubles. */
+TEST(places_far_from_the_origin) {
+    abut_mesh *e0 = made(NULL, ABUT_SHAPE_LETTER_E, 4, 0),
+              *g0 = made(NULL, ABUT_SHAPE_LETTER_G, 4, 0);
+    abut_mesh *e = shifted(e0, 1e6, 1e6, 1e6), *g = shifted(g0, 1e6 + 0.9, 1e6, 1e6);
+    abut_bvh *bvh = hierarchy_of(g, true);
+    abut_posed other = {.bvh = bvh};
+    abut_map *map = map_of(e, 128);
+    find_one(map, bvh, 0);
+    check_samples(map, &other, 1, HUGE_VAL, 5);
+    abut_map_destroy(map);
+    abut_bvh_destroy(bvh);
+    abut_mesh_destroy(e0);
+    abut_mesh_destroy(g0);
+    abut_mesh_destroy(e);
+    abut_mesh_destroy(g);
+}
+
+static abut_status make_and_ask(abut_context *context, void *data) {
+    abut_mesh *mesh = NULL, *other = NULL;
+    abut_bvh *bvh = NULL;
+    abut_map *map = NULL;
+    abut_shape box = abut_shape_default(ABUT_SHAPE_BOX);
+    abut_map_options options = abut_map_options_default();
+    abut_map_measures measures;
+    const double half = 0.5;
+    double value;
+    uint32_t from[12] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, ABUT_NONE, ABUT_NONE};
+    (void)data;
+    options.resolution = 32;
+    box.segments = 1;
+    abut_status status = abut_shape_create(context, &box, &mesh);
+    status = status ? status : abut_shape_create(context, &box, &other);
+    status = status ? status : abut_bvh_create(other, NULL, &bvh);
+    status = status ? status : abut_map_create(mesh, &options, &map);
+    status = status ? status : abut_map_change(map, other, from);
+    abut_posed posed = {bvh, {{0, 0, 0, 1}, {0.5, 0, 0.1}}};
+    status = status ? status : abut_map_find(map, &posed, 1, NULL);
+    abut_map_measure_options wanted = abut_map_measure_options_default();
+    wanted.quantiles = &half;
+    wanted.quantile_count = 1;
+    status = status ? status : abut_map_measure(map, &wanted, &value, &measures);
+    abut_patch list[8];
+    abut_contact contacts[64];
+    abut_patches patches = {.list = list,
+                            .capacity = 8,
+                            .contacts = contacts,
+                            .contact_capacity = 64};
+    abut_patch_options margin = abut_patch_options_default();
+    margin.margin = 0.2;
+    status = status ? status : abut_map_contacts(map, &margin, &patches);
+    abut_map_destroy(map);
+    abut_bvh_destroy(bvh);
+    abut_mesh_destroy(mesh);
+    abut_mesh_destroy(other);
+    return status;
+}
+
+TEST(no_memory_leaves_nothing_behind) {
+    assert_true(test_every_allocation(make_and_ask, NULL) > 20);
+}
+
+TEST_THREADS(answers_do_not_depend_on_threads) {
+    abut_map_texel *first = NULL;
+    abut_map_measures one, many;
+    for (uint32_t threads = 1; threads <= 4; threads += 3) {
+        test_memory memory = {0};
+        abut_context *context = test_context(&memory, threads);
+        abut_mesh *e = made(context, ABUT_SHAPE_LETTER_E, 5, 0),
+                  *g = made(context, ABUT_SHAPE_LETTER_G, 5, 0);
+        abut_bvh *bvh = hierarchy_of(g, true);
+        abut_map *map = map_of(e, 160);
+        find_one(map, bvh, 0);
+        abut_map_texel *texels = texels_of(map);
+        memset(&many, 0, sizeof many);
+        assert_ok(abut_map_measure(map, NULL, NULL, &many));
+        if (first) {
+            assert_memory_equal(first, texels, 160 * 160 * sizeof *texels);
+            assert_true(one.mean == many.mean && one.rms == many.rms);
+            free(first);
+        }
+        one = many;
+        first = texels;
+        abut_map_destroy(map);
+        abut_bvh_destroy(bvh);
+        abut_mesh_destroy(e);
+        abut_mesh_destroy(g);
+        abut_context_destroy(context);
+    }
+    free(first);
+}

@@ -328,7 +328,7 @@ static abut_status write_patches(const gathering *g, const abut_patch_options *o
 abut_status abut_map_contacts(const abut_map *map, const abut_patch_options *options,
                               abut_patches *patches) {
     abut_patch_options ours = abut_patch_options_default();
-    abut_status status = abuti_map_check(__func__, map);
+    abut_status status = abuti_map_check_here(__func__, map);
     if (!status && !patches)
         return abuti_null(__func__, "patches");
     status = status ? status

@@ -15,7 +15,24 @@
 
 #include <string.h>
 
-enum { BLOCK = 128, BLOCKS_A_TASK = 64, SAMPLES_A_TASK = 4096, SAMPLES_A_PART = 1 << 18 };
+_Static_assert(sizeof(map_answer) == sizeof(abut_map_texel) && sizeof(map_answer) == 28,
+               "the layout that devices read");
+
+enum {
+    BLOCK = 128,
+    BLOCKS_A_TASK = 64,
+    TRIANGLES_A_TASK = 512,
+    SAMPLES_A_TASK = 4096,
+    SAMPLES_A_PART = 1 << 18
+};
+
+map_motion abuti_map_motion(const abut_pose *given) {
+    const abut_pose none = {{0, 0, 0, 0}, {0, 0, 0}}, unit = {{0, 0, 0, 1}, {0, 0, 0}};
+    abut_pose motion = *given;
+    motion.rotation = quat_normalise(given->rotation);
+    return (map_motion){pose_inverse(&motion), quat_matrix(motion.rotation),
+                        memcmp(given, &none, sizeof none) && memcmp(given, &unit, sizeof unit)};
+}
 
 typedef struct finding {
     abut_map *map;
@@ -24,9 +41,8 @@ typedef struct finding {
     /* Of the body that is asked: */
     uint32_t other;
     const abut_posed *posed;
-    pose motion, inverse; /* normalised */
-    mat3 turn;
-    bool moved, has_sign;
+    map_motion motion;
+    bool has_sign;
     box3 box;         /* of the body, in the frame of the map */
     uint32_t *chosen; /* samples that ask it */
     size_t begin, count;
@@ -52,13 +68,14 @@ static double box_gap(const box3 *a, const box3 *b) {
 }
 
 /* The box of a posed mesh: corners of its box, with room for rounding. */
-static box3 posed_box(const abut_mesh *mesh, const pose *motion) {
+static box3 posed_box(const abut_mesh *mesh, const abut_pose *given) {
     const box3 from = mesh->bounds;
+    const abuti_motion motion = abuti_motion_of(given);
     box3 box = box_empty();
     for (int k = 0; k < 8; k++)
-        box = box_grow(box, pose_apply(motion, v3(k & 1 ? from.hi.x : from.lo.x,
-                                                  k & 2 ? from.hi.y : from.lo.y,
-                                                  k & 4 ? from.hi.z : from.lo.z)));
+        box = box_grow(box, abuti_motion_apply(&motion, v3(k & 1 ? from.hi.x : from.lo.x,
+                                                           k & 2 ? from.hi.y : from.lo.y,
+                                                           k & 4 ? from.hi.z : from.lo.z)));
     double more = 0x1p-40 * fmax(v3_max_abs(box.lo), v3_max_abs(box.hi));
     box.lo = v3_sub(box.lo, v3(more, more, more));
     box.hi = v3_add(box.hi, v3(more, more, more));
@@ -87,7 +104,7 @@ static void ask_task(void *data, size_t chunk, size_t begin, size_t end) {
     (void)chunk;
     for (size_t i = begin; i < end; i++) {
         vec3 p = f->map->points[f->chosen[f->begin + i]];
-        f->points[i] = f->moved ? pose_apply(&f->inverse, p) : p;
+        f->points[i] = f->motion.moved ? pose_apply(&f->motion.inverse, p) : p;
     }
 }
 
@@ -102,7 +119,7 @@ static void keep_task(void *data, size_t chunk, size_t begin, size_t end) {
             (distance == answer->distance && f->other > answer->other))
             continue;
         vec3 way = v3_sub(n->point, f->points[i]);
-        way = f->moved ? m3_apply(&f->turn, way) : way;
+        way = f->motion.moved ? m3_apply(&f->motion.turn, way) : way;
         *answer = (abut_map_texel){distance,
                                    {(float)way.x, (float)way.y, (float)way.z},
                                    f->other,
@@ -144,14 +161,9 @@ static bool after(const void *a, const void *b) {
 static void set_body(finding *f, const abut_posed *posed, uint32_t other) {
     f->other = other;
     f->posed = posed;
-    f->motion = posed->pose;
-    f->motion.rotation = quat_normalise(posed->pose.rotation);
-    f->inverse = pose_inverse(&f->motion);
-    f->turn = quat_matrix(f->motion.rotation);
-    const abut_pose none = {{0, 0, 0, 0}, {0, 0, 0}}, unit = {{0, 0, 0, 1}, {0, 0, 0}};
-    f->moved = memcmp(&posed->pose, &none, sizeof none) && memcmp(&posed->pose, &unit, sizeof unit);
+    f->motion = abuti_map_motion(&posed->pose);
     f->has_sign = abut_sign_info_get(posed->bvh).method != ABUT_SIGN_AUTO;
-    f->box = f->moved ? posed_box(posed->bvh->mesh, &f->motion) : posed->bvh->mesh->bounds;
+    f->box = f->motion.moved ? posed_box(posed->bvh->mesh, &posed->pose) : posed->bvh->mesh->bounds;
 }
 
 static abut_status ask_all(finding *f, const abut_posed *others, uint32_t count, order *orders) {
@@ -159,10 +171,6 @@ static abut_status ask_all(finding *f, const abut_posed *others, uint32_t count,
     for (uint32_t i = 0; i < count; i++) {
         set_body(f, &others[i], i);
         orders[i] = (order){box_gap(&map->mesh->bounds, &f->box), i};
-        abut_advice advice = abut_sign_info_get(others[i].bvh).advice;
-        if (f->has_sign && (!map->has_sign || advice.verdict > map->advice.verdict))
-            map->advice = advice;
-        map->has_sign |= f->has_sign;
     }
     abuti_sort_items(orders, count, sizeof *orders, after);
     abut_status status = ABUT_OK;
@@ -203,15 +211,12 @@ static abut_status remember(abut_map *map, const abut_posed *others, uint32_t co
     return ABUT_OK;
 }
 
-abut_status abut_map_find(abut_map *map, const abut_posed *others, uint32_t count,
-                          const abut_map_query *query) {
-    abut_map_query ours;
-    abut_status status = check_others(__func__, others, count);
-    status = status ? status : abuti_map_begin(__func__, map, query, &ours);
-    status = status ? status : remember(map, others, count);
+static abut_status find_here(abut_map *map, const abut_posed *others, uint32_t count,
+                             double limit) {
+    abut_status status = abuti_map_need_points(map);
     if (status)
         return status;
-    finding f = {.map = map, .limit = ours.limit};
+    finding f = {.map = map, .limit = limit};
     abut_context *context = map->context;
     const size_t samples = map->sample_count, blocks = abuti_chunk_count(samples, BLOCK);
     const size_t part = samples < SAMPLES_A_PART ? samples : SAMPLES_A_PART;
@@ -229,9 +234,73 @@ abut_status abut_map_find(abut_map *map, const abut_posed *others, uint32_t coun
         status = ask_all(&f, others, count, orders);
     }
     ABUTI_RELEASE(context, orders, f.boxes, f.chosen, f.points, f.nearest);
+    return status;
+}
+
+abut_status abut_map_find(abut_map *map, const abut_posed *others, uint32_t count,
+                          const abut_map_query *query) {
+    abut_map_query ours;
+    abut_status status = check_others(__func__, others, count);
+    status = status ? status : abuti_map_open(__func__, map, query, &ours);
+    status = status ? status : remember(map, others, count);
+    if (status)
+        return status;
+    for (uint32_t i = 0; i < count; i++) {
+        abut_sign_info sign = abut_sign_info_get(others[i].bvh);
+        if (sign.method == ABUT_SIGN_AUTO)
+            continue;
+        if (!map->has_sign || sign.advice.verdict > map->advice.verdict)
+            map->advice = sign.advice;
+        map->has_sign = true;
+    }
+    status = map->backend->find(map, others, count, ours.limit);
     if (status)
         map->has_sign = false;
     else
         map->question = MAP_OTHERS;
     return status;
 }
+
+/* ---- answers of the host ---- */
+
+static abut_status create(abut_map *map) {
+    (void)map;
+    return ABUT_OK;
+}
+
+static void destroy(abut_map *map) {
+    (void)map;
+}
+
+static abut_status fetch(const abut_map *map) {
+    (void)map;
+    return ABUT_OK;
+}
+
+static abut_status answer(const abut_map *map, uint32_t sample, abut_map_texel *to) {
+    *to = map->answers[sample];
+    return ABUT_OK;
+}
+
+typedef struct tallying {
+    const abut_map *map;
+    double within;
+    map_tally *tallies;
+} tallying;
+
+static void tally_task(void *data, size_t chunk, size_t begin, size_t end) {
+    const tallying *t = data;
+    const abut_map *map = t->map;
+    (void)chunk;
+    for (size_t i = begin; i < end; i++)
+        t->tallies[i] = map_tally_of((const map_answer *)map->answers, map->first[i],
+                                     map->first[i + 1], t->within);
+}
+
+static abut_status tally(const abut_map *map, double within, map_tally *tallies) {
+    tallying t = {map, within, tallies};
+    abuti_parallel_for(map->context, map->mesh->triangle_count, TRIANGLES_A_TASK, tally_task, &t);
+    return ABUT_OK;
+}
+
+const map_backend abuti_map_on_cpu = {create, destroy, find_here, fetch, answer, tally};

@@ -1,8 +1,6 @@
 /* Maps: what belongs to them, and where their samples are. */
 #include "map/map.h"
 
-#include "device/device.h"
-
 #include <string.h>
 
 enum { RESOLUTION = 512, RESOLUTION_MOST = 16384, TRIANGLES_A_TASK = 1024, SAMPLES_A_TASK = 16384 };
@@ -112,6 +110,7 @@ void abut_map_destroy(abut_map *map) {
     if (!map)
         return;
     abut_context *context = map->context;
+    map->backend->destroy(map);
     release_samples(map);
     abuti_release(context, map->others);
     abut_topology_destroy(map->topology);
@@ -145,11 +144,13 @@ static abut_status make(const char *function, abut_mesh *mesh, const abut_map_op
     made->mesh = abut_mesh_retain(mesh);
     made->atlas = *atlas;
     made->placed = mesh->triangle_count;
+    made->backend = options->device ? &abuti_map_on_device : &abuti_map_on_cpu;
     abut_status status = abut_bvh_create(mesh, NULL, &made->bvh);
     if (!status && !atlas->places)
         status = abuti_map_atlas_create(function, mesh, options->resolution, options->importance,
                                         &made->atlas);
     status = status ? status : number_samples(made);
+    status = status ? status : made->backend->create(made);
     if (status) {
         abut_map_destroy(made);
         return status;
@@ -332,8 +333,30 @@ static void place_points(void *data, size_t chunk, size_t begin, size_t end) {
     }
 }
 
-abut_status abuti_map_begin(const char *function, abut_map *map, const abut_map_query *query,
-                            abut_map_query *ours) {
+abut_status abuti_map_need_points(abut_map *map) {
+    if (!map->points)
+        map->points = abuti_allocate(map->context, map->sample_count, sizeof *map->points);
+    if (!map->answers)
+        map->answers = abuti_allocate(map->context, map->sample_count, sizeof *map->answers);
+    if (!map->points || !map->answers)
+        return ABUT_ERROR_MEMORY;
+    if (!map->has_points)
+        abuti_parallel_for(map->context, map->mesh->triangle_count, TRIANGLES_A_TASK / 8,
+                           place_points, map);
+    map->has_points = true;
+    return ABUT_OK;
+}
+
+vec3 abuti_map_sample_point(const abut_map *map, uint32_t sample) {
+    const uint32_t triangle = map->ranked[abuti_map_rank_of(map, sample)];
+    const uint32_t texel = map->texel[sample], n = map->atlas.resolution;
+    double weight[3];
+    map_weights(&map->atlas.places[triangle], texel % n, texel / n, weight);
+    return abuti_map_point(map, triangle, weight);
+}
+
+abut_status abuti_map_open(const char *function, abut_map *map, const abut_map_query *query,
+                           abut_map_query *ours) {
     *ours = abut_map_query_default();
     if (!map)
         return abuti_null(function, "map");
@@ -345,21 +368,18 @@ abut_status abuti_map_begin(const char *function, abut_map *map, const abut_map_
                           ours->limit >= 0 ? "geodesic" : "limit",
                           ours->limit >= 0 ? ours->geodesic : ours->limit);
     ours->limit = ours->limit > 0 ? ours->limit : HUGE_VAL;
-    if (!map->points)
-        map->points = abuti_allocate(map->context, map->sample_count, sizeof *map->points);
-    if (!map->answers)
-        map->answers = abuti_allocate(map->context, map->sample_count, sizeof *map->answers);
-    if (!map->points || !map->answers)
-        return ABUT_ERROR_MEMORY;
-    if (!map->has_points)
-        abuti_parallel_for(map->context, map->mesh->triangle_count, TRIANGLES_A_TASK / 8,
-                           place_points, map);
-    map->has_points = true;
     map->limit = ours->limit;
     map->question = MAP_NOTHING; /* until it has been answered */
     map->has_sign = false;
+    map->answers_here = true;
     map->advice = abuti_guaranteed("Distances are exact at samples, and have no sign.");
     return ABUT_OK;
+}
+
+abut_status abuti_map_begin(const char *function, abut_map *map, const abut_map_query *query,
+                            abut_map_query *ours) {
+    abut_status status = abuti_map_open(function, map, query, ours);
+    return status ? status : abuti_map_need_points(map);
 }
 
 /* ---- texels ---- */
@@ -371,6 +391,16 @@ abut_status abuti_map_check(const char *function, const abut_map *map) {
         return abuti_fail(ABUT_ERROR_ARGUMENT,
                           "%s: the map has no distances; call abut_map_find() first", function);
     return ABUT_OK;
+}
+
+abut_status abuti_map_check_here(const char *function, const abut_map *map) {
+    abut_status status = abuti_map_check(function, map);
+    abut_map *host = (abut_map *)(uintptr_t)map; /* one user at a time */
+    status = status ? status : abuti_map_need_points(host);
+    if (!status && !map->answers_here)
+        status = map->backend->fetch(map);
+    host->answers_here |= !status;
+    return status;
 }
 
 typedef struct texel_copy {
@@ -395,7 +425,7 @@ static void copy_task(void *data, size_t chunk, size_t begin, size_t end) {
 }
 
 abut_status abut_map_texels(const abut_map *map, uint64_t capacity, abut_map_texel *texels) {
-    abut_status status = abuti_map_check(__func__, map);
+    abut_status status = abuti_map_check_here(__func__, map);
     if (status)
         return status;
     const uint64_t n = map->atlas.resolution;

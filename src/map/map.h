@@ -42,6 +42,35 @@ void abuti_map_atlas_destroy(abut_context *context, map_atlas *atlas);
 /* A bound for the distance of any point of a triangle from the nearest of its samples. */
 double abuti_map_reach(const map_place *place, const abut_mesh *mesh, uint32_t triangle);
 
+/* ---- find.c: bodies ---- */
+
+/* From the coordinates of the map to those of a body, and directions back. */
+typedef struct map_motion {
+    pose inverse;
+    mat3 turn;
+    bool moved; /* else both are the same */
+} map_motion;
+map_motion abuti_map_motion(const abut_pose *given);
+
+/* ---- back ends ---- */
+
+/* How a query about other bodies is answered, and where answers are. */
+typedef struct map_backend {
+    abut_status (*create)(abut_map *map);
+    void (*destroy)(abut_map *map);
+    /* All has been checked; answers become those of the bodies. */
+    abut_status (*find)(abut_map *map, const abut_posed *others, uint32_t count, double limit);
+    /* Answers come to the host, where they are not there. */
+    abut_status (*fetch)(const abut_map *map);
+    /* That of one sample. */
+    abut_status (*answer)(const abut_map *map, uint32_t sample, abut_map_texel *answer);
+    /* What the samples of each ranked triangle say. */
+    abut_status (*tally)(const abut_map *map, double within, map_tally *tallies);
+} map_backend;
+
+extern const map_backend abuti_map_on_cpu;    /* find.c */
+extern const map_backend abuti_map_on_device; /* device.c */
+
 /* ---- map.c ---- */
 
 /* Who asked last; kept for exact measures. */
@@ -62,8 +91,11 @@ struct abut_map {
     double area, reach, reach_at_rest;
     map_question question;
     bool has_sign, has_points;
+    bool answers_here;       /* on the host */
     vec3 *points;            /* of samples, absolute; made by a query */
     abut_map_texel *answers; /* of samples */
+    const map_backend *backend;
+    struct map_device *device; /* of a map on a device */
     abut_topology *topology; /* of some state of the mesh; made when contacts are first asked for */
     abut_posed *others;      /* of the last query */
     uint32_t other_count;
@@ -74,15 +106,25 @@ struct abut_map {
 /* Of a sample: the number of its triangle among those ranked. */
 uint32_t abuti_map_rank_of(const abut_map *map, uint32_t sample);
 
-/* The door of queries: checks `query`, makes sure that there is memory for answers, and that points
- * are those of the mesh. */
+/* The door of queries: checks `query`, and forgets what was answered. */
+abut_status abuti_map_open(const char *function, abut_map *map, const abut_map_query *query,
+                           abut_map_query *ours);
+/* The same for those that the host answers: there is memory for answers, and points are those of
+ * the mesh. */
 abut_status abuti_map_begin(const char *function, abut_map *map, const abut_map_query *query,
                             abut_map_query *ours);
 
-/* The door of questions about answers. */
+/* The door of questions about answers, and of those that want all of them on the host. */
 abut_status abuti_map_check(const char *function, const abut_map *map);
+abut_status abuti_map_check_here(const char *function, const abut_map *map);
 /* The point of a triangle, absolute. */
 vec3 abuti_map_point(const abut_map *map, uint32_t triangle, const double weight[3]);
+
+/* Makes sure that there is memory for points and answers on the host, and that points are those of
+ * the mesh. */
+abut_status abuti_map_need_points(abut_map *map);
+/* The sample itself, absolute. */
+vec3 abuti_map_sample_point(const abut_map *map, uint32_t sample);
 
 static inline abut_map_texel map_nothing(void) {
     return (abut_map_texel){INFINITY, {0, 0, 0}, ABUT_NONE, ABUT_NONE, 0};

@@ -58,6 +58,44 @@ static inline void map_weights(const map_place *place, word32 x, word32 y, doubl
     weight[(place->corner + 2) % 3] = apex;
 }
 
+/* As abut_map_texel. */
+typedef struct map_answer {
+    float distance;
+    float vector[3];
+    word32 other, triangle, feature;
+} map_answer;
+
+/* What the samples of a triangle say; `least` and `greatest` are samples. */
+typedef struct map_tally {
+    double sum, squares;
+    float lo, hi;
+    word32 found, within, inside;
+    word32 least, greatest, unused;
+} map_tally;
+
+static inline map_tally map_tally_of(ABUTI_GLOBAL const map_answer *answers, word32 begin,
+                                     word32 end, double within) {
+    map_tally t = {0.0, 0.0, INFINITY, -INFINITY, 0, 0, 0, ABUT_NONE, ABUT_NONE, 0};
+    for (word32 i = begin; i < end; i++) {
+        const float distance = answers[i].distance;
+        const double d = distance;
+        if (answers[i].other == ABUT_NONE)
+            continue;
+        t.found++;
+        t.within += d <= within;
+        t.inside += d < 0.0;
+        t.sum += d;
+        t.squares += d * d;
+        if (distance < t.lo)
+            t.least = i;
+        if (distance > t.hi)
+            t.greatest = i;
+        t.lo = distance < t.lo ? distance : t.lo;
+        t.hi = distance > t.hi ? distance : t.hi;
+    }
+    return t;
+}
+
 /* The point with these coordinates: sums from the first corner on, relative to the origin. */
 static inline vec3 map_point(const vec3 *a, const vec3 *b, const vec3 *c, const double weight[3]) {
     vec3 ab = v3_along(v3_scale(*a, weight[0]), weight[1], *b);

@@ -1,10 +1,10 @@
-/* What the answers of a query say on the whole. Sums are kept by chunk and added in order, so that
- * they do not depend on the number of threads. */
+/* What the answers of a query say on the whole. Sums of triangles are added in their order, so that
+ * they depend neither on threads nor on a device. */
 #include "map/map.h"
 
 #include <string.h>
 
-enum { TRIANGLES_A_CHUNK = 512, KEY_BITS = 16, KEYS = 1 << KEY_BITS };
+enum { KEY_BITS = 16, KEYS = 1 << KEY_BITS };
 
 /* ---- one value ---- */
 
@@ -42,7 +42,7 @@ static uint32_t nearest_sample(const abut_map *map, uint32_t triangle, const dou
 
 abut_status abut_map_at(const abut_map *map, uint32_t triangle, const double barycentric[3],
                         abut_map_value *value) {
-    abut_status status = abuti_map_check(__func__, map);
+    abut_status status = abuti_map_check_here(__func__, map);
     if (status)
         return status;
     if (!barycentric || !value)
@@ -93,104 +93,68 @@ abut_status abut_map_at(const abut_map *map, uint32_t triangle, const double bar
 typedef struct sums {
     uint64_t found, within, inside;
     double area, found_area, within_area, inside_area, sum, squares;
+    float lo, hi;
     uint32_t least, greatest;           /* samples */
     double least_reach, greatest_reach; /* bounds over whole triangles */
 } sums;
 
-typedef struct summing {
-    const abut_map *map;
-    double within;
-    sums *chunks;
-} summing;
-
-static void sum_task(void *data, size_t chunk, size_t begin, size_t end) {
-    const summing *s = data;
-    const abut_map *map = s->map;
-    sums *to = &s->chunks[chunk];
-    *to = (sums){.least = ABUT_NONE,
-                 .greatest = ABUT_NONE,
-                 .least_reach = HUGE_VAL,
-                 .greatest_reach = -HUGE_VAL};
-    for (size_t i = begin; i < end; i++) {
+/* Adds up what triangles say, in their order. */
+static sums add_tallies(const abut_map *map, const map_tally *tallies) {
+    sums all = {.lo = INFINITY,
+                .hi = -INFINITY,
+                .least = ABUT_NONE,
+                .greatest = ABUT_NONE,
+                .least_reach = HUGE_VAL,
+                .greatest_reach = -HUGE_VAL};
+    for (uint32_t i = 0; i < map->mesh->triangle_count; i++) {
+        const map_tally *t = &tallies[i];
         const uint32_t triangle = map->ranked[i];
         const double share = abuti_map_share(map, triangle);
-        double lo = HUGE_VAL, hi = -HUGE_VAL, sum = 0, squares = 0;
-        uint32_t found = 0, within = 0, inside = 0;
-        for (uint32_t k = map->first[i]; k < map->first[i + 1]; k++) {
-            const abut_map_texel *answer = &map->answers[k];
-            const double d = answer->distance;
-            if (answer->other == ABUT_NONE)
-                continue;
-            found++;
-            within += d <= s->within;
-            inside += d < 0;
-            sum += d;
-            squares += d * d;
-            if (d < lo && (to->least == ABUT_NONE || d < map->answers[to->least].distance))
-                to->least = k;
-            if (d > hi && (to->greatest == ABUT_NONE || d > map->answers[to->greatest].distance))
-                to->greatest = k;
-            lo = fmin(lo, d);
-            hi = fmax(hi, d);
+        all.area += share * (map->first[i + 1] - map->first[i]);
+        if (!t->found)
+            continue;
+        all.found += t->found;
+        all.within += t->within;
+        all.inside += t->inside;
+        all.found_area += share * t->found;
+        all.within_area += share * t->within;
+        all.inside_area += share * t->inside;
+        all.sum += share * t->sum;
+        all.squares += share * t->squares;
+        if (t->lo < all.lo) {
+            all.lo = t->lo;
+            all.least = t->least;
         }
-        const uint32_t count = map->first[i + 1] - map->first[i];
-        to->area += share * count;
-        to->found += found;
-        to->within += within;
-        to->inside += inside;
-        to->found_area += share * found;
-        to->within_area += share * within;
-        to->inside_area += share * inside;
-        to->sum += share * sum;
-        to->squares += share * squares;
-        if (found) {
-            double reach = abuti_map_reach(&map->atlas.places[triangle], map->mesh, triangle);
-            to->least_reach = fmin(to->least_reach, lo - reach);
-            to->greatest_reach = fmax(to->greatest_reach, hi + reach);
+        if (t->hi > all.hi) {
+            all.hi = t->hi;
+            all.greatest = t->greatest;
         }
+        double reach = abuti_map_reach(&map->atlas.places[triangle], map->mesh, triangle);
+        all.least_reach = fmin(all.least_reach, t->lo - reach);
+        all.greatest_reach = fmax(all.greatest_reach, t->hi + reach);
     }
+    return all;
 }
 
-static void add_sums(const abut_map *map, sums *to, const sums *more) {
-    to->found += more->found;
-    to->within += more->within;
-    to->inside += more->inside;
-    to->area += more->area;
-    to->found_area += more->found_area;
-    to->within_area += more->within_area;
-    to->inside_area += more->inside_area;
-    to->sum += more->sum;
-    to->squares += more->squares;
-    to->least_reach = fmin(to->least_reach, more->least_reach);
-    to->greatest_reach = fmax(to->greatest_reach, more->greatest_reach);
-    if (more->least != ABUT_NONE &&
-        (to->least == ABUT_NONE ||
-         map->answers[more->least].distance < map->answers[to->least].distance))
-        to->least = more->least;
-    if (more->greatest != ABUT_NONE &&
-        (to->greatest == ABUT_NONE ||
-         map->answers[more->greatest].distance > map->answers[to->greatest].distance))
-        to->greatest = more->greatest;
-}
-
-static abut_map_witness witness_of(const abut_map *map, uint32_t sample) {
-    abut_map_witness w;
-    memset(&w, 0, sizeof w);
-    w.other = w.triangle = w.other_triangle = ABUT_NONE;
-    w.distance = HUGE_VAL;
+static abut_status witness_of(const abut_map *map, uint32_t sample, abut_map_witness *w) {
+    memset(w, 0, sizeof *w);
+    w->other = w->triangle = w->other_triangle = ABUT_NONE;
+    w->distance = HUGE_VAL;
     if (sample == ABUT_NONE)
-        return w;
-    const abut_map_texel *answer = &map->answers[sample];
-    w.x = map->texel[sample] % map->atlas.resolution;
-    w.y = map->texel[sample] / map->atlas.resolution;
-    w.triangle = map->ranked[abuti_map_rank_of(map, sample)];
-    w.point = map->points[sample];
-    w.other = answer->other;
-    w.other_triangle = answer->triangle;
-    w.feature = (abut_feature)answer->feature;
-    w.other_point = v3_add(w.point, v3(answer->vector[0], answer->vector[1], answer->vector[2]));
-    w.distance = answer->distance;
-    return w;
+        return ABUT_OK;
+    abut_map_texel answer = map_nothing();
+    abut_status status = map->answers_here ? abuti_map_on_cpu.answer(map, sample, &answer)
+                                           : map->backend->answer(map, sample, &answer);
+    w->x = map->texel[sample] % map->atlas.resolution;
+    w->y = map->texel[sample] / map->atlas.resolution;
+    w->triangle = map->ranked[abuti_map_rank_of(map, sample)];
+    w->point = abuti_map_sample_point(map, sample);
+    w->other = answer.other;
+    w->other_triangle = answer.triangle;
+    w->feature = (abut_feature)answer.feature;
+    w->other_point = v3_add(w->point, v3(answer.vector[0], answer.vector[1], answer.vector[2]));
+    w->distance = answer.distance;
+    return status;
 }
 
 /* ---- quantiles ---- */
@@ -330,16 +294,17 @@ abut_status abut_map_measure(const abut_map *map, const abut_map_measure_options
     status = status ? status : check_options(__func__, &ours, values);
     if (status)
         return status;
-    const uint32_t count = map->mesh->triangle_count;
-    const size_t chunks = abuti_chunk_count(count, TRIANGLES_A_CHUNK);
-    summing s = {map, ours.within, abuti_allocate(map->context, chunks, sizeof *s.chunks)};
-    if (!s.chunks)
+    map_tally *tallies = abuti_allocate(map->context, map->mesh->triangle_count, sizeof *tallies);
+    if (!tallies)
         return ABUT_ERROR_MEMORY;
-    abuti_parallel_for(map->context, count, TRIANGLES_A_CHUNK, sum_task, &s);
-    sums all = s.chunks[0];
-    for (size_t c = 1; c < chunks; c++)
-        add_sums(map, &all, &s.chunks[c]);
-    abuti_release(map->context, s.chunks);
+    const map_backend *there = map->answers_here ? &abuti_map_on_cpu : map->backend;
+    status = there->tally(map, ours.within, tallies);
+    sums all = {0};
+    if (!status)
+        all = add_tallies(map, tallies);
+    abuti_release(map->context, tallies);
+    if (status)
+        return status;
     abut_map_measures m = {.samples = map->sample_count,
                            .found = all.found,
                            .within = all.within,
@@ -347,9 +312,11 @@ abut_status abut_map_measure(const abut_map *map, const abut_map_measure_options
                            .area = all.area,
                            .found_area = all.found_area,
                            .within_area = all.within_area,
-                           .inside_area = all.inside_area,
-                           .least = witness_of(map, all.least),
-                           .greatest = witness_of(map, all.greatest)};
+                           .inside_area = all.inside_area};
+    status = witness_of(map, all.least, &m.least);
+    status = status ? status : witness_of(map, all.greatest, &m.greatest);
+    if (status)
+        return status;
     if (all.found) {
         const double weight = all.found_area > 0 ? all.found_area : 1;
         m.least_error = m.least.distance - all.least_reach;
@@ -362,6 +329,8 @@ abut_status abut_map_measure(const abut_map *map, const abut_map_measure_options
     if (ours.exact)
         status = measure_exactly(map, &m);
     if (!status && ours.quantile_count)
+        status = abuti_map_check_here(__func__, map);
+    if (!status && ours.quantile_count)
         status = find_quantiles(map, &ours, all.found_area, values);
     if (!status)
         *measures = m;
@@ -372,7 +341,7 @@ abut_status abut_map_measure(const abut_map *map, const abut_map_measure_options
 
 abut_status abut_map_histogram(const abut_map *map, double lo, double hi, uint32_t count,
                                double *areas) {
-    abut_status status = abuti_map_check(__func__, map);
+    abut_status status = abuti_map_check_here(__func__, map);
     if (status)
         return status;
     if (!count || !(lo < hi && hi - lo < HUGE_VAL))
@@ -396,7 +365,7 @@ abut_status abut_map_histogram(const abut_map *map, double lo, double hi, uint32
 
 abut_status abut_map_near(const abut_map *map, double distance, uint64_t capacity, uint32_t *texels,
                           uint64_t *count) {
-    abut_status status = abuti_map_check(__func__, map);
+    abut_status status = abuti_map_check_here(__func__, map);
     if (status)
         return status;
     if (!count || (capacity && !texels))

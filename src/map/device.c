@@ -1,0 +1,254 @@
+/* Maps on a device: the host's side of map_find.cl.
+ *
+ * What belongs to the atlas goes there once, positions with each query. A body on the same device
+ * is asked there; its kernels run on its own queue, for which they were built. Its signs are those
+ * of abut_sign_inside_batch(), for the samples that map_sides picks. If some body is elsewhere, or
+ * has a border or pseudo-normals for its signs, the host answers the query.
+ */
+#include "map/device_shared.h"
+#include "map/map.h"
+
+#include "bvh/on_device.h"
+#include "sign/sign.h"
+
+enum {
+    POSITIONS,
+    INDICES,
+    PLACES,
+    OWNER,
+    TEXEL,
+    FIRST,
+    ANSWERS,
+    FOUND,
+    ASKED,
+    QUESTIONS,
+    SIDE,
+    INSIDE,
+    TALLIES,
+    BUFFERS
+};
+enum { FIND, SIDES, KEEP, TALLY, KERNELS };
+
+static const abuti_kernel_source sources[KERNELS] = {[FIND] = {"map_find", "map_find", NULL},
+                                                     [SIDES] = {"map_find", "map_sides", NULL},
+                                                     [KEEP] = {"map_find", "map_keep", NULL},
+                                                     [TALLY] = {"map_find", "map_tallies", NULL}};
+static const abuti_kit_table table = {sources, KERNELS, BUFFERS, NULL};
+
+struct map_device {
+    abuti_queue queue;
+    abuti_kit kit;      /* has the buffers; of its kernels the tally alone */
+    const void *warm;   /* the tree that was asked last; only compared */
+    abut_buffer *sides; /* that questions and their answers are in, for batches */
+    abut_buffer *questions;
+    size_t question_count; /* there is room for */
+};
+
+/* ---- kernels that belong to the tree of a body ---- */
+
+typedef struct map_part {
+    bvh_part part;
+    abuti_kit kit;
+} map_part;
+
+static abut_status part_create(bvh_part *part, void *owner) {
+    return abuti_there_kit(owner, &table, &((map_part *)part)->kit);
+}
+
+static void part_destroy(bvh_part *part) {
+    abuti_kit_close(&((map_part *)part)->kit);
+}
+
+static const bvh_part_kind map_kind = {sizeof(map_part), part_create, NULL, part_destroy};
+
+/* ---- create ---- */
+
+static abut_status create(abut_map *map) {
+    const uint32_t count = map->mesh->triangle_count;
+    abut_status status = abuti_device_check_bits("abut_map_create", map->options.device);
+    if (status)
+        return status;
+    struct map_device *d = map->device = abuti_allocate_zeroed(map->context, 1, sizeof *d);
+    uint32_t *owner = abuti_allocate(map->context, map->sample_count, sizeof *owner);
+    status = d && owner ? ABUT_OK : ABUT_ERROR_MEMORY;
+    status = status ? status : abuti_queue_open(map->options.device, &d->queue);
+    map->options.device = NULL; /* the queue holds it from now on */
+    if (!status) {
+        map->options.device = d->queue.device;
+        status = abuti_kit_open(&d->queue, &table, "-DABUTI_REAL_BITS=64", &d->kit);
+    }
+    if (!status) {
+        for (uint32_t i = 0; i < count; i++)
+            for (uint32_t s = map->first[i]; s < map->first[i + 1]; s++)
+                owner[s] = map->ranked[i];
+        abuti_kit_put(&d->kit, INDICES, map->mesh->indices, 3 * (size_t)count, 4);
+        abuti_kit_put(&d->kit, PLACES, map->atlas.places, count, sizeof *map->atlas.places);
+        abuti_kit_put(&d->kit, OWNER, owner, map->sample_count, 4);
+        abuti_kit_put(&d->kit, TEXEL, map->texel, map->sample_count, 4);
+        abuti_kit_put(&d->kit, FIRST, map->first, (size_t)count + 1, 4);
+        abuti_kit_reserve(&d->kit, ANSWERS, map->sample_count, sizeof(map_answer));
+        abuti_kit_reserve(&d->kit, FOUND, map->sample_count, sizeof(map_found));
+        abuti_kit_reserve(&d->kit, TALLIES, count, sizeof(map_tally));
+        abuti_kit_reserve(&d->kit, ASKED, 1, 4);
+        abuti_kit_reserve(&d->kit, SIDE, map->sample_count, 4);
+        status = abuti_kit_finish(&d->kit);
+    }
+    abuti_release(map->context, owner);
+    return status;
+}
+
+static void destroy(abut_map *map) {
+    struct map_device *d = map->device;
+    if (!d)
+        return;
+    abut_buffer_destroy(d->questions);
+    abut_buffer_destroy(d->sides);
+    abuti_kit_close(&d->kit);
+    abuti_queue_close(&d->queue);
+    abuti_release(map->context, d);
+    map->device = NULL;
+}
+
+/* ---- a query ---- */
+
+/* Whether a body can be asked there. */
+static bool is_there(const abut_map *map, const abut_bvh *bvh) {
+    if (!bvh->there || bvh->there->queue.device != map->device->queue.device ||
+        !there_has_doubles(bvh->there))
+        return false;
+    const struct bvh_sign *sign = bvh_sign_of(bvh);
+    return !sign || (sign->closed && sign->method == ABUT_SIGN_WINDING);
+}
+
+static map_asking asking_of(const abut_map *map, const abut_posed *posed, uint32_t other,
+                            double limit, bool first) {
+    const bvh_on_device *there = posed->bvh->there;
+    const abut_mesh *mesh = there->tree.mesh;
+    const map_motion motion = abuti_map_motion(&posed->pose);
+    map_asking asking = {.origin = map->mesh->origin,
+                         .inverse = motion.inverse,
+                         .turn = motion.turn,
+                         .radius = limit,
+                         .count = map->sample_count,
+                         .resolution = map->atlas.resolution,
+                         .triangle_count = there->tree.triangle_count,
+                         .other = other,
+                         .first = first,
+                         .moved = motion.moved,
+                         .has_sign = bvh_sign_of(posed->bvh) != NULL,
+                         .warm = map->device->warm == there};
+    asking.limit = (float)real_min(limit * there->tree.scale, 4 * NEAREST_FAR) * NEAREST_SLACK;
+    vec3 lo = v3_scale(v3_sub(mesh->bounds.lo, mesh->origin), there->tree.scale),
+         hi = v3_scale(v3_sub(mesh->bounds.hi, mesh->origin), there->tree.scale);
+    for (int k = 0; k < 3; k++) {
+        asking.lo[k] = (float)v3_get(lo, k) - 0x1p-16f; /* more than rounding */
+        asking.hi[k] = (float)v3_get(hi, k) + 0x1p-16f;
+    }
+    return asking;
+}
+
+#define MAP(which) ABUTI_BUFFER(&d->kit.buffers[which])
+
+/* Room for so many questions about sides, which batches take from buffers of the API. */
+static abut_status need_questions(struct map_device *d, size_t count) {
+    if (count <= d->question_count)
+        return ABUT_OK;
+    abut_buffer_destroy(d->questions);
+    abut_buffer_destroy(d->sides);
+    d->questions = d->sides = NULL;
+    d->question_count = 0;
+    abut_status status = abut_buffer_create(d->queue.device, count * sizeof(vec3), &d->questions);
+    status = status ? status : abut_buffer_create(d->queue.device, count, &d->sides);
+    d->question_count = status ? 0 : count;
+    return status;
+}
+
+/* Finds on which side samples are that have been picked. Waits. */
+static abut_status ask_sides(abut_map *map, map_part *part, const abut_bvh *bvh,
+                             const map_asking *given) {
+    struct map_device *d = map->device;
+    const map_asking asking = *given;
+    uint32_t asked = 0;
+    abut_status status = need_questions(d, map->sample_count);
+    abuti_kit_fail(&part->kit, status);
+    abuti_kit_put(&part->kit, ASKED, &asked, 1, sizeof asked);
+    if (!status)
+        ABUTI_KIT_RUN(&part->kit, SIDES, map->sample_count, MAP_GROUP, MAP(POSITIONS), MAP(INDICES),
+                      MAP(PLACES), MAP(OWNER), MAP(TEXEL), ABUTI_VALUE(asking), MAP(FOUND),
+                      KIT_BUFFER(&part->kit, ASKED), ABUTI_BUFFER(&d->questions->memory),
+                      MAP(SIDE));
+    status = abuti_kit_get(&part->kit, ASKED, &asked, 1, sizeof asked);
+    if (status || !asked)
+        return status;
+    abut_points points = abut_points_default();
+    points.buffer = d->questions;
+    points.type = ABUT_SCALAR_FLOAT64;
+    points.count = asked;
+    return abut_sign_inside_batch(bvh, &points, abut_array_buffer(d->sides));
+}
+
+static abut_status ask_body(abut_map *map, const abut_posed *posed, uint32_t other, double limit,
+                            bool first) {
+    struct map_device *d = map->device;
+    bvh_on_device *there = posed->bvh->there;
+    const mesh_frame frame = frame_of(there);
+    const map_asking asking = asking_of(map, posed, other, limit, first);
+    map_part *part;
+    abut_status status = abuti_bvh_there_check("abut_map_find", posed->bvh);
+    status = status ? status : abuti_there_part(there, &map_kind, (bvh_part **)&part);
+    if (status)
+        return status;
+    ABUTI_KIT_RUN(&part->kit, FIND, map->sample_count, MAP_GROUP, TREE(there, nodes),
+                  TREE(there, triangles), TREE(there, order), TREE(there, corners),
+                  ABUTI_VALUE(frame), MAP(POSITIONS), MAP(INDICES), MAP(PLACES), MAP(OWNER),
+                  MAP(TEXEL), ABUTI_VALUE(asking), MAP(ANSWERS), MAP(FOUND));
+    if (asking.has_sign)
+        status = ask_sides(map, part, posed->bvh, &asking);
+    const abuti_buffer *sides = asking.has_sign && !status ? &d->sides->memory : &there->tree.nodes;
+    if (!status)
+        ABUTI_KIT_RUN(&part->kit, KEEP, map->sample_count, MAP_GROUP, MAP(FOUND),
+                      ABUTI_VALUE(asking), MAP(SIDE), ABUTI_BUFFER(sides), MAP(ANSWERS));
+    abuti_kit_fail(&part->kit, status);
+    status = abuti_kit_finish(&part->kit);
+    d->warm = status ? NULL : there;
+    return status;
+}
+
+static abut_status find(abut_map *map, const abut_posed *others, uint32_t count, double limit) {
+    struct map_device *d = map->device;
+    bool all = count > 0;
+    for (uint32_t i = 0; i < count && all; i++)
+        all = is_there(map, others[i].bvh);
+    if (!all)
+        return abuti_map_on_cpu.find(map, others, count, limit);
+    abuti_kit_put(&d->kit, POSITIONS, map->mesh->positions, map->mesh->vertex_count, sizeof(vec3));
+    abut_status status = abuti_kit_finish(&d->kit);
+    for (uint32_t i = 0; i < count && !status; i++) {
+        status = ask_body(map, &others[i], i, limit, i == 0);
+        if (!status && count > 1)
+            status = abuti_progress(map->context, "map", (i + 1.0) / count);
+    }
+    map->answers_here = false;
+    return status;
+}
+
+/* ---- answers ---- */
+
+static abut_status fetch(const abut_map *map) {
+    return abuti_kit_get(&map->device->kit, ANSWERS, map->answers, map->sample_count,
+                         sizeof(map_answer));
+}
+
+static abut_status answer(const abut_map *map, uint32_t sample, abut_map_texel *to) {
+    return abuti_kit_read(&map->device->kit, ANSWERS, sample, to, 1, sizeof(map_answer));
+}
+
+static abut_status tally(const abut_map *map, double within, map_tally *tallies) {
+    struct map_device *d = map->device;
+    const uint32_t count = map->mesh->triangle_count;
+    ABUTI_KIT_RUN(&d->kit, TALLY, count, MAP_GROUP, MAP(ANSWERS), MAP(FIRST), ABUTI_VALUE(count),
+                  ABUTI_VALUE(within), MAP(TALLIES));
+    return abuti_kit_get(&d->kit, TALLIES, tallies, count, sizeof(map_tally));
+}
+
+const map_backend abuti_map_on_device = {create, destroy, find, fetch, answer, tally};

@@ -1,0 +1,187 @@
+/* Distances of samples on a device: the bits of find.c.
+ *
+ * One item a sample. It makes the sample from its triangle and texel, walks through the tree of the
+ * other body in floats, and measures the few triangles that may win in doubles, as nearest.cl does.
+ * Samples are in the order of a hierarchy of their own surface, so that neighbours walk the same
+ * way. The triangle that won the sample the last time bounds the walk from the start.
+ */
+#define ABUTI_REAL_BITS 64
+#include "map/device_shared.h"
+#include "nearest/complete_cl.h"
+
+/* A sample in the coordinates of the other body. */
+static inline vec3 sample_there(const map_asking *asking, __global const vec3 *positions,
+                                __global const uint *indices, __global const map_place *places,
+                                __global const uint *owner, __global const uint *texel, uint i) {
+    const uint triangle = owner[i], at = texel[i];
+    const map_place place = places[triangle];
+    double weight[3];
+    map_weights(&place, at % asking->resolution, at / asking->resolution, weight);
+    const vec3 a = positions[indices[3 * triangle]], b = positions[indices[3 * triangle + 1]],
+               c = positions[indices[3 * triangle + 2]];
+    vec3 p = v3_add(asking->origin, map_point(&a, &b, &c, weight));
+    return asking->moved ? pose_apply(&asking->inverse, p) : p;
+}
+
+static inline float4 to_frame(vec3 p, const mesh_frame *frame) {
+    p = v3_scale(v3_sub(p, v3(frame->origin[0], frame->origin[1], frame->origin[2])), frame->scale);
+    double largest = v3_max_abs(p);
+    return (float4)((float)p.x, (float)p.y, (float)p.z,
+                    largest < NEAREST_FAR ? NEAREST_MARGIN * ((float)largest + 2.0f) : -1.0f);
+}
+
+/* How far the triangle of the last time is now. */
+static inline float last_bound(__global const double *corners, uint triangle,
+                               const mesh_frame *frame, float4 at) {
+    const triangle3 t = load_triangle(corners, triangle);
+    float4 corner[3];
+    for (int k = 0; k < 3; k++)
+        corner[k] = (float4)((to_frame(t.corner[k], frame) - at).xyz, 0.0f);
+    return sqrt(triangle_sq(corner[0], corner[1], corner[2])) * NEAREST_SLACK + 2.0f * at.w;
+}
+
+__kernel void map_find(__global const bvh_node *nodes, __global const float4 *triangles,
+                       __global const uint *tree_order, __global const double *corners,
+                       mesh_frame frame, __global const vec3 *positions,
+                       __global const uint *indices, __global const map_place *places,
+                       __global const uint *owner, __global const uint *texel, map_asking asking,
+                       __global const map_answer *answers, __global map_found *found) {
+    const uint i = (uint)get_global_id(0);
+    if (i >= asking.count)
+        return;
+    const vec3 point = sample_there(&asking, positions, indices, places, owner, texel, i);
+    const float4 at = to_frame(point, &frame);
+    const bool within = at.x >= asking.lo[0] && at.x <= asking.hi[0] && at.y >= asking.lo[1] &&
+                        at.y <= asking.hi[1] && at.z >= asking.lo[2] && at.z <= asking.hi[2];
+    double radius = asking.radius;
+    if (!asking.first && !(asking.has_sign && within))
+        radius = real_min(radius, (double)answers[i].distance * (1.0 + 0x1p-22) + 0x1p-140);
+    measuring to;
+    start_measure(&to.m, point, radius);
+    if (radius < 0.0) {
+        /* inside another body, and not inside this one */
+    } else if (at.w < 0.0f) {
+        walk_complete(&to.m, nodes, tree_order, corners, frame);
+    } else {
+        float bound = fmin(asking.limit,
+                           (float)real_min(radius * frame.scale, 4 * NEAREST_FAR) * NEAREST_SLACK);
+        const uint last = found[i].triangle;
+        if (asking.warm && last < asking.triangle_count)
+            bound = fmin(bound, last_bound(corners, last, &frame, at));
+        find(&to.s, at, bound, nodes, triangles);
+        if (to.s.count == COMPLETE) {
+            to.corners = corners;
+            to.tree_order = tree_order;
+            to.scale = frame.scale;
+            to.s.count = 0;
+            walk_measuring(&to, nodes, triangles);
+            measure_list(&to);
+        } else {
+            for (uint k = 0; k < to.s.count; k++)
+                if (to.s.distance_sq[k] <= to.s.reach_sq)
+                    measure_apart(&to.m, corners, tree_order[to.s.place[k]]);
+        }
+    }
+    map_found f;
+    f.distance = INFINITY;
+    f.vector[0] = f.vector[1] = f.vector[2] = 0.0f;
+    f.triangle = to.m.winner;
+    f.feature = 0;
+    if (to.m.winner != ABUT_NONE) {
+        vec3 way = v3_sub(to.m.closest.point, point);
+        way = asking.moved ? m3_apply(&asking.turn, way) : way;
+        f.distance = (float)to.m.best;
+        f.vector[0] = (float)way.x;
+        f.vector[1] = (float)way.y;
+        f.vector[2] = (float)way.z;
+        f.feature = (uint)to.m.closest.feature;
+    }
+    found[i] = f;
+}
+
+/* Which samples have to be asked for their side of a surface without border. Balls around samples
+ * that reach to the surface hold none of it: samples whose balls overlap are on one side. So in a
+ * group the sample with the largest ball is asked, and those whose balls do not overlap with it;
+ * side[i] is the question that answers for sample i, or ABUT_NONE. */
+__kernel __attribute__((reqd_work_group_size(MAP_GROUP, 1, 1))) void
+map_sides(__global const vec3 *positions, __global const uint *indices,
+          __global const map_place *places, __global const uint *owner, __global const uint *texel,
+          map_asking asking, __global const map_found *found, __global uint *asked,
+          __global vec3 *questions, __global uint *side) {
+    __local float size[MAP_GROUP];
+    __local uint which[MAP_GROUP];
+    __local vec3 middle;
+    __local uint question;
+    const uint i = (uint)get_global_id(0), item = (uint)get_local_id(0);
+    float distance = i < asking.count ? found[i].distance : 0.0f;
+    if (!(distance > 0.0f && distance < INFINITY))
+        distance = 0.0f;
+    vec3 point = v3(0.0, 0.0, 0.0);
+    if (distance > 0.0f)
+        point = sample_there(&asking, positions, indices, places, owner, texel, i);
+    size[item] = distance;
+    which[item] = item;
+    for (uint away = MAP_GROUP / 2; away > 0; away /= 2) {
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (item < away && size[item + away] > size[item]) {
+            size[item] = size[item + away];
+            which[item] = which[item + away];
+        }
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (item == which[0]) {
+        middle = point;
+        question = distance > 0.0f ? atomic_inc(asked) : ABUT_NONE;
+        if (distance > 0.0f)
+            questions[question] = point;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    uint mine = question;
+    if (distance > 0.0f && item != which[0]) {
+        const double both = ((double)distance + (double)size[0]) * (1.0 - 0x1p-20);
+        if (!(v3_length(v3_sub(point, middle)) < both)) {
+            mine = atomic_inc(asked);
+            questions[mine] = point;
+        }
+    }
+    if (i < asking.count)
+        side[i] = distance > 0.0f ? mine : ABUT_NONE;
+}
+
+/* Makes answers of what was found: the least distance wins, and of equals the lowest body. */
+__kernel void map_keep(__global const map_found *found, map_asking asking,
+                       __global const uint *side, __global const uchar *inside,
+                       __global map_answer *answers) {
+    const uint i = (uint)get_global_id(0);
+    if (i >= asking.count)
+        return;
+    const map_found f = found[i];
+    map_answer a;
+    a.distance = INFINITY;
+    a.vector[0] = a.vector[1] = a.vector[2] = 0.0f;
+    a.other = a.triangle = ABUT_NONE;
+    a.feature = 0;
+    if (!asking.first)
+        a = answers[i];
+    float distance = f.distance;
+    if (asking.has_sign && side[i] != ABUT_NONE && inside[side[i]])
+        distance = -distance;
+    if (f.triangle != ABUT_NONE &&
+        (distance < a.distance || (distance == a.distance && asking.other < a.other))) {
+        a.distance = distance;
+        a.vector[0] = f.vector[0];
+        a.vector[1] = f.vector[1];
+        a.vector[2] = f.vector[2];
+        a.other = asking.other;
+        a.triangle = f.triangle;
+        a.feature = f.feature;
+    }
+    answers[i] = a;
+}
+
+__kernel void map_tallies(__global const map_answer *answers, __global const uint *first,
+                          uint triangle_count, double within, __global map_tally *tallies) {
+    const uint i = (uint)get_global_id(0);
+    if (i < triangle_count)
+        tallies[i] = map_tally_of(answers, first[i], first[i + 1], within);
+}

@@ -1,0 +1,214 @@
+/* Maps on a device: what the CPU finds, bit for bit; and nothing lost when the device or the memory
+ * fails. */
+#include "device/open.h"
+#include "map/surfaces.h"
+
+static abut_device *device;
+
+/* A map, and the bodies around it, on the CPU and on the device. */
+typedef struct scene {
+    abut_map *map[2];
+    abut_posed others[2][4];
+    uint32_t count;
+} scene;
+
+static void scene_add(scene *s, abut_mesh *mesh, bool sign, abut_pose pose) {
+    for (int k = 0; k < 2; k++) {
+        abut_bvh_options options = abut_bvh_options_default();
+        abut_bvh *bvh = NULL;
+        options.device = k ? device : NULL;
+        assert_ok(abut_bvh_create(mesh, &options, &bvh));
+        if (sign)
+            assert_ok(abut_sign_prepare(bvh, NULL));
+        s->others[k][s->count] = (abut_posed){bvh, pose};
+    }
+    s->count++;
+}
+
+static void scene_make(scene *s, abut_mesh *mesh, uint32_t resolution) {
+    memset(s, 0, sizeof *s);
+    for (int k = 0; k < 2; k++) {
+        abut_map_options options = abut_map_options_default();
+        options.resolution = resolution;
+        options.device = k ? device : NULL;
+        assert_ok(abut_map_create(mesh, &options, &s->map[k]));
+    }
+}
+
+static void scene_free(scene *s) {
+    for (int k = 0; k < 2; k++) {
+        abut_map_destroy(s->map[k]);
+        for (uint32_t i = 0; i < s->count; i++)
+            abut_bvh_destroy((abut_bvh *)(uintptr_t)s->others[k][i].bvh);
+    }
+}
+
+/* Asks both and compares all. */
+static abut_map_measures compare(scene *s, double limit) {
+    const uint32_t n = abut_map_info_get(s->map[0]).resolution;
+    abut_map_texel *texels[2];
+    abut_map_measures m[2];
+    abut_map_query query = abut_map_query_default();
+    abut_map_measure_options wanted = abut_map_measure_options_default();
+    const double half = 0.5;
+    double value[2];
+    query.limit = limit;
+    wanted.within = 0.1;
+    memset(m, 0, sizeof m);
+    for (int k = 0; k < 2; k++) {
+        texels[k] = malloc((size_t)n * n * sizeof **texels);
+        assert_ok(abut_map_find(s->map[k], s->others[k], s->count, &query));
+        wanted.quantile_count = 0;
+        assert_ok(abut_map_measure(s->map[k], &wanted, NULL, &m[k])); /* there, and then here */
+        assert_ok(abut_map_texels(s->map[k], (uint64_t)n * n, texels[k]));
+        wanted.quantiles = &half;
+        wanted.quantile_count = 1;
+        assert_ok(abut_map_measure(s->map[k], &wanted, &value[k], &m[k]));
+    }
+    for (uint32_t i = 0; i < n * n; i++)
+        if (memcmp(&texels[0][i], &texels[1][i], sizeof **texels))
+            fail_msg("texel %u: %.9g of %u at triangle %u, feature %u, instead of %.9g of %u at "
+                     "triangle %u, feature %u",
+                     i, texels[1][i].distance, texels[1][i].other, texels[1][i].triangle,
+                     texels[1][i].feature, texels[0][i].distance, texels[0][i].other,
+                     texels[0][i].triangle, texels[0][i].feature);
+    assert_true(m[0].mean == m[1].mean && m[0].rms == m[1].rms && value[0] == value[1]);
+    assert_true(m[0].within == m[1].within && m[0].inside_area == m[1].inside_area);
+    assert_true(m[0].least.distance == m[1].least.distance && m[0].least.x == m[1].least.x);
+    assert_true(m[0].least.triangle == m[1].least.triangle &&
+                m[0].least.other_triangle == m[1].least.other_triangle);
+    assert_true(m[0].least_error == m[1].least_error && m[0].greatest.y == m[1].greatest.y);
+    free(texels[0]);
+    free(texels[1]);
+    return m[0];
+}
+
+TEST(the_same_as_on_the_cpu) {
+    abut_mesh *e = made(NULL, ABUT_SHAPE_LETTER_E, 6, 0),
+              *g = made(NULL, ABUT_SHAPE_LETTER_G, 6, 0);
+    for (int round = 0; round < 4; round++) {
+        scene s;
+        abut_pose pose = {{0, 0, 0, 0}, {round < 2 ? 0.9 : 0.3, 0.1, 0.07}};
+        if (round == 3)
+            pose.rotation = (abut_quat){0.1, 0.2, -0.3, 0.8};
+        scene_make(&s, e, 96);
+        scene_add(&s, g, round != 1, pose);
+        abut_map_measures m = compare(&s, round == 1 ? 0.3 : 0);
+        assert_true(round < 2 || m.inside > 0);
+        compare(&s, 0); /* warm */
+        scene_free(&s);
+    }
+    abut_mesh_destroy(e);
+    abut_mesh_destroy(g);
+}
+
+TEST(bodies_that_move) {
+    abut_mesh *torus = made(NULL, ABUT_SHAPE_TORUS, 16, 10),
+              *ball = made(NULL, ABUT_SHAPE_ICOSPHERE, 5, 0);
+    scene s;
+    scene_make(&s, torus, 80);
+    scene_add(&s, ball, true, (abut_pose){{0, 0, 0, 0}, {0, 0, 0}});
+    for (int frame = 0; frame < 4; frame++) {
+        const double bend[9] = {1, 0.2 * frame, 0, 0, 1, 0, 0, 0.1 * frame, 1};
+        abut_mesh *here = moved(torus, bend, (abut_vec3){0.1 * frame, 0, 0}),
+                  *there = moved(ball, bend, (abut_vec3){0.5, 0.3 * frame, 0});
+        for (int k = 0; k < 2; k++) {
+            assert_ok(abut_map_move(s.map[k], here));
+            assert_ok(abut_bvh_refit((abut_bvh *)(uintptr_t)s.others[k][0].bvh, there));
+        }
+        compare(&s, 0);
+        abut_mesh_destroy(here);
+        abut_mesh_destroy(there);
+    }
+    scene_free(&s);
+    abut_mesh_destroy(torus);
+    abut_mesh_destroy(ball);
+}
+
+/* Several at once, some with signs; one in two places; far away; and one that only the CPU can ask.
+ */
+TEST(many_bodies) {
+    abut_mesh *ball = made(NULL, ABUT_SHAPE_ICOSPHERE, 3, 0),
+              *sheet = made(NULL, ABUT_SHAPE_SHEET, 4, 4);
+    scene s;
+    scene_make(&s, ball, 64);
+    scene_add(&s, ball, true, (abut_pose){{0, 0, 0, 0}, {0.6, 0.1, 0}});
+    scene_add(&s, ball, false, (abut_pose){{0, 0, 0, 1}, {-0.9, 0.2, 0.1}});
+    scene_add(&s, ball, true, (abut_pose){{0, 0, 0, 0}, {0.6, 0.1, 0}});
+    compare(&s, 0);
+    compare(&s, 0.05);
+    scene_free(&s);
+    scene_make(&s, ball, 64);
+    scene_add(&s, ball, true, (abut_pose){{0, 0, 0, 0}, {1000, 2000, 0}});
+    compare(&s, 0);
+    scene_add(&s, sheet, true, (abut_pose){{0, 0, 0, 0}, {0, 0, 0.3}}); /* has a border */
+    compare(&s, 0);
+    scene_free(&s);
+    scene_make(&s, ball, 64); /* no body; and itself, where many triangles are as near */
+    compare(&s, 0);
+    scene_add(&s, ball, true, (abut_pose){{0, 0, 0, 0}, {0, 0, 0}});
+    compare(&s, 0);
+    /* one on the CPU */
+    abut_posed here = s.others[1][0];
+    s.others[1][0] = s.others[0][0];
+    compare(&s, 0);
+    s.others[1][0] = here;
+    scene_free(&s);
+    abut_mesh_destroy(ball);
+    abut_mesh_destroy(sheet);
+}
+
+static abut_status live_a_little(abut_context *context, void *user) {
+    abut_shape shape = abut_shape_default(ABUT_SHAPE_BOX);
+    abut_map_options options = abut_map_options_default();
+    abut_bvh_options where = abut_bvh_options_default();
+    abut_mesh *box = NULL;
+    abut_bvh *bvh = NULL;
+    abut_map *map = NULL;
+    abut_map_measures measures;
+    (void)user;
+    where.device = options.device = device;
+    options.resolution = 24;
+    shape.segments = 1;
+    abut_status status = abut_shape_create(context, &shape, &box);
+    status = status ? status : abut_bvh_create(box, &where, &bvh);
+    status = status ? status : abut_sign_prepare(bvh, NULL);
+    status = status ? status : abut_map_create(box, &options, &map);
+    abut_posed other = {bvh, {{0, 0, 0, 0}, {0.4, 0.1, 0.05}}};
+    status = status ? status : abut_map_find(map, &other, 1, NULL);
+    status = status ? status : abut_map_measure(map, NULL, NULL, &measures);
+    if (!status)
+        assert_true(measures.inside > 0);
+    abut_map_texel texels[24 * 24];
+    status = status ? status : abut_map_texels(map, 24 * 24, texels);
+    abut_map_destroy(map);
+    abut_bvh_destroy(bvh);
+    abut_mesh_destroy(box);
+    return status;
+}
+
+TEST(every_call_of_the_device) {
+    test_every_device_call(live_a_little, NULL, 40, 9);
+}
+
+TEST(every_allocation) {
+    assert_true(test_every_allocation(live_a_little, NULL) > 20);
+}
+
+static int set_up(void **state) {
+    (void)state;
+    device = test_device(NULL);
+    return 0;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    abut_device_destroy(device);
+    assert_int_equal(0, abuti_opencl_live());
+    return 0;
+}
+
+int main(void) {
+    SKIP_WITHOUT_DEVICE();
+    return test_run(set_up, tear_down);
+}

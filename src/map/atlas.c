@@ -126,27 +126,15 @@ static double texels_of(const map_place *place) {
     return 0.5 * place->width / MAP_TEXEL * place->height;
 }
 
-/* The derivatives of the affine map of a place: along the base, and along y less `shear` texels
- * along the base. */
-static void derivatives(const map_place *place, const abut_mesh *mesh, uint32_t triangle, vec3 *x,
-                        vec3 *y) {
-    const uint32_t *index = mesh->indices + 3 * (size_t)triangle;
-    const uint32_t c = place->corner;
-    vec3 from = mesh->positions[index[c]];
-    vec3 base = v3_sub(mesh->positions[index[(c + 1) % 3]], from),
-         side = v3_sub(mesh->positions[index[(c + 2) % 3]], from);
-    /* Where the place hangs down both axes turn round, which changes no length. */
-    const int begin = place->down ? place->left + place->width : place->left;
-    const double width = (double)place->width / MAP_TEXEL;
-    const double lean =
-        (double)(place->apex - begin) / (place->down ? -place->width : place->width);
-    *x = v3_scale(base, 1 / width);
-    *y = v3_along(v3_scale(v3_along(side, -lean, base), 1.0 / place->height), -place->shear, *x);
+static void corners_of(const abut_mesh *mesh, uint32_t triangle, vec3 corner[3]) {
+    for (size_t k = 0; k < 3; k++)
+        corner[k] = mesh->positions[mesh->indices[3 * (size_t)triangle + k]];
 }
 
 static void set_reach(map_place *place, const abut_mesh *mesh, uint32_t triangle) {
-    vec3 dx, dy;
-    derivatives(place, mesh, triangle, &dx, &dy);
+    vec3 corner[3], dx, dy;
+    corners_of(mesh, triangle, corner);
+    map_derivatives(place, corner, &dx, &dy);
     double sq = v3_length_sq(dx);
     place->shear = sq > 0 ? (float)real_clamp(v3_dot(dx, dy) / sq, -1e6, 1e6) : 0;
 
@@ -177,10 +165,15 @@ static void set_reach(map_place *place, const abut_mesh *mesh, uint32_t triangle
 }
 
 double abuti_map_reach(const map_place *place, const abut_mesh *mesh, uint32_t triangle) {
-    vec3 x, y;
-    derivatives(place, mesh, triangle, &x, &y);
-    vec3 rx = v3_scale(x, place->reach_x), ry = v3_scale(y, place->reach_y);
-    return fmax(v3_length(v3_add(rx, ry)), v3_length(v3_sub(rx, ry))) * (1 + 0x1p-40);
+    vec3 corner[3];
+    corners_of(mesh, triangle, corner);
+    return map_reach(place, corner);
+}
+
+double abuti_map_area(const abut_mesh *mesh, uint32_t triangle) {
+    vec3 corner[3];
+    corners_of(mesh, triangle, corner);
+    return map_area(corner);
 }
 
 /* ---- strips ---- */

@@ -180,11 +180,13 @@ static abut_status ask_sides(abut_map *map, map_part *part, const abut_bvh *bvh,
     status = abuti_kit_get(&part->kit, ASKED, &asked, 1, sizeof asked);
     if (status || !asked)
         return status;
-    abut_points points = abut_points_default();
-    points.buffer = d->questions;
-    points.type = ABUT_SCALAR_FLOAT64;
-    points.count = asked;
-    return abut_sign_inside_batch(bvh, &points, abut_array_buffer(d->sides));
+    const bvh_points points = {.type = ABUT_SCALAR_FLOAT64,
+                               .stride = sizeof(vec3),
+                               .count = asked,
+                               .buffer = d->questions,
+                               .ordered = true};
+    return abuti_sign_inside_there("abut_map_find", bvh->there, &points,
+                                   abut_array_buffer(d->sides));
 }
 
 static abut_status ask_body(abut_map *map, const abut_posed *posed, uint32_t other, double limit,
@@ -196,6 +198,7 @@ static abut_status ask_body(abut_map *map, const abut_posed *posed, uint32_t oth
     map_part *part;
     abut_status status = abuti_bvh_there_check("abut_map_find", posed->bvh);
     status = status ? status : abuti_there_part(there, &map_kind, (bvh_part **)&part);
+    status = status ? status : abuti_queue_wait(&there->queue, &d->queue);
     if (status)
         return status;
     ABUTI_KIT_RUN(&part->kit, FIND, map->sample_count, MAP_GROUP, TREE(there, nodes),
@@ -222,7 +225,7 @@ static abut_status find(abut_map *map, const abut_posed *others, uint32_t count,
     if (!all)
         return abuti_map_on_cpu.find(map, others, count, limit);
     abuti_kit_put(&d->kit, POSITIONS, map->mesh->positions, map->mesh->vertex_count, sizeof(vec3));
-    abut_status status = abuti_kit_finish(&d->kit);
+    abut_status status = abuti_queue_report(&d->queue);
     for (uint32_t i = 0; i < count && !status; i++) {
         status = ask_body(map, &others[i], i, limit, i == 0);
         if (!status && count > 1)
@@ -246,8 +249,8 @@ static abut_status answer(const abut_map *map, uint32_t sample, abut_map_texel *
 static abut_status tally(const abut_map *map, double within, map_tally *tallies) {
     struct map_device *d = map->device;
     const uint32_t count = map->mesh->triangle_count;
-    ABUTI_KIT_RUN(&d->kit, TALLY, count, MAP_GROUP, MAP(ANSWERS), MAP(FIRST), ABUTI_VALUE(count),
-                  ABUTI_VALUE(within), MAP(TALLIES));
+    ABUTI_KIT_GROUPS(&d->kit, TALLY, count, MAP_LANES, MAP(POSITIONS), MAP(INDICES), MAP(PLACES),
+                     MAP(OWNER), MAP(FIRST), ABUTI_VALUE(within), MAP(ANSWERS), MAP(TALLIES));
     return abuti_kit_get(&d->kit, TALLIES, tallies, count, sizeof(map_tally));
 }
 

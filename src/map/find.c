@@ -282,6 +282,25 @@ static abut_status answer(const abut_map *map, uint32_t sample, abut_map_texel *
     return ABUT_OK;
 }
 
+static map_tally tally_triangle(const abut_map *map, uint32_t i, double within) {
+    const uint32_t begin = map->first[i], count = map->first[i + 1] - begin;
+    const uint32_t triangle = map->ranked[i];
+    uint32_t lanes = count < MAP_LANES ? count : MAP_LANES;
+    map_tally lane[MAP_LANES];
+    for (uint32_t k = 0; k < lanes; k++) {
+        lane[k] = map_tally_none();
+        for (uint32_t s = begin + k; s < begin + count; s += MAP_LANES)
+            if (map->answers[s].other != ABUT_NONE)
+                map_tally_sample(&lane[k], map->answers[s].distance, s, within);
+    }
+    for (uint32_t away = MAP_LANES / 2; away > 0; away /= 2)
+        for (uint32_t k = 0; k < away && k + away < lanes; k++)
+            map_tally_add(&lane[k], &lane[k + away]);
+    lane[0].area = abuti_map_area(map->mesh, triangle);
+    lane[0].reach = abuti_map_reach(&map->atlas.places[triangle], map->mesh, triangle);
+    return lane[0];
+}
+
 typedef struct tallying {
     const abut_map *map;
     double within;
@@ -293,8 +312,7 @@ static void tally_task(void *data, size_t chunk, size_t begin, size_t end) {
     const abut_map *map = t->map;
     (void)chunk;
     for (size_t i = begin; i < end; i++)
-        t->tallies[i] = map_tally_of((const map_answer *)map->answers, map->first[i],
-                                     map->first[i + 1], t->within);
+        t->tallies[i] = tally_triangle(map, (uint32_t)i, t->within);
 }
 
 static abut_status tally(const abut_map *map, double within, map_tally *tallies) {

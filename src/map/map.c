@@ -71,24 +71,30 @@ uint32_t abuti_map_rank_of(const abut_map *map, uint32_t sample) {
     return lo;
 }
 
-static double triangle_area(const abut_mesh *mesh, uint32_t triangle) {
-    abut_triangle t = bvh_triangle(mesh, triangle);
-    return 0.5 *
-           v3_length(v3_cross(v3_sub(t.corner[1], t.corner[0]), v3_sub(t.corner[2], t.corner[0])));
-}
-
 double abuti_map_share(const abut_map *map, uint32_t triangle) {
     uint32_t i = map->rank[triangle];
-    return triangle_area(map->mesh, triangle) / (map->first[i + 1] - map->first[i]);
+    return abuti_map_area(map->mesh, triangle) / (map->first[i + 1] - map->first[i]);
 }
 
 /* Area and reach of the surface as it is now. */
 static void measure_surface(abut_map *map) {
+    if (map->is_measured)
+        return;
     map->area = map->reach = 0;
-    for (uint32_t t = 0; t < map->mesh->triangle_count; t++) {
-        map->area += triangle_area(map->mesh, t);
+    for (uint32_t i = 0; i < map->mesh->triangle_count; i++) { /* as measure.c adds it up */
+        const uint32_t t = map->ranked[i];
+        map->area += abuti_map_area(map->mesh, t);
         map->reach = fmax(map->reach, abuti_map_reach(&map->atlas.places[t], map->mesh, t));
     }
+    map->is_measured = true;
+}
+
+abut_status abuti_map_bvh(abut_map *map, const abut_bvh **bvh) {
+    abut_status status = ABUT_OK;
+    if (map->bvh->mesh != map->mesh)
+        status = abut_bvh_refit(map->bvh, map->mesh);
+    *bvh = map->bvh;
+    return status;
 }
 
 /* ---- create, move, change ---- */
@@ -182,13 +188,12 @@ abut_status abut_map_move(abut_map *map, abut_mesh *mesh) {
     if (!map || !mesh)
         return abuti_null(__func__, map ? "mesh" : "map");
     abut_status status = abuti_bvh_check_refit(__func__, map->mesh, mesh);
-    status = status ? status : abut_bvh_refit(map->bvh, mesh);
     if (status)
         return status;
     abut_mesh_retain(mesh);
     abut_mesh_destroy(map->mesh);
     map->mesh = mesh;
-    measure_surface(map);
+    map->is_measured = false;
     forget(map);
     return ABUT_OK;
 }
@@ -238,6 +243,7 @@ abut_map_info abut_map_info_get(const abut_map *map) {
     if (!map)
         return info;
     const double texels = (double)map->atlas.resolution * map->atlas.resolution;
+    measure_surface((abut_map *)(uintptr_t)map); /* one user at a time */
     info.resolution = map->atlas.resolution;
     info.sample_count = map->sample_count;
     info.placed = map->placed;

@@ -41,6 +41,7 @@ void abuti_map_atlas_destroy(abut_context *context, map_atlas *atlas);
 
 /* A bound for the distance of any point of a triangle from the nearest of its samples. */
 double abuti_map_reach(const map_place *place, const abut_mesh *mesh, uint32_t triangle);
+double abuti_map_area(const abut_mesh *mesh, uint32_t triangle);
 
 /* ---- find.c: bodies ---- */
 
@@ -80,15 +81,16 @@ struct abut_map {
     abut_context *context; /* held */
     abut_map_options options;
     abut_mesh *mesh; /* held */
-    abut_bvh *bvh;   /* of it */
+    abut_bvh *bvh;   /* of it, or of an earlier state: see abuti_map_bvh() */
     map_atlas atlas;
     uint32_t placed, sample_count;
-    uint32_t *ranked; /* triangles in the order of samples */
-    uint32_t *first;  /* of the samples of ranked[i]; triangle_count + 1 */
-    uint32_t *rank;   /* of each triangle */
-    uint32_t *texel;  /* of each sample: y x resolution + x */
-    uint32_t *sample; /* of each texel, or ABUT_NONE */
-    double area, reach, reach_at_rest;
+    uint32_t *ranked;                  /* triangles in the order of samples */
+    uint32_t *first;                   /* of the samples of ranked[i]; triangle_count + 1 */
+    uint32_t *rank;                    /* of each triangle */
+    uint32_t *texel;                   /* of each sample: y x resolution + x */
+    uint32_t *sample;                  /* of each texel, or ABUT_NONE */
+    double area, reach, reach_at_rest; /* of the surface as it is, if that was asked for */
+    bool is_measured;
     map_question question;
     bool has_sign, has_points;
     bool answers_here;       /* on the host */
@@ -123,6 +125,8 @@ vec3 abuti_map_point(const abut_map *map, uint32_t triangle, const double weight
 /* Makes sure that there is memory for points and answers on the host, and that points are those of
  * the mesh. */
 abut_status abuti_map_need_points(abut_map *map);
+/* The hierarchy of the mesh as it is. */
+abut_status abuti_map_bvh(abut_map *map, const abut_bvh **bvh);
 /* The sample itself, absolute. */
 vec3 abuti_map_sample_point(const abut_map *map, uint32_t sample);
 

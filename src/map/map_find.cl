@@ -179,9 +179,35 @@ __kernel void map_keep(__global const map_found *found, map_asking asking,
     answers[i] = a;
 }
 
-__kernel void map_tallies(__global const map_answer *answers, __global const uint *first,
-                          uint triangle_count, double within, __global map_tally *tallies) {
-    const uint i = (uint)get_global_id(0);
-    if (i < triangle_count)
-        tallies[i] = map_tally_of(answers, first[i], first[i + 1], within);
+/* A group for each triangle. */
+__kernel __attribute__((reqd_work_group_size(MAP_LANES, 1, 1))) void
+map_tallies(__global const vec3 *positions, __global const uint *indices,
+            __global const map_place *places, __global const uint *owner,
+            __global const uint *first, double within, __global const map_answer *answers,
+            __global map_tally *tallies) {
+    __local map_tally lanes[MAP_LANES];
+    const uint i = (uint)get_group_id(0), lane = (uint)get_local_id(0);
+    map_tally t = map_tally_none();
+    for (uint k = first[i] + lane; k < first[i + 1]; k += MAP_LANES)
+        if (answers[k].other != ABUT_NONE)
+            map_tally_sample(&t, answers[k].distance, k, within);
+    lanes[lane] = t;
+    for (uint away = MAP_LANES / 2; away > 0; away /= 2) {
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (lane < away) {
+            map_tally more = lanes[lane + away];
+            map_tally_add(&t, &more);
+            lanes[lane] = t;
+        }
+    }
+    if (lane == 0) {
+        const uint triangle = owner[first[i]];
+        const map_place place = places[triangle];
+        vec3 corner[3];
+        for (uint k = 0; k < 3; k++)
+            corner[k] = positions[indices[3 * triangle + k]];
+        t.area = map_area(corner);
+        t.reach = map_reach(&place, corner);
+        tallies[i] = t;
+    }
 }

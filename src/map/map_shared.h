@@ -65,35 +65,79 @@ typedef struct map_answer {
     word32 other, triangle, feature;
 } map_answer;
 
-/* What the samples of a triangle say; `least` and `greatest` are samples. */
+/* What the samples of a triangle say; `least` and `greatest` are samples. Sums are kept by lanes:
+ * lane k has samples k, k + MAP_LANES, ... Then the upper half of the lanes is added to the lower
+ * one, until one is left. */
+#define MAP_LANES 32
 typedef struct map_tally {
+    double area, reach; /* of the triangle */
     double sum, squares;
     float lo, hi;
     word32 found, within, inside;
     word32 least, greatest, unused;
 } map_tally;
 
-static inline map_tally map_tally_of(ABUTI_GLOBAL const map_answer *answers, word32 begin,
-                                     word32 end, double within) {
-    map_tally t = {0.0, 0.0, INFINITY, -INFINITY, 0, 0, 0, ABUT_NONE, ABUT_NONE, 0};
-    for (word32 i = begin; i < end; i++) {
-        const float distance = answers[i].distance;
-        const double d = distance;
-        if (answers[i].other == ABUT_NONE)
-            continue;
-        t.found++;
-        t.within += d <= within;
-        t.inside += d < 0.0;
-        t.sum += d;
-        t.squares += d * d;
-        if (distance < t.lo)
-            t.least = i;
-        if (distance > t.hi)
-            t.greatest = i;
-        t.lo = distance < t.lo ? distance : t.lo;
-        t.hi = distance > t.hi ? distance : t.hi;
-    }
+static inline map_tally map_tally_none(void) {
+    map_tally t = {0.0, 0.0, 0.0, 0.0, INFINITY, -INFINITY, 0, 0, 0, ABUT_NONE, ABUT_NONE, 0};
     return t;
+}
+
+static inline void map_tally_sample(map_tally *t, float distance, word32 sample, double within) {
+    const double d = distance;
+    t->found++;
+    t->within += d <= within;
+    t->inside += d < 0.0;
+    t->sum += d;
+    t->squares += d * d;
+    if (distance < t->lo)
+        t->least = sample;
+    if (distance > t->hi)
+        t->greatest = sample;
+    t->lo = distance < t->lo ? distance : t->lo;
+    t->hi = distance > t->hi ? distance : t->hi;
+}
+
+static inline void map_tally_add(map_tally *t, const map_tally *more) {
+    t->found += more->found;
+    t->within += more->within;
+    t->inside += more->inside;
+    t->sum += more->sum;
+    t->squares += more->squares;
+    if (more->lo < t->lo || (more->lo == t->lo && more->least < t->least)) {
+        t->lo = more->lo;
+        t->least = more->least;
+    }
+    if (more->hi > t->hi || (more->hi == t->hi && more->greatest < t->greatest)) {
+        t->hi = more->hi;
+        t->greatest = more->greatest;
+    }
+}
+
+/* The derivatives of the affine map of a place, whose triangle has these corners: along the base,
+ * and along y less `shear` texels along the base. */
+static inline void map_derivatives(const map_place *place, const vec3 corner[3], vec3 *x, vec3 *y) {
+    const word32 c = place->corner;
+    const vec3 from = corner[c];
+    const vec3 base = v3_sub(corner[(c + 1) % 3], from), side = v3_sub(corner[(c + 2) % 3], from);
+    /* Where the place hangs down both axes turn round, which changes no length. */
+    const int begin = place->down ? place->left + place->width : place->left;
+    const double width = (double)place->width / MAP_TEXEL;
+    const double lean =
+        (double)(place->apex - begin) / (place->down ? -place->width : place->width);
+    *x = v3_scale(base, 1.0 / width);
+    *y = v3_along(v3_scale(v3_along(side, -lean, base), 1.0 / place->height), -place->shear, *x);
+}
+
+/* No point of the triangle is farther from the nearest of its samples; see atlas.c. */
+static inline double map_reach(const map_place *place, const vec3 corner[3]) {
+    vec3 x, y;
+    map_derivatives(place, corner, &x, &y);
+    const vec3 rx = v3_scale(x, place->reach_x), ry = v3_scale(y, place->reach_y);
+    return real_max(v3_length(v3_add(rx, ry)), v3_length(v3_sub(rx, ry))) * (1.0 + 0x1p-40);
+}
+
+static inline double map_area(const vec3 corner[3]) {
+    return 0.5 * v3_length(v3_cross(v3_sub(corner[1], corner[0]), v3_sub(corner[2], corner[0])));
 }
 
 /* The point with these coordinates: sums from the first corner on, relative to the origin. */

@@ -108,9 +108,8 @@ static sums add_tallies(const abut_map *map, const map_tally *tallies) {
                 .greatest_reach = -HUGE_VAL};
     for (uint32_t i = 0; i < map->mesh->triangle_count; i++) {
         const map_tally *t = &tallies[i];
-        const uint32_t triangle = map->ranked[i];
-        const double share = abuti_map_share(map, triangle);
-        all.area += share * (map->first[i + 1] - map->first[i]);
+        const double share = t->area / (map->first[i + 1] - map->first[i]);
+        all.area += t->area;
         if (!t->found)
             continue;
         all.found += t->found;
@@ -129,9 +128,8 @@ static sums add_tallies(const abut_map *map, const map_tally *tallies) {
             all.hi = t->hi;
             all.greatest = t->greatest;
         }
-        double reach = abuti_map_reach(&map->atlas.places[triangle], map->mesh, triangle);
-        all.least_reach = fmin(all.least_reach, t->lo - reach);
-        all.greatest_reach = fmax(all.greatest_reach, t->hi + reach);
+        all.least_reach = fmin(all.least_reach, t->lo - t->reach);
+        all.greatest_reach = fmax(all.greatest_reach, t->hi + t->reach);
     }
     return all;
 }
@@ -236,7 +234,10 @@ static abut_status measure_exactly(const abut_map *map, abut_map_measures *m) {
     m->least_error = 0;
     if (m->least.distance < 0)
         return ABUT_OK;
-    const abut_posed ours = {map->bvh, {{0, 0, 0, 0}, {0, 0, 0}}};
+    abut_posed ours = {NULL, {{0, 0, 0, 0}, {0, 0, 0}}};
+    abut_status refitted = abuti_map_bvh((abut_map *)(uintptr_t)map, &ours.bvh);
+    if (refitted)
+        return refitted;
     abut_pair_options options = abut_pair_options_default();
     options.surfaces = true;
     const abut_map_witness sample = m->least;

@@ -134,19 +134,22 @@ static void reserve(nearest_there *n, size_t count) {
         abuti_kit_reserve(&n->kit, list[i].buffer, list[i].count, list[i].bytes);
 }
 
-/* Sorts the points of the scratch memory. */
-static void sort_points(nearest_there *n, uint32_t count) {
+/* Sorts the points of the scratch memory, or takes them as they come. */
+static void sort_points(nearest_there *n, uint32_t count, bool ordered) {
     abuti_kit *kit = &n->kit;
     size_t groups = groups_of(count, POINT_GROUP);
     size_t most = (size_t)n->there->queue.device->info.compute_units * 8;
-    abuti_kit_fill(kit, NEAREST_BOUNDS, UINT32_MAX, 6 * 4);
-    ABUTI_KIT_GROUPS(kit, NEAREST_BOUND, groups < most ? groups : most, POINT_GROUP,
-                     SCRATCH(POINTS), ABUTI_VALUE(count), SCRATCH(BOUNDS),
-                     ABUTI_LOCAL_MEMORY(6 * 4));
+    if (!ordered) {
+        abuti_kit_fill(kit, NEAREST_BOUNDS, UINT32_MAX, 6 * 4);
+        ABUTI_KIT_GROUPS(kit, NEAREST_BOUND, groups < most ? groups : most, POINT_GROUP,
+                         SCRATCH(POINTS), ABUTI_VALUE(count), SCRATCH(BOUNDS),
+                         ABUTI_LOCAL_MEMORY(6 * 4));
+    }
     ABUTI_KIT_RUN(kit, NEAREST_KEY, count, POINT_GROUP, SCRATCH(POINTS), ABUTI_VALUE(count),
                   SCRATCH(BOUNDS), SCRATCH(KEYS), SCRATCH(ORDER));
-    abuti_tools_sort(n->there->tools, 32, &kit->buffers[NEAREST_KEYS], &kit->buffers[NEAREST_ORDER],
-                     count, 0, KEY_BITS);
+    if (!ordered)
+        abuti_tools_sort(n->there->tools, 32, &kit->buffers[NEAREST_KEYS],
+                         &kit->buffers[NEAREST_ORDER], count, 0, KEY_BITS);
     ABUTI_KIT_RUN(kit, NEAREST_GATHER, count, POINT_GROUP, SCRATCH(POINTS), SCRATCH(ORDER),
                   ABUTI_VALUE(count), SCRATCH(SORTED));
 }
@@ -189,9 +192,9 @@ float abuti_nearest_reach(const bvh_on_device *there, double radius) {
 }
 
 /* Sorts the points of the scratch memory and finds what may win. */
-static void find(nearest_there *n, uint32_t count, double radius, bool by_features) {
+static void find(nearest_there *n, uint32_t count, bool ordered, double radius, bool by_features) {
     float limit = abuti_nearest_reach(n->there, radius);
-    sort_points(n, count);
+    sort_points(n, count, ordered);
     if (by_features) {
         find_in_blocks(n, count, limit, POINT_BLOCK, 0, NEAREST_WANTED);
         find_in_blocks(n, count, limit, POINT_SMALL_BLOCK, POINT_BLOCK / POINT_SMALL_BLOCK,
@@ -277,7 +280,7 @@ void abuti_nearest_sort(nearest_there *n, const bvh_points *points, size_t begin
                         void *room) {
     reserve(n, count);
     frame_points(n, points, begin, count, room);
-    sort_points(n, count);
+    sort_points(n, count, points->ordered);
 }
 
 /* ---- a question ---- */
@@ -297,10 +300,10 @@ static abut_status answer_part(nearest_there *n, const bvh_points *points, const
         abuti_kit_reserve(io, BVH_OUT, part->most, q->answer_bytes);
     const abuti_buffer *answers = host ? &io->buffers[BVH_OUT] : &q->answers.buffer->memory;
     if (q->nearest) {
-        find(n, count, q->radius, by_features);
+        find(n, count, points->ordered, q->radius, by_features);
         measure(n, count, q->radius, first, by_features, answers);
     } else {
-        sort_points(n, count);
+        sort_points(n, count, points->ordered);
     }
     if (q->queue)
         q->queue(q, n, count, first, answers);
@@ -401,7 +404,7 @@ static void measure_task(void *data, size_t chunk, size_t begin, size_t end) {
 static abut_status find_and_fetch(nearest_there *n, finishing *f) {
     abuti_parallel_for(n->there->context, f->count, TASK_POINTS, frame_task, f);
     abuti_kit_write(&n->kit, NEAREST_POINTS, 0, f->at, f->count, sizeof *f->at);
-    find(n, (uint32_t)f->count, f->radius, false);
+    find(n, (uint32_t)f->count, false, f->radius, false);
     abut_status status = abuti_kit_get(&n->kit, NEAREST_ORDER, f->order, f->count, 4);
     status = status ? status : abuti_kit_get(&n->kit, NEAREST_COUNTS, f->counts, f->count, 1);
     return status ? status

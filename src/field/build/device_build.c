@@ -496,8 +496,12 @@ static void search_some(filling *f, const searching *s, size_t first, uint32_t c
         uint32_t cell = s->cells[i] = (uint32_t)first + i;
         s->points[i] = centre_of(f, cell % n[0], cell / n[0] % n[1], cell / n[0] / n[1]);
     }
-    const bvh_points batch = {(const unsigned char *)s->points, ABUT_SCALAR_FLOAT64,
-                              sizeof *s->points, count, NULL, false};
+    const bvh_points batch = {(const unsigned char *)s->points,
+                              ABUT_SCALAR_FLOAT64,
+                              sizeof *s->points,
+                              count,
+                              NULL,
+                              false};
     abuti_kit_fail(&p->kit, abuti_sign_nearest_there("abut_field_create", f->bvh, &batch, HUGE_VAL,
                                                      abut_array_host(s->nearest)));
     for (uint32_t i = 0; i < count && !abuti_kit_failed(&p->kit); i++) {

@@ -1,6 +1,7 @@
 /* Maps on a device: the host's side of map_find.cl.
  *
- * What belongs to the atlas goes there once, positions with each query. A body on the same device
+ * What belongs to the atlas goes there once, positions with each query; calls wait for what they
+ * queue. A body on the same device
  * is asked there; its kernels run on its own queue, for which they were built. Its signs are those
  * of abut_sign_inside_batch(), for the samples that map_sides picks. If some body is elsewhere, or
  * has a border or pseudo-normals for its signs, the host answers the query.
@@ -10,6 +11,8 @@
 
 #include "bvh/on_device.h"
 #include "sign/sign.h"
+
+#include <string.h>
 
 enum {
     POSITIONS,
@@ -27,13 +30,18 @@ enum {
     TALLIES,
     BUFFERS
 };
-enum { FIND, SIDES, KEEP, TALLY, KERNELS };
+enum { EXTREME_ROOM = 1 }; /* tallies, for two answers */
+enum { FIND, SIDES, KEEP, TALLY, EXTREMES, KERNELS };
 
 static const abuti_kernel_source sources[KERNELS] = {[FIND] = {"map_find", "map_find", NULL},
                                                      [SIDES] = {"map_find", "map_sides", NULL},
                                                      [KEEP] = {"map_find", "map_keep", NULL},
-                                                     [TALLY] = {"map_find", "map_tallies", NULL}};
+                                                     [TALLY] = {"map_find", "map_tallies", NULL},
+                                                     [EXTREMES] = {"map_find", "map_extremes",
+                                                                   NULL}};
 static const abuti_kit_table table = {sources, KERNELS, BUFFERS, NULL};
+
+_Static_assert(2 * sizeof(map_answer) <= EXTREME_ROOM * sizeof(map_tally), "two answers");
 
 struct map_device {
     abuti_queue queue;
@@ -41,6 +49,7 @@ struct map_device {
     const void *warm;   /* the tree that was asked last; only compared */
     abut_buffer *sides; /* that questions and their answers are in, for batches */
     abut_buffer *questions;
+    abuti_staging down;    /* of tallies */
     size_t question_count; /* there is room for */
 };
 
@@ -88,7 +97,7 @@ static abut_status create(abut_map *map) {
         abuti_kit_put(&d->kit, FIRST, map->first, (size_t)count + 1, 4);
         abuti_kit_reserve(&d->kit, ANSWERS, map->sample_count, sizeof(map_answer));
         abuti_kit_reserve(&d->kit, FOUND, map->sample_count, sizeof(map_found));
-        abuti_kit_reserve(&d->kit, TALLIES, count, sizeof(map_tally));
+        abuti_kit_reserve(&d->kit, TALLIES, (size_t)count + EXTREME_ROOM, sizeof(map_tally));
         abuti_kit_reserve(&d->kit, ASKED, 1, 4);
         abuti_kit_reserve(&d->kit, SIDE, map->sample_count, 4);
         status = abuti_kit_finish(&d->kit);
@@ -104,6 +113,7 @@ static void destroy(abut_map *map) {
     abut_buffer_destroy(d->questions);
     abut_buffer_destroy(d->sides);
     abuti_kit_close(&d->kit);
+    abuti_staging_destroy(&d->queue, &d->down);
     abuti_queue_close(&d->queue);
     abuti_release(map->context, d);
     map->device = NULL;
@@ -198,7 +208,6 @@ static abut_status ask_body(abut_map *map, const abut_posed *posed, uint32_t oth
     map_part *part;
     abut_status status = abuti_bvh_there_check("abut_map_find", posed->bvh);
     status = status ? status : abuti_there_part(there, &map_kind, (bvh_part **)&part);
-    status = status ? status : abuti_queue_wait(&there->queue, &d->queue);
     if (status)
         return status;
     ABUTI_KIT_RUN(&part->kit, FIND, map->sample_count, MAP_GROUP, TREE(there, nodes),
@@ -224,8 +233,13 @@ static abut_status find(abut_map *map, const abut_posed *others, uint32_t count,
         all = is_there(map, others[i].bvh);
     if (!all)
         return abuti_map_on_cpu.find(map, others, count, limit);
-    abuti_kit_put(&d->kit, POSITIONS, map->mesh->positions, map->mesh->vertex_count, sizeof(vec3));
-    abut_status status = abuti_queue_report(&d->queue);
+    abut_status status = abuti_bvh_there_check("abut_map_find", others[0].bvh);
+    if (!status) /* a mesh that has moved may have more vertices, which no triangle uses */
+        status = abuti_buffer_reserve(d->queue.device, map->mesh->vertex_count, sizeof(vec3),
+                                      &d->kit.buffers[POSITIONS]);
+    if (!status)
+        status = abuti_buffer_upload(&others[0].bvh->there->queue, &d->kit.buffers[POSITIONS], 0,
+                                     map->mesh->positions, map->mesh->vertex_count * sizeof(vec3));
     for (uint32_t i = 0; i < count && !status; i++) {
         status = ask_body(map, &others[i], i, limit, i == 0);
         if (!status && count > 1)
@@ -242,16 +256,26 @@ static abut_status fetch(const abut_map *map) {
                          sizeof(map_answer));
 }
 
-static abut_status answer(const abut_map *map, uint32_t sample, abut_map_texel *to) {
-    return abuti_kit_read(&map->device->kit, ANSWERS, sample, to, 1, sizeof(map_answer));
-}
-
-static abut_status tally(const abut_map *map, double within, map_tally *tallies) {
+static abut_status tally(const abut_map *map, double within, map_tally *tallies,
+                         abut_map_texel extremes[2]) {
     struct map_device *d = map->device;
     const uint32_t count = map->mesh->triangle_count;
+    const size_t bytes = ((size_t)count + EXTREME_ROOM) * sizeof(map_tally);
     ABUTI_KIT_GROUPS(&d->kit, TALLY, count, MAP_LANES, MAP(POSITIONS), MAP(INDICES), MAP(PLACES),
                      MAP(OWNER), MAP(FIRST), ABUTI_VALUE(within), MAP(ANSWERS), MAP(TALLIES));
-    return abuti_kit_get(&d->kit, TALLIES, tallies, count, sizeof(map_tally));
+    ABUTI_KIT_GROUPS(&d->kit, EXTREMES, 1, MAP_PICK, MAP(TALLIES), ABUTI_VALUE(count),
+                     MAP(ANSWERS));
+    if (!d->down.at)
+        abuti_kit_fail(&d->kit, abuti_staging_create(&d->queue, bytes, 1, &d->down));
+    if (!abuti_kit_failed(&d->kit))
+        abuti_kit_receive(&d->kit, TALLIES, 0, d->down.at, bytes, 1);
+    abut_status status = abuti_kit_finish(&d->kit);
+    if (status)
+        return status;
+    memcpy(tallies, d->down.at, count * sizeof *tallies);
+    memcpy(extremes, (const unsigned char *)d->down.at + count * sizeof *tallies,
+           2 * sizeof *extremes);
+    return ABUT_OK;
 }
 
-const map_backend abuti_map_on_device = {create, destroy, find, fetch, answer, tally};
+const map_backend abuti_map_on_device = {create, destroy, find, fetch, tally};

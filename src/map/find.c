@@ -277,11 +277,6 @@ static abut_status fetch(const abut_map *map) {
     return ABUT_OK;
 }
 
-static abut_status answer(const abut_map *map, uint32_t sample, abut_map_texel *to) {
-    *to = map->answers[sample];
-    return ABUT_OK;
-}
-
 static map_tally tally_triangle(const abut_map *map, uint32_t i, double within) {
     const uint32_t begin = map->first[i], count = map->first[i + 1] - begin;
     const uint32_t triangle = map->ranked[i];
@@ -315,10 +310,21 @@ static void tally_task(void *data, size_t chunk, size_t begin, size_t end) {
         t->tallies[i] = tally_triangle(map, (uint32_t)i, t->within);
 }
 
-static abut_status tally(const abut_map *map, double within, map_tally *tallies) {
+static abut_status tally(const abut_map *map, double within, map_tally *tallies,
+                         abut_map_texel extremes[2]) {
     tallying t = {map, within, tallies};
-    abuti_parallel_for(map->context, map->mesh->triangle_count, TRIANGLES_A_TASK, tally_task, &t);
+    const map_tally *least = tallies, *greatest = tallies;
+    const uint32_t count = map->mesh->triangle_count;
+    abuti_parallel_for(map->context, count, TRIANGLES_A_TASK, tally_task, &t);
+    for (uint32_t i = 1; i < count; i++) {
+        least = tallies[i].lo < least->lo ? &tallies[i] : least;
+        greatest = tallies[i].hi > greatest->hi ? &tallies[i] : greatest;
+    }
+    if (least->found)
+        extremes[0] = map->answers[least->least];
+    if (greatest->found)
+        extremes[1] = map->answers[greatest->greatest];
     return ABUT_OK;
 }
 
-const map_backend abuti_map_on_cpu = {create, destroy, find_here, fetch, answer, tally};
+const map_backend abuti_map_on_cpu = {create, destroy, find_here, fetch, tally};

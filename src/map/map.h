@@ -63,10 +63,10 @@ typedef struct map_backend {
     abut_status (*find)(abut_map *map, const abut_posed *others, uint32_t count, double limit);
     /* Answers come to the host, where they are not there. */
     abut_status (*fetch)(const abut_map *map);
-    /* That of one sample. */
-    abut_status (*answer)(const abut_map *map, uint32_t sample, abut_map_texel *answer);
-    /* What the samples of each ranked triangle say. */
-    abut_status (*tally)(const abut_map *map, double within, map_tally *tallies);
+    /* What the samples of each ranked triangle say; and the answers of the nearest and the farthest
+     * of all, where there are such. */
+    abut_status (*tally)(const abut_map *map, double within, map_tally *tallies,
+                         abut_map_texel extremes[2]);
 } map_backend;
 
 extern const map_backend abuti_map_on_cpu;    /* find.c */

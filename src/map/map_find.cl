@@ -211,3 +211,46 @@ map_tallies(__global const vec3 *positions, __global const uint *indices,
         tallies[i] = t;
     }
 }
+
+/* The answers of the sample that is nearest of all, and of the one that is farthest: two behind the
+ * tallies. Of equal ones those of the first triangle. */
+__kernel __attribute__((reqd_work_group_size(MAP_PICK, 1, 1))) void
+map_extremes(__global map_tally *tallies, uint triangle_count, __global const map_answer *answers) {
+    __local float value[2][MAP_PICK];
+    __local uint rank[2][MAP_PICK];
+    const uint item = (uint)get_local_id(0);
+    float best[2] = {INFINITY, INFINITY};
+    uint place[2] = {ABUT_NONE, ABUT_NONE};
+    for (uint i = item; i < triangle_count; i += MAP_PICK) {
+        const float lo = tallies[i].lo, hi = -tallies[i].hi;
+        if (lo < best[0]) {
+            best[0] = lo;
+            place[0] = i;
+        }
+        if (hi < best[1]) {
+            best[1] = hi;
+            place[1] = i;
+        }
+    }
+    for (int k = 0; k < 2; k++) {
+        value[k][item] = best[k];
+        rank[k][item] = place[k];
+    }
+    for (uint away = MAP_PICK / 2; away > 0; away /= 2) {
+        barrier(CLK_LOCAL_MEM_FENCE);
+        for (int k = 0; k < 2 && item < away; k++) {
+            const float other = value[k][item + away];
+            if (other < value[k][item] ||
+                (other == value[k][item] && rank[k][item + away] < rank[k][item])) {
+                value[k][item] = other;
+                rank[k][item] = rank[k][item + away];
+            }
+        }
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (item < 2 && rank[item][0] != ABUT_NONE) {
+        __global const map_tally *t = tallies + rank[item][0];
+        __global map_answer *to = (__global map_answer *)(tallies + triangle_count);
+        to[item] = answers[item ? t->greatest : t->least];
+    }
+}

@@ -134,15 +134,13 @@ static sums add_tallies(const abut_map *map, const map_tally *tallies) {
     return all;
 }
 
-static abut_status witness_of(const abut_map *map, uint32_t sample, abut_map_witness *w) {
+static void witness_of(const abut_map *map, uint32_t sample, abut_map_texel answer,
+                       abut_map_witness *w) {
     memset(w, 0, sizeof *w);
     w->other = w->triangle = w->other_triangle = ABUT_NONE;
     w->distance = HUGE_VAL;
     if (sample == ABUT_NONE)
-        return ABUT_OK;
-    abut_map_texel answer = map_nothing();
-    abut_status status = map->answers_here ? abuti_map_on_cpu.answer(map, sample, &answer)
-                                           : map->backend->answer(map, sample, &answer);
+        return;
     w->x = map->texel[sample] % map->atlas.resolution;
     w->y = map->texel[sample] / map->atlas.resolution;
     w->triangle = map->ranked[abuti_map_rank_of(map, sample)];
@@ -152,7 +150,6 @@ static abut_status witness_of(const abut_map *map, uint32_t sample, abut_map_wit
     w->feature = (abut_feature)answer.feature;
     w->other_point = v3_add(w->point, v3(answer.vector[0], answer.vector[1], answer.vector[2]));
     w->distance = answer.distance;
-    return status;
 }
 
 /* ---- quantiles ---- */
@@ -299,7 +296,8 @@ abut_status abut_map_measure(const abut_map *map, const abut_map_measure_options
     if (!tallies)
         return ABUT_ERROR_MEMORY;
     const map_backend *there = map->answers_here ? &abuti_map_on_cpu : map->backend;
-    status = there->tally(map, ours.within, tallies);
+    abut_map_texel extremes[2] = {map_nothing(), map_nothing()};
+    status = there->tally(map, ours.within, tallies, extremes);
     sums all = {0};
     if (!status)
         all = add_tallies(map, tallies);
@@ -314,10 +312,8 @@ abut_status abut_map_measure(const abut_map *map, const abut_map_measure_options
                            .found_area = all.found_area,
                            .within_area = all.within_area,
                            .inside_area = all.inside_area};
-    status = witness_of(map, all.least, &m.least);
-    status = status ? status : witness_of(map, all.greatest, &m.greatest);
-    if (status)
-        return status;
+    witness_of(map, all.least, extremes[0], &m.least);
+    witness_of(map, all.greatest, extremes[1], &m.greatest);
     if (all.found) {
         const double weight = all.found_area > 0 ? all.found_area : 1;
         m.least_error = m.least.distance - all.least_reach;

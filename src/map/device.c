@@ -228,20 +228,27 @@ static abut_status ask_body(abut_map *map, const abut_posed *posed, uint32_t oth
 
 static abut_status find(abut_map *map, const abut_posed *others, uint32_t count, double limit) {
     struct map_device *d = map->device;
-    bool all = count > 0;
-    for (uint32_t i = 0; i < count && all; i++)
+    uint32_t first = ABUT_NONE; /* of those within the limit */
+    bool all = true;
+    for (uint32_t i = 0; i < count && all; i++) {
+        if (first == ABUT_NONE && abuti_map_gap(map, &others[i]) <= limit)
+            first = i;
         all = is_there(map, others[i].bvh);
-    if (!all)
+    }
+    if (!all || first == ABUT_NONE)
         return abuti_map_on_cpu.find(map, others, count, limit);
-    abut_status status = abuti_bvh_there_check("abut_map_find", others[0].bvh);
+    abut_status status = abuti_bvh_there_check("abut_map_find", others[first].bvh);
     if (!status) /* a mesh that has moved may have more vertices, which no triangle uses */
         status = abuti_buffer_reserve(d->queue.device, map->mesh->vertex_count, sizeof(vec3),
                                       &d->kit.buffers[POSITIONS]);
     if (!status)
-        status = abuti_buffer_upload(&others[0].bvh->there->queue, &d->kit.buffers[POSITIONS], 0,
-                                     map->mesh->positions, map->mesh->vertex_count * sizeof(vec3));
-    for (uint32_t i = 0; i < count && !status; i++) {
-        status = ask_body(map, &others[i], i, limit, i == 0);
+        status =
+            abuti_buffer_upload(&others[first].bvh->there->queue, &d->kit.buffers[POSITIONS], 0,
+                                map->mesh->positions, map->mesh->vertex_count * sizeof(vec3));
+    for (uint32_t i = first; i < count && !status; i++) {
+        if (abuti_map_gap(map, &others[i]) > limit)
+            continue;
+        status = ask_body(map, &others[i], i, limit, i == first);
         if (!status && count > 1)
             status = abuti_progress(map->context, "map", (i + 1.0) / count);
     }

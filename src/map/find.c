@@ -34,6 +34,35 @@ map_motion abuti_map_motion(const abut_pose *given) {
                         memcmp(given, &none, sizeof none) && memcmp(given, &unit, sizeof unit)};
 }
 
+static double box_gap(const box3 *a, const box3 *b) {
+    vec3 zero = v3(0, 0, 0);
+    vec3 gap = v3_max(v3_max(v3_sub(a->lo, b->hi), v3_sub(b->lo, a->hi)), zero);
+    return v3_length(gap);
+}
+
+/* The box of a body: corners of that of its mesh, with room for rounding. */
+static box3 body_box(const abut_posed *posed) {
+    const abut_mesh *mesh = posed->bvh->mesh;
+    if (!abuti_map_motion(&posed->pose).moved)
+        return mesh->bounds;
+    const box3 from = mesh->bounds;
+    const abuti_motion motion = abuti_motion_of(&posed->pose);
+    box3 box = box_empty();
+    for (int k = 0; k < 8; k++)
+        box = box_grow(box, abuti_motion_apply(&motion, v3(k & 1 ? from.hi.x : from.lo.x,
+                                                           k & 2 ? from.hi.y : from.lo.y,
+                                                           k & 4 ? from.hi.z : from.lo.z)));
+    double more = 0x1p-40 * fmax(v3_max_abs(box.lo), v3_max_abs(box.hi));
+    box.lo = v3_sub(box.lo, v3(more, more, more));
+    box.hi = v3_add(box.hi, v3(more, more, more));
+    return box;
+}
+
+double abuti_map_gap(const abut_map *map, const abut_posed *posed) {
+    const box3 box = body_box(posed);
+    return box_gap(&map->mesh->bounds, &box) * (1 - 0x1p-20);
+}
+
 typedef struct finding {
     abut_map *map;
     double limit;
@@ -59,27 +88,6 @@ static void box_task(void *data, size_t chunk, size_t begin, size_t end) {
             box = box_grow(box, f->map->points[i]);
         f->boxes[b] = box;
     }
-}
-
-static double box_gap(const box3 *a, const box3 *b) {
-    vec3 zero = v3(0, 0, 0);
-    vec3 gap = v3_max(v3_max(v3_sub(a->lo, b->hi), v3_sub(b->lo, a->hi)), zero);
-    return v3_length(gap);
-}
-
-/* The box of a posed mesh: corners of its box, with room for rounding. */
-static box3 posed_box(const abut_mesh *mesh, const abut_pose *given) {
-    const box3 from = mesh->bounds;
-    const abuti_motion motion = abuti_motion_of(given);
-    box3 box = box_empty();
-    for (int k = 0; k < 8; k++)
-        box = box_grow(box, abuti_motion_apply(&motion, v3(k & 1 ? from.hi.x : from.lo.x,
-                                                           k & 2 ? from.hi.y : from.lo.y,
-                                                           k & 4 ? from.hi.z : from.lo.z)));
-    double more = 0x1p-40 * fmax(v3_max_abs(box.lo), v3_max_abs(box.hi));
-    box.lo = v3_sub(box.lo, v3(more, more, more));
-    box.hi = v3_add(box.hi, v3(more, more, more));
-    return box;
 }
 
 /* The samples of all blocks that may be nearer to the body than to what they have. */
@@ -163,14 +171,13 @@ static void set_body(finding *f, const abut_posed *posed, uint32_t other) {
     f->posed = posed;
     f->motion = abuti_map_motion(&posed->pose);
     f->has_sign = abut_sign_info_get(posed->bvh).method != ABUT_SIGN_AUTO;
-    f->box = f->motion.moved ? posed_box(posed->bvh->mesh, &posed->pose) : posed->bvh->mesh->bounds;
+    f->box = body_box(posed);
 }
 
 static abut_status ask_all(finding *f, const abut_posed *others, uint32_t count, order *orders) {
     abut_map *map = f->map;
     for (uint32_t i = 0; i < count; i++) {
-        set_body(f, &others[i], i);
-        orders[i] = (order){box_gap(&map->mesh->bounds, &f->box), i};
+        orders[i] = (order){abuti_map_gap(map, &others[i]), i};
     }
     abuti_sort_items(orders, count, sizeof *orders, after);
     abut_status status = ABUT_OK;

@@ -52,6 +52,8 @@ typedef struct map_motion {
     bool moved; /* else both are the same */
 } map_motion;
 map_motion abuti_map_motion(const abut_pose *given);
+/* No point of the surface is nearer to the body. */
+double abuti_map_gap(const abut_map *map, const abut_posed *posed);
 
 /* ---- back ends ---- */
 

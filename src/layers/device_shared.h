@@ -35,6 +35,7 @@ typedef struct layers_body {
 /* A solid in a view. */
 typedef struct layers_spot {
     raster_frame frame;
+    layers_ball ball;
     raster_rect rect;
     word32 depth[2];
     word32 column, row, columns, rows; /* of tiles */
@@ -54,7 +55,7 @@ typedef struct layers_node {
     word32 x0y0, x1y1; /* the window, 16 bits each; empty where x0 > x1 */
 } layers_node;
 
-#define LAYERS_NEAR_BYTES 32 /* of a solid in local memory, see layers_windows */
+#define LAYERS_NEAR_BYTES 64 /* of a solid in local memory, see layers_windows */
 
 /* A large shape, and in which view. */
 typedef struct layers_large {

@@ -118,6 +118,9 @@ abut_status abuti_layers_begin(const char *function, abut_layers *layers,
         pass->view.length_unit = pass->view.volume_unit = 1 / l->depth;
     }
     layers_view *cut = &pass->view;
+    cut->depth_pixels = l->near > 0 ? 0 : c->scale / l->depth;
+    cut->slack = 4.0 * RASTER_SLACK / (double)(1 << l->shift) + 4 * cut->depth_pixels +
+                 (pass->edges ? 2 : 0);
     for (cut->tile = LAYERS_TILE;; cut->tile *= 2) {
         cut->columns = (l->width + cut->tile - 1) / cut->tile;
         cut->rows = (l->height + cut->tile - 1) / cut->tile;

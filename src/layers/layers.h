@@ -144,6 +144,7 @@ typedef struct layers_pass {
 typedef struct layers_at {
     raster_rect rect;
     uint32_t depth[2];
+    layers_ball ball;
     uint32_t column, row, columns, rows; /* of tiles */
     size_t windows;                      /* its first one */
     bool drawn;

@@ -48,8 +48,10 @@ __kernel void layers_spots(__global const layers_sight *sights, __global const l
         const raster_motion motion = motions[solid];
         rect = raster_bounds(&v.camera, &motion, bodies[solid].box, bodies[solid].centre,
                              bodies[solid].radius, depths);
-        if (item == 0)
+        if (item == 0) {
             spot->frame = raster_frame_of(&v.camera, &motion, bodies[solid].origin);
+            spot->ball = layers_ball_of(&v, &motion, bodies[solid].centre, bodies[solid].radius);
+        }
     }
     const int empty = raster_rect_empty(rect);
     const uint column = empty ? 0 : (uint)rect.x0 / v.tile,
@@ -83,6 +85,7 @@ __kernel void layers_spots(__global const layers_sight *sights, __global const l
 
 /* What is to be known of a solid in a tile. */
 typedef struct near_solid {
+    layers_ball ball;
     raster_rect rect; /* within the tile */
     uint depth[2];
     uint group, mask;
@@ -91,6 +94,7 @@ typedef struct near_solid {
 static near_solid solid_near(__global const layers_spot *spot, __global const layers_body *body,
                              raster_rect tile) {
     near_solid n;
+    n.ball = spot->ball;
     n.rect = raster_rect_cut(spot->rect, tile);
     n.depth[0] = spot->depth[0];
     n.depth[1] = spot->depth[1];
@@ -100,12 +104,15 @@ static near_solid solid_near(__global const layers_spot *spot, __global const la
 }
 
 /* What one solid shares with another that is as deep. */
-static void grow_window(raster_rect *window, const near_solid *own,
+static void grow_window(const layers_view *v, raster_rect *window, const near_solid *own,
                         __local const near_solid *other) {
-    if (other->depth[0] > own->depth[1] || own->depth[0] > other->depth[1] ||
-        !(own->group & other->mask) || !(other->group & own->mask))
+    const uint near = max(own->depth[0], other->depth[0]),
+               far = min(own->depth[1], other->depth[1]);
+    if (near > far || !(own->group & other->mask) || !(other->group & own->mask))
         return;
-    const raster_rect both = raster_rect_cut(own->rect, other->rect);
+    const layers_ball ball = other->ball;
+    const raster_rect both =
+        layers_meet(v, &own->ball, &ball, near, far, 0, raster_rect_cut(own->rect, other->rect));
     if (raster_rect_empty(both))
         return;
     if (window->x0 > window->x1)
@@ -164,7 +171,7 @@ __kernel void layers_windows(__global const layers_sight *sights, uint views,
             const int same = first == next;
             for (uint k = 0; k < count && mine != LAYERS_NOTHING; k++)
                 if (!(same && k == item))
-                    grow_window(&window, &own, &others[k]);
+                    grow_window(&v, &window, &own, &others[k]);
         }
         if (mine != LAYERS_NOTHING) {
             const int none = window.x0 > window.x1;

@@ -58,10 +58,12 @@ typedef struct layers_sum {
 /* A view, and how it is cut into tiles. */
 typedef struct layers_view {
     raster_camera camera;
-    double length_unit; /* of lengths in sums */
-    double volume_unit; /* of volumes in sums, over the area of a pixel */
-    word32 tolerance;   /* units of length */
-    word32 tile;        /* pixels a side */
+    double length_unit;  /* of lengths in sums */
+    double volume_unit;  /* of volumes in sums, over the area of a pixel */
+    double depth_pixels; /* pixels a step of depth, where rays are parallel */
+    double slack;        /* pixels by which what is drawn may be beside the solid */
+    word32 tolerance;    /* units of length */
+    word32 tile;         /* pixels a side */
     word32 columns, rows;
 } layers_view;
 
@@ -80,6 +82,91 @@ static inline void layers_measure(ABUTI_GLOBAL const layers_view *v, word32 x, w
     double slant = real_sqrt(1.0 + right * right + down * down);
     *length = raster_depth((b - a) * slant / v->length_unit);
     *volume = raster_depth((b * b * b - a * a * a) / 3.0 / v->volume_unit);
+}
+
+/* ---- where two solids can meet ----
+ *
+ * Within their rectangles and depths, and within the balls around them. What two balls have in
+ * common is in the ball around the circle in which they cut each other, or in the smaller of them;
+ * and in a ball no point is further along an axis than the distances to the middle along the others
+ * leave. So of two that hardly touch only some rays are left. */
+
+/* A ball on an image with parallel rays, in pixels along the rays too; below 0 = no such image. */
+typedef struct layers_ball {
+    double x, y, z, radius;
+} layers_ball;
+
+static inline layers_ball layers_ball_of(const layers_view *v, const raster_motion *motion,
+                                         vec3 centre, double radius) {
+    const raster_camera *c = &v->camera;
+    vec3 at = v3_sub(raster_move(motion, centre), c->origin);
+    layers_ball ball;
+    ball.x = v3_dot(c->axes.row[0], at) * c->scale + c->lens.middle_x;
+    ball.y = v3_dot(c->axes.row[1], at) * c->scale + c->lens.middle_y;
+    ball.z = (v3_dot(c->axes.row[2], at) + c->begin) * c->scale;
+    ball.radius = radius * c->scale + v->slack;
+    ball.radius += 1e-12 * (fabs(ball.x) + fabs(ball.y) + fabs(ball.z) + ball.radius);
+    if (c->lens.near > 0.0)
+        ball.radius = -1.0;
+    return ball;
+}
+
+/* Of two balls always the same one comes first, so that bits do not depend on the order. */
+static inline int layers_comes_first(const layers_ball *a, const layers_ball *b) {
+    return a->radius != b->radius ? a->radius < b->radius
+           : a->x != b->x         ? a->x < b->x
+           : a->y != b->y         ? a->y < b->y
+                                  : a->z < b->z;
+}
+
+/* The middle of a ball around what two have in common, and the square of its radius. Below 0:
+ * nothing. */
+static inline double layers_common(const layers_ball *one, const layers_ball *other, vec3 *middle) {
+    const int swap = layers_comes_first(other, one);
+    const layers_ball a = swap ? *other : *one, b = swap ? *one : *other; /* a is no larger */
+    double dx = b.x - a.x, dy = b.y - a.y, dz = b.z - a.z, sum = a.radius + b.radius;
+    double apart = dx * dx + dy * dy + dz * dz, square = a.radius * a.radius;
+    /* The circle is this part of the way from a to b; behind a, a itself is the larger. */
+    double part = 0.5 * (apart + square - b.radius * b.radius) / apart;
+    *middle = v3(a.x, a.y, a.z);
+    if (apart > sum * sum)
+        return -1.0;
+    if (!(part > 0.0)) /* also of two with one middle */
+        return square;
+    *middle = v3_along(*middle, part, v3(dx, dy, dz));
+    return real_max(square - part * part * apart, 0.0) + 1e-12 * sum * sum;
+}
+
+static inline double layers_beside(double x, double lo, double hi) {
+    return x < lo ? lo - x : x > hi ? x - hi : 0.0;
+}
+
+/* The pixels of a rectangle that two solids have in common between two depths; of a `wide` query
+ * those in whose squares, else those in whose centres. */
+static inline raster_rect layers_meet(const layers_view *v, const layers_ball *a,
+                                      const layers_ball *b, word32 near, word32 far, int wide,
+                                      raster_rect r) {
+    if (a->radius < 0.0 || raster_rect_empty(r))
+        return r;
+    vec3 m;
+    double square = layers_common(a, b, &m);
+    if (!(square + fabs(m.x) + fabs(m.y) + fabs(m.z) < 1e30)) /* too far out to be told */
+        return r;
+    double x = layers_beside(m.x, (double)r.x0, (double)r.x1 + 1.0);
+    double y = layers_beside(m.y, (double)r.y0, (double)r.y1 + 1.0);
+    double z = layers_beside(m.z, (double)near * v->depth_pixels, (double)far * v->depth_pixels);
+    double left = square - z * z, edge = wide ? 0.0 : 0.5;
+    if (left < x * x + y * y) {
+        r.x1 = r.x0 - 1;
+        return r;
+    }
+    const double wide_x = real_sqrt(left - y * y), wide_y = real_sqrt(left - x * x);
+    raster_rect in;
+    in.x0 = raster_pixel(m.x - wide_x + edge);
+    in.y0 = raster_pixel(m.y - wide_y + edge);
+    in.x1 = raster_pixel(m.x + wide_x - edge);
+    in.y1 = raster_pixel(m.y + wide_y - edge);
+    return raster_rect_cut(r, in);
 }
 
 /* The tile size that gives a view no more than LAYERS_TILES tiles. */

@@ -49,6 +49,8 @@ static void find_rects(void *data, size_t chunk, size_t begin, size_t end) {
                                      solid->hull.centre, solid->hull.radius, at->depth);
         if (raster_rect_empty(at->rect))
             continue;
+        at->ball =
+            layers_ball_of(&pass->view, &solid->motion, solid->hull.centre, solid->hull.radius);
         uint32_t x0 = (uint32_t)at->rect.x0 / pass->view.tile,
                  x1 = (uint32_t)at->rect.x1 / pass->view.tile;
         uint32_t y0 = (uint32_t)at->rect.y0 / pass->view.tile,
@@ -157,6 +159,15 @@ static bool is_full(const layers_window *w, raster_rect tile) {
     return w->x0 == 0 && w->y0 == 0 && w->x1 == tile.x1 - tile.x0 && w->y1 == tile.y1 - tile.y0;
 }
 
+/* The pixels of a tile where two solids may meet. */
+static raster_rect common_of(const layers_pass *pass, const layers_at *a, const layers_at *b,
+                             raster_rect in) {
+    uint32_t near = a->depth[0] > b->depth[0] ? a->depth[0] : b->depth[0];
+    uint32_t far = a->depth[1] < b->depth[1] ? a->depth[1] : b->depth[1];
+    return layers_meet(&pass->view, &a->ball, &b->ball, near, far, pass->touching || pass->boxes,
+                       raster_rect_cut(raster_rect_cut(a->rect, b->rect), in));
+}
+
 /* The windows of solids of a tile. */
 static void find_windows(layers_pass *pass, layers_chunk *chunk, size_t tile) {
     abut_layers *layers = pass->layers;
@@ -181,9 +192,10 @@ static void find_windows(layers_pass *pass, layers_chunk *chunk, size_t tile) {
             layers_window *wb = abuti_layers_window(pass, solids[j], tile);
             if (is_full(wa, in) && is_full(wb, in) && !pass->boxes)
                 continue;
-            raster_rect both =
-                raster_rect_cut(raster_rect_cut(at[solids[i]].rect, at[solids[j]].rect), in);
-            if (raster_rect_empty(both) || !layers_tries(a, &layers_solids(layers)[solids[j]]))
+            if (!layers_tries(a, &layers_solids(layers)[solids[j]]))
+                continue;
+            raster_rect both = common_of(pass, &at[solids[i]], &at[solids[j]], in);
+            if (raster_rect_empty(both))
                 continue;
             grow_window(wa, both, in);
             grow_window(wb, both, in);

@@ -7,7 +7,7 @@
  * triangles 64 spheres of so many triangles
  * world-... the same question to a world for boxes that overlap, and to abut_pair_overlap()
  * classic   CInDeR as published, one view and one pair a pixel
- * device-.. stairs and flakes on a device, poses and vertices from the host
+ * device-.. stairs and flakes on a device, poses and vertices from the host, or vertices in buffers
  *
  * All set all poses each time. Those that answer exactly have the same hash. */
 #include "bench.h"
@@ -18,7 +18,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-typedef enum way { IMAGES, DEVICE, EVERY, CONSERVATIVE, EXACT, WORLD, CLASSIC } way;
+typedef enum way { IMAGES, DEVICE, BUFFERS, EVERY, CONSERVATIVE, EXACT, WORLD, CLASSIC } way;
 typedef enum scene { STAIRS, FLAKES, CROWD } scene;
 
 static const struct {
@@ -26,15 +26,16 @@ static const struct {
     scene scene;
     uint32_t count, segments;
 } specs[] = {
-    {IMAGES, STAIRS, 250, 0},  {IMAGES, STAIRS, 5000, 0},      {IMAGES, FLAKES, 1000, 0},
-    {EVERY, STAIRS, 250, 0},   {CONSERVATIVE, STAIRS, 250, 0}, {EXACT, STAIRS, 250, 0},
-    {EXACT, STAIRS, 5000, 0},  {WORLD, STAIRS, 250, 0},        {WORLD, STAIRS, 5000, 0},
-    {CLASSIC, STAIRS, 250, 0}, {IMAGES, CROWD, 64, 4},         {IMAGES, CROWD, 256, 4},
-    {IMAGES, CROWD, 1024, 4},  {IMAGES, CROWD, 4096, 4},       {WORLD, CROWD, 64, 4},
-    {WORLD, CROWD, 256, 4},    {WORLD, CROWD, 1024, 4},        {WORLD, CROWD, 4096, 4},
-    {IMAGES, CROWD, 64, 2},    {IMAGES, CROWD, 64, 8},         {IMAGES, CROWD, 64, 16},
-    {WORLD, CROWD, 64, 2},     {WORLD, CROWD, 64, 8},          {WORLD, CROWD, 64, 16},
-    {DEVICE, STAIRS, 250, 0},  {DEVICE, STAIRS, 5000, 0},      {DEVICE, FLAKES, 1000, 0},
+    {IMAGES, STAIRS, 250, 0},   {IMAGES, STAIRS, 5000, 0},      {IMAGES, FLAKES, 1000, 0},
+    {EVERY, STAIRS, 250, 0},    {CONSERVATIVE, STAIRS, 250, 0}, {EXACT, STAIRS, 250, 0},
+    {EXACT, STAIRS, 5000, 0},   {WORLD, STAIRS, 250, 0},        {WORLD, STAIRS, 5000, 0},
+    {CLASSIC, STAIRS, 250, 0},  {IMAGES, CROWD, 64, 4},         {IMAGES, CROWD, 256, 4},
+    {IMAGES, CROWD, 1024, 4},   {IMAGES, CROWD, 4096, 4},       {WORLD, CROWD, 64, 4},
+    {WORLD, CROWD, 256, 4},     {WORLD, CROWD, 1024, 4},        {WORLD, CROWD, 4096, 4},
+    {IMAGES, CROWD, 64, 2},     {IMAGES, CROWD, 64, 8},         {IMAGES, CROWD, 64, 16},
+    {WORLD, CROWD, 64, 2},      {WORLD, CROWD, 64, 8},          {WORLD, CROWD, 64, 16},
+    {DEVICE, STAIRS, 250, 0},   {DEVICE, STAIRS, 5000, 0},      {DEVICE, FLAKES, 1000, 0},
+    {BUFFERS, FLAKES, 1000, 0},
 };
 
 typedef struct layers_data {
@@ -47,6 +48,7 @@ typedef struct layers_data {
     const abut_bvh **bvhs;
     abut_pose *poses[2]; /* to take in turns */
     abut_vec3 *moved[2]; /* of the deformed solid */
+    abut_buffer *there[2];
     uint32_t round;
     abut_layers *layers;
     abut_world *world;
@@ -213,7 +215,7 @@ static abut_status layers_setup(bench_state *state) {
     if (state->quick)
         count = count > 40 ? 40 : count;
     abut_status status = ABUT_OK;
-    if (how == DEVICE && (status = bench_device_open(state, &data->device)))
+    if ((how == DEVICE || how == BUFFERS) && (status = bench_device_open(state, &data->device)))
         return status;
     switch (specs[state->which->variant].scene) {
     case STAIRS:
@@ -227,6 +229,11 @@ static abut_status layers_setup(bench_state *state) {
     }
     if (!status && how != CLASSIC)
         status = how == WORLD ? make_world(state, data) : make_layers(state, data);
+    for (int k = 0; k < 2 && how == BUFFERS && !status; k++) {
+        size_t bytes = abut_mesh_vertex_count(data->meshes[0]) * sizeof *data->moved[k];
+        status = abut_buffer_create(data->device, bytes, &data->there[k]);
+        status = status ? status : abut_buffer_write(data->there[k], 0, data->moved[k], bytes);
+    }
     data->room = 64 * (uint64_t)data->count;
     data->list = malloc((size_t)data->room * sizeof *data->list);
     data->pairs = malloc((size_t)data->room * sizeof *data->pairs);
@@ -249,8 +256,11 @@ static abut_status find_images(const bench_state *state, layers_data *data,
     query.conservative = how == CONSERVATIVE;
     query.exact = how == EXACT;
     abut_status status = abut_layers_move(data->layers, NULL, abut_array_host(poses), data->count);
+    uint32_t turn = data->round % 2;
     if (!status && data->moved[0])
-        status = abut_layers_deform(data->layers, 0, abut_array_host(data->moved[data->round % 2]));
+        status = abut_layers_deform(data->layers, 0,
+                                    how == BUFFERS ? abut_array_buffer(data->there[turn])
+                                                   : abut_array_host(data->moved[turn]));
     status = status ? status : abut_layers_find(data->layers, &query, &found);
     data->found = found.count;
     data->fragments = found.fragments;
@@ -356,12 +366,13 @@ static void layers_teardown(bench_state *state) {
     abut_world_destroy(data->world);
     falls_destroy(data->stairs);
     abut_bvh_destroy(data->tree);
-    abut_device_destroy(data->device);
     for (int k = 0; k < 2; k++) {
         abut_mesh_destroy(data->meshes[k]);
         free(data->poses[k]);
         free(data->moved[k]);
+        abut_buffer_destroy(data->there[k]);
     }
+    abut_device_destroy(data->device);
     free(data->solids);
     free((void *)data->bvhs);
     free(data->list);
@@ -405,5 +416,6 @@ const bench_case bench_layers_cases[] = {
     LAYERS("device-stairs-250", 24, 0.25),
     LAYERS("device-stairs-5000", 25, 1.5),
     LAYERS("device-flakes-1000", 26, 0.5),
+    LAYERS("device-flakes-1000-buffers", 27, 0.5),
     {.name = NULL},
 };

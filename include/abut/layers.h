@@ -63,12 +63,14 @@ ABUT_API abut_status abut_layers_add(abut_layers *layers, const abut_layers_item
 /* Takes a solid out. Its id is free for another. */
 ABUT_API abut_status abut_layers_remove(abut_layers *layers, uint32_t id);
 /* Gives `count` items new poses (abut_pose); null ids mean 0 to count - 1. All of them or, on
- * failure, none. Poses and positions may be in buffers of the device, from where they come to the
- * host. */
+ * failure, none. Poses may be in a buffer of the device, from where they come to the host. */
 ABUT_API abut_status abut_layers_move(abut_layers *layers, const uint32_t *ids, abut_array poses,
                                       size_t count);
 /* Gives the vertices of one item new positions (abut_vec3, absolute as those of
- * abut_mesh_create(), before the pose); null = those of its mesh again. */
+ * abut_mesh_create(), before the pose); null = those of its mesh again. Positions may be in a
+ * buffer of the device: from the second time on they stay there, until a query needs them on the
+ * host (conservative, exact, hits, images). If the device fails meanwhile, the item has the
+ * positions from before or, where these had stayed on the device, those of its mesh. */
 ABUT_API abut_status abut_layers_deform(abut_layers *layers, uint32_t id, abut_array positions);
 
 /* ---- queries ---- */

@@ -1,9 +1,10 @@
 /* Layers on a device: what is uploaded when solids change, what each time, and six launches.
  *
  * Vertices and triangles of meshes are there once, and those of solids that have positions of their
- * own beside them. Each query sends poses and views; sums of pairs come back, partly added up, and
- * the host adds the rest. Rays that are too long for the device (see layers_rays.cl) are traced by
- * the host, from the same fragments.
+ * own beside them; where these came from a buffer the host has them only once it needs them. Each
+ * query sends poses and views; sums of pairs come back, partly added up, and the host adds the
+ * rest. Rays that are too long for the device (see layers_rays.cl) are traced by the host, from the
+ * same fragments.
  */
 #include "layers/layers.h"
 
@@ -11,7 +12,7 @@
 
 #include <string.h>
 
-enum { SPOTS, WINDOWS, SMALL, REST, LARGE, RAYS, GATHER, CLEAR, KERNELS };
+enum { SPOTS, WINDOWS, SMALL, REST, LARGE, BEND, RAYS, GATHER, CLEAR, KERNELS };
 enum {
     SIGHTS,
     BODIES,
@@ -32,6 +33,7 @@ enum {
     LONGS,
     CROSSINGS,
     COUNTS,
+    BENT,
     BUFFERS
 };
 
@@ -41,6 +43,7 @@ static const abuti_kernel_source sources[KERNELS] = {
     [SMALL] = {"layers_draw", "layers_small", NULL},
     [REST] = {"layers_draw", "layers_rest", NULL},
     [LARGE] = {"layers_draw", "layers_large_parts", NULL},
+    [BEND] = {"layers_draw", "layers_bend", NULL},
     [RAYS] = {"layers_rays", "layers_rays", NULL},
     [GATHER] = {"layers_rays", "layers_gather", NULL},
     [CLEAR] = {"layers_rays", "layers_clear", NULL}};
@@ -219,6 +222,7 @@ static abut_status make_solids(abut_layers *layers) {
     placement p = {.vertex = abuti_allocate(layers->context, meshes, sizeof *p.vertex),
                    .triangle = abuti_allocate(layers->context, meshes, sizeof *p.triangle)};
     abut_status status = p.vertex && p.triangle ? ABUT_OK : ABUT_ERROR_MEMORY;
+    status = status ? status : abuti_layers_fetch(layers); /* before places change */
     d->has_solids = false;
     status = status ? status : resize(layers, &d->bodies, solids, sizeof(layers_body));
     status = status ? status : resize(layers, &d->bends, solids, sizeof(uint64_t));
@@ -243,6 +247,64 @@ static bool fits(const abut_layers *layers) {
             return false;
     }
     return true;
+}
+
+static abut_status fetch_positions(abut_layers *layers, uint32_t id) {
+    const layers_body *body = (const layers_body *)layers->device->bodies.data + id;
+    const layers_solid *solid = &layers_solids(layers)[id];
+    return abuti_kit_read(&layers->device->kit, VERTICES, body->first_vertex, solid->positions,
+                          layers_mesh_of(layers, solid)->mesh->vertex_count, sizeof(vec3));
+}
+
+/* Looks at positions in a buffer, and with `writes` takes them over. */
+static abut_status look(layers_device *d, const abut_buffer *from, const abut_mesh *mesh,
+                        vec3 centre, uint32_t writes, uint32_t first, layers_bent *all) {
+    const uint32_t count = mesh->vertex_count;
+    const double most = ABUT_COORDINATE_MAX;
+    layers_bent parts[LAYERS_BEND_GROUPS];
+    abuti_kit_reserve(&d->kit, BENT, LAYERS_BEND_GROUPS, sizeof *parts);
+    ABUTI_KIT_GROUPS(&d->kit, BEND, LAYERS_BEND_GROUPS, LAYERS_ITEMS, ABUTI_BUFFER(&from->memory),
+                     ABUTI_VALUE(count), ABUTI_VALUE(most), ABUTI_VALUE(mesh->origin),
+                     ABUTI_VALUE(centre), ABUTI_VALUE(writes), ABUTI_VALUE(first), MEMORY(VERTICES),
+                     MEMORY(BENT), ABUTI_LOCAL_MEMORY(LAYERS_ITEMS * sizeof *parts));
+    abut_status status = abuti_kit_get(&d->kit, BENT, parts, LAYERS_BEND_GROUPS, sizeof *parts);
+    *all = (layers_bent){.box = box_empty(), .bad = LAYERS_NOTHING};
+    for (uint32_t i = 0; i < LAYERS_BEND_GROUPS && !status; i++) {
+        all->box = box_join(all->box, parts[i].box);
+        all->farthest = real_max(all->farthest, parts[i].farthest);
+        all->bad = parts[i].bad < all->bad ? parts[i].bad : all->bad;
+    }
+    return status;
+}
+
+static abut_status bend(abut_layers *layers, uint32_t id, abut_buffer *from, bool *done) {
+    layers_device *d = layers->device;
+    layers_solid *solid = &layers_solids(layers)[id];
+    const abut_mesh *mesh = layers_mesh_of(layers, solid)->mesh;
+    if (!solid->positions || !fits(layers))
+        return ABUT_OK;
+    layers_body *bodies = d->bodies.data, body = bodies[id];
+    layers_bent all;
+    abut_status status = look(d, from, mesh, v3(0, 0, 0), false, body.first_vertex, &all);
+    if (!status && all.bad != LAYERS_NOTHING)
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "abut_layers_deform: position %u is not finite or too large", all.bad);
+    if (!status)
+        status = look(d, from, mesh, box_centre(all.box), true, body.first_vertex, &all);
+    if (status)
+        return status;
+    layers_hull hull = abuti_layers_hull(all.box, all.farthest, mesh->origin);
+    body.box = hull.box;
+    body.centre = hull.centre;
+    body.radius = hull.radius;
+    abuti_kit_write(&d->kit, BODIES, id, &body, 1, sizeof body);
+    if ((status = abuti_queue_report(&d->queue)))
+        return status;
+    bodies[id] = body;
+    ((uint64_t *)d->bends.data)[id] = solid->bends;
+    solid->hull = hull;
+    solid->there = *done = true;
+    return ABUT_OK;
 }
 
 /* Makes sure that staging memory has so many bytes. */
@@ -529,8 +591,10 @@ static abut_status run(abut_layers *layers, layers_pass *passes, uint32_t count,
     abut_status status = resize(layers, &d->sights, count, sizeof(layers_sight));
     if (status)
         return status;
-    if (!make_sights(layers, passes, count, &tiles, &pixels)) /* tile by tile instead */
-        return abuti_layers_on_cpu.run(layers, passes, count, answer);
+    if (!make_sights(layers, passes, count, &tiles, &pixels)) { /* tile by tile instead */
+        status = abuti_layers_fetch(layers);
+        return status ? status : abuti_layers_on_cpu.run(layers, passes, count, answer);
+    }
     const layers_pass *p = &passes[0];
     uint32_t wanted = (p->every_pixel ? LAYERS_EVERY_PIXEL : 0) | (p->edges ? LAYERS_EDGES : 0) |
                       (p->hits ? LAYERS_HITS : 0) | (p->own ? LAYERS_OWN : 0);
@@ -550,4 +614,5 @@ static abut_status run(abut_layers *layers, layers_pass *passes, uint32_t count,
     return status;
 }
 
-const layers_backend abuti_layers_on_device = {.create = create, .destroy = destroy, .run = run};
+const layers_backend abuti_layers_on_device = {
+    .create = create, .destroy = destroy, .run = run, .bend = bend, .fetch = fetch_positions};

@@ -19,7 +19,8 @@
 #define LAYERS_OWN_PIECES 24 /* of one ray */
 #define LAYERS_OWNERS 16     /* sums that go to the table at once */
 #define LAYERS_NOTHING 0xffffffffu
-#define LAYERS_PROBES 64 /* slots of a hash table that are tried */
+#define LAYERS_PROBES 64       /* slots of a hash table that are tried */
+#define LAYERS_BEND_GROUPS 128 /* work-groups that look at positions */
 
 /* A solid but for its pose. */
 typedef struct layers_body {
@@ -31,6 +32,14 @@ typedef struct layers_body {
     word32 used, inward;
     word32 first_vertex, first_triangle, triangle_count, unused;
 } layers_body;
+
+/* What a work-group found of new positions, relative to the origin of the mesh. */
+typedef struct layers_bent {
+    box3 box;
+    double farthest; /* from a centre, squared */
+    word32 bad;      /* the first that is not finite or too large, or LAYERS_NOTHING */
+    word32 unused;
+} layers_bent;
 
 /* A solid in a view. */
 typedef struct layers_spot {

@@ -343,6 +343,8 @@ static abut_status list_hits(find_work *w, const layers_pass *passes, const abut
     abut_status status =
         abuti_vector_reserve(layers->context, &w->hits, w->hits.count + touches->count,
                              sizeof(abut_layers_hit));
+    if (!status && touches->count)
+        status = abuti_layers_fetch(layers);
     for (size_t i = 0; i < touches->count && !status; i++) {
         const layers_touch *t = (const layers_touch *)touches->data + i;
         const layers_solid *solid = &layers_solids(layers)[t->penetrating];
@@ -632,6 +634,8 @@ static abut_status find_candidates(find_work *w, uint32_t view) {
     pass.touching = w->query->conservative;
     pass.boxes = !pass.touching;
     pass.every_pixel = pass.own = pass.edges = pass.hits = false;
+    if (!status && pass.touching)
+        status = abuti_layers_fetch(w->layers);
     status = status ? status : abuti_layers_pass(&pass);
     w->sums.count = 0;
     status = status ? status : abuti_layers_gather(w->layers, view, &w->sums);

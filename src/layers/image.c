@@ -38,5 +38,6 @@ abut_status abut_layers_image(abut_layers *layers, const abut_raster_view *view,
         pixels[i] = far ? INFINITY : ids ? -1.0f : 0;
     pass.pixels = pixels;
     pass.show = show;
-    return abuti_layers_pass(&pass);
+    status = abuti_layers_fetch(layers);
+    return status ? status : abuti_layers_pass(&pass);
 }

@@ -206,24 +206,26 @@ static void find_farthest(void *data, size_t chunk, size_t begin, size_t end) {
     w->farthest[chunk] = most;
 }
 
+layers_hull abuti_layers_hull(box3 box, double farthest_sq, vec3 origin) {
+    return (layers_hull){.box = {v3_add(box.lo, origin), v3_add(box.hi, origin)},
+                         .centre = v3_add(box_centre(box), origin),
+                         .radius = sqrt(farthest_sq) * (1 + 1e-12)};
+}
+
 static layers_hull hull_of(abut_context *context, const vec3 *positions, uint32_t count,
                            vec3 origin) {
     size_t grain = layers_grain(count, VERTICES_A_TASK), chunks = abuti_chunk_count(count, grain);
     hull_work w = {.positions = positions};
-    layers_hull hull = {.box = box_empty()};
+    box3 box = box_empty();
     double most = 0;
     abuti_parallel_for(context, count, grain, find_boxes, &w);
     for (size_t c = 0; c < chunks; c++)
-        hull.box = box_join(hull.box, w.boxes[c]);
-    hull.centre = w.centre = box_centre(hull.box);
+        box = box_join(box, w.boxes[c]);
+    w.centre = box_centre(box);
     abuti_parallel_for(context, count, grain, find_farthest, &w);
     for (size_t c = 0; c < chunks; c++)
         most = real_max(most, w.farthest[c]);
-    hull.radius = sqrt(most) * (1 + 1e-12);
-    hull.centre = v3_add(hull.centre, origin);
-    hull.box.lo = v3_add(hull.box.lo, origin);
-    hull.box.hi = v3_add(hull.box.hi, origin);
-    return hull;
+    return abuti_layers_hull(box, most, origin);
 }
 
 static abut_status make_mesh(abut_layers *layers, const abut_mesh *source, layers_mesh *to) {
@@ -412,18 +414,19 @@ static abut_status move(abut_layers *layers, const uint32_t *ids, const abut_pos
     return ABUT_OK;
 }
 
-/* Brings what is in a buffer of the device to memory that the caller releases. */
-static abut_status bring(const abut_layers *layers, const char *function, const char *what,
-                         abut_buffer *buffer, size_t count, size_t element_bytes, void **data) {
+static abut_status check_buffer(const abut_layers *layers, const char *function, const char *what,
+                                const abut_buffer *buffer, size_t count, size_t element_bytes) {
     if (!layers->options.device)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
                           "%s: the %s are in a buffer, and the layers have no device; see "
                           "options->device",
                           function, what);
-    abut_status status =
-        abuti_buffer_check(buffer, function, what, layers->options.device, count, element_bytes);
-    if (status)
-        return status;
+    return abuti_buffer_check(buffer, function, what, layers->options.device, count, element_bytes);
+}
+
+/* Brings what is in a buffer of the device to memory that the caller releases. */
+static abut_status bring(const abut_layers *layers, abut_buffer *buffer, size_t count,
+                         size_t element_bytes, void **data) {
     *data = abuti_allocate(layers->context, count, element_bytes);
     return *data ? abuti_buffer_download(&buffer->queue, &buffer->memory, 0, *data,
                                          count * element_bytes)
@@ -438,10 +441,26 @@ abut_status abut_layers_move(abut_layers *layers, const uint32_t *ids, abut_arra
         return move(layers, ids, poses.host, count);
     void *list = NULL;
     abut_status status =
-        bring(layers, __func__, "poses", poses.buffer, count, sizeof(abut_pose), &list);
+        check_buffer(layers, __func__, "poses", poses.buffer, count, sizeof(abut_pose));
+    status = status ? status : bring(layers, poses.buffer, count, sizeof(abut_pose), &list);
     status = status ? status : move(layers, ids, list, count);
     abuti_release(layers->context, list);
     return status;
+}
+
+static void take_positions(abut_layers *layers, layers_solid *solid) {
+    abuti_release(layers->context, solid->positions);
+    solid->positions = NULL;
+    solid->there = false;
+    solid->hull = layers_mesh_of(layers, solid)->hull;
+}
+
+/* What was known of the positions is no longer true. */
+static void has_bent(abut_layers *layers, layers_solid *solid) {
+    abut_bvh_destroy(solid->bvh);
+    solid->bvh = NULL;
+    solid->itself = LAYERS_UNASKED;
+    layers->has_bounds = false;
 }
 
 static abut_status bend(abut_layers *layers, layers_solid *solid, const abut_vec3 *from) {
@@ -458,22 +477,46 @@ static abut_status bend(abut_layers *layers, layers_solid *solid, const abut_vec
         if (!solid->positions)
             return ABUT_ERROR_MEMORY;
     }
-    abut_bvh_destroy(solid->bvh);
-    solid->bvh = NULL;
     if (!from) {
-        abuti_release(layers->context, solid->positions);
-        solid->positions = NULL;
-        solid->hull = kept->hull;
+        take_positions(layers, solid);
     } else {
         for (uint32_t v = 0; v < own; v++)
             solid->positions[v] = v3_sub(from[v], mesh->origin);
         place_caps(kept, own, solid->positions);
         solid->hull = hull_of(layers->context, solid->positions, mesh->vertex_count, mesh->origin);
     }
+    solid->there = false;
     solid->bends++;
-    solid->itself = LAYERS_UNASKED;
-    layers->has_bounds = false;
+    has_bent(layers, solid);
     return ABUT_OK;
+}
+
+/* Positions in a buffer: they stay on the device, unless they are the first ones of this solid or
+ * have holes to be closed. */
+static abut_status bend_there(abut_layers *layers, uint32_t id, abut_buffer *from) {
+    layers_solid *solid = &layers_solids(layers)[id];
+    const layers_mesh *kept = layers_mesh_of(layers, solid);
+    const uint32_t own = kept->mesh->vertex_count - kept->cap_count;
+    bool done = false;
+    abut_status status =
+        check_buffer(layers, "abut_layers_deform", "positions", from, own, sizeof(abut_vec3));
+    if (!status && !kept->cap_count)
+        status = layers->backend->bend(layers, id, from, &done);
+    if (status && status != ABUT_ERROR_ARGUMENT) { /* what the device has is not known */
+        if (solid->there)
+            take_positions(layers, solid);
+        solid->bends++;
+        has_bent(layers, solid);
+    }
+    if (done)
+        has_bent(layers, solid);
+    if (status || done)
+        return status;
+    void *list = NULL;
+    status = bring(layers, from, own, sizeof(abut_vec3), &list);
+    status = status ? status : bend(layers, solid, list);
+    abuti_release(layers->context, list);
+    return status;
 }
 
 abut_status abut_layers_deform(abut_layers *layers, uint32_t id, abut_array positions) {
@@ -482,15 +525,17 @@ abut_status abut_layers_deform(abut_layers *layers, uint32_t id, abut_array posi
     abut_status status = check_id(__func__, layers, id);
     if (status)
         return status;
-    layers_solid *solid = &layers_solids(layers)[id];
-    if (!positions.buffer)
-        return bend(layers, solid, positions.host);
-    const layers_mesh *kept = layers_mesh_of(layers, solid);
-    void *list = NULL;
-    status = bring(layers, __func__, "positions", positions.buffer,
-                   kept->mesh->vertex_count - kept->cap_count, sizeof(abut_vec3), &list);
-    status = status ? status : bend(layers, solid, list);
-    abuti_release(layers->context, list);
+    return positions.buffer ? bend_there(layers, id, positions.buffer)
+                            : bend(layers, &layers_solids(layers)[id], positions.host);
+}
+
+abut_status abuti_layers_fetch(abut_layers *layers) {
+    abut_status status = ABUT_OK;
+    for (size_t i = 0; i < layers->solids.count && !status; i++) {
+        layers_solid *solid = &layers_solids(layers)[i];
+        if (solid->there && !(status = layers->backend->fetch(layers, (uint32_t)i)))
+            solid->there = false;
+    }
     return status;
 }
 
@@ -520,7 +565,8 @@ abut_status abuti_layers_bvh(abut_layers *layers, uint32_t id, const abut_bvh **
         status = abut_bvh_create(kept->mesh, NULL, to);
     else if (!*to) {
         abut_mesh *mesh = NULL;
-        status = own_mesh(layers, solid, &mesh);
+        status = abuti_layers_fetch(layers);
+        status = status ? status : own_mesh(layers, solid, &mesh);
         status = status ? status : abut_bvh_create(mesh, NULL, to);
         abut_mesh_destroy(mesh);
     }

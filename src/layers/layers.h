@@ -40,6 +40,7 @@ typedef struct layers_solid {
     abut_layers_item is;
     raster_motion motion;
     vec3 *positions; /* of its own, relative to the origin of the mesh; null = those of the mesh */
+    bool there;      /* the device alone has them as they are; see abuti_layers_fetch() */
     layers_hull hull;
     uint64_t bends; /* times that its positions changed */
     abut_bvh *bvh;  /* where it has positions of its own */
@@ -201,6 +202,12 @@ struct layers_backend {
     /* Goes through all views. */
     abut_status (*run)(abut_layers *layers, layers_pass *passes, uint32_t count,
                        layers_answer *answer);
+    /* Of a device: gives a solid the positions in a buffer; *done is false, and nothing has
+     * changed, where it has no place of its own there yet. Nothing has with ABUT_ERROR_ARGUMENT
+     * either. */
+    abut_status (*bend)(abut_layers *layers, uint32_t id, abut_buffer *positions, bool *done);
+    /* Brings the positions of a solid to the host. */
+    abut_status (*fetch)(abut_layers *layers, uint32_t id);
 };
 extern const layers_backend abuti_layers_on_cpu, abuti_layers_on_device;
 
@@ -238,6 +245,11 @@ void abuti_layers_column(const layers_pass *pass, layers_chunk *chunk, const lay
 
 /* ---- layers.c ---- */
 
+/* Sees to it that the host has the positions of all solids. */
+abut_status abuti_layers_fetch(abut_layers *layers);
+/* The box and the ball of positions in this box, the farthest of which is that far from its centre,
+ * squared; they are relative to an origin. */
+layers_hull abuti_layers_hull(box3 box, double farthest_sq, vec3 origin);
 /* The hierarchy of a solid, made when first wanted. */
 abut_status abuti_layers_bvh(abut_layers *layers, uint32_t id, const abut_bvh **bvh);
 /* Whether the surface of a solid cuts itself, or so much of it overlaps that this is not known. */

@@ -6,6 +6,7 @@
  *                     into a list
  * layers_rest         the same for triangles that are cut, and for edges: where there may be any
  * layers_large_parts  fragments of large triangles: a work-group some tiles
+ * layers_bend         not of a query: new positions of a solid
  *
  * Fragments are lists, one a pixel, in the order in which they came; layers_rays.cl sorts them.
  * Lists that are too short are counted all the same, and the host makes them longer and does it all
@@ -533,6 +534,46 @@ __kernel void layers_large_parts(__global const layers_sight *sights, uint solid
             if (!pass)
                 begin_writing(&p, shared, counts);
         }
+    }
+}
+
+/* ---- new positions ---- */
+
+/* Looks at positions for a solid, none of which may be beyond `most`; with `writes` they become its
+ * own. */
+__kernel void layers_bend(__global const double *from, uint count, double most, vec3 origin,
+                          vec3 centre, uint writes, uint first, __global double *vertices,
+                          __global layers_bent *found, __local layers_bent *shared) {
+    const uint item = (uint)get_local_id(0);
+    layers_bent own;
+    own.box = box_empty();
+    own.farthest = 0.0;
+    own.bad = LAYERS_NOTHING;
+    own.unused = 0;
+    for (uint v = (uint)get_global_id(0); v < count; v += (uint)get_global_size(0)) {
+        const vec3 p = v3(from[3 * (size_t)v], from[3 * (size_t)v + 1], from[3 * (size_t)v + 2]);
+        if (!(fabs(p.x) <= most && fabs(p.y) <= most && fabs(p.z) <= most))
+            own.bad = min(own.bad, v);
+        const vec3 q = v3_sub(p, origin);
+        own.box = box_grow(own.box, q);
+        own.farthest = real_max(own.farthest, v3_length_sq(v3_sub(q, centre)));
+        if (writes) {
+            __global double *to = vertices + 3 * (size_t)(first + v);
+            to[0] = q.x;
+            to[1] = q.y;
+            to[2] = q.z;
+        }
+    }
+    shared[item] = own;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (item == 0) {
+        for (uint k = 1; k < LAYERS_ITEMS; k++) {
+            const layers_bent other = shared[k];
+            own.box = box_join(own.box, other.box);
+            own.farthest = real_max(own.farthest, other.farthest);
+            own.bad = min(own.bad, other.bad);
+        }
+        found[get_group_id(0)] = own;
     }
 }
 

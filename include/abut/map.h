@@ -110,7 +110,7 @@ typedef struct abut_map_query {
     uint32_t rings;  /* of itself: triangles that can be reached through this many vertices do not
                       * count; 0 = 1, which are those that share a vertex */
     double geodesic; /* of itself: nor do triangles all of whose vertices are nearer than this to
-                      * the triangle of the sample, along edges; 0 = none */
+                      * the corners of the sample's, along edges; 0 = none */
 } abut_map_query;
 
 ABUT_DEFAULT(abut_map_query)
@@ -121,19 +121,32 @@ ABUT_DEFAULT(abut_map_query)
  * Hierarchies may be on the CPU or on the device of the map. Reports progress as stage "map". */
 ABUT_API abut_status abut_map_find(abut_map *map, const abut_posed *others, uint32_t count,
                                    const abut_map_query *query);
-/* Finds the distance of every sample to the surface itself, but for what is around it. */
+/* Finds the distance of every sample to the surface itself, but for what is around it: as in a
+ * complete search of all other triangles, the lowest of those that are equally near. Vertices in
+ * one place count as one. Answers have 0 as the other body, and no sign. Runs on the CPU; rings and
+ * ways that reach over all of the surface take time for each triangle of it. Reports progress as
+ * stage "map". */
 ABUT_API abut_status abut_map_find_self(abut_map *map, const abut_map_query *query);
 
 typedef enum abut_map_thickness {
-    ABUT_MAP_THICKNESS_RAY = 0, /* straight in, to the first surface */
+    ABUT_MAP_THICKNESS_RAY = 0, /* straight in, to where the ray leaves the solid */
     ABUT_MAP_THICKNESS_BALL     /* diameter of the largest ball inside that touches the sample */
 } abut_map_thickness;
 
 ABUT_API const char *abut_map_thickness_name(abut_map_thickness kind);
 
 /* Finds how thick the wall behind every sample is; the surface should be closed and face outwards.
- * The vector of a texel goes to the far side: where the ray hits, or where the ball touches a
- * second time. Infinity where there is nothing behind within the limit. */
+ * The vector of a texel goes to the far side: where the ray leaves, or where the ball touches a
+ * second time. Infinity where there is nothing behind within the limit, and at triangles without
+ * area.
+ *   RAY   against the normal of the triangle, to the first one that is passed from behind; what is
+ *         thinner than 1e-9 of the size is not seen
+ *   BALL  the ball is stopped by triangles that face another way than the sample's by more than 45
+ *         degrees; so facets of a curved wall do not stop it, and sides at right angles do. None is
+ *         in it by more than a millionth of its radius, and it touches one: never less than the
+ *         largest ball. Where normals of facets are off those of a curved wall by a, so is the
+ *         answer, by some 2 a (in radians) of itself.
+ * Runs on the CPU. Reports progress as stage "map". */
 ABUT_API abut_status abut_map_find_thickness(abut_map *map, abut_map_thickness kind,
                                              const abut_map_query *query);
 

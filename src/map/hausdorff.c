@@ -441,8 +441,10 @@ static abut_status find(hausdorff *h) {
         points[v] = abuti_mesh_position(a, (uint32_t)v);
     if (!status) {
         nearest_batch batch = {.bvh = h->b,
-                               .points = {(const unsigned char *)points, ABUT_SCALAR_FLOAT64,
-                                          sizeof *points, vertices, NULL},
+                               .points = {.first = (const unsigned char *)points,
+                                          .type = ABUT_SCALAR_FLOAT64,
+                                          .stride = sizeof *points,
+                                          .count = vertices},
                                .radius = INFINITY,
                                .nearest = nearest};
         h->nearest = nearest;

@@ -29,6 +29,7 @@
 typedef struct beam {
     const abut_bvh *bvh;
     path3 path; /* absolute */
+    vec3 direction;
     bvh_slab slab;
     double unit; /* a parameter times this is one of the frame */
     int x, y, z; /* axes; the direction is longest along z */
@@ -41,6 +42,7 @@ static beam beam_start(const abut_bvh *bvh, const abut_ray *ray) {
     int exponent;
     b.bvh = bvh;
     b.path = ray_path(*ray);
+    b.direction = ray->direction;
     vec3 o = v3_scale(v3_sub(ray->origin, bvh->mesh->origin), bvh->scale);
     frexp(v3_max_abs(ray->direction), &exponent);
     /* Twice, since one power of two may not be a double. */
@@ -104,7 +106,7 @@ static unsigned leaf_may_meet(const beam *b, const bvh_node *node, uint32_t slot
 
 /* ---- the walk ---- */
 
-typedef enum quest { QUEST_FIRST, QUEST_ANY, QUEST_COUNT, QUEST_ALL } quest;
+typedef enum quest { QUEST_FIRST, QUEST_LEAVE, QUEST_ANY, QUEST_COUNT, QUEST_ALL } quest;
 
 typedef struct hunt {
     quest what;
@@ -122,11 +124,18 @@ static abut_ray_hit no_hit(void) {
     return hit;
 }
 
+/* Whether a triangle faces the way that the ray goes. */
+static bool faces_along(const beam *b, const abut_triangle *t) {
+    vec3 area = v3_cross(v3_sub(t->corner[1], t->corner[0]), v3_sub(t->corner[2], t->corner[0]));
+    return v3_dot(area, b->direction) > 0;
+}
+
 /* Tries a triangle; true where the hunt is over. */
 static bool hunt_triangle(hunt *h, const beam *b, uint32_t triangle) {
+    const abut_triangle t = bvh_triangle(b->bvh->mesh, triangle);
     path_hit found;
-    if (!path_triangle_meet(&b->path, bvh_triangle(b->bvh->mesh, triangle), &found) ||
-        !(found.parameter <= h->most))
+    if ((h->what == QUEST_LEAVE && !faces_along(b, &t)) ||
+        !path_triangle_meet(&b->path, t, &found) || !(found.parameter <= h->most))
         return false;
     if (h->what == QUEST_ANY) {
         h->count = 1;
@@ -140,7 +149,7 @@ static bool hunt_triangle(hunt *h, const beam *b, uint32_t triangle) {
     if (h->what == QUEST_ALL)
         h->hits[h->count] = hit;
     h->count++;
-    if (h->what == QUEST_FIRST &&
+    if (h->what <= QUEST_LEAVE &&
         (hit.parameter < h->best.parameter ||
          (hit.parameter == h->best.parameter && triangle < h->best.triangle))) {
         h->best = hit;
@@ -248,11 +257,19 @@ static abut_status check_rays(const char *function, abut_context *context, const
     return refused == SIZE_MAX ? ABUT_OK : check_ray(function, &rays[refused], refused);
 }
 
-static abut_ray_hit first_hit(const abut_bvh *bvh, const abut_ray *ray, double most) {
+static abut_ray_hit first_of(quest what, const abut_bvh *bvh, const abut_ray *ray, double most) {
     beam b = beam_start(bvh, ray);
-    hunt h = {QUEST_FIRST, most, no_hit(), 0, NULL};
+    hunt h = {what, most, no_hit(), 0, NULL};
     hunt_run(&h, &b);
     return h.best;
+}
+
+static abut_ray_hit first_hit(const abut_bvh *bvh, const abut_ray *ray, double most) {
+    return first_of(QUEST_FIRST, bvh, ray, most);
+}
+
+abut_ray_hit abuti_ray_leave(const abut_bvh *bvh, const abut_ray *ray, double limit) {
+    return first_of(QUEST_LEAVE, bvh, ray, limit);
 }
 
 static bool any_hit(const abut_bvh *bvh, const abut_ray *ray, double limit) {

@@ -201,7 +201,7 @@ TEST(nearly_the_same) {
     /* turned a little, moved a little, other numbers of triangles */
     const abut_shape_kind kinds[4] = {ABUT_SHAPE_BOX, ABUT_SHAPE_TORUS, ABUT_SHAPE_CYLINDER,
                                       ABUT_SHAPE_TEAPOT_SOLID};
-    for (int k = 0; k < 4; k++)
+    for (int k = 0; k < (test_brief() ? 2 : 4); k++)
         for (int i = 0; i < 3; i++) {
             abut_mesh *a = make_shape(NULL, kinds[k], 8), *b = make_shape(NULL, kinds[k], 10),
                       *moved;
@@ -283,7 +283,12 @@ static bounds_of ask_on(uint32_t threads) {
 TEST_THREADS(any_number_of_threads) {
     bounds_of one = ask_on(1), many = ask_on(4);
     assert_true(one.lower > 0);
-    assert_memory_equal(&one, &many, sizeof one);
+    assert_true(one.lower == many.lower && one.upper == many.upper);
+    assert_memory_equal(&one.point, &many.point, sizeof one.point);
+    assert_memory_equal(&one.other_point, &many.other_point, sizeof one.point);
+    assert_int_equal(one.triangle, many.triangle);
+    assert_int_equal(one.other_triangle, many.other_triangle);
+    assert_int_equal(one.pieces, many.pieces);
 }
 
 static abut_status ask_all(abut_context *context, void *data) {

@@ -1,0 +1,325 @@
+/* The distance of every sample to the surface that it is on, but for what is around it.
+ *
+ * What is around a triangle, and does not count for its samples: all triangles that can be reached
+ * from it through `rings` vertices; and those all of whose vertices are nearer than `geodesic` to
+ * one of its corners along edges (Dijkstra 1959). Vertices in one place count as one, so that a
+ * surface whose triangles share none is not at 0 from itself.
+ *
+ * Method: triangle by triangle, the excluded ones are marked, and then the hierarchy is searched
+ * for each sample, nearest child first, without them. The answer of one sample is where the next
+ * one begins. Boxes are measured in floats, four at once, rounded outwards; triangles by
+ * triangle_closest_point(), so that answers are those of a complete search of the others: the
+ * lowest among those that are equally near.
+ */
+#include "map/search.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+enum { TRIANGLES_A_RUN = 16, RUNS_A_ROUND = 64 };
+
+static const char stage[] = "map";
+
+/* What one thread needs. */
+typedef struct worker {
+    const struct self_search *s;
+    uint32_t mark, *excluded; /* triangles with this mark are */
+    uint32_t turn, *reached;  /* and so are vertices in this turn */
+    uint32_t *queue;          /* of vertices; for ways along edges a heap */
+    uint32_t *place;          /* of a vertex in the heap */
+    double *way;              /* to a vertex that has been reached */
+    uint32_t last;            /* triangle of the last answer */
+} worker;
+
+typedef struct self_search {
+    abut_map *map;
+    const abut_bvh *bvh;
+    double limit, geodesic;
+    uint32_t rings;
+    uint32_t *names;         /* of vertices: the lowest one in that place */
+    uint32_t *begin, *faces; /* triangles of a name: from begin[name] up to begin[name + 1] */
+    worker *workers;
+    uint32_t worker_count;
+    size_t from, to; /* ranks of the round */
+    _Atomic size_t taken;
+} self_search;
+
+/* ---- what is around a triangle ---- */
+
+static uint32_t name_of(const self_search *s, uint32_t triangle, int k) {
+    return s->names[s->map->mesh->indices[3 * (size_t)triangle + (size_t)k]];
+}
+
+static void exclude_rings(worker *w, uint32_t triangle) {
+    const self_search *s = w->s;
+    uint32_t used = 0, next = 0;
+    for (int k = 0; k < 3; k++) {
+        uint32_t v = name_of(s, triangle, k);
+        if (w->reached[v] != w->turn)
+            w->queue[used++] = v;
+        w->reached[v] = w->turn;
+    }
+    for (uint32_t ring = 0; ring < s->rings && next < used; ring++)
+        for (uint32_t end = used; next < end; next++) {
+            const uint32_t v = w->queue[next];
+            for (uint32_t i = s->begin[v]; i < s->begin[v + 1]; i++) {
+                const uint32_t t = s->faces[i];
+                if (w->excluded[t] == w->mark)
+                    continue;
+                w->excluded[t] = w->mark;
+                for (int k = 0; k < 3; k++) {
+                    uint32_t other = name_of(s, t, k);
+                    if (w->reached[other] != w->turn)
+                        w->queue[used++] = other;
+                    w->reached[other] = w->turn;
+                }
+            }
+        }
+}
+
+/* Moves a vertex to its place in the heap, from `at` towards the root. */
+static void heap_up(worker *w, uint32_t vertex, uint32_t at) {
+    for (uint32_t parent; at > 0; at = parent) {
+        parent = (at - 1) / 2;
+        if (w->way[w->queue[parent]] <= w->way[vertex])
+            break;
+        w->queue[at] = w->queue[parent];
+        w->place[w->queue[at]] = at;
+    }
+    w->queue[at] = vertex;
+    w->place[vertex] = at;
+}
+
+/* Takes the nearest vertex out of a heap of `count`. */
+static uint32_t heap_take(worker *w, uint32_t count) {
+    const uint32_t taken = w->queue[0], last = w->queue[count - 1];
+    uint32_t at = 0;
+    for (uint32_t child; (child = 2 * at + 1) < count - 1; at = child) {
+        if (child + 1 < count - 1 && w->way[w->queue[child + 1]] < w->way[w->queue[child]])
+            child++;
+        if (w->way[last] <= w->way[w->queue[child]])
+            break;
+        w->queue[at] = w->queue[child];
+        w->place[w->queue[at]] = at;
+    }
+    if (count > 1) {
+        w->queue[at] = last;
+        w->place[last] = at;
+    }
+    return taken;
+}
+
+static uint32_t reach(worker *w, uint32_t vertex, double way, uint32_t count) {
+    if (w->reached[vertex] != w->turn) {
+        w->reached[vertex] = w->turn;
+        w->way[vertex] = way;
+        heap_up(w, vertex, count++);
+    } else if (way < w->way[vertex]) { /* it is still in the heap: ways only grow */
+        w->way[vertex] = way;
+        heap_up(w, vertex, w->place[vertex]);
+    }
+    return count;
+}
+
+static bool is_near(const worker *w, uint32_t vertex) {
+    return w->reached[vertex] == w->turn && w->way[vertex] < w->s->geodesic;
+}
+
+/* Triangles all of whose vertices are near are excluded when the last of them is taken. */
+static void exclude_near(worker *w, uint32_t triangle) {
+    const self_search *s = w->s;
+    const abut_mesh *mesh = s->map->mesh;
+    uint32_t count = 0;
+    for (int k = 0; k < 3; k++)
+        count = reach(w, name_of(s, triangle, k), 0, count);
+    while (count && w->way[w->queue[0]] < s->geodesic) {
+        const uint32_t v = heap_take(w, count--);
+        for (uint32_t i = s->begin[v]; i < s->begin[v + 1]; i++)
+            for (int k = 0; k < 3; k++) {
+                uint32_t other = name_of(s, s->faces[i], k);
+                double edge = v3_length(v3_sub(mesh->positions[other], mesh->positions[v]));
+                count = reach(w, other, w->way[v] + edge, count);
+            }
+        for (uint32_t i = s->begin[v]; i < s->begin[v + 1]; i++) {
+            const uint32_t t = s->faces[i];
+            if (is_near(w, name_of(s, t, 0)) && is_near(w, name_of(s, t, 1)) &&
+                is_near(w, name_of(s, t, 2)))
+                w->excluded[t] = w->mark;
+        }
+    }
+}
+
+static void exclude(worker *w, uint32_t triangle) {
+    w->mark = ++w->turn;
+    exclude_rings(w, triangle);
+    if (w->s->geodesic > 0) {
+        w->turn++; /* vertices are reached anew */
+        exclude_near(w, triangle);
+    }
+}
+
+/* ---- samples ---- */
+
+static void measure(const worker *w, vec3 point, uint32_t triangle, map_found *found) {
+    const abut_map *map = w->s->map;
+    if (triangle == ABUT_NONE || w->excluded[triangle] == w->mark)
+        return;
+    closest_on_triangle closest = triangle_closest_point(bvh_triangle(map->mesh, triangle), point);
+    if (closest.distance > w->s->limit || closest.distance > found->closest.distance ||
+        (closest.distance == found->closest.distance && triangle >= found->triangle))
+        return;
+    found->closest = closest;
+    found->triangle = triangle;
+}
+
+/* Looks for what is nearer than what has been found, or as near and lower. */
+static void search(const worker *w, vec3 point, map_found *found) {
+    const abut_bvh *bvh = w->s->bvh;
+    const map_interval p = map_interval_of(bvh, point);
+    keyed stack[BVH_STACK + BVH_WIDTH];
+    uint32_t used = 0, child = 0;
+    float reach = map_reach_sq(bvh, real_min(w->s->limit, found->closest.distance));
+    for (;;) {
+        if (child & BVH_LEAF) {
+            const uint32_t leaf = child & ~BVH_LEAF;
+            for (uint32_t i = 0; i < bvh_leaf_fill(bvh, leaf); i++)
+                measure(w, point, bvh->order[leaf * BVH_WIDTH + i], found);
+            reach = map_reach_sq(bvh, real_min(w->s->limit, found->closest.distance));
+        } else {
+            const bvh_node *node = &bvh->nodes[child];
+            f4 distance_sq = map_boxes(&p, node);
+            m4 near = f4_less_equal(distance_sq, f4_all(reach));
+            used += f4_sort(distance_sq, near, node->child, stack + used);
+        }
+        while (used && !(stack[used - 1].key <= reach))
+            used--;
+        if (!used)
+            return;
+        child = stack[--used].value;
+    }
+}
+
+static void answer_triangle(worker *w, uint32_t rank) {
+    abut_map *map = w->s->map;
+    exclude(w, map->ranked[rank]);
+    for (uint32_t i = map->first[rank]; i < map->first[rank + 1]; i++) {
+        const vec3 point = map->points[i];
+        map_found found = map_found_nothing();
+        measure(w, point, w->last, &found);
+        search(w, point, &found);
+        map->answers[i] = map_found_texel(&found, point);
+        w->last = found.triangle == ABUT_NONE ? w->last : found.triangle;
+    }
+}
+
+/* Takes runs of triangles as long as there are any. */
+static void worker_task(void *data, size_t chunk, size_t begin, size_t end) {
+    self_search *s = data;
+    worker *w = &s->workers[chunk];
+    (void)begin;
+    (void)end;
+    for (;;) {
+        size_t from = s->from + atomic_fetch_add(&s->taken, TRIANGLES_A_RUN);
+        if (from >= s->to || abuti_stop(s->map->context, stage))
+            return;
+        for (size_t i = from; i < from + TRIANGLES_A_RUN && i < s->to; i++)
+            answer_triangle(w, (uint32_t)i);
+    }
+}
+
+static abut_status answer_all(self_search *s) {
+    abut_context *context = s->map->context;
+    const size_t count = s->map->mesh->triangle_count;
+    const size_t round = (size_t)TRIANGLES_A_RUN * RUNS_A_ROUND * s->worker_count;
+    abut_status status = ABUT_OK;
+    for (size_t begin = 0; begin < count && !status; begin += round) {
+        s->from = begin;
+        s->to = count - begin < round ? count : begin + round;
+        atomic_store(&s->taken, 0);
+        abuti_parallel_for(context, s->worker_count, 1, worker_task, s);
+        status = abuti_progress(context, stage, (double)s->to / (double)count);
+    }
+    return status;
+}
+
+/* ---- all ---- */
+
+/* Lists the triangles of each name, each as often as it has corners there. */
+static void list_faces(self_search *s) {
+    const abut_mesh *mesh = s->map->mesh;
+    const size_t corners = 3 * (size_t)mesh->triangle_count;
+    memset(s->begin, 0, ((size_t)mesh->vertex_count + 1) * sizeof *s->begin);
+    for (size_t i = 0; i < corners; i++)
+        s->begin[s->names[mesh->indices[i]]]++;
+    uint32_t sum = 0;
+    for (uint32_t v = 0; v < mesh->vertex_count; v++) {
+        sum += s->begin[v];
+        s->begin[v] = sum; /* the end, which comes down to the begin */
+    }
+    s->begin[mesh->vertex_count] = sum;
+    for (size_t i = corners; i-- > 0;)
+        s->faces[--s->begin[s->names[mesh->indices[i]]]] = (uint32_t)(i / 3);
+}
+
+static abut_status make_worker(const self_search *s, worker *w) {
+    abut_context *context = s->map->context;
+    const size_t vertices = s->map->mesh->vertex_count, triangles = s->map->mesh->triangle_count;
+    const size_t ways = s->geodesic > 0 ? vertices : 0;
+    w->s = s;
+    w->last = ABUT_NONE;
+    w->excluded = abuti_allocate_zeroed(context, triangles, sizeof *w->excluded);
+    w->reached = abuti_allocate_zeroed(context, vertices, sizeof *w->reached);
+    w->queue = abuti_allocate(context, vertices, sizeof *w->queue);
+    w->place = abuti_allocate(context, ways, sizeof *w->place);
+    w->way = abuti_allocate(context, ways, sizeof *w->way);
+    return w->excluded && w->reached && w->queue && w->place && w->way ? ABUT_OK
+                                                                       : ABUT_ERROR_MEMORY;
+}
+
+static void destroy(self_search *s) {
+    abut_context *context = s->map->context;
+    for (uint32_t i = 0; s->workers && i < s->worker_count; i++) {
+        worker *w = &s->workers[i];
+        ABUTI_RELEASE(context, w->excluded, w->reached, w->queue, w->place, w->way);
+    }
+    ABUTI_RELEASE(context, s->names, s->begin, s->faces, s->workers);
+}
+
+static abut_status make(self_search *s) {
+    abut_context *context = s->map->context;
+    const abut_mesh *mesh = s->map->mesh;
+    const size_t runs = abuti_chunk_count(mesh->triangle_count, TRIANGLES_A_RUN);
+    s->worker_count = abuti_context_threads(context);
+    s->worker_count = s->worker_count < runs ? s->worker_count : (uint32_t)runs;
+    s->workers = abuti_allocate_zeroed(context, s->worker_count, sizeof *s->workers);
+    s->names = abuti_allocate(context, mesh->vertex_count, sizeof *s->names);
+    s->begin = abuti_allocate(context, (size_t)mesh->vertex_count + 1, sizeof *s->begin);
+    s->faces = abuti_allocate(context, mesh->triangle_count, 3 * sizeof *s->faces);
+    if (!s->workers || !s->names || !s->begin || !s->faces)
+        return ABUT_ERROR_MEMORY;
+    abut_status status =
+        abuti_coincident_vertices(context, mesh->positions, mesh->vertex_count, s->names);
+    for (uint32_t i = 0; i < s->worker_count && !status; i++)
+        status = make_worker(s, &s->workers[i]);
+    if (!status)
+        list_faces(s);
+    return status;
+}
+
+abut_status abut_map_find_self(abut_map *map, const abut_map_query *query) {
+    abut_map_query ours;
+    abut_status status = abuti_map_begin(__func__, map, query, &ours);
+    if (status)
+        return status;
+    self_search s = {.map = map,
+                     .limit = ours.limit,
+                     .geodesic = ours.geodesic,
+                     .rings = ours.rings ? ours.rings : 1};
+    status = abuti_map_bvh(map, &s.bvh);
+    status = status ? status : make(&s);
+    status = status ? status : answer_all(&s);
+    destroy(&s);
+    if (!status)
+        map->question = MAP_SELF;
+    return status;
+}

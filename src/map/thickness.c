@@ -1,0 +1,238 @@
+/* How thick the wall behind every sample is.
+ *
+ * RAY: from the sample straight in, against the normal of its triangle, to the first triangle that
+ * is passed from behind: that is where the ray leaves the solid. It starts START of the size below
+ * the surface, so that another solid that rests on this one is not in its way.
+ *
+ * BALL: a ball of radius r inside that touches the surface at the sample p has its centre at p + r
+ * m, where m is the direction inwards. A point q is in it if |q - p|^2 < 2 r m.(q - p). So the
+ * largest ball that has no point of a set in it has r = min over q of |q - p|^2 / 2 m.(q - p), of
+ * those with m.(q - p) > 0. It is found by shrinking (Ma, Bae and Choi 2012, "3D medial axis point
+ * approximation using nearest neighbors and the normal field"): a point in the ball gives the next
+ * r. Balls that touch at p are in each other, so what is outside one is outside all that follow:
+ * one pass through the hierarchy is enough, in which triangles are asked for their point nearest
+ * to the centre until they are out of the ball. Every r is that of a point of the set, hence never
+ * less than the answer; in the end nothing is deeper in the ball than DEEP of r.
+ *
+ * The set is that of triangles that face another way than the sample's, by FACING at least. On
+ * facets of a curved wall, without that, the ball would be stopped by the next facet: at a distance
+ * s from an edge where the surface turns by a, it could have no more than s / tan(a / 2). With it,
+ * what is seen at less than half that angle above the surface does not count.
+ *
+ * At the middle of a round solid all of it is nearly as near, so that boxes leave nothing out.
+ * There it is planes that do: a triangle whose plane passes the ball by is not measured.
+ */
+#include "map/search.h"
+#include "ray/ray.h"
+
+#include <string.h>
+
+enum { TRIANGLES_A_TASK = 16, TASKS_A_REPORT = 512, SHRINKS = 64 };
+#define START 1e-9
+#define FACING 0.70710678f /* cosine of 45 degrees */
+#define DEEP 0x1p-20
+/* More than what coordinates are wrong by: of the largest. */
+#define ROUNDING 0x1p-46
+/* More than what a plane of floats is wrong by: of the size. */
+#define PLANE_ROUNDING 0x1p-18f
+
+static const char stage[] = "map";
+
+typedef struct thickness {
+    abut_map *map;
+    const abut_bvh *bvh;
+    abut_map_thickness kind;
+    double limit, start, rounding, size;
+    float (*planes)[4]; /* of triangles: normal, zero where there is none, and height above the
+                         * origin of the mesh */
+    size_t begin;
+} thickness;
+
+/* The ball inside at a sample, as it shrinks. */
+typedef struct ball {
+    const thickness *t;
+    vec3 point, inwards;
+    const float *facing; /* plane of the sample */
+    double r;
+    double within; /* what is farther from the centre is not in it */
+    vec3 centre;
+    float near_plane[4]; /* the centre from the origin of the mesh, and how near planes must be */
+    map_interval at;     /* of the centre */
+    float reach_sq;
+    map_found touched;
+} ball;
+
+static vec3 normal_of(const abut_mesh *mesh, uint32_t triangle) {
+    abut_triangle at = bvh_triangle(mesh, triangle);
+    vec3 u = v3_sub(at.corner[1], at.corner[0]), v = v3_sub(at.corner[2], at.corner[0]);
+    return v3_normalise(v3_cross(v3_normalise(u), v3_normalise(v)));
+}
+
+static void planes_task(void *data, size_t chunk, size_t begin, size_t end) {
+    thickness *t = data;
+    const abut_mesh *mesh = t->map->mesh;
+    (void)chunk;
+    for (size_t i = begin; i < end; i++) {
+        vec3 normal = normal_of(mesh, (uint32_t)i);
+        t->planes[i][0] = (float)normal.x;
+        t->planes[i][1] = (float)normal.y;
+        t->planes[i][2] = (float)normal.z;
+        t->planes[i][3] = (float)v3_dot(normal, mesh->positions[mesh->indices[3 * i]]);
+    }
+}
+
+/* Straight in; the distance is the way. */
+static map_found shoot(const thickness *t, vec3 point, vec3 inwards) {
+    const abut_ray ray = {v3_along(point, t->start, inwards), inwards};
+    abut_ray_hit hit = abuti_ray_leave(t->bvh, &ray, t->limit);
+    map_found found = map_found_nothing();
+    if (hit.triangle == ABUT_NONE || !(hit.parameter + t->start <= t->limit))
+        return found;
+    found.triangle = hit.triangle;
+    found.closest.distance = hit.parameter + t->start;
+    found.closest.point = v3_along(point, found.closest.distance, inwards);
+    found.closest.feature = weights_feature(hit.barycentric);
+    return found;
+}
+
+/* ---- balls ---- */
+
+static void set_radius(ball *b, double r) {
+    const thickness *t = b->t;
+    const abut_bvh *bvh = t->bvh;
+    b->r = r;
+    b->within = r * (1 - DEEP) - t->rounding;
+    b->centre = v3_along(b->point, r, b->inwards);
+    vec3 c = v3_sub(b->centre, bvh->mesh->origin);
+    b->near_plane[0] = (float)c.x;
+    b->near_plane[1] = (float)c.y;
+    b->near_plane[2] = (float)c.z;
+    b->near_plane[3] = (float)(b->within + PLANE_ROUNDING * t->size);
+    b->at = map_interval_of(bvh, b->centre);
+    b->reach_sq = b->within > 0 ? map_reach_sq(bvh, b->within) : 0;
+}
+
+/* Whether a triangle faces another way, and its plane may be in the ball. */
+static bool may_stop(const ball *b, uint32_t triangle) {
+    const float *f = b->facing, *p = b->t->planes[triangle], *c = b->near_plane;
+    return fabsf(p[0] * c[0] + p[1] * c[1] + p[2] * c[2] - p[3]) <= c[3] &&
+           f[0] * p[0] + f[1] * p[1] + f[2] * p[2] < FACING &&
+           (p[0] != 0 || p[1] != 0 || p[2] != 0);
+}
+
+/* Shrinks the ball until a triangle is out of it. */
+static void shrink_by(ball *b, uint32_t triangle) {
+    for (int i = 0; i < SHRINKS && may_stop(b, triangle); i++) {
+        closest_on_triangle closest =
+            triangle_closest_point(bvh_triangle(b->t->map->mesh, triangle), b->centre);
+        if (!(closest.distance < b->within))
+            return;
+        vec3 way = v3_sub(closest.point, b->point);
+        double depth = v3_dot(way, b->inwards), r = v3_length_sq(way) / (2 * depth);
+        if (v3_length(way) <= b->t->rounding)
+            r = 0;
+        else if (!(depth > 0 && r < b->r))
+            return; /* by rounding only */
+        b->touched.closest = closest;
+        b->touched.triangle = triangle;
+        set_radius(b, r);
+    }
+}
+
+static void shrink_by_all(ball *b) {
+    const abut_bvh *bvh = b->t->bvh;
+    keyed stack[BVH_STACK + BVH_WIDTH];
+    uint32_t used = 0, child = 0;
+    for (;;) {
+        if (child & BVH_LEAF) {
+            const uint32_t leaf = child & ~BVH_LEAF;
+            for (uint32_t i = 0; i < bvh_leaf_fill(bvh, leaf); i++)
+                shrink_by(b, bvh->order[leaf * BVH_WIDTH + i]);
+        } else {
+            const bvh_node *node = &bvh->nodes[child];
+            f4 distance_sq = map_boxes(&b->at, node);
+            m4 near = f4_less_equal(distance_sq, f4_all(b->reach_sq));
+            used += f4_sort(distance_sq, near, node->child, stack + used);
+        }
+        if (!used)
+            return;
+        child = stack[--used].value;
+    }
+}
+
+/* The largest ball; the distance is its diameter. What stopped the last one may well stop this. */
+static map_found largest_ball(const thickness *t, uint32_t triangle, vec3 point, vec3 inwards,
+                              uint32_t *last) {
+    ball b = {.t = t, .point = point, .inwards = inwards, .facing = t->planes[triangle]};
+    b.touched = shoot(t, point, inwards);
+    set_radius(&b, 0.5 * real_min(b.touched.closest.distance, real_min(t->limit, 2 * t->size)));
+    if (*last != ABUT_NONE)
+        shrink_by(&b, *last);
+    shrink_by_all(&b);
+    *last = b.touched.triangle;
+    b.touched.closest.distance = 2 * b.r;
+    return b.touched;
+}
+
+/* ---- all ---- */
+
+static void answer_triangle(const thickness *t, uint32_t rank) {
+    abut_map *map = t->map;
+    const uint32_t triangle = map->ranked[rank];
+    const vec3 inwards = v3_scale(normal_of(map->mesh, triangle), -1);
+    uint32_t last = ABUT_NONE;
+    for (uint32_t i = map->first[rank]; i < map->first[rank + 1]; i++) {
+        map_found found = map_found_nothing();
+        if (v3_max_abs(inwards) > 0)
+            found = t->kind == ABUT_MAP_THICKNESS_RAY
+                        ? shoot(t, map->points[i], inwards)
+                        : largest_ball(t, triangle, map->points[i], inwards, &last);
+        map->answers[i] = map_found_texel(&found, map->points[i]);
+    }
+}
+
+static void answer_task(void *data, size_t chunk, size_t begin, size_t end) {
+    const thickness *t = data;
+    (void)chunk;
+    for (size_t i = begin; i < end && !abuti_stop(t->map->context, stage); i++)
+        answer_triangle(t, (uint32_t)(t->begin + i));
+}
+
+static abut_status answer_all(thickness *t) {
+    abut_context *context = t->map->context;
+    const size_t count = t->map->mesh->triangle_count,
+                 part = (size_t)TRIANGLES_A_TASK * TASKS_A_REPORT;
+    abut_status status = ABUT_OK;
+    abuti_parallel_for(context, count, part, planes_task, t);
+    for (t->begin = 0; t->begin < count && !status; t->begin += part) {
+        const size_t here = count - t->begin < part ? count - t->begin : part;
+        status = abuti_parallel_try(context, stage, here, TRIANGLES_A_TASK, answer_task, t);
+        if (!status)
+            status = abuti_progress(context, stage, (double)(t->begin + here) / (double)count);
+    }
+    return status;
+}
+
+abut_status abut_map_find_thickness(abut_map *map, abut_map_thickness kind,
+                                    const abut_map_query *query) {
+    abut_map_query ours;
+    if (!abut_map_thickness_name(kind))
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: there is no kind of thickness %d", __func__,
+                          (int)kind);
+    abut_status status = abuti_map_begin(__func__, map, query, &ours);
+    if (status)
+        return status;
+    const box3 *box = &map->mesh->bounds;
+    const double largest = real_max(v3_max_abs(box->lo), v3_max_abs(box->hi));
+    thickness t = {.map = map, .kind = kind, .limit = ours.limit};
+    t.size = v3_length(v3_sub(box->hi, box->lo));
+    t.rounding = ROUNDING * largest;
+    t.start = real_max(START * t.size, t.rounding);
+    t.planes = abuti_allocate(map->context, map->mesh->triangle_count, sizeof *t.planes);
+    status = t.planes ? abuti_map_bvh(map, &t.bvh) : ABUT_ERROR_MEMORY;
+    status = status ? status : answer_all(&t);
+    abuti_release(map->context, t.planes);
+    if (!status)
+        map->question = MAP_THICKNESS;
+    return status;
+}

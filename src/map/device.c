@@ -28,10 +28,12 @@ enum {
     SIDE,
     INSIDE,
     TALLIES,
+    PARTS,       /* of places in the own tree */
+    OWNER_PARTS, /* of triangles */
     BUFFERS
 };
 enum { EXTREME_ROOM = 1 }; /* tallies, for two answers */
-enum { FIND, SIDES, KEEP, TALLY, EXTREMES, KERNELS };
+enum { FIND, FIND_APART, SIDES, KEEP, TALLY, EXTREMES, KERNELS };
 
 static const abuti_kernel_source sources[KERNELS] = {[FIND] = {"map_find", "map_find", NULL},
                                                      [SIDES] = {"map_find", "map_sides", NULL},
@@ -46,6 +48,7 @@ _Static_assert(2 * sizeof(map_answer) <= EXTREME_ROOM * sizeof(map_tally), "two 
 struct map_device {
     abuti_queue queue;
     abuti_kit kit;      /* has the buffers; of its kernels the tally alone */
+    abut_bvh *own;      /* hierarchy of the surface, made when parts are first asked for */
     const void *warm;   /* the tree that was asked last; only compared */
     abut_buffer *sides; /* that questions and their answers are in, for batches */
     abut_buffer *questions;
@@ -110,6 +113,7 @@ static void destroy(abut_map *map) {
     struct map_device *d = map->device;
     if (!d)
         return;
+    abut_bvh_destroy(d->own);
     abut_buffer_destroy(d->questions);
     abut_buffer_destroy(d->sides);
     abuti_kit_close(&d->kit);
@@ -226,8 +230,18 @@ static abut_status ask_body(abut_map *map, const abut_posed *posed, uint32_t oth
     return status;
 }
 
+/* Positions go to the queue on which they are used first. */
+static abut_status send_positions(abut_map *map, bvh_on_device *there) {
+    abuti_buffer *to = &map->device->kit.buffers[POSITIONS];
+    /* a mesh that has moved may have more vertices, which no triangle uses */
+    abut_status status =
+        abuti_buffer_reserve(map->device->queue.device, map->mesh->vertex_count, sizeof(vec3), to);
+    return status ? status
+                  : abuti_buffer_upload(&there->queue, to, 0, map->mesh->positions,
+                                        map->mesh->vertex_count * sizeof(vec3));
+}
+
 static abut_status find(abut_map *map, const abut_posed *others, uint32_t count, double limit) {
-    struct map_device *d = map->device;
     uint32_t first = ABUT_NONE; /* of those within the limit */
     bool all = true;
     for (uint32_t i = 0; i < count && all; i++) {
@@ -238,13 +252,7 @@ static abut_status find(abut_map *map, const abut_posed *others, uint32_t count,
     if (!all || first == ABUT_NONE)
         return abuti_map_on_cpu.find(map, others, count, limit);
     abut_status status = abuti_bvh_there_check("abut_map_find", others[first].bvh);
-    if (!status) /* a mesh that has moved may have more vertices, which no triangle uses */
-        status = abuti_buffer_reserve(d->queue.device, map->mesh->vertex_count, sizeof(vec3),
-                                      &d->kit.buffers[POSITIONS]);
-    if (!status)
-        status =
-            abuti_buffer_upload(&others[first].bvh->there->queue, &d->kit.buffers[POSITIONS], 0,
-                                map->mesh->positions, map->mesh->vertex_count * sizeof(vec3));
+    status = status ? status : send_positions(map, others[first].bvh->there);
     for (uint32_t i = first; i < count && !status; i++) {
         if (abuti_map_gap(map, &others[i]) > limit)
             continue;
@@ -252,6 +260,68 @@ static abut_status find(abut_map *map, const abut_posed *others, uint32_t count,
         if (!status && count > 1)
             status = abuti_progress(map->context, "map", (i + 1.0) / count);
     }
+    map->answers_here = false;
+    return status;
+}
+
+/* ---- other parts of the own surface ---- */
+
+/* The own hierarchy as the mesh is now, and which part each of its places belongs to. */
+static abut_status need_own(abut_map *map, const uint32_t *parts) {
+    struct map_device *d = map->device;
+    if (d->own)
+        return d->own->mesh == map->mesh ? ABUT_OK : abut_bvh_refit(d->own, map->mesh);
+    abut_bvh_options options = abut_bvh_options_default();
+    options.device = d->queue.device;
+    abut_bvh *own = NULL;
+    abut_status status = abut_bvh_create(map->mesh, &options, &own);
+    if (status)
+        return status;
+    const abuti_bvh_device *tree = &own->there->tree;
+    const size_t places = (size_t)tree->leaf_count * BVH_WIDTH;
+    uint32_t *order = abuti_allocate(map->context, places, sizeof *order);
+    status =
+        order ? abuti_device_check_doubles("abut_map_find_self", own->there) : ABUT_ERROR_MEMORY;
+    if (!status)
+        status = abuti_buffer_download(&own->there->queue, &tree->order, 0, order,
+                                       places * sizeof *order);
+    if (!status) {
+        for (size_t i = 0; i < places; i++)
+            order[i] = parts[order[i]];
+        abuti_kit_put(&d->kit, PARTS, order, places, 4);
+        abuti_kit_put(&d->kit, OWNER_PARTS, parts, map->mesh->triangle_count, 4);
+        status = abuti_kit_finish(&d->kit);
+    }
+    abuti_release(map->context, order);
+    if (status)
+        abut_bvh_destroy(own);
+    else
+        d->own = own;
+    return status;
+}
+
+static abut_status find_apart(abut_map *map, const uint32_t *parts, double limit) {
+    struct map_device *d = map->device;
+    map_part *part;
+    abut_status status = need_own(map, parts);
+    if (status)
+        return status;
+    bvh_on_device *there = d->own->there;
+    const abut_posed posed = {d->own, {{0, 0, 0, 0}, {0, 0, 0}}};
+    const mesh_frame frame = frame_of(there);
+    const map_asking asking = asking_of(map, &posed, 0, limit, true);
+    status = abuti_there_part(there, &map_kind, (bvh_part **)&part);
+    status = status ? status : send_positions(map, there);
+    if (status)
+        return status;
+    ABUTI_KIT_RUN(&part->kit, FIND_APART, map->sample_count, MAP_GROUP, TREE(there, nodes),
+                  TREE(there, triangles), TREE(there, order), TREE(there, corners),
+                  ABUTI_VALUE(frame), MAP(POSITIONS), MAP(INDICES), MAP(PLACES), MAP(OWNER),
+                  MAP(TEXEL), ABUTI_VALUE(asking), MAP(PARTS), MAP(OWNER_PARTS), MAP(FOUND));
+    ABUTI_KIT_RUN(&part->kit, KEEP, map->sample_count, MAP_GROUP, MAP(FOUND), ABUTI_VALUE(asking),
+                  MAP(SIDE), ABUTI_BUFFER(&there->tree.nodes), MAP(ANSWERS));
+    status = abuti_kit_finish(&part->kit);
+    d->warm = status ? NULL : there;
     map->answers_here = false;
     return status;
 }
@@ -285,4 +355,4 @@ static abut_status tally(const abut_map *map, double within, map_tally *tallies,
     return ABUT_OK;
 }
 
-const map_backend abuti_map_on_device = {create, destroy, find, fetch, tally};
+const map_backend abuti_map_on_device = {create, destroy, find, find_apart, fetch, tally};

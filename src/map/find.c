@@ -334,4 +334,4 @@ static abut_status tally(const abut_map *map, double within, map_tally *tallies,
     return ABUT_OK;
 }
 
-const map_backend abuti_map_on_cpu = {create, destroy, find_here, fetch, tally};
+const map_backend abuti_map_on_cpu = {create, destroy, find_here, NULL, fetch, tally};

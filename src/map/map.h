@@ -63,6 +63,9 @@ typedef struct map_backend {
     void (*destroy)(abut_map *map);
     /* All has been checked; answers become those of the bodies. */
     abut_status (*find)(abut_map *map, const abut_posed *others, uint32_t count, double limit);
+    /* The same for the surface itself, whose triangles are of these parts: samples and triangles of
+     * one part do not count. Null = the host does it. */
+    abut_status (*find_apart)(abut_map *map, const uint32_t *parts, double limit);
     /* Answers come to the host, where they are not there. */
     abut_status (*fetch)(const abut_map *map);
     /* What the samples of each ranked triangle say; and the answers of the nearest and the farthest

@@ -40,6 +40,24 @@ static inline float last_bound(__global const double *corners, uint triangle,
     return sqrt(triangle_sq(corner[0], corner[1], corner[2])) * NEAREST_SLACK + 2.0f * at.w;
 }
 
+static inline map_found found_of(const measured *m, const map_asking *asking) {
+    map_found f;
+    f.distance = INFINITY;
+    f.vector[0] = f.vector[1] = f.vector[2] = 0.0f;
+    f.triangle = m->winner;
+    f.feature = 0;
+    if (m->winner != ABUT_NONE) {
+        vec3 way = v3_sub(m->closest.point, m->point);
+        way = asking->moved ? m3_apply(&asking->turn, way) : way;
+        f.distance = (float)m->best;
+        f.vector[0] = (float)way.x;
+        f.vector[1] = (float)way.y;
+        f.vector[2] = (float)way.z;
+        f.feature = (uint)m->closest.feature;
+    }
+    return f;
+}
+
 __kernel void map_find(__global const bvh_node *nodes, __global const float4 *triangles,
                        __global const uint *tree_order, __global const double *corners,
                        mesh_frame frame, __global const vec3 *positions,
@@ -82,22 +100,75 @@ __kernel void map_find(__global const bvh_node *nodes, __global const float4 *tr
                     measure_apart(&to.m, corners, tree_order[to.s.place[k]]);
         }
     }
-    map_found f;
-    f.distance = INFINITY;
-    f.vector[0] = f.vector[1] = f.vector[2] = 0.0f;
-    f.triangle = to.m.winner;
-    f.feature = 0;
-    if (to.m.winner != ABUT_NONE) {
-        vec3 way = v3_sub(to.m.closest.point, point);
-        way = asking.moved ? m3_apply(&asking.turn, way) : way;
-        f.distance = (float)to.m.best;
-        f.vector[0] = (float)way.x;
-        f.vector[1] = (float)way.y;
-        f.vector[2] = (float)way.z;
-        f.feature = (uint)to.m.closest.feature;
-    }
-    found[i] = f;
+    found[i] = found_of(&to.m, &asking);
 }
+
+/* ---- other parts of the own surface ---- */
+
+/* A search that does not look at triangles of one part. */
+typedef struct apart {
+    measuring to;
+    __global const uint *parts; /* of each place in the tree */
+    uint part;
+} apart;
+
+static inline void visit_apart(apart *a, float4 p, float4 q, float4 r, uint place) {
+    if (a->parts[place] != a->part)
+        visit_triangle(&a->to.s, p, q, r, place);
+}
+
+DEFINE_LEAF(visit_leaf_apart, apart, visit_apart)
+DEFINE_WALK(walk_apart, apart, &state->to.s, visit_leaf_apart)
+
+static void visit_and_measure_apart(apart *a, __global const float4 *triangles, uint leaf) {
+    if (a->to.s.count > CANDIDATES - BVH_WIDTH)
+        measure_list(&a->to);
+    visit_leaf_apart(a, triangles, leaf);
+}
+
+DEFINE_WALK(walk_measuring_apart, apart, &state->to.s, visit_and_measure_apart)
+
+/* As map_find(), for the tree of the surface itself. */
+__kernel void map_find_apart(__global const bvh_node *nodes, __global const float4 *triangles,
+                             __global const uint *tree_order, __global const double *corners,
+                             mesh_frame frame, __global const vec3 *positions,
+                             __global const uint *indices, __global const map_place *places,
+                             __global const uint *owner, __global const uint *texel,
+                             map_asking asking, __global const uint *parts,
+                             __global const uint *owner_parts, __global map_found *found) {
+    const uint i = (uint)get_global_id(0);
+    if (i >= asking.count)
+        return;
+    const vec3 point = sample_there(&asking, positions, indices, places, owner, texel, i);
+    const float4 at = to_frame(point, &frame);
+    apart a;
+    a.parts = parts;
+    a.part = owner_parts[owner[i]];
+    start_measure(&a.to.m, point, asking.radius);
+    float bound = asking.limit;
+    const uint last = found[i].triangle;
+    if (asking.warm && last < asking.triangle_count)
+        bound = fmin(bound, last_bound(corners, last, &frame, at));
+    a.to.s.at = at;
+    a.to.s.count = 0;
+    set_best(&a.to.s, bound);
+    walk_apart(&a, nodes, triangles);
+    if (a.to.s.count == COMPLETE) {
+        a.to.corners = corners;
+        a.to.tree_order = tree_order;
+        a.to.scale = frame.scale;
+        a.to.s.count = 0;
+        walk_measuring_apart(&a, nodes, triangles);
+        measure_list(&a.to);
+    } else {
+        for (uint k = 0; k < a.to.s.count; k++)
+            if (a.to.s.distance_sq[k] <= a.to.s.reach_sq)
+                measure_apart(&a.to.m, corners, tree_order[a.to.s.place[k]]);
+    }
+    found[i] = found_of(&a.to.m, &asking);
+}
+
+/* ---- sides ---- */
 
 /* Which samples have to be asked for their side of a surface without border. Balls around samples
  * that reach to the surface hold none of it: samples whose balls overlap are on one side. So in a

@@ -108,7 +108,9 @@ typedef struct abut_map_query {
     size_t size;
     double limit;    /* distances beyond are not looked for; 0 = all are */
     uint32_t rings;  /* of itself: triangles that can be reached through this many vertices do not
-                      * count; 0 = 1, which are those that share a vertex */
+                      * count; 0 = 1, which are those that share a vertex. ABUT_NONE = all that is
+                      * connected: what remains is how near other bodies of one mesh are, of any
+                      * number of them at once */
     double geodesic; /* of itself: nor do triangles all of whose vertices are nearer than this to
                       * the corners of the sample's, along edges; 0 = none */
 } abut_map_query;
@@ -123,9 +125,10 @@ ABUT_API abut_status abut_map_find(abut_map *map, const abut_posed *others, uint
                                    const abut_map_query *query);
 /* Finds the distance of every sample to the surface itself, but for what is around it: as in a
  * complete search of all other triangles, the lowest of those that are equally near. Vertices in
- * one place count as one. Answers have 0 as the other body, and no sign. Runs on the CPU; rings and
- * ways that reach over all of the surface take time for each triangle of it. Reports progress as
- * stage "map". */
+ * one place count as one. Answers have 0 as the other body, and no sign. Runs on the CPU, but for
+ * bodies of one mesh, whose parts are those of the mesh when they are first asked for, also when it
+ * moves; rings and ways that reach over all of the surface take time for each triangle. Reports
+ * progress as stage "map". */
 ABUT_API abut_status abut_map_find_self(abut_map *map, const abut_map_query *query);
 
 typedef enum abut_map_thickness {

@@ -35,12 +35,13 @@ enum {
 enum { EXTREME_ROOM = 1 }; /* tallies, for two answers */
 enum { FIND, FIND_APART, SIDES, KEEP, TALLY, EXTREMES, KERNELS };
 
-static const abuti_kernel_source sources[KERNELS] = {[FIND] = {"map_find", "map_find", NULL},
-                                                     [SIDES] = {"map_find", "map_sides", NULL},
-                                                     [KEEP] = {"map_find", "map_keep", NULL},
-                                                     [TALLY] = {"map_find", "map_tallies", NULL},
-                                                     [EXTREMES] = {"map_find", "map_extremes",
-                                                                   NULL}};
+static const abuti_kernel_source sources[KERNELS] = {
+    [FIND] = {"map_find", "map_find", NULL},
+    [FIND_APART] = {"map_find", "map_find_apart", NULL},
+    [SIDES] = {"map_find", "map_sides", NULL},
+    [KEEP] = {"map_find", "map_keep", NULL},
+    [TALLY] = {"map_find", "map_tallies", NULL},
+    [EXTREMES] = {"map_find", "map_extremes", NULL}};
 static const abuti_kit_table table = {sources, KERNELS, BUFFERS, NULL};
 
 _Static_assert(2 * sizeof(map_answer) <= EXTREME_ROOM * sizeof(map_tally), "two answers");
@@ -267,7 +268,7 @@ static abut_status find(abut_map *map, const abut_posed *others, uint32_t count,
 /* ---- other parts of the own surface ---- */
 
 /* The own hierarchy as the mesh is now, and which part each of its places belongs to. */
-static abut_status need_own(abut_map *map, const uint32_t *parts) {
+static abut_status need_own(abut_map *map) {
     struct map_device *d = map->device;
     if (d->own)
         return d->own->mesh == map->mesh ? ABUT_OK : abut_bvh_refit(d->own, map->mesh);
@@ -287,9 +288,9 @@ static abut_status need_own(abut_map *map, const uint32_t *parts) {
                                        places * sizeof *order);
     if (!status) {
         for (size_t i = 0; i < places; i++)
-            order[i] = parts[order[i]];
+            order[i] = map->parts[order[i]];
         abuti_kit_put(&d->kit, PARTS, order, places, 4);
-        abuti_kit_put(&d->kit, OWNER_PARTS, parts, map->mesh->triangle_count, 4);
+        abuti_kit_put(&d->kit, OWNER_PARTS, map->parts, map->mesh->triangle_count, 4);
         status = abuti_kit_finish(&d->kit);
     }
     abuti_release(map->context, order);
@@ -300,10 +301,10 @@ static abut_status need_own(abut_map *map, const uint32_t *parts) {
     return status;
 }
 
-static abut_status find_apart(abut_map *map, const uint32_t *parts, double limit) {
+static abut_status find_apart(abut_map *map, double limit) {
     struct map_device *d = map->device;
     map_part *part;
-    abut_status status = need_own(map, parts);
+    abut_status status = need_own(map);
     if (status)
         return status;
     bvh_on_device *there = d->own->there;

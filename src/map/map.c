@@ -108,7 +108,7 @@ static void forget(abut_map *map) {
 /* Gives up what an atlas has brought with it. */
 static void release_samples(abut_map *map) {
     ABUTI_RELEASE(map->context, map->ranked, map->first, map->rank, map->texel, map->sample,
-                  map->points, map->answers);
+                  map->parts, map->points, map->answers);
     abuti_map_atlas_destroy(map->context, &map->atlas);
 }
 

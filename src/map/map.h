@@ -63,9 +63,9 @@ typedef struct map_backend {
     void (*destroy)(abut_map *map);
     /* All has been checked; answers become those of the bodies. */
     abut_status (*find)(abut_map *map, const abut_posed *others, uint32_t count, double limit);
-    /* The same for the surface itself, whose triangles are of these parts: samples and triangles of
-     * one part do not count. Null = the host does it. */
-    abut_status (*find_apart)(abut_map *map, const uint32_t *parts, double limit);
+    /* The same for the surface itself: triangles of the part of a sample do not count. Null = the
+     * host does it. */
+    abut_status (*find_apart)(abut_map *map, double limit);
     /* Answers come to the host, where they are not there. */
     abut_status (*fetch)(const abut_map *map);
     /* What the samples of each ranked triangle say; and the answers of the nearest and the farthest
@@ -94,6 +94,7 @@ struct abut_map {
     uint32_t *rank;                    /* of each triangle */
     uint32_t *texel;                   /* of each sample: y x resolution + x */
     uint32_t *sample;                  /* of each texel, or ABUT_NONE */
+    uint32_t *parts;                   /* of triangles, where they have been asked for */
     double area, reach, reach_at_rest; /* of the surface as it is, if that was asked for */
     bool is_measured;
     map_question question;

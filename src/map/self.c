@@ -23,6 +23,7 @@ static const char stage[] = "map";
 /* What one thread needs. */
 typedef struct worker {
     const struct self_search *s;
+    uint32_t part;            /* that does not count, or */
     uint32_t mark, *excluded; /* triangles with this mark are */
     uint32_t turn, *reached;  /* and so are vertices in this turn */
     uint32_t *queue;          /* of vertices; for ways along edges a heap */
@@ -36,6 +37,7 @@ typedef struct self_search {
     const abut_bvh *bvh;
     double limit, geodesic;
     uint32_t rings;
+    const uint32_t *parts;   /* of triangles, where those of one part do not count; else null */
     uint32_t *names;         /* of vertices: the lowest one in that place */
     uint32_t *begin, *faces; /* triangles of a name: from begin[name] up to begin[name + 1] */
     worker *workers;
@@ -150,6 +152,10 @@ static void exclude_near(worker *w, uint32_t triangle) {
 }
 
 static void exclude(worker *w, uint32_t triangle) {
+    if (w->s->parts) {
+        w->part = w->s->parts[triangle];
+        return;
+    }
     w->mark = ++w->turn;
     exclude_rings(w, triangle);
     if (w->s->geodesic > 0) {
@@ -162,7 +168,8 @@ static void exclude(worker *w, uint32_t triangle) {
 
 static void measure(const worker *w, vec3 point, uint32_t triangle, map_found *found) {
     const abut_map *map = w->s->map;
-    if (triangle == ABUT_NONE || w->excluded[triangle] == w->mark)
+    if (triangle == ABUT_NONE ||
+        (w->s->parts ? w->s->parts[triangle] == w->part : w->excluded[triangle] == w->mark))
         return;
     closest_on_triangle closest = triangle_closest_point(bvh_triangle(map->mesh, triangle), point);
     if (closest.distance > w->s->limit || closest.distance > found->closest.distance ||
@@ -306,15 +313,51 @@ static abut_status make(self_search *s) {
     return status;
 }
 
+/* Finds which part each triangle belongs to, by the lowest name of its vertices: once, so that they
+ * stay what they are while the mesh moves. */
+static abut_status need_parts(abut_map *map) {
+    const abut_mesh *mesh = map->mesh;
+    if (map->parts)
+        return ABUT_OK;
+    uint32_t *names = abuti_allocate(map->context, mesh->vertex_count, sizeof *names);
+    uint32_t *parts = abuti_allocate(map->context, mesh->triangle_count, sizeof *parts);
+    abut_status status = names && parts ? ABUT_OK : ABUT_ERROR_MEMORY;
+    if (!status)
+        status =
+            abuti_coincident_vertices(map->context, mesh->positions, mesh->vertex_count, names);
+    for (uint32_t t = 0; t < mesh->triangle_count && !status; t++)
+        for (size_t k = 1; k < 3; k++)
+            abuti_join(names, mesh->indices[3 * (size_t)t], mesh->indices[3 * (size_t)t + k]);
+    for (uint32_t t = 0; t < mesh->triangle_count && !status; t++)
+        parts[t] = abuti_root(names, mesh->indices[3 * (size_t)t]);
+    abuti_release(map->context, names);
+    if (status)
+        abuti_release(map->context, parts);
+    else
+        map->parts = parts;
+    return status;
+}
+
 abut_status abut_map_find_self(abut_map *map, const abut_map_query *query) {
     abut_map_query ours;
-    abut_status status = abuti_map_begin(__func__, map, query, &ours);
+    abut_status status = abuti_map_open(__func__, map, query, &ours);
+    if (status)
+        return status;
+    const bool by_parts = ours.rings == ABUT_NONE;
+    status = by_parts ? need_parts(map) : ABUT_OK;
+    if (by_parts && !status && map->backend->find_apart) {
+        status = map->backend->find_apart(map, ours.limit);
+        map->question = status ? MAP_NOTHING : MAP_SELF;
+        return status;
+    }
+    status = status ? status : abuti_map_need_points(map);
     if (status)
         return status;
     self_search s = {.map = map,
                      .limit = ours.limit,
                      .geodesic = ours.geodesic,
-                     .rings = ours.rings ? ours.rings : 1};
+                     .rings = ours.rings ? ours.rings : 1,
+                     .parts = by_parts ? map->parts : NULL};
     status = abuti_map_bvh(map, &s.bvh);
     status = status ? status : make(&s);
     status = status ? status : answer_all(&s);

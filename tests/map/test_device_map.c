@@ -158,6 +158,71 @@ TEST(many_bodies) {
     abut_mesh_destroy(sheet);
 }
 
+/* Bodies of one mesh: none is nearest to itself, as if each had a map of its own. */
+TEST(bodies_of_one_mesh) {
+    abut_mesh *ball = made(NULL, ABUT_SHAPE_ICOSPHERE, 3, 0), *balls[8], *all;
+    test_random random = {9};
+    for (int i = 0; i < 8; i++)
+        balls[i] = shifted(ball, test_random_real(&random, 0, 3), test_random_real(&random, 0, 3),
+                           test_random_real(&random, 0, 3));
+    assert_ok(abut_mesh_join(balls, 8, &all));
+    const uint32_t each = abut_mesh_triangle_count(ball), n = 128;
+    scene s;
+    scene_make(&s, all, n);
+    abut_map_texel *texels[2] = {malloc(n * n * sizeof **texels), malloc(n * n * sizeof **texels)};
+    for (int frame = 0; frame < 4; frame++) {
+        const double bend[9] = {1, 0.1 * frame, 0, 0, 1, 0, 0, 0, 1 + 0.1 * frame};
+        abut_mesh *now = moved(all, bend, (abut_vec3){0, 0, 0});
+        abut_map_query query = abut_map_query_default();
+        query.rings = ABUT_NONE;
+        query.limit = frame == 3 ? 0.3 : 0;
+        for (int k = 0; k < 2; k++) {
+            assert_ok(abut_map_move(s.map[k], now));
+            assert_ok(abut_map_find_self(s.map[k], &query));
+            assert_ok(abut_map_texels(s.map[k], n * n, texels[k]));
+        }
+        for (uint32_t i = 0; i < n * n; i++)
+            if (memcmp(&texels[0][i], &texels[1][i], sizeof **texels))
+                fail_msg("frame %d, texel %u: %.9g at triangle %u, feature %u, instead of %.9g at "
+                         "%u, feature %u",
+                         frame, i, texels[1][i].distance, texels[1][i].triangle,
+                         texels[1][i].feature, texels[0][i].distance, texels[0][i].triangle,
+                         texels[0][i].feature);
+        for (uint32_t i = 0; i < n * n; i += 13) {
+            abut_map_sample sample;
+            assert_ok(abut_map_sample_at(s.map[0], i % n, i / n, &sample));
+            if (sample.triangle == ABUT_NONE)
+                continue;
+            abut_nearest best = {.distance = INFINITY, .triangle = ABUT_NONE};
+            for (uint32_t t = 0; t < 8 * each; t++) {
+                abut_triangle triangle;
+                abut_closest_on_triangle closest;
+                for (int k = 0; k < 3; k++)
+                    triangle.corner[k] =
+                        vertex_of(now, abut_mesh_indices(now)[3 * t + (uint32_t)k]);
+                if (t / each == sample.triangle / each)
+                    continue;
+                assert_ok(abut_triangle_closest_point(&triangle, sample.point, &closest));
+                if (closest.distance < best.distance) {
+                    best.distance = closest.distance;
+                    best.triangle = t;
+                }
+            }
+            bool within = !query.limit || best.distance <= query.limit;
+            assert_int_equal(texels[0][i].triangle, within ? best.triangle : ABUT_NONE);
+            assert_true(texels[0][i].distance == (within ? (float)best.distance : INFINITY));
+        }
+        abut_mesh_destroy(now);
+    }
+    free(texels[0]);
+    free(texels[1]);
+    scene_free(&s);
+    for (int i = 0; i < 8; i++)
+        abut_mesh_destroy(balls[i]);
+    abut_mesh_destroy(all);
+    abut_mesh_destroy(ball);
+}
+
 static abut_status live_a_little(abut_context *context, void *user) {
     abut_shape shape = abut_shape_default(ABUT_SHAPE_BOX);
     abut_map_options options = abut_map_options_default();
@@ -181,6 +246,9 @@ static abut_status live_a_little(abut_context *context, void *user) {
         assert_true(measures.inside > 0);
     abut_map_texel texels[24 * 24];
     status = status ? status : abut_map_texels(map, 24 * 24, texels);
+    abut_map_query query = abut_map_query_default();
+    query.rings = ABUT_NONE;
+    status = status ? status : abut_map_find_self(map, &query);
     abut_map_destroy(map);
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(box);

@@ -28,12 +28,13 @@ enum {
     SIDE,
     INSIDE,
     TALLIES,
+    BLOCKS,
     PARTS,       /* of places in the own tree */
     OWNER_PARTS, /* of triangles */
     BUFFERS
 };
-enum { EXTREME_ROOM = 1 }; /* tallies, for two answers */
-enum { FIND, FIND_APART, SIDES, KEEP, TALLY, EXTREMES, KERNELS };
+enum { EXTREME_ROOM = 1 }; /* blocks, for two answers */
+enum { FIND, FIND_APART, SIDES, KEEP, TALLY, BLOCK, EXTREMES, KERNELS };
 
 static const abuti_kernel_source sources[KERNELS] = {
     [FIND] = {"map_find", "map_find", NULL},
@@ -41,10 +42,11 @@ static const abuti_kernel_source sources[KERNELS] = {
     [SIDES] = {"map_find", "map_sides", NULL},
     [KEEP] = {"map_find", "map_keep", NULL},
     [TALLY] = {"map_find", "map_tallies", NULL},
+    [BLOCK] = {"map_find", "map_blocks", NULL},
     [EXTREMES] = {"map_find", "map_extremes", NULL}};
 static const abuti_kit_table table = {sources, KERNELS, BUFFERS, NULL};
 
-_Static_assert(2 * sizeof(map_answer) <= EXTREME_ROOM * sizeof(map_tally), "two answers");
+_Static_assert(2 * sizeof(map_answer) <= EXTREME_ROOM * sizeof(map_block), "two answers");
 
 struct map_device {
     abuti_queue queue;
@@ -101,7 +103,8 @@ static abut_status create(abut_map *map) {
         abuti_kit_put(&d->kit, FIRST, map->first, (size_t)count + 1, 4);
         abuti_kit_reserve(&d->kit, ANSWERS, map->sample_count, sizeof(map_answer));
         abuti_kit_reserve(&d->kit, FOUND, map->sample_count, sizeof(map_found));
-        abuti_kit_reserve(&d->kit, TALLIES, (size_t)count + EXTREME_ROOM, sizeof(map_tally));
+        abuti_kit_reserve(&d->kit, TALLIES, count, sizeof(map_tally));
+        abuti_kit_reserve(&d->kit, BLOCKS, map_block_count(map) + EXTREME_ROOM, sizeof(map_block));
         abuti_kit_reserve(&d->kit, ASKED, 1, 4);
         abuti_kit_reserve(&d->kit, SIDE, map->sample_count, 4);
         status = abuti_kit_finish(&d->kit);
@@ -334,24 +337,25 @@ static abut_status fetch(const abut_map *map) {
                          sizeof(map_answer));
 }
 
-static abut_status tally(const abut_map *map, double within, map_tally *tallies,
+static abut_status tally(const abut_map *map, double within, map_block *blocks,
                          abut_map_texel extremes[2]) {
     struct map_device *d = map->device;
-    const uint32_t count = map->mesh->triangle_count;
-    const size_t bytes = ((size_t)count + EXTREME_ROOM) * sizeof(map_tally);
+    const uint32_t count = map->mesh->triangle_count, block_count = (uint32_t)map_block_count(map);
+    const size_t bytes = ((size_t)block_count + EXTREME_ROOM) * sizeof *blocks;
     ABUTI_KIT_GROUPS(&d->kit, TALLY, count, MAP_LANES, MAP(POSITIONS), MAP(INDICES), MAP(PLACES),
                      MAP(OWNER), MAP(FIRST), ABUTI_VALUE(within), MAP(ANSWERS), MAP(TALLIES));
-    ABUTI_KIT_GROUPS(&d->kit, EXTREMES, 1, MAP_PICK, MAP(TALLIES), ABUTI_VALUE(count),
-                     MAP(ANSWERS));
+    ABUTI_KIT_GROUPS(&d->kit, BLOCK, block_count, MAP_LANES, MAP(TALLIES), MAP(FIRST),
+                     ABUTI_VALUE(count), MAP(BLOCKS));
+    ABUTI_KIT_RUN(&d->kit, EXTREMES, 2, 2, MAP(BLOCKS), ABUTI_VALUE(block_count), MAP(ANSWERS));
     if (!d->down.at)
         abuti_kit_fail(&d->kit, abuti_staging_create(&d->queue, bytes, 1, &d->down));
     if (!abuti_kit_failed(&d->kit))
-        abuti_kit_receive(&d->kit, TALLIES, 0, d->down.at, bytes, 1);
+        abuti_kit_receive(&d->kit, BLOCKS, 0, d->down.at, bytes, 1);
     abut_status status = abuti_kit_finish(&d->kit);
     if (status)
         return status;
-    memcpy(tallies, d->down.at, count * sizeof *tallies);
-    memcpy(extremes, (const unsigned char *)d->down.at + count * sizeof *tallies,
+    memcpy(blocks, d->down.at, block_count * sizeof *blocks);
+    memcpy(extremes, (const unsigned char *)d->down.at + block_count * sizeof *blocks,
            2 * sizeof *extremes);
     return ABUT_OK;
 }

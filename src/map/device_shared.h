@@ -5,7 +5,6 @@
 #include "map/map_shared.h"
 
 #define MAP_GROUP 64
-#define MAP_PICK 256 /* items that pick one of all triangles */
 
 /* A question to one body. */
 typedef struct map_asking {

@@ -306,31 +306,36 @@ static map_tally tally_triangle(const abut_map *map, uint32_t i, double within) 
 typedef struct tallying {
     const abut_map *map;
     double within;
-    map_tally *tallies;
+    map_block *blocks;
 } tallying;
 
 static void tally_task(void *data, size_t chunk, size_t begin, size_t end) {
     const tallying *t = data;
-    const abut_map *map = t->map;
-    (void)chunk;
-    for (size_t i = begin; i < end; i++)
-        t->tallies[i] = tally_triangle(map, (uint32_t)i, t->within);
+    map_block lane[MAP_LANES];
+    for (size_t k = 0; k < MAP_LANES; k++) {
+        lane[k] = map_block_none();
+        for (size_t i = begin + k; i < end; i += MAP_LANES) {
+            const map_tally tally = tally_triangle(t->map, (uint32_t)i, t->within);
+            map_block_triangle(&lane[k], &tally, t->map->first[i + 1] - t->map->first[i]);
+        }
+    }
+    for (size_t away = MAP_LANES / 2; away > 0; away /= 2)
+        for (size_t k = 0; k < away; k++)
+            map_block_add(&lane[k], &lane[k + away]);
+    t->blocks[chunk] = lane[0];
 }
 
-static abut_status tally(const abut_map *map, double within, map_tally *tallies,
+static abut_status tally(const abut_map *map, double within, map_block *blocks,
                          abut_map_texel extremes[2]) {
-    tallying t = {map, within, tallies};
-    const map_tally *least = tallies, *greatest = tallies;
-    const uint32_t count = map->mesh->triangle_count;
-    abuti_parallel_for(map->context, count, TRIANGLES_A_TASK, tally_task, &t);
-    for (uint32_t i = 1; i < count; i++) {
-        least = tallies[i].lo < least->lo ? &tallies[i] : least;
-        greatest = tallies[i].hi > greatest->hi ? &tallies[i] : greatest;
+    tallying t = {map, within, blocks};
+    abuti_parallel_for(map->context, map->mesh->triangle_count, MAP_BLOCK, tally_task, &t);
+    map_block all = map_block_none();
+    for (size_t i = 0; i < map_block_count(map); i++)
+        map_block_add(&all, &blocks[i]);
+    if (all.found) {
+        extremes[0] = map->answers[all.least];
+        extremes[1] = map->answers[all.greatest];
     }
-    if (least->found)
-        extremes[0] = map->answers[least->least];
-    if (greatest->found)
-        extremes[1] = map->answers[greatest->greatest];
     return ABUT_OK;
 }
 

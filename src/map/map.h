@@ -68,9 +68,9 @@ typedef struct map_backend {
     abut_status (*find_apart)(abut_map *map, double limit);
     /* Answers come to the host, where they are not there. */
     abut_status (*fetch)(const abut_map *map);
-    /* What the samples of each ranked triangle say; and the answers of the nearest and the farthest
-     * of all, where there are such. */
-    abut_status (*tally)(const abut_map *map, double within, map_tally *tallies,
+    /* What the samples of each block of ranked triangles say; and the answers of the nearest and
+     * the farthest of all, where there are such. */
+    abut_status (*tally)(const abut_map *map, double within, map_block *blocks,
                          abut_map_texel extremes[2]);
 } map_backend;
 
@@ -135,6 +135,10 @@ abut_status abuti_map_need_points(abut_map *map);
 abut_status abuti_map_bvh(abut_map *map, const abut_bvh **bvh);
 /* The sample itself, absolute. */
 vec3 abuti_map_sample_point(const abut_map *map, uint32_t sample);
+
+static inline size_t map_block_count(const abut_map *map) {
+    return abuti_chunk_count(map->mesh->triangle_count, MAP_BLOCK);
+}
 
 static inline abut_map_texel map_nothing(void) {
     return (abut_map_texel){INFINITY, {0, 0, 0}, ABUT_NONE, ABUT_NONE, 0};

@@ -283,45 +283,46 @@ map_tallies(__global const vec3 *positions, __global const uint *indices,
     }
 }
 
-/* The answers of the sample that is nearest of all, and of the one that is farthest: two behind the
- * tallies. Of equal ones those of the first triangle. */
-__kernel __attribute__((reqd_work_group_size(MAP_PICK, 1, 1))) void
-map_extremes(__global map_tally *tallies, uint triangle_count, __global const map_answer *answers) {
-    __local float value[2][MAP_PICK];
-    __local uint rank[2][MAP_PICK];
-    const uint item = (uint)get_local_id(0);
-    float best[2] = {INFINITY, INFINITY};
-    uint place[2] = {ABUT_NONE, ABUT_NONE};
-    for (uint i = item; i < triangle_count; i += MAP_PICK) {
-        const float lo = tallies[i].lo, hi = -tallies[i].hi;
-        if (lo < best[0]) {
-            best[0] = lo;
-            place[0] = i;
-        }
-        if (hi < best[1]) {
-            best[1] = hi;
-            place[1] = i;
-        }
+/* A group for each block of triangles. */
+__kernel __attribute__((reqd_work_group_size(MAP_LANES, 1, 1))) void
+map_blocks(__global const map_tally *tallies, __global const uint *first, uint triangle_count,
+           __global map_block *blocks) {
+    __local map_block lanes[MAP_LANES];
+    const uint block = (uint)get_group_id(0), lane = (uint)get_local_id(0);
+    map_block b = map_block_none();
+    for (uint i = block * MAP_BLOCK + lane; i < min((block + 1) * MAP_BLOCK, triangle_count);
+         i += MAP_LANES) {
+        const map_tally t = tallies[i];
+        map_block_triangle(&b, &t, first[i + 1] - first[i]);
     }
-    for (int k = 0; k < 2; k++) {
-        value[k][item] = best[k];
-        rank[k][item] = place[k];
-    }
-    for (uint away = MAP_PICK / 2; away > 0; away /= 2) {
+    lanes[lane] = b;
+    for (uint away = MAP_LANES / 2; away > 0; away /= 2) {
         barrier(CLK_LOCAL_MEM_FENCE);
-        for (int k = 0; k < 2 && item < away; k++) {
-            const float other = value[k][item + away];
-            if (other < value[k][item] ||
-                (other == value[k][item] && rank[k][item + away] < rank[k][item])) {
-                value[k][item] = other;
-                rank[k][item] = rank[k][item + away];
-            }
+        if (lane < away) {
+            map_block more = lanes[lane + away];
+            map_block_add(&b, &more);
+            lanes[lane] = b;
         }
     }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (item < 2 && rank[item][0] != ABUT_NONE) {
-        __global const map_tally *t = tallies + rank[item][0];
-        __global map_answer *to = (__global map_answer *)(tallies + triangle_count);
-        to[item] = answers[item ? t->greatest : t->least];
+    if (lane == 0)
+        blocks[block] = b;
+}
+
+/* The answers of the sample that is nearest of all, and of the one that is farthest: two behind the
+ * blocks. One item each, since blocks are few. */
+__kernel void map_extremes(__global map_block *blocks, uint block_count,
+                           __global const map_answer *answers) {
+    const uint item = (uint)get_global_id(0);
+    uint best = ABUT_NONE;
+    float value = INFINITY;
+    for (uint i = 0; i < block_count && item < 2; i++) {
+        const float here = item ? -blocks[i].hi : blocks[i].lo;
+        const uint sample = item ? blocks[i].greatest : blocks[i].least;
+        if (here < value || (here == value && sample < best)) {
+            value = here;
+            best = sample;
+        }
     }
+    if (best != ABUT_NONE && item < 2)
+        ((__global map_answer *)(blocks + block_count))[item] = answers[best];
 }

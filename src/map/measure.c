@@ -1,5 +1,5 @@
-/* What the answers of a query say on the whole. Sums of triangles are added in their order, so that
- * they depend neither on threads nor on a device. */
+/* What the answers of a query say on the whole. Sums of triangles are added in a fixed order, so
+ * that they depend neither on threads nor on a device. */
 #include "map/map.h"
 
 #include <string.h>
@@ -89,50 +89,6 @@ abut_status abut_map_at(const abut_map *map, uint32_t triangle, const double bar
 }
 
 /* ---- sums ---- */
-
-typedef struct sums {
-    uint64_t found, within, inside;
-    double area, found_area, within_area, inside_area, sum, squares;
-    float lo, hi;
-    uint32_t least, greatest;           /* samples */
-    double least_reach, greatest_reach; /* bounds over whole triangles */
-} sums;
-
-/* Adds up what triangles say, in their order. */
-static sums add_tallies(const abut_map *map, const map_tally *tallies) {
-    sums all = {.lo = INFINITY,
-                .hi = -INFINITY,
-                .least = ABUT_NONE,
-                .greatest = ABUT_NONE,
-                .least_reach = HUGE_VAL,
-                .greatest_reach = -HUGE_VAL};
-    for (uint32_t i = 0; i < map->mesh->triangle_count; i++) {
-        const map_tally *t = &tallies[i];
-        const double share = t->area / (map->first[i + 1] - map->first[i]);
-        all.area += t->area;
-        if (!t->found)
-            continue;
-        all.found += t->found;
-        all.within += t->within;
-        all.inside += t->inside;
-        all.found_area += share * t->found;
-        all.within_area += share * t->within;
-        all.inside_area += share * t->inside;
-        all.sum += share * t->sum;
-        all.squares += share * t->squares;
-        if (t->lo < all.lo) {
-            all.lo = t->lo;
-            all.least = t->least;
-        }
-        if (t->hi > all.hi) {
-            all.hi = t->hi;
-            all.greatest = t->greatest;
-        }
-        all.least_reach = fmin(all.least_reach, t->lo - t->reach);
-        all.greatest_reach = fmax(all.greatest_reach, t->hi + t->reach);
-    }
-    return all;
-}
 
 static void witness_of(const abut_map *map, uint32_t sample, abut_map_texel answer,
                        abut_map_witness *w) {
@@ -292,16 +248,16 @@ abut_status abut_map_measure(const abut_map *map, const abut_map_measure_options
     status = status ? status : check_options(__func__, &ours, values);
     if (status)
         return status;
-    map_tally *tallies = abuti_allocate(map->context, map->mesh->triangle_count, sizeof *tallies);
-    if (!tallies)
+    map_block *blocks = abuti_allocate(map->context, map_block_count(map), sizeof *blocks);
+    if (!blocks)
         return ABUT_ERROR_MEMORY;
     const map_backend *there = map->answers_here ? &abuti_map_on_cpu : map->backend;
     abut_map_texel extremes[2] = {map_nothing(), map_nothing()};
-    status = there->tally(map, ours.within, tallies, extremes);
-    sums all = {0};
-    if (!status)
-        all = add_tallies(map, tallies);
-    abuti_release(map->context, tallies);
+    status = there->tally(map, ours.within, blocks, extremes);
+    map_block all = map_block_none();
+    for (size_t i = 0; i < map_block_count(map) && !status; i++)
+        map_block_add(&all, &blocks[i]);
+    abuti_release(map->context, blocks);
     if (status)
         return status;
     abut_map_measures m = {.samples = map->sample_count,

@@ -84,22 +84,21 @@ static const abut_colour edge_colour = {0.35f, 0.38f, 0.45f, 0.35f};
 
 /* Distances at the ends of the palette, half way and on both sides of the surface, as far as there
  * are such. */
-static void add_colours(tool_legend *legend, const tool_palette *palette,
-                        const abut_field_info *info, bool inside) {
-    const double low = info->lowest, high = info->highest;
+static void add_colours(tool_legend *legend, const tool_scale *scale, bool inside) {
+    const double low = scale->least, high = scale->most;
     for (int k = 2; k >= 0 && !inside && high > 0; k--)
-        legend_add(legend, palette_colour(palette, 0.5 * k * high, low, high), "%.3g%s",
-                   0.5 * k * high, k ? "" : ", outside");
+        legend_add(legend, scale_colour(scale, 0.5 * k * high), "%.3g%s", 0.5 * k * high,
+                   k ? "" : ", outside");
     for (int k = 0; k <= 2 && low < 0; k++) {
         double distance = k ? 0.5 * k * low : 1e-6 * low;
-        legend_add(legend, palette_colour(palette, distance, low, high), "%.3g%s", k ? distance : 0,
+        legend_add(legend, scale_colour(scale, distance), "%.3g%s", k ? distance : 0,
                    k ? "" : ", inside");
     }
 }
 
 /* A dot at the centre of each cell, or of each inside. */
 static abut_status add_cells(abut_picture *picture, const abut_field_info *info,
-                             const float *values, bool inside, const tool_palette *palette) {
+                             const float *values, bool inside, const tool_scale *scale) {
     const uint32_t *n = info->grid.count;
     const abut_vec3 o = info->grid.origin;
     const double cell = info->grid.cell;
@@ -112,9 +111,8 @@ static abut_status add_cells(abut_picture *picture, const abut_field_info *info,
                 double distance = *values++;
                 abut_vec3 at = {o.x + cell * x, o.y + cell * y, o.z + cell * z};
                 if (distance < 0 || !inside)
-                    status = abut_picture_add_point(picture, at, width,
-                                                    palette_colour(palette, distance, info->lowest,
-                                                                   info->highest));
+                    status =
+                        abut_picture_add_point(picture, at, width, scale_colour(scale, distance));
             }
     return status;
 }
@@ -136,9 +134,10 @@ static abut_status add_edges(abut_picture *picture, const abut_mesh *mesh) {
 static int draw(tool_run *tool, const tool_arguments *arguments, abut_mesh *mesh,
                 const abut_field *field) {
     const tool_given *named = option_given(arguments, "palette");
-    const tool_palette *palette = palette_of(named ? named->words : "thesis");
     const bool inside = option_given(arguments, "inside") != NULL;
     const abut_field_info info = abut_field_info_get(field);
+    const tool_scale scale =
+        scale_of(named ? named->words : "thesis", fmin(info.lowest, 0), fmax(info.highest, 0));
     const uint32_t *n = info.grid.count, first[3] = {0, 0, 0};
     const double cells = (double)n[0] * n[1] * n[2];
     abut_picture_options camera = abut_picture_options_default();
@@ -155,14 +154,14 @@ static int draw(tool_run *tool, const tool_arguments *arguments, abut_mesh *mesh
     style.smooth = true;
     style.colour = (abut_colour){0.72f, 0.74f, 0.78f, 1};
     legend_file(&legend, inside ? edge_colour : style.colour, arguments->operands[0]);
-    add_colours(&legend, palette, &info, inside);
+    add_colours(&legend, &scale, inside);
     abut_status status = values ? abut_field_copy(field, first, n, values) : ABUT_ERROR_MEMORY;
     status = status ? status : abut_picture_create(tool->context, &camera, &picture);
     if (!status && inside)
         status = add_edges(picture, mesh);
     else if (!status)
         status = abut_picture_add_mesh(picture, mesh, (abut_pose){{0, 0, 0, 1}, {0, 0, 0}}, &style);
-    status = status ? status : add_cells(picture, &info, values, inside, palette);
+    status = status ? status : add_cells(picture, &info, values, inside, &scale);
     const char *path = option_given(arguments, "png")->words;
     status = status ? status : picture_write(tool, picture, &camera, &legend, path);
     abut_picture_destroy(picture);

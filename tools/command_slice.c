@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BORDER = 24, BAR = 26, SIDE = 720, SIDE_MOST = 8192 };
+enum { BORDER = 24, SIDE = 720, SIDE_MOST = 8192 };
 #define WORDS 13.0 /* height of letters */
 
 /* ---- the slice ---- */
@@ -25,22 +25,11 @@ typedef struct slice {
     uint32_t width, height;   /* of the slice in pixels */
     double pixel;             /* length of a side */
     abut_field_value *values; /* from malloc, rows from the top */
-    double least, most, step;
-    const tool_palette *palette;
+    tool_scale scale;
 } slice;
 
 static double *part(abut_vec3 *v, int axis) {
     return axis == 0 ? &v->x : axis == 1 ? &v->y : &v->z;
-}
-
-static abut_colour colour_of(const slice *s, double distance) {
-    return palette_colour(s->palette, distance, s->least, s->most);
-}
-
-/* 1, 2 or 5 times a power of ten: about ten steps in all. */
-static double step_of(double range) {
-    double raw = range / 10, power = pow(10, floor(log10(raw))), times = raw / power;
-    return power * (times <= 1 ? 1 : times <= 2 ? 2 : times <= 5 ? 5 : 10);
 }
 
 static void place(slice *s, uint32_t side) {
@@ -104,13 +93,13 @@ static int evaluate(tool_run *tool, const tool_arguments *arguments, slice *s,
     free(points);
     if (status)
         return tool_fail(tool, status);
-    s->least = 0;
-    s->most = 0;
+    double least = 0, most = 0;
     for (size_t i = 0; i < batch.count; i++) {
-        s->least = fmin(s->least, s->values[i].distance);
-        s->most = fmax(s->most, s->values[i].distance);
+        least = fmin(least, s->values[i].distance);
+        most = fmax(most, s->values[i].distance);
     }
-    s->step = step_of(fmax(s->most - s->least, 1e-300));
+    const tool_given *named = option_given(arguments, "palette");
+    s->scale = scale_of(named ? named->words : NULL, least, most);
     return 0;
 }
 
@@ -129,8 +118,8 @@ static void draw_slice(const slice *s, tool_canvas *canvas) {
     for (uint32_t j = 0; j < s->height; j++)
         for (uint32_t i = 0; i < s->width; i++, v++) {
             int x = BORDER + (int)i, y = BORDER + (int)j;
-            double level = s->step * round(v->distance / s->step);
-            canvas_blend(canvas, x, y, colour_of(s, v->distance));
+            double level = s->scale.step * round(v->distance / s->scale.step);
+            canvas_blend(canvas, x, y, scale_colour(&s->scale, v->distance));
             if (level != 0)
                 canvas_blend(canvas, x, y,
                              (abut_colour){0, 0, 0, 0.22f * (float)line_at(s, v, level, 0.4)});
@@ -139,48 +128,17 @@ static void draw_slice(const slice *s, tool_canvas *canvas) {
         }
 }
 
-/* A bar from the least to the largest distance, with a word at each step. */
-static void draw_legend(const slice *s, tool_canvas *canvas) {
-    int left = BORDER + (int)s->width + BORDER, high = (int)s->height;
-    double range = fmax(s->most - s->least, 1e-300);
-    for (int j = 0; j < high; j++) {
-        double distance = s->most - (j + 0.5) / high * range;
-        canvas_fill(canvas, left, BORDER + j, BAR, 1, colour_of(s, distance));
-    }
-    long first = (long)ceil(s->least / s->step), last = (long)floor(s->most / s->step);
-    for (long k = first; k <= last; k++) {
-        int y = BORDER + (int)lrint((s->most - (double)k * s->step) / range * high);
-        char words[32];
-        snprintf(words, sizeof words, "%.5g", (double)k * s->step);
-        canvas_fill(canvas, left, y - (k == 0), BAR + 6, k == 0 ? 3 : 1,
-                    (abut_colour){0.05f, 0.05f, 0.08f, k == 0 ? 1 : 0.45f});
-        double base = fmin(BORDER + high, fmax(BORDER + WORDS, y + WORDS / 2));
-        canvas_words(canvas, left + BAR + 13, base, WORDS, words);
-    }
-}
-
-static double words_width(const slice *s) {
-    double widest = 0;
-    long first = (long)ceil(s->least / s->step), last = (long)floor(s->most / s->step);
-    for (long k = first; k <= last; k++) {
-        char words[32];
-        snprintf(words, sizeof words, "%.5g", (double)k * s->step);
-        widest = fmax(widest, canvas_words(NULL, 0, 0, WORDS, words));
-    }
-    return widest;
-}
-
 static int draw(tool_run *tool, const slice *s, const char *path, tool_canvas *canvas) {
     char words[64];
     snprintf(words, sizeof words, "%c = %.5g", 'x' + s->axis, s->at);
-    canvas->width = (uint32_t)(3 * BORDER + BAR + 16 + words_width(s)) + s->width;
+    canvas->width = (uint32_t)(3 * BORDER + 3 + scale_width(&s->scale)) + s->width;
     canvas->height = 2 * BORDER + s->height + 24;
     canvas->pixels = malloc((size_t)canvas->width * canvas->height * 4);
     if (!canvas->pixels)
         return tool_fail_with(tool, "out of memory", "there is no memory for the picture");
     memset(canvas->pixels, 255, (size_t)canvas->width * canvas->height * 4);
     draw_slice(s, canvas);
-    draw_legend(s, canvas);
+    scale_draw(canvas, &s->scale, 2 * BORDER + (int)s->width, BORDER, (int)s->height);
     double below = BORDER + s->height + 30;
     canvas_words(canvas, BORDER, below, WORDS, words);
     snprintf(words, sizeof words, "%c to the right, %c up", 'x' + s->across[0], 'x' + s->across[1]);
@@ -220,11 +178,9 @@ static int read_place(tool_run *tool, const tool_arguments *arguments, slice *s)
 
 static void choose_axes(const tool_arguments *arguments, slice *s) {
     const tool_given *axis = option_given(arguments, "axis");
-    const tool_given *named = option_given(arguments, "palette");
     s->axis = axis ? axis->words[0] - 'x' : 2;
     s->across[0] = s->axis == 0 ? 1 : 0;
     s->across[1] = s->axis == 2 ? 1 : 2;
-    s->palette = palette_of(named ? named->words : NULL);
 }
 
 /* The field or the mesh of the first operand, and the box that is shown of it. */
@@ -293,11 +249,11 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
         json_count(out, "height", canvas.height);
         json_text(out, "axis", axis);
         json_number(out, "at", s.at);
-        json_number(out, "lowest", s.least);
-        json_number(out, "highest", s.most);
+        json_number(out, "lowest", s.scale.least);
+        json_number(out, "highest", s.scale.most);
         if (!tool->quiet && !out->json)
             say_of(out, path, "%s at %.6g, distances %.4g to %.4g, %u x %u pixels", axis, s.at,
-                   s.least, s.most, canvas.width, canvas.height);
+                   s.scale.least, s.scale.most, canvas.width, canvas.height);
         out_end(out);
     }
     free(s.values);

@@ -32,8 +32,8 @@ void legend_file(tool_legend *legend, abut_colour colour, const char *path) {
     legend_add(legend, colour, "%s", slash && slash[1] ? slash + 1 : path);
 }
 
-/* In the lower left corner, on a pale ground that lets words be read on anything. */
-static void draw_legend(tool_canvas *canvas, const tool_legend *legend) {
+/* On a pale ground that lets words be read on anything. */
+void legend_draw(tool_canvas *canvas, const tool_legend *legend) {
     const double size = 11;
     const int line = 20, border = 14;
     double widest = 0;
@@ -72,7 +72,7 @@ abut_status picture_write(tool_run *tool, abut_picture *picture,
     abut_status status =
         canvas.pixels ? abut_picture_render(picture, bytes, canvas.pixels) : ABUT_ERROR_MEMORY;
     if (!status && legend && legend->count)
-        draw_legend(&canvas, legend);
+        legend_draw(&canvas, legend);
     status = status ? status : canvas_write(tool, &canvas, path);
     abut_context_release(tool->context, canvas.pixels);
     return status;

@@ -1,4 +1,5 @@
-/* Colours that tell distances: inside and outside have a half of a palette each. */
+/* Colours that tell distances: inside and outside have a half of a palette each. And the scale that
+ * tells what they mean. */
 #include "tool.h"
 
 #include <math.h>
@@ -9,6 +10,9 @@ struct tool_palette {
     const char *name;
     uint32_t outside[5], inside[5];
 };
+
+enum { BAR = 26 };
+#define WORDS 13.0 /* height of letters */
 
 static const tool_palette palettes[] = {
     /* light at the surface and dark away from it, orange against blue */
@@ -23,14 +27,11 @@ static const tool_palette palettes[] = {
     {"grey",
      {0xf2f2f2, 0xcccccc, 0xa6a6a6, 0x808080, 0x5a5a5a},
      {0xffffff, 0xe0e0e0, 0xb8b8b8, 0x909090, 0x686868}},
+    /* Sud et al. 2006: red near and green far; violet is what is inside */
+    {"near",
+     {0xd7191c, 0xf5803c, 0xf7d94c, 0x8cc152, 0x1a8a3e},
+     {0xb01a6b, 0x9a1a80, 0x7d1a8c, 0x5c1a8a, 0x3a1078}},
 };
-
-const tool_palette *palette_of(const char *name) {
-    for (size_t i = 0; name && i < sizeof palettes / sizeof *palettes; i++)
-        if (strcmp(palettes[i].name, name) == 0)
-            return &palettes[i];
-    return palettes;
-}
 
 static abut_colour colour_at(const uint32_t ramp[5], double share) {
     double at = 4 * fmin(1, fmax(0, share));
@@ -44,8 +45,61 @@ static abut_colour colour_at(const uint32_t ramp[5], double share) {
     return (abut_colour){c[0], c[1], c[2], 1};
 }
 
-abut_colour palette_colour(const tool_palette *palette, double distance, double least,
-                           double most) {
-    return distance < 0 ? colour_at(palette->inside, distance / least)
-                        : colour_at(palette->outside, most > 0 ? distance / most : 0);
+/* ---- scales ---- */
+
+/* 1, 2 or 5 times a power of ten: about ten steps in all. */
+static double step_of(double range) {
+    double raw = range / 10, power = pow(10, floor(log10(raw))), times = raw / power;
+    return power * (times <= 1 ? 1 : times <= 2 ? 2 : times <= 5 ? 5 : 10);
+}
+
+tool_scale scale_of(const char *palette, double least, double most) {
+    tool_scale scale = {.palette = palettes, .least = least, .most = most};
+    for (size_t i = 0; palette && i < sizeof palettes / sizeof *palettes; i++)
+        if (strcmp(palettes[i].name, palette) == 0)
+            scale.palette = &palettes[i];
+    double wide = 1e-6 * fmax(fabs(least), fabs(most)); /* else steps would be lost in rounding */
+    if (!(most - least > wide))
+        scale.most = least + fmax(wide, 1e-300);
+    scale.step = step_of(scale.most - scale.least);
+    return scale;
+}
+
+abut_colour scale_colour(const tool_scale *scale, double distance) {
+    double zero = fmin(fmax(scale->least, 0), scale->most), range = scale->most - zero;
+    return scale->least < 0 &&
+                   distance < 1e-7 * scale->least /* else it is rounding, which has no sign */
+               ? colour_at(scale->palette->inside, distance / scale->least)
+               : colour_at(scale->palette->outside, range > 0 ? (distance - zero) / range : 0);
+}
+
+/* The word at a step; those of the scale are from `first` on. */
+static void word_of(const tool_scale *s, int64_t step, char words[32]) {
+    snprintf(words, 32, "%.5g", (double)step * s->step);
+}
+
+double scale_width(const tool_scale *s) {
+    double widest = 0;
+    for (int64_t k = (int64_t)ceil(s->least / s->step); (double)k * s->step <= s->most; k++) {
+        char words[32];
+        word_of(s, k, words);
+        widest = fmax(widest, canvas_words(NULL, 0, 0, WORDS, words));
+    }
+    return BAR + 13 + widest;
+}
+
+void scale_draw(tool_canvas *canvas, const tool_scale *s, int left, int top, int high) {
+    double range = s->most - s->least;
+    for (int j = 0; j < high; j++)
+        canvas_fill(canvas, left, top + j, BAR, 1,
+                    scale_colour(s, s->most - (j + 0.5) / high * range));
+    for (int64_t k = (int64_t)ceil(s->least / s->step); (double)k * s->step <= s->most; k++) {
+        int y = top + (int)lrint((s->most - (double)k * s->step) / range * high);
+        char words[32];
+        word_of(s, k, words);
+        canvas_fill(canvas, left, y - (k == 0), BAR + 6, k == 0 ? 3 : 1,
+                    (abut_colour){0.05f, 0.05f, 0.08f, k == 0 ? 1 : 0.45f});
+        double base = fmin(top + high, fmax(top + WORDS, y + WORDS / 2));
+        canvas_words(canvas, left + BAR + 13, base, WORDS, words);
+    }
 }

@@ -8,19 +8,10 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- numbers as bytes, lowest first on any machine ---- */
-
-static void add_bytes(tool_text *to, uint64_t bits, size_t count) {
-    char bytes[8];
-    for (size_t i = 0; i < count; i++)
-        bytes[i] = (char)(unsigned char)(bits >> 8 * i & 255);
-    text_bytes(to, bytes, count);
-}
-
 static void add_double(tool_text *to, double value) {
     uint64_t bits;
     memcpy(&bits, &value, sizeof bits);
-    add_bytes(to, bits, sizeof bits);
+    text_little(to, bits, sizeof bits);
 }
 
 /* ---- the three formats ---- */
@@ -68,7 +59,7 @@ static void add_ply(tool_text *to, const tool_table *table) {
             if (!is_whole(&table->columns[k]))
                 add_double(to, values[k]);
             else
-                add_bytes(to, (uint32_t)(int32_t)(isnan(values[k]) ? -1 : values[k]), 4);
+                text_little(to, (uint32_t)(int32_t)(isnan(values[k]) ? -1 : values[k]), 4);
     }
 }
 
@@ -82,7 +73,7 @@ static void add_npy(tool_text *to, const tool_table *table) {
     memset(head + used, ' ', sizeof head - (size_t)used);
     head[sizeof head - 1] = '\n';
     text_bytes(to, "\x93NUMPY\x01\x00", 8);
-    add_bytes(to, sizeof head, 2);
+    text_little(to, sizeof head, 2);
     text_bytes(to, head, sizeof head);
     for (size_t i = 0; i < table->row_count; i++) {
         table->row(table->data, i, values);

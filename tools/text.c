@@ -53,6 +53,13 @@ void text_bytes(tool_text *to, const char *bytes, size_t count) {
     to->data[to->used] = 0;
 }
 
+void text_little(tool_text *to, uint64_t bits, size_t count) {
+    char bytes[8];
+    for (size_t i = 0; i < count; i++)
+        bytes[i] = (char)(unsigned char)(bits >> 8 * i & 255);
+    text_bytes(to, bytes, count);
+}
+
 void text_add(tool_text *to, const char *string) {
     text_bytes(to, string, strlen(string));
 }

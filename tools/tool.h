@@ -38,6 +38,8 @@ typedef struct tool_text {
 bool tool_grow(void *list, size_t count, size_t *room, size_t element_bytes);
 
 void text_bytes(tool_text *to, const char *bytes, size_t count);
+/* Adds a number as bytes, the lowest first on any machine. */
+void text_little(tool_text *to, uint64_t bits, size_t bytes);
 void text_add(tool_text *to, const char *string);
 void text_print(tool_text *to, const char *format, ...) TOOL_PRINTF(2, 3);
 void text_print_list(tool_text *to, const char *format, va_list list);
@@ -276,10 +278,10 @@ const tool_command *command_find(const char *name);
 
 extern const tool_command command_info, command_convert, command_make, command_picture,
     command_nearest, command_inside, command_ray, command_overlap, command_distance,
-    command_selfcheck, command_sweep, command_replay, command_field, command_slice, command_offset,
-    command_samples, command_contacts, command_interfere, command_cache, command_demo,
-    command_devices, command_bench, command_version, command_help, command_completion,
-    command_manual;
+    command_selfcheck, command_map, command_clearance, command_sweep, command_replay, command_field,
+    command_slice, command_offset, command_samples, command_contacts, command_interfere,
+    command_cache, command_demo, command_devices, command_bench, command_version, command_help,
+    command_completion, command_manual;
 
 /* ---- field.c: fields from command lines ---- */
 
@@ -358,6 +360,8 @@ typedef struct tool_legend {
 void legend_add(tool_legend *legend, abut_colour colour, const char *format, ...) TOOL_PRINTF(3, 4);
 /* The name of a file without its folders. */
 void legend_file(tool_legend *legend, abut_colour colour, const char *path);
+/* Draws it in the lower left corner, if there is room. */
+void legend_draw(tool_canvas *canvas, const tool_legend *legend);
 /* 0, or the exit code where the name of a picture tells no format. */
 int picture_check(struct tool_run *tool, const char *path);
 /* Renders a picture and writes it with its legend (may be null); "-" is standard output. */
@@ -366,14 +370,24 @@ abut_status picture_write(struct tool_run *tool, abut_picture *picture,
                           const char *path);
 abut_status canvas_write(struct tool_run *tool, const tool_canvas *canvas, const char *path);
 
-/* ---- palette.c: colours that tell distances ---- */
+/* ---- palette.c: colours that tell distances, and what they mean ---- */
 
 typedef struct tool_palette tool_palette;
 
-/* The palette of this name; the first, "diverging", where there is none or it is null. */
-const tool_palette *palette_of(const char *name);
-/* The colour of a distance; `least` (at most 0) and `most` (at least 0) have the ends. */
-abut_colour palette_colour(const tool_palette *palette, double distance, double least, double most);
+typedef struct tool_scale {
+    const tool_palette *palette;
+    double least, most; /* distances that have the ends of the palette */
+    double step;        /* between words */
+} tool_scale;
+
+/* A scale with the palette of this name; the first, "diverging", where there is none or it is
+ * null. Least and most may be the same. */
+tool_scale scale_of(const char *palette, double least, double most);
+abut_colour scale_colour(const tool_scale *scale, double distance);
+/* Pixels from the left of a scale to the end of its words. */
+double scale_width(const tool_scale *scale);
+/* A bar from the largest distance down to the least, with a word at each step. */
+void scale_draw(tool_canvas *canvas, const tool_scale *scale, int left, int top, int high);
 
 /* ---- film.c: frames side by side in one picture ---- */
 

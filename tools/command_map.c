@@ -1,0 +1,170 @@
+/* abut map: how far every point of a surface is from other bodies. */
+#include "map.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The first surface has the map, of its distances to the others. */
+typedef struct map_run {
+    tool_surface *surfaces; /* from malloc */
+    uint32_t count;
+    abut_device *device;
+    abut_map_query query;
+    abut_map_measure_options measure;
+    map_show show;
+} map_run;
+
+/* ---- work ---- */
+
+static int load(tool_run *tool, const tool_arguments *arguments, map_run *r) {
+    const bool sign = !option_given(arguments, "unsigned"),
+               regardless = option_given(arguments, "signed") != NULL;
+    r->count = (uint32_t)arguments->operand_count;
+    r->surfaces = calloc(r->count, sizeof *r->surfaces);
+    if (!r->surfaces)
+        return tool_fail_with(tool, "out of memory", "there is no memory for the bodies");
+    int code = 0;
+    for (uint32_t i = 0; i < r->count && !code; i++) {
+        code = surface_load(tool, arguments, arguments->operands[i], i ? "pose" : "pose-a",
+                            &r->surfaces[i]);
+        if (!code && i)
+            code = surface_index(tool, &r->surfaces[i], sign, regardless);
+    }
+    return code ? code : surface_map(tool, arguments, 0, r->device, &r->surfaces[0]);
+}
+
+static int find(tool_run *tool, const map_run *r) {
+    abut_posed *others = calloc(r->count, sizeof *others);
+    if (!others)
+        return tool_fail_with(tool, "out of memory", "there is no memory for the bodies");
+    for (uint32_t i = 1; i < r->count; i++)
+        others[i - 1].bvh = r->surfaces[i].bvh;
+    progress_start(tool->progress, r->surfaces[0].path);
+    abut_status status = abut_map_find(r->surfaces[0].map, others, r->count - 1, &r->query);
+    free(others);
+    return status ? tool_fail(tool, status) : 0;
+}
+
+static void tell_within(tool_output *out, const abut_map_measures *m, double within) {
+    json_number(out, "within", within);
+    json_number(out, "within_area", m->within_area);
+    if (!out->json)
+        say_fact(out, "within", "%.6g: area %.6g, %.3g%%", within, m->within_area,
+                 m->area > 0 ? 100 * m->within_area / m->area : 0);
+}
+
+static int tell(tool_run *tool, const tool_arguments *arguments, const map_run *r,
+                const map_answer *found) {
+    const tool_given *images = option_given(arguments, "images");
+    tool_output *out = &tool->out;
+    const map_answer *answers[1] = {found};
+    const char *const names[1] = {"area"};
+    map_panel panel = {r->surfaces, found, r->surfaces + 1, r->count - 1};
+    out_object(out, NULL);
+    json_path(out, "a", r->surfaces[0].path);
+    if (out->json)
+        out_list(out, "others");
+    for (uint32_t i = 1; i < r->count && out->json; i++) {
+        out_object(out, NULL);
+        json_path(out, "file", r->surfaces[i].path);
+        out_end(out);
+    }
+    if (out->json)
+        out_end(out);
+    map_tell(tool, found, r->surfaces + 1);
+    if (option_given(arguments, "within"))
+        tell_within(out, &found->measures, r->measure.within);
+    int code = map_write(tool, arguments, &panel, 1, r->show);
+    if (!code && images)
+        code = map_images(tool, &panel, images->words);
+    if (code)
+        return code;
+    map_histogram(tool, answers, names, 1);
+    out_end(out);
+    tool_text words = {0};
+    if (found->measures.found)
+        text_number(&words, found->measures.least.distance);
+    answer(tool, "%s", words.data ? words.data : "none");
+    text_free(&words);
+    return 0;
+}
+
+/* ---- the command ---- */
+
+static int read_options(tool_run *tool, const tool_arguments *arguments, map_run *r) {
+    const tool_given *most = option_given(arguments, "max"),
+                     *within = option_given(arguments, "within"),
+                     *show = option_given(arguments, "show");
+    r->query = abut_map_query_default();
+    r->measure = abut_map_measure_options_default();
+    r->query.limit = most ? most->numbers[0] : 0;
+    r->measure.within = within ? within->numbers[0] : 0;
+    r->measure.exact = option_given(arguments, "exact") != NULL;
+    r->show = !show                                  ? MAP_SHOW_DISTANCE
+              : strcmp(show->words, "voronoi") == 0  ? MAP_SHOW_VORONOI
+              : strcmp(show->words, "gradient") == 0 ? MAP_SHOW_GRADIENT
+                                                     : MAP_SHOW_DISTANCE;
+    if (option_given(arguments, "signed") && option_given(arguments, "unsigned"))
+        return tool_refuse(tool, "--signed and --unsigned exclude each other");
+    if (option_given(arguments, "pose") && arguments->operand_count > 2)
+        return tool_refuse(tool, "--pose is for one B");
+    return map_check(tool, arguments);
+}
+
+static int run(tool_run *tool, const tool_arguments *arguments) {
+    map_run r = {0};
+    map_answer found = {0};
+    int code = read_options(tool, arguments, &r);
+    code = code ? code : device_open(tool, arguments, &r.device);
+    code = code ? code : load(tool, arguments, &r);
+    code = code ? code : find(tool, &r);
+    if (!code)
+        code = map_measure(tool, r.surfaces, &r.measure, "near", 0, 0, &found);
+    code = code ? code : tell(tool, arguments, &r, &found);
+    for (uint32_t i = 0; r.surfaces && i < r.count; i++)
+        surface_free(&r.surfaces[i]);
+    free(r.surfaces);
+    abut_device_destroy(r.device);
+    return code;
+}
+
+static const tool_option options[] = {
+    {"max", "D", OPTION_POSITIVE, "look no further than this, which is faster (default: all)", NULL,
+     false},
+    {"exact", NULL, OPTION_FLAG, "refine the least distance to that of the triangles", NULL, false},
+    {"within", "D", OPTION_NUMBER, "also tell the area that is no farther than this", NULL, false},
+    {"signed", NULL, OPTION_FLAG,
+     "distances are negative inside, also of a B with a border, by winding numbers (default: of "
+     "those without)",
+     NULL, false},
+    {"unsigned", NULL, OPTION_FLAG, "distances to surfaces, which are never negative", NULL, false},
+    {"show", "WHAT", OPTION_CHOICE,
+     "what colours of the picture tell: distance, the nearest feature (voronoi), or the direction "
+     "to it (gradient); default: distance",
+     "distance|voronoi|gradient", false},
+    {"images", "PREFIX", OPTION_TEXT,
+     "write all three in the square of texels: PREFIX-distance.png, -voronoi, -gradient", NULL,
+     false},
+    MAP_POSE_OPTIONS MAP_OPTIONS,
+    {0}};
+
+const tool_command command_map = {
+    .name = "map",
+    .operands = "A B...",
+    .summary = "how far every point of a surface is from other bodies",
+    .about =
+        "Spreads samples evenly over the surface of A, finds the distance of each to the nearest "
+        "of all B, and tells the least, greatest and mean, quantiles, and a histogram by area. "
+        "Each sample is exact; between samples the distance differs by no more than the farthest "
+        "way to one, which is told. Inside a B without border distances are negative.",
+    .examples = "  abut map part.obj fixture.obj --png near.png\n"
+                "  abut map part.obj fixture.obj cover.obj --max 5 --within 2 --exact --json\n"
+                "  abut map a.obj b.obj --pose 0,0,2 --out near.ply --out samples.csv\n"
+                "  abut map a.obj b.obj --show voronoi --png sites.png --images atlas\n",
+    .options = options,
+    .operand_kind = OPERAND_FILES,
+    .operand_least = 2,
+    .operand_most = UINT32_MAX,
+    .run = run,
+};

@@ -1,0 +1,147 @@
+/* What the commands about surface distance maps share: map, clearance, deviation, thickness, and
+ * the demo of letters. */
+#ifndef ABUT_TOOL_MAP_H
+#define ABUT_TOOL_MAP_H
+
+#include "tool.h"
+
+/* ---- map_find.c: bodies, their maps, and what these say ---- */
+
+enum { MAP_QUANTILES = 7, MAP_BINS = 40, MAP_LINES = 10 };
+
+/* A body of the command line, where its pose puts it. */
+typedef struct tool_surface {
+    const char *path;
+    abut_mesh *mesh;
+    abut_bvh *bvh; /* with signs where they are wanted */
+    abut_map *map; /* once it is made */
+} tool_surface;
+
+/* What a map says on the whole. */
+typedef struct map_answer {
+    abut_map_info info;
+    abut_map_measures measures;
+    double quantiles[MAP_QUANTILES];
+    tool_scale scale;       /* colours of its distances, and the range of areas */
+    double areas[MAP_BINS]; /* by distance, from the least of the scale on */
+    const char *what;       /* distances are; null = "distance" */
+    double limits[2];       /* that matter to the question: lines across the scale; 0 = none */
+} map_answer;
+
+extern const double map_shares[MAP_QUANTILES];
+
+/* The options that all these commands have: a list for their tables. */
+#define MAP_OPTIONS                                                                                 \
+    {"resolution",                                                                                  \
+     "N",                                                                                           \
+     OPTION_COUNT,                                                                                  \
+     "texels along each side of the square that holds the samples (default: 512, or as many "       \
+     "as there must be for 4 a triangle)",                                                          \
+     NULL,                                                                                          \
+     false},                                                                                        \
+        {"png", "FILE", OPTION_TEXT, "draw the surface in colours, with their scale", NULL, false}, \
+        {"view",                                                                                    \
+         "VIEW",                                                                                    \
+         OPTION_TEXT,                                                                               \
+         "where to look from: front, back, left, right, top, bottom, iso, or X,Y,Z (default: "      \
+         "iso)",                                                                                    \
+         "front|back|left|right|top|bottom|iso",                                                    \
+         false},                                                                                    \
+        {"up",                                                                                      \
+         "AXIS",                                                                                    \
+         OPTION_TEXT,                                                                               \
+         "which way is up: x, y, z, -x, -y, -z or X,Y,Z (default: as the first file tells, "        \
+         "else z)",                                                                                 \
+         "x|y|z|-x|-y|-z",                                                                          \
+         false},                                                                                    \
+        {"out",                                                                                     \
+         "FILE",                                                                                    \
+         OPTION_TEXT,                                                                               \
+         "by its ending: .ply the surface with colours and distances, .csv or .npy a row for "      \
+         "each sample, .png a picture; may be given more than once",                                \
+         NULL,                                                                                      \
+         true},                                                                                     \
+        DEVICE_OPTION
+/* And those about two. */
+#define MAP_POSE_OPTIONS                                                                  \
+    {"pose",                                                                              \
+     "POSE",                                                                              \
+     OPTION_TEXT,                                                                         \
+     "where B is: X,Y,Z (shifted), @z,30 (turned by 30 degrees about z), X,Y,Z@1,1,0,30 " \
+     "(turned, then shifted) or X,Y,Z,QX,QY,QZ,QW (with a quaternion)",                   \
+     NULL,                                                                                \
+     false},                                                                              \
+        {"pose-a", "POSE", OPTION_TEXT, "where A is", NULL, false},
+
+/* Checks what all these commands check before they work: names of pictures, the camera. */
+int map_check(tool_run *tool, const tool_arguments *arguments);
+/* Reads a mesh and moves it to where the option `pose` says; null = none. To be freed in any case.
+ */
+int surface_load(tool_run *tool, const tool_arguments *arguments, const char *path,
+                 const char *pose, tool_surface *surface);
+/* Makes its hierarchy, with signs where the surface has no border, or regardless. */
+int surface_index(tool_run *tool, tool_surface *surface, bool sign, bool regardless);
+/* Makes its map with the resolution asked for, else with `resolution` or as many as must be. */
+int surface_map(tool_run *tool, const tool_arguments *arguments, uint32_t resolution,
+                abut_device *device, tool_surface *surface);
+void surface_free(tool_surface *surface);
+/* Measures what was found. The scale goes from `lo` to `hi`; where these are the same, over all
+ * that was found. */
+int map_measure(tool_run *tool, const tool_surface *surface,
+                const abut_map_measure_options *options, const char *palette, double lo, double hi,
+                map_answer *answer);
+
+/* Facts of a map: samples, least, greatest, mean, quantiles. `others` name the bodies. */
+void map_tell(tool_run *tool, const map_answer *answer, const tool_surface *others);
+/* Adds a point, without what is only rounding of floats. */
+void text_point(tool_text *to, abut_vec3 point);
+/* A table with bars, a column for each answer, named; all have the same scale. */
+void map_histogram(tool_run *tool, const map_answer *const *answers, const char *const *names,
+                   uint32_t count);
+
+/* ---- map_draw.c ---- */
+
+typedef enum map_show { MAP_SHOW_DISTANCE = 0, MAP_SHOW_VORONOI, MAP_SHOW_GRADIENT } map_show;
+
+/* A surface cut so finely that the samples are seen. */
+typedef struct map_fine {
+    abut_vec3 *points;       /* from malloc, as all; absolute */
+    uint32_t *corners;       /* three a triangle */
+    uint32_t *source;        /* triangle of the mesh that a triangle is a part of */
+    double (*weights)[3][3]; /* barycentric coordinates of its corners there */
+    size_t point_count, point_room, count, room;
+} map_fine;
+
+/* Cuts edges in halves until none is longer, or there are too many. */
+abut_status fine_create(const tool_surface *surface, double longest, map_fine *fine);
+void fine_free(map_fine *fine);
+
+/* One half of a picture: a surface in colours, the others as glass. */
+typedef struct map_panel {
+    const tool_surface *surface;
+    const map_answer *answer;
+    const tool_surface *others;
+    uint32_t other_count;
+} map_panel;
+
+/* Draws panels side by side, and the scale with the areas of the first answer beside it. */
+int map_draw(tool_run *tool, const tool_arguments *arguments, const map_panel *panels,
+             uint32_t count, map_show show, const char *path);
+/* A picture without words, for films. */
+abut_status map_paint(tool_run *tool, abut_picture *picture, const map_panel *panel, map_show show);
+/* Writes distances, Voronoi diagram and gradient in the atlas as images. */
+int map_images(tool_run *tool, const map_panel *panel, const char *prefix);
+
+/* ---- map_write.c ---- */
+
+/* Writes what --png and --out ask for; a file of samples or of a surface is of the first panel. */
+int map_write(tool_run *tool, const tool_arguments *arguments, const map_panel *panels,
+              uint32_t count, map_show show);
+
+/* ---- map_frames.c ---- */
+
+/* Maps of moving bodies: operands of which some are folders of frames, or a recording. */
+bool map_moves(const tool_arguments *arguments);
+int map_frames(tool_run *tool, const tool_arguments *arguments);
+
+#endif

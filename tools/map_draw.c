@@ -1,0 +1,454 @@
+/* Pictures of surface distance maps: the surface in colours that tell distance, nearest feature or
+ * direction (figure 1 of Sud et al. 2006), with a scale and the area of each distance beside it;
+ * and the same in the atlas. */
+#include "map.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FINE_MOST = 400000, FINE_ROUNDS = 64 };
+
+static abut_status no_memory(void) {
+    return abut_fail(ABUT_ERROR_MEMORY, "there is no memory for the picture");
+}
+
+/* ---- finer surfaces ---- */
+
+/* Middles of edges that were cut in this round, by their ends. */
+typedef struct middles {
+    uint64_t *keys; /* ends, the lower one first; UINT64_MAX = free */
+    uint32_t *points;
+    size_t mask;
+} middles;
+
+static bool middles_reserve(middles *m, size_t edges) {
+    size_t room = 64;
+    while (room < 2 * edges)
+        room *= 2;
+    free(m->keys);
+    free(m->points);
+    m->keys = malloc(room * sizeof *m->keys);
+    m->points = malloc(room * sizeof *m->points);
+    m->mask = room - 1;
+    if (m->keys)
+        memset(m->keys, 0xff, room * sizeof *m->keys);
+    return m->keys && m->points;
+}
+
+static double edge_length(const map_fine *fine, uint32_t a, uint32_t b) {
+    abut_vec3 p = fine->points[a], q = fine->points[b];
+    return hypot(hypot(p.x - q.x, p.y - q.y), p.z - q.z);
+}
+
+/* The point in the middle of an edge; ABUT_NONE where memory runs out. */
+static uint32_t middle_of(map_fine *fine, middles *m, uint32_t a, uint32_t b) {
+    uint32_t lo = a < b ? a : b, hi = a < b ? b : a;
+    uint64_t key = (uint64_t)lo << 32 | hi, at = key * 0x9e3779b97f4a7c15u;
+    for (at = (at >> 20) & m->mask; m->keys[at] != UINT64_MAX; at = (at + 1) & m->mask)
+        if (m->keys[at] == key)
+            return m->points[at];
+    if (!tool_grow(&fine->points, fine->point_count, &fine->point_room, sizeof *fine->points))
+        return ABUT_NONE;
+    abut_vec3 p = fine->points[lo], q = fine->points[hi];
+    fine->points[fine->point_count] =
+        (abut_vec3){0.5 * (p.x + q.x), 0.5 * (p.y + q.y), 0.5 * (p.z + q.z)};
+    m->keys[at] = key;
+    return m->points[at] = (uint32_t)fine->point_count++;
+}
+
+/* Puts a triangle of six places (three corners, then the middles of the sides that begin there) at
+ * `to`, or at the end. */
+static bool put(map_fine *fine, size_t to, uint32_t source, const uint32_t points[6],
+                double (*const weights)[3], int a, int b, int c) {
+    if (to == fine->count) {
+        size_t rooms[3] = {fine->room, fine->room, fine->room};
+        if (!tool_grow(&fine->corners, fine->count, &rooms[0], 3 * sizeof *fine->corners) ||
+            !tool_grow(&fine->source, fine->count, &rooms[1], sizeof *fine->source) ||
+            !tool_grow(&fine->weights, fine->count, &rooms[2], sizeof *fine->weights))
+            return false;
+        fine->room = rooms[0];
+        fine->count++;
+    }
+    const int places[3] = {a, b, c};
+    fine->source[to] = source;
+    for (int k = 0; k < 3; k++) {
+        fine->corners[3 * to + (size_t)k] = points[places[k]];
+        memcpy(fine->weights[to][k], weights[places[k]], sizeof weights[0]);
+    }
+    return true;
+}
+
+/* Cuts a triangle at its sides that are too long; a round cuts both sides of every edge alike. */
+static bool cut(map_fine *fine, middles *m, size_t t, double longest, bool *changed) {
+    uint32_t p[6];
+    double w[6][3];
+    bool split[3];
+    int first = 0, count = 0;
+    memcpy(p, fine->corners + 3 * t, 3 * sizeof *p);
+    memcpy(w, fine->weights[t], 3 * sizeof *w);
+    for (int k = 0; k < 3; k++) {
+        split[k] = edge_length(fine, p[k], p[(k + 1) % 3]) > longest;
+        p[3 + k] = split[k] ? middle_of(fine, m, p[k], p[(k + 1) % 3]) : 0;
+        if (p[3 + k] == ABUT_NONE)
+            return false;
+        for (int j = 0; j < 3; j++)
+            w[3 + k][j] = 0.5 * (w[k][j] + w[(k + 1) % 3][j]);
+        count += split[k];
+    }
+    if (!count)
+        return true;
+    *changed = true;
+    const uint32_t s = fine->source[t];
+    const size_t end = fine->count;
+    /* begin at the side that is cut alone, or after the one that is not */
+    while (count < 3 && split[first] != (count == 1))
+        first++;
+    const int a = (first + (count == 2)) % 3, b = (a + 1) % 3, c = (a + 2) % 3;
+    const int ab = 3 + a, bc = 3 + b, ca = 3 + c;
+    if (count == 1)
+        return put(fine, t, s, p, w, a, ab, c) && put(fine, end, s, p, w, ab, b, c);
+    if (count == 2)
+        return put(fine, t, s, p, w, ab, b, bc) && put(fine, end, s, p, w, a, ab, bc) &&
+               put(fine, end + 1, s, p, w, a, bc, c);
+    return put(fine, t, s, p, w, ab, bc, ca) && put(fine, end, s, p, w, a, ab, ca) &&
+           put(fine, end + 1, s, p, w, ab, b, bc) && put(fine, end + 2, s, p, w, ca, bc, c);
+}
+
+static bool start(const abut_mesh *mesh, map_fine *fine) {
+    static const double one[6][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
+    const abut_vec3 o = abut_mesh_origin(mesh), *p = abut_mesh_positions(mesh);
+    const uint32_t *corner = abut_mesh_indices(mesh);
+    bool fine_so_far = true;
+    for (uint32_t i = 0; i < abut_mesh_vertex_count(mesh) && fine_so_far; i++) {
+        fine_so_far =
+            tool_grow(&fine->points, fine->point_count, &fine->point_room, sizeof *fine->points);
+        if (fine_so_far)
+            fine->points[fine->point_count++] =
+                (abut_vec3){o.x + p[i].x, o.y + p[i].y, o.z + p[i].z};
+    }
+    for (uint32_t t = 0; t < abut_mesh_triangle_count(mesh) && fine_so_far; t++) {
+        double weights[6][3];
+        uint32_t points[6] = {corner[3 * (size_t)t], corner[3 * (size_t)t + 1],
+                              corner[3 * (size_t)t + 2]};
+        memcpy(weights, one, sizeof weights);
+        fine_so_far = put(fine, fine->count, t, points, weights, 0, 1, 2);
+    }
+    return fine_so_far;
+}
+
+abut_status fine_create(const tool_surface *surface, double longest, map_fine *fine) {
+    middles m = {0};
+    memset(fine, 0, sizeof *fine);
+    bool good = start(surface->mesh, fine), changed = true;
+    for (int round = 0; good && changed && round < FINE_ROUNDS && fine->count < FINE_MOST;
+         round++) {
+        const size_t count = fine->count;
+        changed = false;
+        good = middles_reserve(&m, 3 * count);
+        for (size_t t = 0; t < count && good; t++)
+            good = cut(fine, &m, t, longest, &changed);
+    }
+    free(m.keys);
+    free(m.points);
+    if (!good)
+        fine_free(fine);
+    return good ? ABUT_OK : no_memory();
+}
+
+void fine_free(map_fine *fine) {
+    free(fine->points);
+    free(fine->corners);
+    free(fine->source);
+    free(fine->weights);
+    memset(fine, 0, sizeof *fine);
+}
+
+/* ---- colours ---- */
+
+static const abut_colour nothing = {0.80f, 0.81f, 0.83f, 1};
+
+/* A colour by a hash, neither dark nor grey, so that neighbours differ. */
+static abut_colour colour_by(uint64_t number) {
+    number = (number ^ (number >> 31)) * 0x9e3779b97f4a7c15u;
+    number = (number ^ (number >> 29)) * 0xbf58476d1ce4e5b9u;
+    number ^= number >> 32;
+    float c[3];
+    for (int k = 0; k < 3; k++)
+        c[k] = (float)(number >> 10 * k & 1023) / 1023;
+    float least = fminf(c[0], fminf(c[1], c[2])), most = fmaxf(c[0], fmaxf(c[1], c[2]));
+    float range = fmaxf(most - least, 0.01f);
+    return (abut_colour){0.3f + 0.65f * (c[0] - least) / range,
+                         0.3f + 0.65f * (c[1] - least) / range,
+                         0.3f + 0.65f * (c[2] - least) / range, 1};
+}
+
+/* The site that is nearest: a face, an edge by its ends, or a vertex. */
+static abut_colour site_colour(const map_panel *panel, const abut_map_texel *texel) {
+    const tool_surface *other = panel->others ? &panel->others[texel->other] : panel->surface;
+    const uint32_t *corner = abut_mesh_indices(other->mesh) + 3 * (size_t)texel->triangle;
+    uint64_t number = texel->triangle;
+    if (texel->feature >= ABUT_FEATURE_VERTEX_0) {
+        number = corner[texel->feature - ABUT_FEATURE_VERTEX_0] | (uint64_t)1 << 62;
+    } else if (texel->feature >= ABUT_FEATURE_EDGE_0) {
+        uint32_t k = texel->feature - ABUT_FEATURE_EDGE_0, a = corner[k], b = corner[(k + 1) % 3];
+        number = (a < b ? (uint64_t)a << 31 | b : (uint64_t)b << 31 | a) | (uint64_t)1 << 63;
+    }
+    return colour_by(number + 0x517cc1b727220a95u * texel->other);
+}
+
+static abut_colour direction_colour(const float v[3]) {
+    float length = hypotf(hypotf(v[0], v[1]), v[2]);
+    if (!(length > 0))
+        return (abut_colour){0.5f, 0.5f, 0.5f, 1};
+    return (abut_colour){0.5f + 0.5f * v[0] / length, 0.5f + 0.5f * v[1] / length,
+                         0.5f + 0.5f * v[2] / length, 1};
+}
+
+static abut_colour colour_of(const map_panel *panel, map_show show, const abut_map_texel *texel,
+                             double distance) {
+    if (texel->other == ABUT_NONE)
+        return nothing;
+    return show == MAP_SHOW_DISTANCE  ? scale_colour(&panel->answer->scale, distance)
+           : show == MAP_SHOW_VORONOI ? site_colour(panel, texel)
+                                      : direction_colour(texel->vector);
+}
+
+static abut_status texels_of(const map_panel *panel, abut_map_texel **texels) {
+    const uint64_t side = panel->answer->info.resolution, count = side * side;
+    *texels = malloc(count * sizeof **texels);
+    return *texels ? abut_map_texels(panel->surface->map, count, *texels) : no_memory();
+}
+
+/* ---- the surface ---- */
+
+/* Edges as short as texels, but not much shorter than what a picture shows. */
+static double shortest(const map_panel *panel) {
+    const abut_map_info *info = &panel->answer->info;
+    const abut_box box = abut_mesh_bounds(panel->surface->mesh);
+    double diagonal = hypot(hypot(box.hi.x - box.lo.x, box.hi.y - box.lo.y), box.hi.z - box.lo.z);
+    double texel = info->sample_count ? sqrt(info->area / info->sample_count) : 0;
+    return fmax(fmax(1.5 * texel, diagonal / 200), 1e-300);
+}
+
+static abut_status paint_fine(abut_picture *picture, const map_panel *panel, map_show show,
+                              const map_fine *fine, const abut_map_texel *texels,
+                              abut_colour *colours, abut_context *context) {
+    const uint32_t side = panel->answer->info.resolution;
+    abut_status status = ABUT_OK;
+    for (size_t t = 0; t < fine->count && !status; t++) {
+        double weights[3];
+        abut_map_value value;
+        for (int k = 0; k < 3; k++)
+            weights[k] =
+                (fine->weights[t][0][k] + fine->weights[t][1][k] + fine->weights[t][2][k]) / 3;
+        status = abut_map_at(panel->surface->map, fine->source[t], weights, &value);
+        if (!status)
+            colours[t] =
+                colour_of(panel, show, &texels[(size_t)value.y * side + value.x], value.distance);
+    }
+    abut_mesh_input input = abut_mesh_input_doubles(fine->points, (uint32_t)fine->point_count,
+                                                    fine->corners, (uint32_t)fine->count);
+    abut_mesh *mesh = NULL;
+    abut_mesh_style style = abut_mesh_style_default();
+    style.triangle_colour = colours;
+    style.colour = nothing;
+    status = status ? status : abut_mesh_create(context, &input, &mesh);
+    status = status ? status : abut_picture_add_mesh(picture, mesh, (abut_pose){0}, &style);
+    abut_mesh_destroy(mesh);
+    return status;
+}
+
+static const abut_colour ink = {0.1f, 0.1f, 0.35f, 1};
+
+abut_status map_paint(tool_run *tool, abut_picture *picture, const map_panel *panel,
+                      map_show show) {
+    const abut_map_witness *least = &panel->answer->measures.least;
+    map_fine fine = {0};
+    abut_map_texel *texels = NULL;
+    abut_colour *colours = NULL;
+    abut_status status = fine_create(panel->surface, shortest(panel), &fine);
+    status = status ? status : texels_of(panel, &texels);
+    if (!status && !(colours = malloc((fine.count + 1) * sizeof *colours)))
+        status = no_memory();
+    if (!status)
+        status = paint_fine(picture, panel, show, &fine, texels, colours, tool->context);
+    for (uint32_t i = 0; i < panel->other_count && !status; i++) {
+        abut_mesh_style style = abut_mesh_style_default();
+        style.smooth = true;
+        style.colour = abut_picture_colour(i);
+        style.colour.a = 0.3f;
+        status = abut_picture_add_mesh(picture, panel->others[i].mesh, (abut_pose){0}, &style);
+    }
+    if (!status && least->other != ABUT_NONE && show == MAP_SHOW_DISTANCE) {
+        status = abut_picture_add_line(picture, least->point, least->other_point, 3, ink);
+        status = status ? status : abut_picture_add_point(picture, least->point, 9, ink);
+        status = status ? status : abut_picture_add_point(picture, least->other_point, 9, ink);
+    }
+    free(colours);
+    free(texels);
+    fine_free(&fine);
+    return status;
+}
+
+/* ---- the sheet ---- */
+
+enum { TOP = 64, BORDER = 24, BARS = 110 };
+
+/* How much of the surface has each distance, as bars beside the scale. */
+static void draw_areas(tool_canvas *canvas, const map_answer *a, const char *name, int left,
+                       int high) {
+    static const abut_colour line = {0.13f, 0.15f, 0.2f, 0.6f};
+    double most = 0;
+    for (int k = 0; k < MAP_BINS; k++)
+        most = fmax(most, a->areas[k]);
+    canvas_words(canvas, left, TOP - 14, 10, name);
+    canvas_fill(canvas, left - 1, TOP, 1, high, line);
+    for (int k = 0; k < MAP_BINS && most > 0; k++) {
+        int y = TOP + high - (k + 1) * high / MAP_BINS, below = TOP + high - k * high / MAP_BINS;
+        int wide = (int)lrint(BARS * a->areas[k] / most);
+        wide = wide == 0 && a->areas[k] > 0 ? 1 : wide;
+        double middle = a->scale.least + (k + 0.5) / MAP_BINS * (a->scale.most - a->scale.least);
+        canvas_fill(canvas, left, y + 1, wide, below - y - 1, scale_colour(&a->scale, middle));
+        canvas_fill(canvas, left + wide, y + 1, 1, below - y - 1, line);
+    }
+    char words[48];
+    snprintf(words, sizeof words, "up to %.2g%%", 100 * most / fmax(a->measures.area, 1e-300));
+    canvas_words(canvas, left, TOP + high + 22, 10, most > 0 ? words : "nothing");
+}
+
+/* Lines across all at distances that matter to the question. */
+static void draw_limits(tool_canvas *canvas, const map_answer *a, int left, int wide, int high) {
+    for (int k = 0; k < 2; k++) {
+        double share = (a->scale.most - a->limits[k]) / (a->scale.most - a->scale.least);
+        if (a->limits[k] != 0 && share > 0 && share < 1)
+            canvas_fill(canvas, left - 4, TOP + (int)lrint(share * high) - 1, wide, 2,
+                        (abut_colour){0.1f, 0.1f, 0.35f, 0.8f});
+    }
+}
+
+static const char *file_name(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+static void add_directions(tool_legend *legend) {
+    static const char *const names[6] = {"x", "-x", "y", "-y", "z", "-z"};
+    for (int k = 0; k < 6; k++) {
+        float v[3] = {0, 0, 0};
+        v[k / 2] = k % 2 ? -1 : 1;
+        legend_add(legend, direction_colour(v), "nearest point towards %s", names[k]);
+    }
+}
+
+static abut_status draw_panel(tool_run *tool, const map_panel *panel, map_show show,
+                              const abut_picture_options *camera, tool_canvas *sheet, int left) {
+    tool_legend legend = {0};
+    tool_canvas canvas = {.width = camera->width, .height = camera->height};
+    const size_t bytes = 4 * (size_t)canvas.width * canvas.height;
+    abut_picture *picture = NULL;
+    for (uint32_t i = 0; i < panel->other_count; i++)
+        legend_file(&legend, abut_picture_colour(i), panel->others[i].path);
+    if (show == MAP_SHOW_DISTANCE &&
+        panel->answer->measures.found < panel->answer->measures.samples)
+        legend_add(&legend, nothing, "nothing found");
+    if (show == MAP_SHOW_DISTANCE && panel->answer->measures.found)
+        legend_add(&legend, ink, "least: %.5g", panel->answer->measures.least.distance);
+    if (show == MAP_SHOW_GRADIENT)
+        add_directions(&legend);
+    canvas.pixels = malloc(bytes);
+    abut_status status = canvas.pixels ? ABUT_OK : no_memory();
+    status = status ? status : abut_picture_create(tool->context, camera, &picture);
+    status = status ? status : map_paint(tool, picture, panel, show);
+    status = status ? status : abut_picture_render(picture, bytes, canvas.pixels);
+    if (!status) {
+        legend_draw(&canvas, &legend);
+        for (size_t y = 0; y < canvas.height; y++)
+            memcpy(sheet->pixels + 4 * (y * sheet->width + (size_t)left),
+                   canvas.pixels + 4 * y * canvas.width, 4 * (size_t)canvas.width);
+        canvas_words(sheet, left + 14, 28, 13, file_name(panel->surface->path));
+    }
+    abut_picture_destroy(picture);
+    free(canvas.pixels);
+    return status;
+}
+
+int map_draw(tool_run *tool, const tool_arguments *arguments, const map_panel *panels,
+             uint32_t count, map_show show, const char *path) {
+    abut_picture_options camera = abut_picture_options_default();
+    int code = camera_read(tool, arguments, &camera);
+    if (code)
+        return code;
+    camera.width = count > 1 ? 560 : 800;
+    camera.height = count > 1 ? 560 : 640;
+    const tool_scale *scale = &panels[0].answer->scale;
+    const int wide = (int)(count * camera.width), high = (int)camera.height - TOP - 50;
+    const int words = BORDER + (int)scale_width(scale) + BORDER;
+    const int strip = show == MAP_SHOW_DISTANCE ? words + (int)count * (BARS + BORDER) : 0;
+    tool_canvas sheet = {.width = (uint32_t)(wide + strip), .height = camera.height};
+    const size_t bytes = 4 * (size_t)sheet.width * sheet.height;
+    progress_start(tool->progress, path);
+    sheet.pixels = malloc(bytes);
+    abut_status status = sheet.pixels ? ABUT_OK : no_memory();
+    if (!status)
+        memset(sheet.pixels, 255, bytes);
+    for (uint32_t i = 0; i < count && !status; i++)
+        status = draw_panel(tool, &panels[i], show, &camera, &sheet, (int)(i * camera.width));
+    if (!status && strip) {
+        scale_draw(&sheet, scale, wide + BORDER, TOP, high);
+        draw_limits(&sheet, panels[0].answer, wide + BORDER, strip - BORDER - 4, high);
+        canvas_words(&sheet, wide + BORDER, 28, 13, panels[0].answer->what);
+        for (uint32_t i = 0; i < count; i++)
+            draw_areas(&sheet, panels[i].answer,
+                       count > 1 ? file_name(panels[i].surface->path) : "area",
+                       wide + words + (int)i * (BARS + BORDER), high);
+    }
+    status = status ? status : canvas_write(tool, &sheet, path);
+    free(sheet.pixels);
+    return status ? tool_fail(tool, status) : 0;
+}
+
+/* ---- the atlas ---- */
+
+static void paint_atlas(const map_panel *panel, map_show show, const abut_map_texel *texels,
+                        tool_canvas *canvas) {
+    const size_t count = (size_t)canvas->width * canvas->height;
+    for (size_t i = 0; i < count; i++) {
+        abut_colour c = {1, 1, 1, 1};
+        if (!isnan(texels[i].distance))
+            c = colour_of(panel, show, &texels[i], texels[i].distance);
+        const float parts[3] = {c.r, c.g, c.b};
+        for (size_t k = 0; k < 3; k++)
+            canvas->pixels[4 * i + k] = (uint8_t)lrintf(255 * parts[k]);
+        canvas->pixels[4 * i + 3] = 255;
+    }
+}
+
+int map_images(tool_run *tool, const map_panel *panel, const char *prefix) {
+    static const char *const names[] = {"distance", "voronoi", "gradient"};
+    const char *ending = strstr(abut_features(), "png") ? "png" : "ppm";
+    const uint32_t side = panel->answer->info.resolution;
+    tool_canvas canvas = {.width = side, .height = side};
+    abut_map_texel *texels = NULL;
+    abut_status status = texels_of(panel, &texels);
+    canvas.pixels = malloc(4 * (size_t)side * side);
+    status = status || canvas.pixels ? status : no_memory();
+    if (tool->out.json)
+        out_object(&tool->out, "images");
+    for (int k = 0; k < 3 && !status; k++) {
+        tool_text path = {0};
+        text_print(&path, "%s-%s.%s", prefix, names[k], ending);
+        paint_atlas(panel, (map_show)k, texels, &canvas);
+        status = path.failed ? no_memory() : canvas_write(tool, &canvas, path.data);
+        if (!status)
+            json_path(&tool->out, names[k], path.data);
+        text_free(&path);
+    }
+    if (tool->out.json)
+        out_end(&tool->out);
+    else if (!status)
+        say_fact(&tool->out, "images", "%s-distance.%s, -voronoi, -gradient", prefix, ending);
+    free(canvas.pixels);
+    free(texels);
+    return status ? tool_fail(tool, status) : 0;
+}

@@ -1,0 +1,306 @@
+/* Bodies with surface distance maps, and what these say: for people a table and bars, for programs
+ * JSON. */
+#include "map.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { BAR_COLUMNS = 24, RESOLUTION = 512, RESOLUTION_MOST = 16384 };
+
+const double map_shares[MAP_QUANTILES] = {0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99};
+
+/* ---- bodies ---- */
+
+int map_check(tool_run *tool, const tool_arguments *arguments) {
+    bool picture = false;
+    abut_picture_options camera = abut_picture_options_default();
+    int code = 0;
+    for (size_t i = 0; i < arguments->given_count && !code; i++) {
+        const tool_given *given = &arguments->given[i];
+        const char *name = given->option->name;
+        if (strcmp(name, "png") == 0)
+            code = picture_check(tool, given->words);
+        else if (strcmp(name, "out") == 0 &&
+                 !word_in(path_ending(given->words), "ply|csv|npy|png|ppm"))
+            code = tool_refuse(tool, "--out %s: its name must end in .ply, .csv, .npy or .png",
+                               given->words);
+        picture = picture || strcmp(name, "png") == 0 ||
+                  (strcmp(name, "out") == 0 && word_in(path_ending(given->words), "png|ppm"));
+    }
+    if (!code && !picture && (option_given(arguments, "view") || option_given(arguments, "up")))
+        code = tool_refuse(tool, "--view and --up belong to --png");
+    return code ? code : camera_read(tool, arguments, &camera);
+}
+
+int surface_load(tool_run *tool, const tool_arguments *arguments, const char *path,
+                 const char *pose, tool_surface *surface) {
+    const tool_given *given = pose ? option_given(arguments, pose) : NULL;
+    abut_pose motion;
+    surface->path = path;
+    if (given && !pose_read(given->words, &motion))
+        return tool_refuse(
+            tool, "--%s needs X,Y,Z, @z,30, X,Y,Z@1,1,0,30 or X,Y,Z,QX,QY,QZ,QW; '%s' is not", pose,
+            given->words);
+    abut_status status = tool_read(tool, path, NULL, &surface->mesh);
+    if (!status && given) {
+        abut_mesh *still = surface->mesh;
+        surface->mesh = NULL;
+        status = abut_mesh_transform(still, 1, motion, &surface->mesh);
+        abut_mesh_destroy(still);
+    }
+    return status ? tool_fail(tool, status) : 0;
+}
+
+int surface_index(tool_run *tool, tool_surface *surface, bool sign, bool regardless) {
+    abut_status status = abut_bvh_create(surface->mesh, NULL, &surface->bvh);
+    if (!status && sign)
+        status = abut_sign_prepare(surface->bvh, NULL);
+    if (status || !sign || regardless || abut_sign_info_get(surface->bvh).closed)
+        return status ? tool_fail(tool, status) : 0;
+    tool_text words = {0};
+    text_safe(&words, surface->path);
+    text_add(&words, ": has a border and so no inside: distances to it have no sign");
+    if (!tool->out.json && words.data)
+        tool_log(tool, ABUT_LOG_INFO, words.data);
+    text_free(&words);
+    abut_bvh_destroy(surface->bvh);
+    surface->bvh = NULL;
+    status = abut_bvh_create(surface->mesh, NULL, &surface->bvh);
+    return status ? tool_fail(tool, status) : 0;
+}
+
+int surface_map(tool_run *tool, const tool_arguments *arguments, uint32_t resolution,
+                abut_device *device, tool_surface *surface) {
+    const tool_given *given = option_given(arguments, "resolution");
+    abut_map_options options = abut_map_options_default();
+    double enough = ceil(sqrt(4.0 * abut_mesh_triangle_count(surface->mesh)));
+    options.device = device;
+    options.resolution = given        ? given->counts[0]
+                         : resolution ? resolution
+                                      : (uint32_t)fmin(RESOLUTION_MOST, fmax(RESOLUTION, enough));
+    if (options.resolution > RESOLUTION_MOST)
+        return tool_refuse(tool, "--resolution needs a whole number from 1 to %d; '%s' is not",
+                           RESOLUTION_MOST, given ? given->words : "that of so many samples");
+    progress_start(tool->progress, surface->path);
+    abut_status status = abut_map_create(surface->mesh, &options, &surface->map);
+    if (status == ABUT_ERROR_LIMIT)
+        return tool_fail_with(tool, abut_status_name(status), "%s: %s", surface->path,
+                              tool_sentence(abut_last_error()));
+    return status ? tool_fail(tool, status) : 0;
+}
+
+void surface_free(tool_surface *surface) {
+    abut_map_destroy(surface->map);
+    abut_bvh_destroy(surface->bvh);
+    abut_mesh_destroy(surface->mesh);
+}
+
+/* ---- measures ---- */
+
+int map_measure(tool_run *tool, const tool_surface *surface,
+                const abut_map_measure_options *options, const char *palette, double lo, double hi,
+                map_answer *answer) {
+    abut_map_measure_options ours = options ? *options : abut_map_measure_options_default();
+    ours.quantiles = map_shares;
+    ours.quantile_count = MAP_QUANTILES;
+    answer->what = answer->what ? answer->what : "distance";
+    answer->info = abut_map_info_get(surface->map);
+    abut_status status =
+        abut_map_measure(surface->map, &ours, answer->quantiles, &answer->measures);
+    const abut_map_measures *m = &answer->measures;
+    if (!(lo < hi) && m->found) {
+        lo = fmin(m->least.distance, m->greatest.distance);
+        hi = m->greatest.distance;
+    }
+    answer->scale = scale_of(palette, lo, hi);
+    if (!status)
+        status = abut_map_histogram(surface->map, answer->scale.least, answer->scale.most, MAP_BINS,
+                                    answer->areas);
+    return status ? tool_fail(tool, status) : 0;
+}
+
+/* ---- facts ---- */
+
+static const char *name_of(const tool_surface *others, uint32_t other) {
+    const char *path = others[other].path, *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+/* A number without the rounding of floats, so that 5.5e-9 is 0 beside others of size 1. */
+static double tidy(double x, double size) {
+    return fabs(x) < 2e-7 * size ? 0 : x;
+}
+
+static double size_of(abut_vec3 v) {
+    return fmax(fabs(v.x), fmax(fabs(v.y), fabs(v.z)));
+}
+
+void text_point(tool_text *to, abut_vec3 p) {
+    double size = size_of(p);
+    text_print(to, "%.6g, %.6g, %.6g", tidy(p.x, size), tidy(p.y, size), tidy(p.z, size));
+}
+
+static void json_witness(tool_output *out, const char *key, const abut_map_witness *w, double error,
+                         const tool_surface *others) {
+    if (w->other == ABUT_NONE) {
+        json_null(out, key);
+        return;
+    }
+    out_object(out, key);
+    json_number(out, "distance", w->distance);
+    json_number(out, "error", error);
+    json_vector(out, "point", w->point);
+    json_count(out, "triangle", w->triangle);
+    if (others)
+        json_path(out, "other", others[w->other].path);
+    json_vector(out, "other_point", w->other_point);
+    json_count(out, "other_triangle", w->other_triangle);
+    json_text(out, "feature", abut_feature_name(w->feature));
+    out_end(out);
+}
+
+static void say_witness(tool_output *out, const char *key, const abut_map_witness *w, double error,
+                        const tool_surface *others) {
+    if (w->other == ABUT_NONE) {
+        say_fact(out, key, "nothing was found");
+        return;
+    }
+    tool_text words = {0};
+    text_print(&words, "%.6g", tidy(w->distance, 1e-5 * size_of(w->point)));
+    if (error > 0)
+        text_print(&words, " (at most %.2g %s)", error, strcmp(key, "least") ? "more" : "less");
+    text_add(&words, " at ");
+    text_point(&words, w->point);
+    text_print(&words, " on triangle %u; to ", w->triangle);
+    text_point(&words, w->other_point);
+    text_print(&words, " on triangle %u", w->other_triangle);
+    if (others) {
+        text_add(&words, " of ");
+        text_safe(&words, name_of(others, w->other));
+    }
+    text_print(&words, ", %s", abut_feature_name(w->feature));
+    say_fact(out, key, "%s", words.data ? words.data : "");
+    text_free(&words);
+}
+
+static void tell_samples(tool_output *out, const abut_map_info *info) {
+    json_count(out, "resolution", info->resolution);
+    json_count(out, "samples", info->sample_count);
+    json_number(out, "used", info->used);
+    json_number(out, "reach", info->reach);
+    json_boolean(out, "signed", info->has_sign);
+    tool_text words = {0};
+    text_grouped(&words, info->sample_count);
+    say_fact(out, "samples",
+             "%s in %.1f%% of %u x %u texels; no point is farther than %.2g from one",
+             words.data ? words.data : "", 100 * info->used, info->resolution, info->resolution,
+             info->reach);
+    text_free(&words);
+}
+
+static void tell_quantiles(tool_output *out, const map_answer *a) {
+    tool_text words = {0};
+    if (out->json)
+        out_list(out, "quantiles");
+    for (int k = 0; k < MAP_QUANTILES; k++) {
+        if (out->json)
+            json_numbers(out, NULL, (double[2]){map_shares[k], a->quantiles[k]}, 2);
+        text_print(&words, "%s%g%%: %.4g", k ? ", " : "", 100 * map_shares[k], a->quantiles[k]);
+    }
+    if (out->json)
+        out_end(out);
+    say_fact(out, "quantiles", "%s", words.data ? words.data : "");
+    text_free(&words);
+}
+
+/* Says an area, and which share of all it is. */
+static void tell_area(tool_output *out, const char *key, double area, double all) {
+    json_number(out, key, area);
+    say_fact(out, key, "%.6g, %.3g%%", area, all > 0 ? 100 * area / all : 0);
+}
+
+void map_tell(tool_run *tool, const map_answer *a, const tool_surface *others) {
+    tool_output *out = &tool->out;
+    const abut_map_measures *m = &a->measures;
+    tell_samples(out, &a->info);
+    if (out->json) {
+        json_witness(out, "least", &m->least, m->least_error, others);
+        json_witness(out, "greatest", &m->greatest, m->greatest_error, others);
+    } else {
+        say_witness(out, "least", &m->least, m->least_error, others);
+        say_witness(out, "greatest", &m->greatest, m->greatest_error, others);
+    }
+    json_number(out, "area", m->area);
+    if (m->found) {
+        fact_number(out, "mean", m->mean);
+        fact_number(out, "rms", m->rms);
+        tell_quantiles(out, a);
+    }
+    if (m->found < m->samples)
+        tell_area(out, "not_found", m->area - m->found_area, m->area);
+    if (a->info.has_sign)
+        tell_area(out, "inside", m->inside_area, m->area);
+    if (!out->json)
+        return;
+    out_object(out, "histogram");
+    json_number(out, "from", a->scale.least);
+    json_number(out, "to", a->scale.most);
+    json_numbers(out, "areas", a->areas, MAP_BINS);
+    out_end(out);
+}
+
+/* ---- bars ---- */
+
+/* `share` from 0 to 1 of the whole width; eighths of a column where the terminal has them. */
+static void add_bar(tool_text *to, double share, bool unicode) {
+    static const char *const eighths[8] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+    long parts = lrint(8 * BAR_COLUMNS * share);
+    parts = parts == 0 && share > 0 ? 1 : parts; /* what there is, is seen */
+    for (long k = 0; k < parts / 8; k++)
+        text_add(to, unicode ? "█" : "#");
+    if (unicode)
+        text_add(to, eighths[parts % 8]);
+    else if (parts % 8)
+        text_add(to, parts < 8 ? "." : "#");
+}
+
+static double area_of(const map_answer *a, int line) {
+    const int bins = MAP_BINS / MAP_LINES;
+    double area = 0;
+    for (int k = 0; k < bins; k++)
+        area += a->areas[line * bins + k];
+    return area;
+}
+
+void map_histogram(tool_run *tool, const map_answer *const *answers, const char *const *names,
+                   uint32_t count) {
+    tool_output *out = &tool->out;
+    const tool_scale *scale = &answers[0]->scale;
+    double most = 0;
+    if (out->json)
+        return;
+    for (uint32_t i = 0; i < count; i++)
+        for (int line = 0; line < MAP_LINES; line++)
+            most = fmax(most, area_of(answers[i], line) / answers[i]->measures.area);
+    /* of surfaces that lie on each other there is only rounding */
+    if (!(most > 0) || scale->most - scale->least < 1e-12 * sqrt(answers[0]->measures.area))
+        return;
+    out_table(out, "histogram");
+    for (int line = 0; line < MAP_LINES; line++) {
+        double step = (scale->most - scale->least) / MAP_LINES, from = scale->least + line * step;
+        out_object(out, NULL);
+        say_fact(out, answers[0]->what, "%.4g to %.4g", tidy(from, scale->most - scale->least),
+                 tidy(from + step, scale->most - scale->least));
+        for (uint32_t i = 0; i < count; i++) {
+            double share = area_of(answers[i], line) / answers[i]->measures.area;
+            tool_text cell = {0};
+            text_print(&cell, share >= 0.0005 || share == 0 ? "%5.1f%%" : "%5.1g%%", 100 * share);
+            text_add(&cell, share > 0 ? " " : "");
+            add_bar(&cell, share / most, out->unicode);
+            say_fact(out, names[i], "%s", cell.data ? cell.data : "");
+            text_free(&cell);
+        }
+        out_end(out);
+    }
+    out_end(out);
+}

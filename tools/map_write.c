@@ -1,0 +1,191 @@
+/* Files of surface distance maps: the surface with colours and distances, and its samples. */
+#include "map.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- samples ---- */
+
+typedef struct sample_rows {
+    const abut_map *map;
+    uint32_t side;
+    const abut_map_texel *texels;
+    const uint32_t *samples; /* texels that have one */
+} sample_rows;
+
+static const char *feature_name(unsigned feature) {
+    return abut_feature_name((abut_feature)feature);
+}
+
+static const tool_column columns[] = {{"x", COLUMN_WHOLE, NULL},
+                                      {"y", COLUMN_WHOLE, NULL},
+                                      {"triangle", COLUMN_WHOLE, NULL},
+                                      {"px", COLUMN_REAL, NULL},
+                                      {"py", COLUMN_REAL, NULL},
+                                      {"pz", COLUMN_REAL, NULL},
+                                      {"distance", COLUMN_REAL, NULL},
+                                      {"vx", COLUMN_REAL, NULL},
+                                      {"vy", COLUMN_REAL, NULL},
+                                      {"vz", COLUMN_REAL, NULL},
+                                      {"other", COLUMN_WHOLE, NULL},
+                                      {"other_triangle", COLUMN_WHOLE, NULL},
+                                      {"feature", COLUMN_WORD, feature_name}};
+
+static void give_row(const void *data, size_t row, double *values) {
+    const sample_rows *rows = data;
+    const uint32_t texel = rows->samples[row], x = texel % rows->side, y = texel / rows->side;
+    const abut_map_texel *t = &rows->texels[texel];
+    abut_map_sample sample = {.triangle = ABUT_NONE};
+    (void)abut_map_sample_at(rows->map, x, y, &sample); /* which has one, as the texels say */
+    values[0] = x;
+    values[1] = y;
+    values[2] = sample.triangle;
+    table_vector(values + 3, sample.point);
+    for (int k = 6; k < 13; k++)
+        values[k] = NAN;
+    if (t->other == ABUT_NONE)
+        return;
+    values[6] = t->distance;
+    for (int k = 0; k < 3; k++)
+        values[7 + k] = t->vector[k];
+    values[10] = t->other;
+    values[11] = t->triangle;
+    values[12] = t->feature;
+}
+
+static int no_memory(tool_run *tool) {
+    return tool_fail_with(tool, "out of memory", "there is no memory for the file");
+}
+
+static int write_samples(tool_run *tool, const map_panel *panel, const char *path) {
+    const uint32_t side = panel->answer->info.resolution;
+    const size_t count = (size_t)side * side;
+    abut_map_texel *texels = malloc(count * sizeof *texels);
+    uint32_t *samples = malloc(count * sizeof *samples);
+    size_t used = 0;
+    int code = texels && samples ? 0 : no_memory(tool);
+    abut_status status = code ? ABUT_OK : abut_map_texels(panel->surface->map, count, texels);
+    code = status ? tool_fail(tool, status) : code;
+    for (size_t i = 0; i < count && !code; i++)
+        if (!isnan(texels[i].distance))
+            samples[used++] = (uint32_t)i;
+    sample_rows rows = {panel->surface->map, side, texels, samples};
+    tool_table table = {columns, sizeof columns / sizeof *columns, used, give_row, &rows};
+    code = code ? code : table_put(tool, path, &table);
+    free(samples);
+    free(texels);
+    return code;
+}
+
+/* ---- the surface ---- */
+
+static void add_float(tool_text *to, double value) {
+    float number = (float)value;
+    uint32_t bits;
+    memcpy(&bits, &number, sizeof bits);
+    text_little(to, bits, sizeof bits);
+}
+
+/* Where a point is: a triangle of the finer surface that has it as a corner, three times that
+ * number plus which. */
+static uint32_t *corners_of(const map_fine *fine) {
+    uint32_t *any = calloc(fine->point_count + 1, sizeof *any);
+    for (size_t i = 3 * fine->count; any && i-- > 0;)
+        any[fine->corners[i]] = (uint32_t)i + 1;
+    return any;
+}
+
+/* Positions are written as doubles, so that a reader gets the surface as it was. */
+static abut_status add_points(tool_text *to, const map_panel *panel, const map_fine *fine,
+                              const uint32_t *any) {
+    abut_status status = ABUT_OK;
+    for (size_t i = 0; i < fine->point_count && !status; i++) {
+        const double p[3] = {fine->points[i].x, fine->points[i].y, fine->points[i].z};
+        abut_map_value value = {.distance = NAN};
+        abut_colour c = {0.8f, 0.8f, 0.8f, 1};
+        if (any[i])
+            status = abut_map_at(panel->surface->map, fine->source[(any[i] - 1) / 3],
+                                 fine->weights[(any[i] - 1) / 3][(any[i] - 1) % 3], &value);
+        if (isfinite(value.distance))
+            c = scale_colour(&panel->answer->scale, value.distance);
+        for (int k = 0; k < 3; k++) {
+            uint64_t bits;
+            memcpy(&bits, &p[k], sizeof bits);
+            text_little(to, bits, sizeof bits);
+        }
+        add_float(to, value.distance);
+        const float parts[3] = {c.r, c.g, c.b};
+        for (int k = 0; k < 3; k++)
+            text_little(to, (uint64_t)lrintf(255 * parts[k]), 1);
+    }
+    return status;
+}
+
+static abut_status add_surface(tool_text *to, const map_panel *panel, const map_fine *fine) {
+    uint32_t *any = corners_of(fine);
+    if (!any)
+        return abut_fail(ABUT_ERROR_MEMORY, "there is no memory for the surface");
+    text_print(to,
+               "ply\nformat binary_little_endian 1.0\ncomment abut %s\nelement vertex %zu\n"
+               "property double x\nproperty double y\nproperty double z\nproperty float distance\n"
+               "property uchar red\nproperty uchar green\nproperty uchar blue\nelement face %zu\n"
+               "property list uchar int vertex_indices\nend_header\n",
+               abut_version(), fine->point_count, fine->count);
+    abut_status status = add_points(to, panel, fine, any);
+    for (size_t t = 0; t < fine->count && !status; t++) {
+        text_little(to, 3, 1);
+        for (size_t k = 0; k < 3; k++)
+            text_little(to, fine->corners[3 * t + k], 4);
+    }
+    free(any);
+    return status;
+}
+
+/* Edges are about as long as texels. */
+static int write_surface(tool_run *tool, const map_panel *panel, const char *path) {
+    const abut_map_info *info = &panel->answer->info;
+    double texel = info->sample_count ? sqrt(info->area / info->sample_count) : 0;
+    map_fine fine = {0};
+    tool_text text = {0};
+    abut_status status = fine_create(panel->surface, fmax(2 * texel, 1e-300), &fine);
+    status = status ? status : add_surface(&text, panel, &fine);
+    if (!status && text.failed)
+        status = abut_fail(ABUT_ERROR_MEMORY, "there is no memory for the surface");
+    if (!status)
+        status = abut_context_write(tool->context, tool_target(tool, path), text.data, text.used);
+    text_free(&text);
+    fine_free(&fine);
+    return status ? tool_fail(tool, status) : 0;
+}
+
+/* ---- what was asked for ---- */
+
+int map_write(tool_run *tool, const tool_arguments *arguments, const map_panel *panels,
+              uint32_t count, map_show show) {
+    tool_output *out = &tool->out;
+    int code = 0;
+    if (out->json)
+        out_list(out, "files");
+    for (size_t i = 0; i < arguments->given_count && !code; i++) {
+        const char *name = arguments->given[i].option->name, *path = arguments->given[i].words;
+        if (!word_in(name, "png|out"))
+            continue;
+        const char *ending = path_ending(path);
+        bool picture = name[0] == 'p' || word_in(ending, "png|ppm");
+        progress_start(tool->progress, path);
+        code = picture                      ? map_draw(tool, arguments, panels, count, show, path)
+               : strcmp(ending, "ply") == 0 ? write_surface(tool, panels, path)
+                                            : write_samples(tool, panels, path);
+        if (!code && out->json) {
+            out_object(out, NULL);
+            json_path(out, picture ? "picture" : "file", path);
+            out_end(out);
+        } else if (!code) {
+            fact_path(out, picture ? "picture" : "file", path);
+        }
+    }
+    if (out->json)
+        out_end(out);
+    return code;
+}

@@ -10,16 +10,13 @@ typedef struct map_run {
     tool_surface *surfaces; /* from malloc */
     uint32_t count;
     abut_device *device;
-    abut_map_query query;
-    abut_map_measure_options measure;
+    map_query_options query;
     map_show show;
 } map_run;
 
 /* ---- work ---- */
 
 static int load(tool_run *tool, const tool_arguments *arguments, map_run *r) {
-    const bool sign = !option_given(arguments, "unsigned"),
-               regardless = option_given(arguments, "signed") != NULL;
     r->count = (uint32_t)arguments->operand_count;
     r->surfaces = calloc(r->count, sizeof *r->surfaces);
     if (!r->surfaces)
@@ -29,7 +26,7 @@ static int load(tool_run *tool, const tool_arguments *arguments, map_run *r) {
         code = surface_load(tool, arguments, arguments->operands[i], i ? "pose" : "pose-a",
                             &r->surfaces[i]);
         if (!code && i)
-            code = surface_index(tool, &r->surfaces[i], sign, regardless);
+            code = surface_index(tool, &r->surfaces[i], r->query.sign, r->query.regardless);
     }
     return code ? code : surface_map(tool, arguments, 0, r->device, &r->surfaces[0]);
 }
@@ -41,9 +38,9 @@ static int find(tool_run *tool, const map_run *r) {
     for (uint32_t i = 1; i < r->count; i++)
         others[i - 1].bvh = r->surfaces[i].bvh;
     progress_start(tool->progress, r->surfaces[0].path);
-    abut_status status = abut_map_find(r->surfaces[0].map, others, r->count - 1, &r->query);
+    int code = map_ask(tool, r->surfaces[0].map, others, r->count - 1, &r->query);
     free(others);
-    return status ? tool_fail(tool, status) : 0;
+    return code;
 }
 
 static void tell_within(tool_output *out, const abut_map_measures *m, double within) {
@@ -74,7 +71,7 @@ static int tell(tool_run *tool, const tool_arguments *arguments, const map_run *
         out_end(out);
     map_tell(tool, found, r->surfaces + 1);
     if (option_given(arguments, "within"))
-        tell_within(out, &found->measures, r->measure.within);
+        tell_within(out, &found->measures, r->query.measure.within);
     int code = map_write(tool, arguments, &panel, 1, r->show);
     if (!code && images)
         code = map_images(tool, &panel, images->words);
@@ -95,36 +92,65 @@ static int tell(tool_run *tool, const tool_arguments *arguments, const map_run *
 static int read_options(tool_run *tool, const tool_arguments *arguments, map_run *r) {
     const tool_given *most = option_given(arguments, "max"),
                      *within = option_given(arguments, "within"),
-                     *show = option_given(arguments, "show");
-    r->query = abut_map_query_default();
-    r->measure = abut_map_measure_options_default();
-    r->query.limit = most ? most->numbers[0] : 0;
-    r->measure.within = within ? within->numbers[0] : 0;
-    r->measure.exact = option_given(arguments, "exact") != NULL;
+                     *show = option_given(arguments, "show"),
+                     *rings = option_given(arguments, "rings"),
+                     *geodesic = option_given(arguments, "geodesic");
+    map_query_options *q = &r->query;
+    q->query = abut_map_query_default();
+    q->measure = abut_map_measure_options_default();
+    q->query.limit = most ? most->numbers[0] : 0;
+    q->query.rings = rings ? rings->counts[0] : 0;
+    q->query.geodesic = geodesic ? geodesic->numbers[0] : 0;
+    q->measure.within = within ? within->numbers[0] : 0;
+    q->measure.exact = option_given(arguments, "exact") != NULL;
+    q->self = option_given(arguments, "self") != NULL;
+    q->sign = !option_given(arguments, "unsigned");
+    q->regardless = option_given(arguments, "signed") != NULL;
     r->show = !show                                  ? MAP_SHOW_DISTANCE
               : strcmp(show->words, "voronoi") == 0  ? MAP_SHOW_VORONOI
               : strcmp(show->words, "gradient") == 0 ? MAP_SHOW_GRADIENT
                                                      : MAP_SHOW_DISTANCE;
-    if (option_given(arguments, "signed") && option_given(arguments, "unsigned"))
+    if (q->regardless && !q->sign)
         return tool_refuse(tool, "--signed and --unsigned exclude each other");
+    if (!q->self && (rings || geodesic))
+        return tool_refuse(tool, "--rings and --geodesic belong to --self");
+    if (q->self && (q->measure.exact || q->regardless || !q->sign))
+        return tool_refuse(tool, "--self goes neither with --exact nor with --signed, --unsigned");
+    if (q->self && arguments->operand_count > 1)
+        return tool_refuse(tool, "--self is for one body");
+    if (!q->self && arguments->operand_count < 2 && !map_moves(arguments))
+        return tool_refuse(tool, "give A and B, or --self for the distance of A to itself");
+    if (map_moves(arguments)) {
+        static const char *const still[] = {"pose", "pose-a", "images", "show", "view", "up"};
+        for (size_t k = 0; k < sizeof still / sizeof *still; k++)
+            if (option_given(arguments, still[k]))
+                return tool_refuse(tool, "--%s is for bodies that do not move", still[k]);
+    }
     if (option_given(arguments, "pose") && arguments->operand_count > 2)
         return tool_refuse(tool, "--pose is for one B");
     return map_check(tool, arguments);
 }
 
+static int run_still(tool_run *tool, const tool_arguments *arguments, map_run *r) {
+    map_answer found = {0};
+    int code = load(tool, arguments, r);
+    code = code ? code : find(tool, r);
+    if (!code)
+        code = map_measure(tool, r->surfaces, &r->query.measure, "near", 0, 0, &found);
+    code = code ? code : tell(tool, arguments, r, &found);
+    for (uint32_t i = 0; r->surfaces && i < r->count; i++)
+        surface_free(&r->surfaces[i]);
+    free(r->surfaces);
+    return code;
+}
+
 static int run(tool_run *tool, const tool_arguments *arguments) {
     map_run r = {0};
-    map_answer found = {0};
     int code = read_options(tool, arguments, &r);
     code = code ? code : device_open(tool, arguments, &r.device);
-    code = code ? code : load(tool, arguments, &r);
-    code = code ? code : find(tool, &r);
     if (!code)
-        code = map_measure(tool, r.surfaces, &r.measure, "near", 0, 0, &found);
-    code = code ? code : tell(tool, arguments, &r, &found);
-    for (uint32_t i = 0; r.surfaces && i < r.count; i++)
-        surface_free(&r.surfaces[i]);
-    free(r.surfaces);
+        code = map_moves(arguments) ? map_frames(tool, arguments, r.device, &r.query)
+                                    : run_still(tool, arguments, &r);
     abut_device_destroy(r.device);
     return code;
 }
@@ -139,6 +165,13 @@ static const tool_option options[] = {
      "those without)",
      NULL, false},
     {"unsigned", NULL, OPTION_FLAG, "distances to surfaces, which are never negative", NULL, false},
+    {"self", NULL, OPTION_FLAG, "the distance of A to itself, but for what is around each point",
+     NULL, false},
+    {"rings", "N", OPTION_COUNT,
+     "with --self: leave out triangles that can be reached through so many vertices (default: 1)",
+     NULL, false},
+    {"geodesic", "D", OPTION_POSITIVE,
+     "with --self: leave out triangles that are nearer than this along edges", NULL, false},
     {"show", "WHAT", OPTION_CHOICE,
      "what colours of the picture tell: distance, the nearest feature (voronoi), or the direction "
      "to it (gradient); default: distance",
@@ -151,20 +184,27 @@ static const tool_option options[] = {
 
 const tool_command command_map = {
     .name = "map",
-    .operands = "A B...",
+    .operands = "A B... | A --self | FOLDER... | RECORDING",
     .summary = "how far every point of a surface is from other bodies",
     .about =
         "Spreads samples evenly over the surface of A, finds the distance of each to the nearest "
         "of all B, and tells the least, greatest and mean, quantiles, and a histogram by area. "
         "Each sample is exact; between samples the distance differs by no more than the farthest "
-        "way to one, which is told. Inside a B without border distances are negative.",
+        "way to one, which is told. Inside a B without border distances are negative.\n"
+        "\n"
+        "A folder of meshes is a body that moves: its frames in the order of their names (2 before "
+        "10), all with the same triangles; so is a recorded motion (.abutm), whose first mesh is "
+        "A. "
+        "Then there is a line for each frame; --out writes a table of them, --png a plot.",
     .examples = "  abut map part.obj fixture.obj --png near.png\n"
                 "  abut map part.obj fixture.obj cover.obj --max 5 --within 2 --exact --json\n"
                 "  abut map a.obj b.obj --pose 0,0,2 --out near.ply --out samples.csv\n"
-                "  abut map a.obj b.obj --show voronoi --png sites.png --images atlas\n",
+                "  abut map a.obj b.obj --show voronoi --png sites.png --images atlas\n"
+                "  abut map coil.obj --self --geodesic 3 --png gaps.png\n"
+                "  abut map frames/ floor.obj --out frames.csv --png plot.png\n",
     .options = options,
     .operand_kind = OPERAND_FILES,
-    .operand_least = 2,
+    .operand_least = 1,
     .operand_most = UINT32_MAX,
     .run = run,
 };

@@ -28,6 +28,14 @@ typedef struct map_answer {
     double limits[2];       /* that matter to the question: lines across the scale; 0 = none */
 } map_answer;
 
+/* What to ask of a map. */
+typedef struct map_query_options {
+    bool self;
+    bool sign, regardless; /* as for surface_index() */
+    abut_map_query query;
+    abut_map_measure_options measure;
+} map_query_options;
+
 extern const double map_shares[MAP_QUANTILES];
 
 /* The options that all these commands have: a list for their tables. */
@@ -85,6 +93,9 @@ int surface_index(tool_run *tool, tool_surface *surface, bool sign, bool regardl
 int surface_map(tool_run *tool, const tool_arguments *arguments, uint32_t resolution,
                 abut_device *device, tool_surface *surface);
 void surface_free(tool_surface *surface);
+/* Finds distances to others, or to itself. */
+int map_ask(tool_run *tool, abut_map *map, const abut_posed *others, uint32_t count,
+            const map_query_options *query);
 /* Measures what was found. The scale goes from `lo` to `hi`; where these are the same, over all
  * that was found. */
 int map_measure(tool_run *tool, const tool_surface *surface,
@@ -140,8 +151,9 @@ int map_write(tool_run *tool, const tool_arguments *arguments, const map_panel *
 
 /* ---- map_frames.c ---- */
 
-/* Maps of moving bodies: operands of which some are folders of frames, or a recording. */
+/* Whether operands are bodies that move: some are folders of frames, or one is a recording. */
 bool map_moves(const tool_arguments *arguments);
-int map_frames(tool_run *tool, const tool_arguments *arguments);
+int map_frames(tool_run *tool, const tool_arguments *arguments, abut_device *device,
+               const map_query_options *query);
 
 #endif

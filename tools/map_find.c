@@ -97,6 +97,13 @@ void surface_free(tool_surface *surface) {
 
 /* ---- measures ---- */
 
+int map_ask(tool_run *tool, abut_map *map, const abut_posed *others, uint32_t count,
+            const map_query_options *query) {
+    abut_status status = query->self ? abut_map_find_self(map, &query->query)
+                                     : abut_map_find(map, others, count, &query->query);
+    return status ? tool_fail(tool, status) : 0;
+}
+
 int map_measure(tool_run *tool, const tool_surface *surface,
                 const abut_map_measure_options *options, const char *palette, double lo, double hi,
                 map_answer *answer) {

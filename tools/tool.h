@@ -467,6 +467,24 @@ void json_advice(tool_output *out, const abut_advice *advice);
 int tool_outcome(bool found, const abut_advice *advice);
 const char *tool_yes_or_no(bool found, const abut_advice *advice);
 
+/* ---- plot.c: curves over frames ---- */
+
+typedef struct tool_curve {
+    const char *name;
+    abut_colour colour;
+    const double *values; /* one a frame; what is not finite is a gap */
+} tool_curve;
+
+typedef struct tool_plot {
+    const char *title;
+    const tool_curve *curves;
+    uint32_t curve_count;
+} tool_plot;
+
+/* Draws plots below each other, of as many frames all. 0, or the exit code. */
+int plots_write(tool_run *tool, const tool_plot *plots, uint32_t count, size_t frames,
+                const char *path);
+
 /* ---- demo_cloth.c ---- */
 
 /* Runs the demo that the operand names: ball, sleeve or sheet. */

@@ -1,0 +1,326 @@
+/* abut map of bodies that move: frames in folders, or a recording. A line for each frame, with the
+ * time that it took and how far the worst distance between samples has grown since the first
+ * (figure 6 of Sud et al. 2006). */
+#include "map.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+typedef struct frame_row {
+    double milliseconds; /* to follow, ask and measure; reading is not counted */
+    double reach, relative;
+    abut_map_measures measures;
+} frame_row;
+
+typedef struct frames_run {
+    const tool_arguments *arguments;
+    uint32_t body_count;
+    tool_frames *folders; /* a body; none where it stays as it is; from malloc, as all */
+    tool_surface *surfaces;
+    abut_posed *others;
+    abut_frames *recording; /* of all bodies; else null */
+    uint64_t frame_count;
+    map_query_options query;
+    abut_device *device;
+    frame_row *rows;
+    uint64_t done;
+} frames_run;
+
+static double now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return 1e3 * (double)time.tv_sec + 1e-6 * (double)time.tv_nsec;
+}
+
+static int no_memory(tool_run *tool) {
+    return tool_fail_with(tool, "out of memory", "there is no memory for the frames");
+}
+
+static bool is_recording(const tool_arguments *arguments) {
+    return arguments->operand_count == 1 &&
+           strcmp(path_ending(arguments->operands[0]), "abutm") == 0;
+}
+
+bool map_moves(const tool_arguments *arguments) {
+    bool moves = is_recording(arguments);
+    for (size_t i = 0; i < arguments->operand_count; i++)
+        moves = moves || frames_is_folder(arguments->operands[i]);
+    return moves;
+}
+
+/* ---- where frames come from ---- */
+
+static int open_recording(tool_run *tool, frames_run *r) {
+    const char *path = r->arguments->operands[0];
+    abut_status status = abut_frames_open(tool->context, tool_input(tool, path), &r->recording);
+    if (status)
+        return tool_fail(tool, status);
+    abut_frames_info info = abut_frames_info_get(r->recording);
+    r->body_count = info.mesh_count;
+    r->frame_count = info.frame_count;
+    if (r->body_count < 2 && !r->query.self)
+        return tool_fail_with(tool, "file error",
+                              "%s: has one body only; --self asks for its distance to itself",
+                              path);
+    return 0;
+}
+
+/* All folders have as many frames. */
+static int list_folders(tool_run *tool, frames_run *r) {
+    size_t first = 0;
+    for (uint32_t i = 0; i < r->body_count; i++) {
+        const char *path = r->arguments->operands[i];
+        if (!frames_is_folder(path))
+            continue;
+        int code = frames_list(tool, path, &r->folders[i]);
+        if (code)
+            return code;
+        if (r->frame_count && r->folders[i].count != r->frame_count)
+            return tool_fail_with(tool, "file error", "%s has %zu frames, but %s has %llu", path,
+                                  r->folders[i].count, r->arguments->operands[first],
+                                  (unsigned long long)r->frame_count);
+        first = r->frame_count ? first : i;
+        r->frame_count = r->folders[i].count;
+    }
+    return 0;
+}
+
+static int prepare(tool_run *tool, frames_run *r) {
+    const bool recorded = is_recording(r->arguments);
+    r->body_count = (uint32_t)r->arguments->operand_count;
+    int code = recorded ? open_recording(tool, r) : 0;
+    if (code)
+        return code;
+    r->folders = calloc(r->body_count, sizeof *r->folders);
+    r->surfaces = calloc(r->body_count, sizeof *r->surfaces);
+    r->others = calloc(r->body_count, sizeof *r->others);
+    if (!r->folders || !r->surfaces || !r->others)
+        return no_memory(tool);
+    for (uint32_t i = 0; i < r->body_count; i++)
+        r->surfaces[i].path = r->arguments->operands[recorded ? 0 : i];
+    code = recorded ? 0 : list_folders(tool, r);
+    if (!code && r->frame_count > SIZE_MAX / sizeof *r->rows)
+        return no_memory(tool);
+    r->rows = code ? NULL : calloc((size_t)r->frame_count, sizeof *r->rows);
+    return code || r->rows ? code : no_memory(tool);
+}
+
+/* Whether a body is another one than in the frame before. */
+static bool body_moves(const frames_run *r, uint32_t body) {
+    return r->recording || r->folders[body].count;
+}
+
+static abut_status read_body(tool_run *tool, frames_run *r, uint32_t body, uint64_t frame,
+                             abut_mesh **mesh) {
+    if (r->recording)
+        return abut_frames_mesh_at(r->recording, frame, body, mesh);
+    const tool_frames *folder = &r->folders[body];
+    return tool_read(tool, folder->count ? folder->paths[frame] : r->surfaces[body].path, NULL,
+                     mesh);
+}
+
+/* ---- a frame ---- */
+
+/* The first frame makes what later ones follow. */
+static int begin(tool_run *tool, frames_run *r) {
+    int code = 0;
+    for (uint32_t i = 1; i < r->body_count && !code; i++) {
+        code = surface_index(tool, &r->surfaces[i], r->query.sign, r->query.regardless);
+        r->others[i - 1].bvh = r->surfaces[i].bvh;
+    }
+    return code ? code : surface_map(tool, r->arguments, 0, r->device, &r->surfaces[0]);
+}
+
+static int follow(tool_run *tool, frames_run *r, uint64_t frame) {
+    abut_status status = ABUT_OK;
+    for (uint32_t i = 0; i < r->body_count && !status; i++) {
+        if (!body_moves(r, i))
+            continue;
+        tool_surface *s = &r->surfaces[i];
+        status = i ? abut_bvh_refit(s->bvh, s->mesh) : abut_map_move(s->map, s->mesh);
+        if (status == ABUT_ERROR_ARGUMENT)
+            return tool_fail_with(tool, abut_status_name(status), "%s: frame %llu: %s", s->path,
+                                  (unsigned long long)frame, tool_sentence(abut_last_error()));
+    }
+    return status ? tool_fail(tool, status) : 0;
+}
+
+static int run_frame(tool_run *tool, frames_run *r, uint64_t frame) {
+    frame_row *row = &r->rows[frame];
+    tool_text subject = {0};
+    for (uint32_t i = 0; i < r->body_count; i++) {
+        abut_mesh *mesh = NULL;
+        if (frame && !body_moves(r, i))
+            continue;
+        abut_status status = read_body(tool, r, i, frame, &mesh);
+        if (status)
+            return tool_fail(tool, status);
+        abut_mesh_destroy(r->surfaces[i].mesh);
+        r->surfaces[i].mesh = mesh;
+    }
+    text_print(&subject, "frame %llu of %llu", (unsigned long long)frame,
+               (unsigned long long)r->frame_count);
+    progress_start(tool->progress, subject.data ? subject.data : "");
+    text_free(&subject);
+    double start = now();
+    int code = frame ? follow(tool, r, frame) : begin(tool, r);
+    code = code ? code : map_ask(tool, r->surfaces[0].map, r->others, r->body_count - 1, &r->query);
+    abut_status status =
+        code ? ABUT_OK
+             : abut_map_measure(r->surfaces[0].map, &r->query.measure, NULL, &row->measures);
+    row->milliseconds = now() - start;
+    const abut_map_info info = abut_map_info_get(r->surfaces[0].map);
+    row->reach = info.reach;
+    row->relative = info.reach_at_rest > 0 ? info.reach / info.reach_at_rest : 1;
+    return status ? tool_fail(tool, status) : code;
+}
+
+/* ---- what comes out ---- */
+
+static const tool_column columns[] = {
+    {"frame", COLUMN_WHOLE, NULL},        {"ms", COLUMN_REAL, NULL},
+    {"least", COLUMN_REAL, NULL},         {"error", COLUMN_REAL, NULL},
+    {"greatest", COLUMN_REAL, NULL},      {"mean", COLUMN_REAL, NULL},
+    {"rms", COLUMN_REAL, NULL},           {"within_area", COLUMN_REAL, NULL},
+    {"inside_area", COLUMN_REAL, NULL},   {"reach", COLUMN_REAL, NULL},
+    {"relative_reach", COLUMN_REAL, NULL}};
+
+static void give_row(const void *data, size_t i, double *values) {
+    const frame_row *row = &((const frame_row *)data)[i];
+    const abut_map_measures *m = &row->measures;
+    values[0] = (double)i;
+    values[1] = row->milliseconds;
+    values[2] = m->found ? m->least.distance : NAN;
+    values[3] = m->found ? m->least_error : NAN;
+    values[4] = m->found ? m->greatest.distance : NAN;
+    values[5] = m->found ? m->mean : NAN;
+    values[6] = m->found ? m->rms : NAN;
+    values[7] = m->within_area;
+    values[8] = m->inside_area;
+    values[9] = row->reach;
+    values[10] = row->relative;
+}
+
+static void tell_frame(tool_run *tool, const frames_run *r, uint64_t frame) {
+    tool_output *out = &tool->out;
+    double values[TABLE_COLUMNS];
+    give_row(r->rows, (size_t)frame, values);
+    out_object(out, NULL);
+    fact_count(out, "frame", frame);
+    if (out->json) {
+        for (size_t k = 1; k < sizeof columns / sizeof *columns; k++)
+            json_number(out, columns[k].name, values[k]);
+    } else {
+        say_fact(out, "ms", "%.3g", values[1]);
+        say_fact(out, "least", isnan(values[2]) ? "beyond" : "%.6g", values[2]);
+        say_fact(out, "mean", isnan(values[5]) ? "" : "%.6g", values[5]);
+        if (r->query.measure.within != 0)
+            say_fact(out, "area within", "%.4g", values[7]);
+        if (abut_map_info_get(r->surfaces[0].map).has_sign)
+            say_fact(out, "area inside", "%.4g", values[8]);
+        say_fact(out, "samples apart", "%.3g x", values[10]);
+    }
+    out_end(out);
+    if (out->json) {
+        progress_erase(tool->progress);
+        output_flush(out); /* a line a frame, for those who wait for it */
+    }
+}
+
+static int draw(tool_run *tool, const frames_run *r, const char *path) {
+    static const abut_colour blue = {0.12f, 0.35f, 0.7f, 1}, orange = {0.85f, 0.4f, 0.05f, 1},
+                             green = {0.1f, 0.5f, 0.25f, 1};
+    const size_t count = (size_t)r->frame_count;
+    double *values = malloc(3 * count * sizeof *values);
+    if (!values)
+        return no_memory(tool);
+    for (size_t i = 0; i < count; i++) {
+        double row[TABLE_COLUMNS];
+        give_row(r->rows, i, row);
+        values[i] = row[2];
+        values[count + i] = row[10];
+        values[2 * count + i] = row[1];
+    }
+    const tool_curve curves[3] = {{"least", blue, values},
+                                  {"to the first frame", orange, values + count},
+                                  {"ms", green, values + 2 * count}};
+    const tool_plot plots[3] = {{"distance", &curves[0], 1},
+                                {"how far samples are apart at most", &curves[1], 1},
+                                {"time of a frame", &curves[2], 1}};
+    int code = plots_write(tool, plots, 3, count, path);
+    free(values);
+    return code;
+}
+
+/* A table of frames, and a plot of them. */
+static int write_files(tool_run *tool, const frames_run *r) {
+    const tool_arguments *arguments = r->arguments;
+    int code = 0;
+    for (size_t i = 0; i < arguments->given_count && !code; i++) {
+        const char *name = arguments->given[i].option->name, *path = arguments->given[i].words;
+        if (!word_in(name, "png|out"))
+            continue;
+        tool_table table = {columns, sizeof columns / sizeof *columns, (size_t)r->frame_count,
+                            give_row, r->rows};
+        code = name[0] == 'p' || word_in(path_ending(path), "png|ppm")
+                   ? draw(tool, r, path)
+                   : table_put(tool, path, &table);
+    }
+    return code;
+}
+
+/* Says of all frames but the first, which makes the atlas, how long they took. */
+static void summarise(tool_run *tool, const frames_run *r) {
+    double sum = 0, worst = 0, least = HUGE_VAL;
+    for (uint64_t i = 0; i < r->frame_count; i++) {
+        sum += i ? r->rows[i].milliseconds : 0;
+        worst = fmax(worst, r->rows[i].relative);
+        if (r->rows[i].measures.found)
+            least = fmin(least, r->rows[i].measures.least.distance);
+    }
+    say(&tool->out,
+        "%llu frames, %.3g ms each after the first; least distance %.6g; samples at most %.3g "
+        "times as far apart as at first",
+        (unsigned long long)r->frame_count, sum / fmax(1, (double)r->frame_count - 1), least,
+        worst);
+    tool_text words = {0};
+    if (least < HUGE_VAL)
+        text_number(&words, least);
+    answer(tool, "%s", words.data ? words.data : "none");
+    text_free(&words);
+}
+
+int map_frames(tool_run *tool, const tool_arguments *arguments, abut_device *device,
+               const map_query_options *query) {
+    frames_run r = {.arguments = arguments, .query = *query, .device = device};
+    int code = prepare(tool, &r);
+    tool->out.lines = true;
+    if (!tool->out.json && !code)
+        out_table(&tool->out, "frames");
+    for (uint64_t frame = 0; frame < r.frame_count && !code; frame++) {
+        code = run_frame(tool, &r, frame);
+        if (!code && tool_cancelled())
+            code = tool_fail(tool, ABUT_ERROR_CANCELLED);
+        if (!code)
+            tell_frame(tool, &r, frame);
+    }
+    if (!tool->out.json && !code) {
+        out_end(&tool->out);
+        summarise(tool, &r);
+    }
+    code = code ? code : write_files(tool, &r);
+    for (uint32_t i = 0; i < r.body_count; i++) {
+        if (r.surfaces)
+            surface_free(&r.surfaces[i]);
+        if (r.folders)
+            frames_free(&r.folders[i]);
+    }
+    free(r.folders);
+    free(r.surfaces);
+    free(r.others);
+    free(r.rows);
+    abut_frames_close(r.recording);
+    return code;
+}

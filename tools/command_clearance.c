@@ -144,8 +144,8 @@ static int tell(tool_run *tool, const tool_arguments *arguments, const clearance
     tool_output *out = &tool->out;
     const map_answer *answers[2] = {&c->answers[0], &c->answers[1]};
     const char *names[2] = {"of a", "of b"};
-    map_panel panels[2] = {{&c->surfaces[0], &c->answers[0], &c->surfaces[1], 1},
-                           {&c->surfaces[1], &c->answers[1], &c->surfaces[0], 1}};
+    map_panel panels[2] = {panel_of(&c->surfaces[0], &c->answers[0], &c->surfaces[1], 1),
+                           panel_of(&c->surfaces[1], &c->answers[1], &c->surfaces[0], 1)};
     pair_begin(out, arguments);
     json_boolean(out, "clear", !found);
     say_fact(out, "clear", "%s", tool_yes_or_no(!found, &c->apart.advice));

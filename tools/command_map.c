@@ -57,7 +57,7 @@ static int tell(tool_run *tool, const tool_arguments *arguments, const map_run *
     tool_output *out = &tool->out;
     const map_answer *answers[1] = {found};
     const char *const names[1] = {"area"};
-    map_panel panel = {r->surfaces, found, r->surfaces + 1, r->count - 1};
+    map_panel panel = panel_of(r->surfaces, found, r->surfaces + 1, r->count - 1);
     out_object(out, NULL);
     json_path(out, "a", r->surfaces[0].path);
     if (out->json)

@@ -133,7 +133,14 @@ typedef struct map_panel {
     const map_answer *answer;
     const tool_surface *others;
     uint32_t other_count;
+    const char *marked; /* what a line with two dots shows; null = there is none */
+    abut_vec3 marks[2];
+    double value; /* of it */
 } map_panel;
+
+/* A panel with the least distance marked. */
+map_panel panel_of(const tool_surface *surface, const map_answer *answer,
+                   const tool_surface *others, uint32_t other_count);
 
 /* Draws panels side by side, and the scale with the areas of the first answer beside it. */
 int map_draw(tool_run *tool, const tool_arguments *arguments, const map_panel *panels,

@@ -222,6 +222,18 @@ static abut_status texels_of(const map_panel *panel, abut_map_texel **texels) {
 
 /* ---- the surface ---- */
 
+map_panel panel_of(const tool_surface *surface, const map_answer *answer,
+                   const tool_surface *others, uint32_t other_count) {
+    const abut_map_witness *least = &answer->measures.least;
+    return (map_panel){surface,
+                       answer,
+                       others,
+                       other_count,
+                       answer->measures.found ? "least" : NULL,
+                       {least->point, least->other_point},
+                       least->distance};
+}
+
 /* Edges as short as texels, but not much shorter than what a picture shows. */
 static double shortest(const map_panel *panel) {
     const abut_map_info *info = &panel->answer->info;
@@ -263,7 +275,6 @@ static const abut_colour ink = {0.1f, 0.1f, 0.35f, 1};
 
 abut_status map_paint(tool_run *tool, abut_picture *picture, const map_panel *panel,
                       map_show show) {
-    const abut_map_witness *least = &panel->answer->measures.least;
     map_fine fine = {0};
     abut_map_texel *texels = NULL;
     abut_colour *colours = NULL;
@@ -280,11 +291,10 @@ abut_status map_paint(tool_run *tool, abut_picture *picture, const map_panel *pa
         style.colour.a = 0.3f;
         status = abut_picture_add_mesh(picture, panel->others[i].mesh, (abut_pose){0}, &style);
     }
-    if (!status && least->other != ABUT_NONE && show == MAP_SHOW_DISTANCE) {
-        status = abut_picture_add_line(picture, least->point, least->other_point, 3, ink);
-        status = status ? status : abut_picture_add_point(picture, least->point, 9, ink);
-        status = status ? status : abut_picture_add_point(picture, least->other_point, 9, ink);
-    }
+    if (!status && panel->marked && show == MAP_SHOW_DISTANCE)
+        status = abut_picture_add_line(picture, panel->marks[0], panel->marks[1], 3, ink);
+    for (int k = 0; k < 2 && !status && panel->marked && show == MAP_SHOW_DISTANCE; k++)
+        status = abut_picture_add_point(picture, panel->marks[k], 9, ink);
     free(colours);
     free(texels);
     fine_free(&fine);
@@ -352,8 +362,8 @@ static abut_status draw_panel(tool_run *tool, const map_panel *panel, map_show s
     if (show == MAP_SHOW_DISTANCE &&
         panel->answer->measures.found < panel->answer->measures.samples)
         legend_add(&legend, nothing, "nothing found");
-    if (show == MAP_SHOW_DISTANCE && panel->answer->measures.found)
-        legend_add(&legend, ink, "least: %.5g", panel->answer->measures.least.distance);
+    if (show == MAP_SHOW_DISTANCE && panel->marked)
+        legend_add(&legend, ink, "%s: %.5g", panel->marked, panel->value);
     if (show == MAP_SHOW_GRADIENT)
         add_directions(&legend);
     canvas.pixels = malloc(bytes);

@@ -1,0 +1,239 @@
+/* abut deviation: how far a scan is from its model, all over both. */
+#include "map.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* The first is the scan. */
+typedef struct deviation {
+    tool_surface surfaces[2];
+    map_answer answers[2];
+    abut_map_hausdorff_result farthest[2]; /* from each to the other */
+    int ways;                              /* 2, or 1: only from the scan */
+    double tolerance;                      /* 0 = none */
+    double within[2];                      /* area within it */
+    abut_device *device;
+    abut_advice advice; /* of signs */
+} deviation;
+
+/* ---- work ---- */
+
+static int load(tool_run *tool, const tool_arguments *arguments, deviation *d) {
+    static const char *const poses[2] = {"pose-a", "pose"};
+    const bool sign = option_given(arguments, "signed") != NULL;
+    int code = 0;
+    for (int k = 0; k < 2 && !code; k++) {
+        code = surface_load(tool, arguments, arguments->operands[k], poses[k], &d->surfaces[k]);
+        if (!code)
+            code = surface_index(tool, &d->surfaces[k], sign && k == 1, true);
+    }
+    d->advice = (abut_advice){ABUT_VERDICT_GUARANTEED, "Distances have no sign."};
+    if (!code && sign)
+        d->advice = abut_sign_info_get(d->surfaces[1].bvh).advice;
+    return code;
+}
+
+static int find(tool_run *tool, const tool_arguments *arguments, deviation *d) {
+    const tool_given *samples = option_given(arguments, "samples");
+    const uint32_t resolution =
+        samples ? (uint32_t)fmin(1e9, ceil(sqrt(samples->counts[0] / 0.9))) : 0;
+    int code = 0;
+    for (int k = 0; k < d->ways && !code; k++) {
+        abut_posed other = {.bvh = d->surfaces[1 - k].bvh};
+        d->answers[k].what = "deviation";
+        d->answers[k].limits[0] = d->tolerance;
+        d->answers[k].limits[1] = -d->tolerance;
+        code = surface_map(tool, arguments, resolution, d->device, &d->surfaces[k]);
+        abut_status status = code ? ABUT_OK : abut_map_find(d->surfaces[k].map, &other, 1, NULL);
+        progress_start(tool->progress, d->surfaces[k].path);
+        if (!status && !code)
+            status = abut_map_hausdorff(d->surfaces[k].bvh, other.bvh, NULL, &d->farthest[k]);
+        code = status ? tool_fail(tool, status) : code;
+    }
+    return code;
+}
+
+/* Colours go as far as all but a few outliers, or to twice the tolerance. */
+static double range_of(const deviation *d) {
+    double range = 2 * d->tolerance;
+    for (int k = 0; k < d->ways && !(d->tolerance > 0); k++) {
+        const map_answer *a = &d->answers[k];
+        double most = fmax(fabs(a->measures.least.distance), fabs(a->measures.greatest.distance));
+        double usual = 1.25 * fmax(fabs(a->quantiles[0]), fabs(a->quantiles[MAP_QUANTILES - 1]));
+        range = fmax(range, a->measures.found ? fmin(most, usual) : 0);
+    }
+    return range;
+}
+
+static int measure(tool_run *tool, deviation *d) {
+    double range = 0, bins[4];
+    int code = 0;
+    for (int round = 0; round < 2 && !code; round++) { /* the second with one scale for both */
+        for (int k = 0; k < d->ways && !code; k++)
+            code = map_measure(tool, &d->surfaces[k], NULL, "diverging",
+                               d->answers[0].info.has_sign ? -range : 0, range, &d->answers[k]);
+        range = code ? 0 : range_of(d);
+    }
+    for (int k = 0; k < d->ways && !code && d->tolerance > 0; k++) {
+        abut_status status =
+            abut_map_histogram(d->surfaces[k].map, -2 * d->tolerance, 2 * d->tolerance, 4, bins);
+        code = status ? tool_fail(tool, status) : 0;
+        d->within[k] = bins[1] + bins[2];
+    }
+    return code;
+}
+
+/* ---- what comes out ---- */
+
+/* One number where both are the same to as many digits as are shown. */
+static void say_bounds(tool_output *out, const char *key, double lower, double upper) {
+    if (upper - lower <= 1e-6 * upper)
+        say_fact(out, key, "%.6g", upper);
+    else
+        say_fact(out, key, "%.6g to %.6g", lower, upper);
+}
+
+static void say_samples(tool_output *out, const deviation *d) {
+    tool_text words = {0};
+    for (int k = 0; k < d->ways; k++) {
+        text_add(&words, k ? " and " : "");
+        text_grouped(&words, d->answers[k].info.sample_count);
+    }
+    say_fact(out, "samples", "%s; no point is farther than %.2g from one",
+             words.data ? words.data : "",
+             fmax(d->answers[0].info.reach, d->answers[1].info.reach));
+    text_free(&words);
+}
+
+static void tell_way(tool_run *tool, const deviation *d, int k) {
+    tool_output *out = &tool->out;
+    const map_answer *a = &d->answers[k];
+    const abut_map_measures *m = &a->measures;
+    const abut_map_hausdorff_result *far = &d->farthest[k];
+    out_object(out, NULL);
+    fact_path(out, "from", d->surfaces[k].path);
+    if (out->json) {
+        json_path(out, "to", d->surfaces[1 - k].path);
+        map_tell(tool, a, &d->surfaces[1 - k]);
+        if (d->tolerance > 0)
+            json_number(out, "within_area", d->within[k]);
+        out_object(out, "farthest");
+        json_number(out, "lower", far->lower);
+        json_number(out, "upper", far->upper);
+        json_vector(out, "point", far->point);
+        json_count(out, "triangle", far->triangle);
+        json_vector(out, "other_point", far->other_point);
+        json_count(out, "other_triangle", far->other_triangle);
+        out_end(out);
+    } else {
+        tool_text place = {0};
+        text_point(&place, far->point);
+        fact_number(out, "mean", m->mean);
+        fact_number(out, "rms", m->rms);
+        say_fact(out, "5% to 95%", "%.4g to %.4g", a->quantiles[1], a->quantiles[5]);
+        if (d->tolerance > 0)
+            say_fact(out, "within", "%.2f%%", 100 * d->within[k] / fmax(m->area, 1e-300));
+        say_bounds(out, "farthest", far->lower, far->upper);
+        say_fact(out, "at", "%s", place.data ? place.data : "");
+        text_free(&place);
+    }
+    out_end(out);
+}
+
+static int tell(tool_run *tool, const tool_arguments *arguments, const deviation *d, double lower,
+                double upper) {
+    tool_output *out = &tool->out;
+    const map_answer *answers[2] = {&d->answers[0], &d->answers[1]};
+    const char *names[2] = {"scan", "model"};
+    map_panel panels[2] = {panel_of(&d->surfaces[0], &d->answers[0], NULL, 0),
+                           panel_of(&d->surfaces[1], &d->answers[1], NULL, 0)};
+    for (int k = 0; k < d->ways; k++) {
+        panels[k].marked = "farthest";
+        panels[k].marks[0] = d->farthest[k].point;
+        panels[k].marks[1] = d->farthest[k].other_point;
+        panels[k].value = d->farthest[k].lower;
+    }
+    out_object(out, NULL);
+    json_path(out, "scan", d->surfaces[0].path);
+    json_path(out, "model", d->surfaces[1].path);
+    json_advice(out, &d->advice);
+    say_samples(out, d);
+    if (d->tolerance > 0)
+        fact_number(out, "tolerance", d->tolerance);
+    if (d->ways == 2) {
+        json_number(out, "hausdorff_lower", lower);
+        json_number(out, "hausdorff_upper", upper);
+        say_bounds(out, "hausdorff", lower, upper);
+    }
+    int code = map_write(tool, arguments, panels, (uint32_t)d->ways, MAP_SHOW_DISTANCE);
+    if (code)
+        return code;
+    out_table(out, "ways");
+    for (int k = 0; k < d->ways; k++)
+        tell_way(tool, d, k);
+    out_end(out);
+    map_histogram(tool, answers, names, (uint32_t)d->ways);
+    out_end(out);
+    tool_text words = {0};
+    text_number(&words, lower);
+    answer(tool, "%s", words.data ? words.data : "");
+    text_free(&words);
+    return 0;
+}
+
+/* ---- the command ---- */
+
+static int run(tool_run *tool, const tool_arguments *arguments) {
+    const tool_given *tolerance = option_given(arguments, "tolerance");
+    deviation d = {.ways = option_given(arguments, "one-sided") ? 1 : 2};
+    if (option_given(arguments, "samples") && option_given(arguments, "resolution"))
+        return tool_refuse(tool, "--samples and --resolution exclude each other");
+    d.tolerance = tolerance ? tolerance->numbers[0] : 0;
+    int code = map_check(tool, arguments);
+    code = code ? code : device_open(tool, arguments, &d.device);
+    code = code ? code : load(tool, arguments, &d);
+    code = code ? code : find(tool, arguments, &d);
+    code = code ? code : measure(tool, &d);
+    double lower = fmax(d.farthest[0].lower, d.farthest[1].lower),
+           upper = fmax(d.farthest[0].upper, d.farthest[1].upper);
+    if (!code)
+        tool_advise(tool, &d.advice);
+    code = code ? code : tell(tool, arguments, &d, lower, upper);
+    for (int k = 0; k < 2; k++)
+        surface_free(&d.surfaces[k]);
+    abut_device_destroy(d.device);
+    return code ? code : d.tolerance > 0 && upper > d.tolerance ? CODE_FOUND : CODE_FINE;
+}
+
+static const tool_option options[] = {
+    {"signed", NULL, OPTION_FLAG,
+     "deviations of the scan are negative inside the model, which should have no border", NULL,
+     false},
+    {"tolerance", "T", OPTION_POSITIVE,
+     "tell the area within it; the exit code is 3 where any point is beyond", NULL, false},
+    {"samples", "N", OPTION_COUNT, "about so many on each surface, instead of --resolution", NULL,
+     false},
+    {"one-sided", NULL, OPTION_FLAG,
+     "only from the scan to the model: what of the model was not scanned does not count", NULL,
+     false},
+    MAP_POSE_OPTIONS MAP_OPTIONS,
+    {0}};
+
+const tool_command command_deviation = {
+    .name = "deviation",
+    .operands = "SCAN MODEL",
+    .summary = "how far a scan is from its model, all over both",
+    .about =
+        "Spreads samples evenly over both surfaces and finds the distance of each to the other "
+        "surface: mean, rms and quantiles by area, and a histogram. The farthest point of each, "
+        "and with it the Hausdorff distance, is found among all points, not only samples, between "
+        "two bounds. The picture has the scan in colours beside the model in colours.",
+    .found = "some point is farther than --tolerance",
+    .examples = "  abut deviation scan.ply model.obj --signed --png deviation.png\n"
+                "  abut deviation scan.ply model.obj --tolerance 0.1 --samples 1000000 --json\n",
+    .options = options,
+    .operand_kind = OPERAND_FILES,
+    .operand_least = 2,
+    .operand_most = 2,
+    .run = run,
+};

@@ -1,0 +1,124 @@
+/* abut thickness: how thick the wall behind every point of a solid is. */
+#include "map.h"
+
+#include <math.h>
+
+/* What the answers are worth: rays go in against the normal, and end at a surface. */
+static int advise(tool_run *tool, abut_mesh *mesh, abut_advice *advice) {
+    abut_topology *topology = NULL;
+    abut_mesh_report report;
+    abut_status status = abut_topology_create(mesh, &topology);
+    status = status ? status : abut_mesh_examine(topology, &report);
+    abut_topology_destroy(topology);
+    if (status)
+        return tool_fail(tool, status);
+    if (report.problems[ABUT_PROBLEM_FLIPPED_EDGE].count)
+        *advice = (abut_advice){ABUT_VERDICT_UNFIT,
+                                "Neighbours face opposite ways, so that some triangles look out of "
+                                "the wall: 'abut convert --orient' turns them."};
+    else if (report.problems[ABUT_PROBLEM_INWARD_COMPONENT].count)
+        *advice = (abut_advice){ABUT_VERDICT_UNFIT,
+                                "It faces inwards, so that the wall is taken for the room around "
+                                "it: 'abut convert --orient' turns it."};
+    else if (report.bordered)
+        *advice = (abut_advice){ABUT_VERDICT_LIMITED,
+                                "It has a border: behind points without a far side there is no "
+                                "thickness, and rays may leave through a hole."};
+    else
+        *advice = (abut_advice){ABUT_VERDICT_GUARANTEED, "Closed and facing outwards."};
+    return 0;
+}
+
+static int tell(tool_run *tool, const tool_arguments *arguments, const tool_surface *surface,
+                const map_answer *found, abut_map_thickness kind, const abut_advice *advice) {
+    const tool_given *below = option_given(arguments, "below");
+    const abut_map_measures *m = &found->measures;
+    tool_output *out = &tool->out;
+    const map_answer *answers[1] = {found};
+    const char *const names[1] = {"area"};
+    map_panel panel = panel_of(surface, found, NULL, 0);
+    out_object(out, NULL);
+    json_path(out, "file", surface->path);
+    json_text(out, "kind", abut_map_thickness_name(kind));
+    json_advice(out, advice);
+    map_tell(tool, found, NULL);
+    if (below) {
+        json_number(out, "below", below->numbers[0]);
+        json_number(out, "below_area", m->within_area);
+        say_fact(out, "below", "%.6g: area %.6g, %.3g%%", below->numbers[0], m->within_area,
+                 m->area > 0 ? 100 * m->within_area / m->area : 0);
+    }
+    int code = map_write(tool, arguments, &panel, 1, MAP_SHOW_DISTANCE);
+    if (code)
+        return code;
+    map_histogram(tool, answers, names, 1);
+    out_end(out);
+    tool_text words = {0};
+    if (m->found)
+        text_number(&words, m->least.distance);
+    answer(tool, "%s", words.data ? words.data : "none");
+    text_free(&words);
+    return 0;
+}
+
+static int run(tool_run *tool, const tool_arguments *arguments) {
+    const tool_given *below = option_given(arguments, "below"),
+                     *most = option_given(arguments, "max");
+    const abut_map_thickness kind =
+        option_given(arguments, "ball") ? ABUT_MAP_THICKNESS_BALL : ABUT_MAP_THICKNESS_RAY;
+    abut_map_query query = abut_map_query_default();
+    abut_map_measure_options measure = abut_map_measure_options_default();
+    abut_device *device = NULL;
+    tool_surface surface = {0};
+    abut_advice advice = {0};
+    map_answer found = {.what = "thickness"};
+    query.limit = most ? most->numbers[0] : 0;
+    measure.within = below ? below->numbers[0] : 0;
+    found.limits[0] = measure.within;
+    int code = map_check(tool, arguments);
+    code = code ? code : device_open(tool, arguments, &device);
+    code = code ? code : surface_load(tool, arguments, arguments->operands[0], NULL, &surface);
+    code = code ? code : advise(tool, surface.mesh, &advice);
+    code = code ? code : surface_map(tool, arguments, 0, device, &surface);
+    abut_status status = code ? ABUT_OK : abut_map_find_thickness(surface.map, kind, &query);
+    code = status ? tool_fail(tool, status) : code;
+    code = code ? code : map_measure(tool, &surface, &measure, "near", 0, 0, &found);
+    if (!code)
+        tool_advise(tool, &advice);
+    code = code ? code : tell(tool, arguments, &surface, &found, kind, &advice);
+    surface_free(&surface);
+    abut_device_destroy(device);
+    if (code || !below)
+        return code;
+    return tool_outcome(found.measures.found && found.measures.least.distance < measure.within,
+                        &advice);
+}
+
+static const tool_option options[] = {
+    {"ball", NULL, OPTION_FLAG,
+     "the diameter of the largest ball inside that touches the point, instead of the way straight "
+     "in",
+     NULL, false},
+    {"below", "D", OPTION_POSITIVE,
+     "tell the area that is no thicker; the exit code is 3 where a sample is thinner", NULL, false},
+    {"max", "D", OPTION_POSITIVE, "look no further than this (default: all)", NULL, false},
+    MAP_OPTIONS,
+    {0}};
+
+const tool_command command_thickness = {
+    .name = "thickness",
+    .operands = "MESH",
+    .summary = "how thick the wall behind every point of a solid is",
+    .about = "Spreads samples evenly over the surface and finds how far it is straight in to the "
+             "other side, or the largest ball that fits behind each; tells the least, greatest and "
+             "mean, quantiles, and a histogram by area. The mesh should be closed and face "
+             "outwards; where it is not, a line says what the answer is worth.",
+    .found = "a sample is thinner than --below",
+    .examples = "  abut thickness part.stl --below 1.2 --png walls.png\n"
+                "  abut thickness part.stl --ball --out walls.ply --json\n",
+    .options = options,
+    .operand_kind = OPERAND_FILES,
+    .operand_least = 1,
+    .operand_most = 1,
+    .run = run,
+};

@@ -177,14 +177,15 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     const char *which = arguments->operands[0];
     const tool_given *png = option_given(arguments, "png");
     bool drop = word_in(which, "drop|plane"), line = !strcmp(which, "line"),
-         clash = !strcmp(which, "clash"),
+         clash = !strcmp(which, "clash"), pass = !strcmp(which, "letters"),
          stand = word_in(which, "stack|wall|plates|shot|dominoes|bowl"),
          fall = word_in(which, "stairs|snow|bounce");
-    if (!drop && !line && !stand && !fall && !clash && !word_in(which, "ball|sleeve|sheet"))
+    if (!drop && !line && !stand && !fall && !clash && !pass &&
+        !word_in(which, "ball|sleeve|sheet"))
         return tool_refuse(tool,
                            "there is no demo '%s'; there are stack, wall, plates, shot, dominoes, "
-                           "bowl, drop, plane, line, stairs, snow, bounce, clash, ball, sleeve and "
-                           "sheet",
+                           "bowl, drop, plane, line, letters, stairs, snow, bounce, clash, ball, "
+                           "sleeve and sheet",
                            which);
     int code = check_options(tool, arguments,
                              drop                              ? "png|bodies|seconds|seed|compare"
@@ -192,7 +193,8 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
                              : word_in(which, "wall|dominoes") ? "png|bodies|seconds"
                              : stand                           ? "png|bodies|seconds|seed"
                              : line                            ? "png"
-                             : clash                           ? "png|bodies|seed"
+                             : pass  ? "png|plot|frames|resolution|compare|device"
+                             : clash ? "png|bodies|seed"
                              : !strcmp(which, "stairs")
                                  ? "png|bodies|frames|seed|resolution|compare|device"
                              : fall ? "png|bodies|frames|seed|resolution|compare|device|model"
@@ -205,6 +207,7 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     return drop    ? run_drop(tool, arguments)
            : stand ? demo_stand(tool, arguments)
            : line  ? demo_line(tool, arguments)
+           : pass  ? demo_letters(tool, arguments)
            : clash ? demo_clash(tool, arguments)
            : fall  ? demo_falls(tool, arguments)
                    : demo_cloth(tool, arguments);
@@ -212,11 +215,13 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
 
 static const tool_option options[] = {
     {"png", "FILE", OPTION_TEXT, "draw a film strip into FILE", NULL, false},
+    {"plot", "FILE", OPTION_TEXT, "letters: draw curves over the frames into FILE", NULL, false},
     {"triangles", "N", OPTION_COUNT, "cloth: about how many (default: 6000)", NULL, false},
     {"solid", "N", OPTION_COUNT, "cloth: about how many triangles the solid has (default: half)",
      NULL, false},
     {"frames", "N", OPTION_COUNT,
-     "how many, 60 a second: cloth 360 by default; stairs, snow, bounce 240", NULL, false},
+     "how many, 60 a second: cloth 360 by default; stairs, snow, bounce 240; letters 100", NULL,
+     false},
     {"record", "FILE", OPTION_TEXT, "cloth: keep the motion in FILE (.abutm)", NULL, false},
     {"meshes", "FOLDER", OPTION_TEXT, "cloth: write the meshes of every frame into FOLDER", NULL,
      false},
@@ -233,13 +238,15 @@ static const tool_option options[] = {
      "(default: 1)",
      NULL, false},
     {"resolution", "N", OPTION_COUNT,
-     "stairs, snow, bounce: pixels of each of three views, along the larger side (default: 1024)",
+     "stairs, snow, bounce: pixels of each of three views, along the larger side (default: 1024); "
+     "letters: texels along each side of a map (512)",
      NULL, false},
     {"model", "FILE", OPTION_TEXT, "snow, bounce: a closed mesh to fall on (default: a critter)",
      NULL, false},
     {"compare", NULL, OPTION_FLAG,
      "drop, plane: run it with ODE's own colliders of triangle meshes as well; stairs, snow, "
-     "bounce: also find pairs by CInDeR as published, one a pixel",
+     "bounce: also find pairs by CInDeR as published, one a pixel; letters: also by distance "
+     "fields, built anew in each frame",
      NULL, false},
     {0}};
 
@@ -262,6 +269,11 @@ const tool_command command_demo = {
         "plane: the same on a plane instead of the bowl, with one teapot by default.\n\n"
         "line: a thousand lines through a teapot that has a field: where each enters first, by "
         "the field and exactly.\n\n"
+        "letters: E and G twist, bend and stretch and pass each other, each with a map of its "
+        "distances to the other (Sud et al. 2006). Tells the time of a frame, how far samples move "
+        "apart, and in how many frames the distance by triangles is not within the bounds of the "
+        "maps: then the exit code is 3. With --compare the same distances also come from fields on "
+        "grids over each letter, with half a diagonal of a cell as far as samples reach.\n\n"
         "stairs, snow, bounce: 250 spheres bounce down 11 steps, flakes stick to a critter that "
         "turns, spheres reflect off it by the normals of its edges (Malmsten and Klasen 2005). "
         "Images show what overlaps (examples/layers), and every frame is held against exact "
@@ -276,13 +288,15 @@ const tool_command command_demo = {
         "found, the thinnest gap, and whether any frame has an intersection, decided exactly: "
         "then the exit code is 3.",
     .found = "a body that is not where it belongs, a line whose entry or a pair whose overlap was "
-             "missed, a clash that is not as it is known to be, or cloth that passed through "
+             "missed, a distance beyond its bounds, a clash that is not as it is known to be, or "
+             "cloth that passed through "
              "something",
     .examples = "  abut demo stack --png stack.png\n"
                 "  abut demo drop --png drop.png\n"
                 "  abut demo drop --bodies 30 --compare --json\n"
                 "  abut demo plane --png plane.png\n"
                 "  abut demo line --png line.png\n"
+                "  abut demo letters --png letters.png --plot plot.png --compare\n"
                 "  abut demo stairs --png stairs.png\n"
                 "  abut demo stairs --bodies 50 --compare\n"
                 "  abut demo snow --png snow.png\n"

@@ -118,7 +118,7 @@ static int read_options(tool_run *tool, const tool_arguments *arguments, map_run
         return tool_refuse(tool, "--self goes neither with --exact nor with --signed, --unsigned");
     if (q->self && arguments->operand_count > 1)
         return tool_refuse(tool, "--self is for one body");
-    if (!q->self && arguments->operand_count < 2 && !map_moves(arguments))
+    if (!q->self && arguments->operand_count < 2 && !map_recorded(arguments))
         return tool_refuse(tool, "give A and B, or --self for the distance of A to itself");
     if (map_moves(arguments)) {
         static const char *const still[] = {"pose", "pose-a", "images", "show", "view", "up"};

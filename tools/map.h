@@ -158,7 +158,8 @@ int map_write(tool_run *tool, const tool_arguments *arguments, const map_panel *
 
 /* ---- map_frames.c ---- */
 
-/* Whether operands are bodies that move: some are folders of frames, or one is a recording. */
+/* Whether the operand is a recording, and whether it or some operands, folders of frames, move. */
+bool map_recorded(const tool_arguments *arguments);
 bool map_moves(const tool_arguments *arguments);
 int map_frames(tool_run *tool, const tool_arguments *arguments, abut_device *device,
                const map_query_options *query);

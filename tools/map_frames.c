@@ -38,13 +38,13 @@ static int no_memory(tool_run *tool) {
     return tool_fail_with(tool, "out of memory", "there is no memory for the frames");
 }
 
-static bool is_recording(const tool_arguments *arguments) {
+bool map_recorded(const tool_arguments *arguments) {
     return arguments->operand_count == 1 &&
            strcmp(path_ending(arguments->operands[0]), "abutm") == 0;
 }
 
 bool map_moves(const tool_arguments *arguments) {
-    bool moves = is_recording(arguments);
+    bool moves = map_recorded(arguments);
     for (size_t i = 0; i < arguments->operand_count; i++)
         moves = moves || frames_is_folder(arguments->operands[i]);
     return moves;
@@ -88,7 +88,7 @@ static int list_folders(tool_run *tool, frames_run *r) {
 }
 
 static int prepare(tool_run *tool, frames_run *r) {
-    const bool recorded = is_recording(r->arguments);
+    const bool recorded = map_recorded(r->arguments);
     r->body_count = (uint32_t)r->arguments->operand_count;
     int code = recorded ? open_recording(tool, r) : 0;
     if (code)

@@ -495,6 +495,11 @@ int demo_cloth(tool_run *tool, const tool_arguments *arguments);
 /* Runs stairs, snow or bounce. */
 int demo_falls(tool_run *tool, const tool_arguments *arguments);
 
+/* ---- demo_letters.c ---- */
+
+/* Two letters that deform and pass each other. The exit code. */
+int demo_letters(tool_run *tool, const tool_arguments *arguments);
+
 /* ---- demo_line.c ---- */
 
 /* Runs the scene `line`. The exit code. */

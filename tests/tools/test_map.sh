@@ -1,0 +1,187 @@
+# abut map, clearance, deviation and thickness: known answers on boxes and balls, files, frames, and
+# wrong input.
+. "$(dirname "$0")/support.sh"
+
+"$tool" make box box.obj --size 2,2,2 --segments 2 --quiet || exit 1
+"$tool" make icosphere ball.ply --radius 0.25 --segments 4 --quiet || exit 1
+"$tool" make sheet sheet.obj --size 2,2 --segments 2 --rings 2 --quiet || exit 1
+awk '/^f/ {print $1, $3, $2, $4; next} {print}' box.obj >flipped.obj
+can=$("$tool" version)
+png=png
+case $can in *"pictures as .png"*) ;; *) png=ppm ;; esac
+small="--resolution 64"
+
+# ---- map ----
+
+# The face that looks at the other box is 1 away everywhere, the one behind it 3.
+try 0 "$tool" map box.obj box.obj --pose 3,0,0 $small --within 1.001 --json
+mute err
+is "[it['a'], it['others'][0]['file'], it['resolution'], it['signed']]" "['box.obj', 'box.obj', 64, True]"
+is "[it['least']['distance'], it['greatest']['distance'] > 2.99, it['least']['other_point'][0]]" "[1, True, 2]"
+is "abs(it['within_area'] - 4) < 0.05 and abs(it['area'] - 24) < 1e-9" True
+is "abs(sum(it['histogram']['areas']) - it['area']) < 1e-9" True
+is "it['least']['error'] > 0 and it['used'] > 0.8 and it['samples'] < 4096" True
+is "[q[0] for q in it['quantiles']]" "[0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99]"
+is "it['quantiles'] == sorted(it['quantiles'])" True
+try 0 "$tool" map box.obj box.obj --pose 3,1,0.5@z,45 $small --exact --json
+is "[it['least']['error'], it['least']['distance']]" "[0, $("$tool" distance box.obj box.obj --pose 3,1,0.5@z,45 --quiet)]"
+try 0 "$tool" map box.obj box.obj --pose 3,0,0 $small --quiet
+says 1
+try 0 "$tool" map box.obj box.obj --pose 3,0,0 $small
+says "least       1 "
+says "1 to 1.2 "
+
+# Several bodies: the nearest counts, and is named.
+"$tool" convert ball.ply above.ply --translate 0,0,1.5 --quiet || exit 1
+"$tool" convert box.obj right.obj --translate 4,0,0 --quiet || exit 1
+try 0 "$tool" map box.obj right.obj above.ply $small --json
+is "[it['least']['other'], 0.25 <= it['least']['distance'] < 0.28]" "['above.ply', True]"
+
+# Inside, the same, open, flipped.
+try 0 "$tool" map ball.ply box.obj $small --json
+is "it['greatest']['distance'] < -0.74 and abs(it['inside'] - it['area']) < 1e-12" True
+try 0 "$tool" map ball.ply box.obj $small --unsigned --json
+is "it['least']['distance'] > 0.74 and it['signed'] is False and 'inside' not in it" True
+try 0 "$tool" map box.obj box.obj $small --json
+is "abs(it['least']['distance']) < 1e-12 and abs(it['greatest']['distance']) < 1e-12" True
+try 0 "$tool" map box.obj box.obj $small
+try 0 "$tool" map ball.ply sheet.obj $small
+complains "sheet.obj: has a border and so no inside"
+try 0 "$tool" map ball.ply sheet.obj $small --json
+is "[it['signed'], it['least']['distance'] >= 0]" "[False, True]"
+try 0 "$tool" map ball.ply sheet.obj $small --signed --json
+mute err
+is "it['signed']" True
+try 0 "$tool" map ball.ply flipped.obj $small --json
+is "it['greatest']['distance'] < -0.74" True
+
+# A limit: what is beyond is not found.
+try 0 "$tool" map box.obj box.obj --pose 3,0,0 $small --max 1.5 --json
+is "it['not_found'] > 10 and it['greatest']['distance'] <= 1.5" True
+try 0 "$tool" map box.obj box.obj --pose 30,0,0 $small --max 1.5 --json
+is "[it['least'], abs(it['not_found'] - 24) < 1e-9]" "[None, True]"
+try 0 "$tool" map box.obj box.obj --pose 30,0,0 $small --max 1.5 --quiet
+says none
+try 0 "$tool" map box.obj box.obj --pose 30,0,0 $small --max 1.5 --png none.$png
+says "nothing was found"
+
+# Files: a row for each sample, a surface that is still the same, pictures.
+try 0 "$tool" map box.obj ball.ply --pose 3,0,0 $small --out rows.csv --out rows.npy --out box.ply --png box.$png --images atlas --json
+is "[list(f.values())[0] for f in it['files']]" "['rows.csv', 'rows.npy', 'box.ply', 'box.$png']"
+samples=$(value "it['samples']")
+demand "rows.csv has not a row for each sample" "$(wc -l <rows.csv)" -eq $((samples + 1))
+demand "the head of rows.csv" "$(head -1 rows.csv)" = "x,y,triangle,px,py,pz,distance,vx,vy,vz,other,other_triangle,feature"
+for image in distance voronoi gradient; do
+    demand "there is no atlas-$image.$png" -s atlas-$image.$png
+done
+try 0 "$tool" info box.ply --json
+is "[it['files'][0]['closed'], abs(it['files'][0]['volume'] - 8) < 1e-9, it['files'][0]['triangles'] > 2000]" "[True, True, True]"
+demand "box.ply has no distances" "$(head -c 400 box.ply | grep -ac 'property float distance')" -eq 1
+for what in voronoi gradient; do
+    try 0 "$tool" map box.obj ball.ply --pose 3,0,0 $small --show $what --png $what.$png
+    says "picture"
+done
+demand "colours of features and of directions are the same" "$(cmp voronoi.$png gradient.$png | wc -l)" -eq 1
+try 0 "$tool" map box.obj ball.ply --pose 3,0,0 $small --threads 1 --png again.$png
+demand "the picture depends on threads" "$(cmp again.$png box.$png 2>&1)" = ""
+
+# Wrong input.
+try 2 "$tool" map box.obj
+complains "give A and B"
+for wrong in 0 nan -1 inf x; do
+    try 2 "$tool" map box.obj box.obj --max $wrong
+    try 2 "$tool" clearance box.obj box.obj --below $wrong
+    try 2 "$tool" deviation box.obj box.obj --tolerance $wrong
+done
+try 2 "$tool" map box.obj box.obj --resolution 0
+try 2 "$tool" map box.obj box.obj --resolution 16385
+complains "from 1 to 16384"
+try 1 "$tool" map box.obj box.obj --resolution 6
+complains "a resolution of"
+try 2 "$tool" map box.obj box.obj --out rows.txt
+complains ".ply, .csv, .npy or .png"
+try 2 "$tool" map box.obj box.obj --png box.tiff
+try 2 "$tool" map box.obj box.obj --view top
+complains "--view and --up belong to --png"
+try 2 "$tool" map box.obj box.obj --signed --unsigned
+try 2 "$tool" map box.obj box.obj ball.ply --pose 1,0,0
+try 2 "$tool" map box.obj box.obj --pose 1,0
+try 1 "$tool" map box.obj missing.obj
+
+# ---- frames ----
+
+mkdir frames short
+for k in 2 10 1; do
+    "$tool" convert ball.ply frames/f$k.ply --translate 0,0,$((k + 2)) --quiet || exit 1
+done
+cp frames/f1.ply frames/f2.ply short
+try 0 "$tool" map frames box.obj $small --json --out frames.csv --png plot.$png
+demand "there is not a line for each frame" "$(wc -l <out)" -eq 3
+demand "frames are not in the order of numbers" "$(sed 's/.*"least": \([0-9]*\).*/\1/' out | tr '\n' ' ')" = "1 2 10 "
+demand "frames.csv has not a row for each" "$(wc -l <frames.csv)" -eq 4
+demand "there is no plot" -s plot.$png
+try 0 "$tool" map frames box.obj $small --exact
+says "3 frames"
+try 0 "$tool" map frames box.obj $small --exact --quiet
+says 1.75
+try 0 "$tool" map box.obj frames $small --quiet
+try 0 "$tool" map frames frames $small --quiet
+try 1 "$tool" map frames short $small
+complains "has 2 frames"
+try 2 "$tool" map frames
+complains "give A and B"
+"$tool" make icosphere frames/f11.ply --segments 3 --quiet || exit 1
+try 1 "$tool" map frames box.obj $small
+complains "frame 3"
+try 2 "$tool" map frames box.obj $small --images atlas
+complains "--images is for bodies that do not move"
+"$tool" demo sleeve --triangles 300 --frames 3 --record sleeve.abutm --quiet >sleeve.out || exit 1
+try 0 "$tool" map sleeve.abutm $small --json
+demand "there is not a line for each frame" "$(wc -l <out)" -eq 4
+
+# ---- clearance ----
+
+try 0 "$tool" clearance box.obj box.obj --pose 3,0,0 --below 0.9 $small --json
+is "[it['clear'], it['distance'], it['patches']]" "[True, 1, []]"
+try 3 "$tool" clearance box.obj box.obj --pose 3,0,0 --below 1.001 $small --json
+is "[it['clear'], it['relation'], len(it['patches'])]" "[False, 'apart', 1]"
+is "[abs(s['below_area'] - 4) < 0.05 for s in it['surfaces']]" "[True, True]"
+is "abs(it['patches'][0]['area'] - 4) < 0.05 and it['patches'][0]['least'] == 1" True
+try 3 "$tool" clearance box.obj box.obj --pose 3,0,0 --below 1.001 $small --png near.$png
+says "too near"
+demand "there is no picture" -s near.$png
+try 3 "$tool" clearance box.obj box.obj --pose 3,0,0 --below 2 $small --quiet
+says no
+try 0 "$tool" clearance box.obj box.obj --pose 3,0,0 --below 1 $small --quiet
+says yes
+try 3 "$tool" clearance ball.ply box.obj --below 0.1 $small --json
+is "[it['relation'], it['distance'], it['surfaces'][0]['least']['distance'] < -0.84]" "['a-inside', 0, True]"
+try 0 "$tool" clearance ball.ply box.obj --below 0.1 $small --surfaces --quiet
+says yes
+try 2 "$tool" clearance box.obj box.obj
+complains "--below D is needed"
+
+# ---- deviation ----
+
+try 0 "$tool" deviation box.obj box.obj --pose 0.1,0,0 $small --json
+is "it['hausdorff_lower'] <= 0.1 <= it['hausdorff_upper'] and it['hausdorff_upper'] - it['hausdorff_lower'] < 1e-5" True
+is "[abs(w['greatest']['distance'] - 0.1) < 1e-6 and w['least']['distance'] >= 0 for w in it['ways']]" "[True, True]"
+try 3 "$tool" deviation box.obj box.obj --pose 0.1,0,0 $small --tolerance 0.05 --json
+is "abs(it['ways'][0]['within_area'] - 15.6) < 0.4" True
+try 0 "$tool" deviation box.obj box.obj --pose 0.1,0,0 $small --tolerance 0.11 --png off.$png
+says "100.00%"
+demand "there is no picture" -s off.$png
+try 0 "$tool" deviation box.obj box.obj --pose 0.1,0,0 $small --signed --json
+is "[abs(it['ways'][0]['least']['distance'] + 0.1) < 1e-6, it['ways'][1]['least']['distance'] >= 0]" "[True, True]"
+# A scan of a part of the model: one-sided it fits.
+try 0 "$tool" deviation sheet.obj box.obj --pose-a 0,0,1 --one-sided --tolerance 0.001 $small --json
+is "[len(it['ways']), 'hausdorff_upper' in it]" "[1, False]"
+try 3 "$tool" deviation sheet.obj box.obj --pose-a 0,0,1 --tolerance 0.001 $small --json
+is "abs(it['hausdorff_upper'] - 2) < 1e-5" True
+try 0 "$tool" deviation box.obj sheet.obj --signed $small
+complains "limited"
+try 0 "$tool" deviation box.obj box.obj --samples 9000 --json
+is "it['ways'][0]['resolution']" 100
+try 2 "$tool" deviation box.obj box.obj --samples 9000 --resolution 100
+
+finish

@@ -1,0 +1,374 @@
+/* abut demo letters: two deforming letters pass each other, each with a map of its distances to the
+ * other (figures 3, 6 and 8 of Sud et al. 2006).
+ *
+ * With --compare the same distances also come from volumetric distance fields that are built anew
+ * in every frame: of each letter, on a grid over the box of the other, whose cells have half a
+ * diagonal as long as the farthest way from a point of the surface to a sample of its map. So no
+ * point is farther from a value of the field than it is from one of the map.
+ */
+#include "map.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { LETTERS = 2, FRAMES = 100 };
+
+/* What one frame gave. */
+typedef struct letter_row {
+    double map_ms, field_ms;
+    double least, error, exact; /* the least distance by samples, its error, and by triangles */
+    double inside;              /* area */
+    double relative;            /* farthest way to a sample, over that of the first frame */
+    double field_off;           /* how far values of the field are off at samples, at most */
+    double cells;
+} letter_row;
+
+typedef struct letters {
+    tool_run *tool;
+    abut_device *device;
+    uint32_t frame_count;
+    bool compare;
+    tool_surface surfaces[LETTERS];
+    map_answer answers[LETTERS];
+    abut_mesh *rest[LETTERS];
+    abut_vec3 *moved; /* from malloc, as all */
+    abut_map_texel *texels;
+    abut_vec3 *points;
+    abut_field_value *values;
+    tool_film film;
+    letter_row *rows;
+} letters;
+
+static double now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return 1e3 * (double)time.tv_sec + 1e-6 * (double)time.tv_nsec;
+}
+
+static abut_status no_memory(void) {
+    return abut_fail(ABUT_ERROR_MEMORY, "there is no memory for the letters");
+}
+
+/* ---- motion ---- */
+
+/* Twisted about its height, bent sideways and moved past the other: `t` from 0 to 1. */
+static abut_vec3 place(int letter, abut_vec3 p, double t) {
+    const double pi = 3.14159265358979323846, side = letter ? 1 : -1;
+    double turn = side * 1.1 * sin(2 * pi * t) * p.y, bend = 0.45 * sin(pi * t) * side;
+    double x = p.x * cos(turn) + p.z * sin(turn), z = p.z * cos(turn) - p.x * sin(turn);
+    double stretch = 1 + 0.25 * sin(2 * pi * t + letter);
+    return (abut_vec3){x + side * (0.8 - 1.6 * t), p.y * stretch,
+                       z + side * 0.13 + bend * (p.y * p.y - 0.1)};
+}
+
+static abut_status pose_letter(letters *l, int k, double t) {
+    const abut_mesh *rest = l->rest[k];
+    const abut_vec3 o = abut_mesh_origin(rest), *from = abut_mesh_positions(rest);
+    const uint32_t count = abut_mesh_vertex_count(rest);
+    for (uint32_t i = 0; i < count; i++)
+        l->moved[i] = place(k, (abut_vec3){o.x + from[i].x, o.y + from[i].y, o.z + from[i].z}, t);
+    abut_mesh_input input = abut_mesh_input_doubles(l->moved, count, abut_mesh_indices(rest),
+                                                    abut_mesh_triangle_count(rest));
+    abut_mesh *mesh = NULL;
+    abut_status status = abut_mesh_create(l->tool->context, &input, &mesh);
+    if (status)
+        return status;
+    abut_mesh_destroy(l->surfaces[k].mesh);
+    l->surfaces[k].mesh = mesh;
+    return ABUT_OK;
+}
+
+/* ---- both ways ---- */
+
+static abut_status map_frame(letters *l, letter_row *row) {
+    abut_status status = ABUT_OK;
+    double start = now();
+    for (int k = 0; k < LETTERS && !status; k++) {
+        status = abut_map_move(l->surfaces[k].map, l->surfaces[k].mesh);
+        status = status ? status : abut_bvh_refit(l->surfaces[k].bvh, l->surfaces[k].mesh);
+    }
+    for (int k = 0; k < LETTERS && !status; k++) {
+        abut_posed other = {.bvh = l->surfaces[1 - k].bvh};
+        status = abut_map_find(l->surfaces[k].map, &other, 1, NULL);
+        status = status ? status
+                        : abut_map_measure(l->surfaces[k].map, NULL, NULL, &l->answers[k].measures);
+    }
+    row->map_ms = now() - start;
+    row->least = HUGE_VAL;
+    for (int k = 0; k < LETTERS && !status; k++) {
+        const abut_map_measures *m = &l->answers[k].measures;
+        abut_map_info *info = &l->answers[k].info;
+        *info = abut_map_info_get(l->surfaces[k].map);
+        row->inside += m->inside_area;
+        row->relative = fmax(row->relative, info->reach / info->reach_at_rest);
+        if (m->least.distance < row->least) {
+            row->least = m->least.distance;
+            row->error = m->least_error;
+        }
+    }
+    return status;
+}
+
+/* What the triangles say: 0 where the letters meet. */
+static abut_status check_frame(letters *l, letter_row *row) {
+    abut_posed a = {.bvh = l->surfaces[0].bvh}, b = {.bvh = l->surfaces[1].bvh};
+    abut_separation apart;
+    abut_status status = abut_pair_distance(&a, &b, NULL, NULL, &apart);
+    row->exact = status ? 0 : apart.distance;
+    return status;
+}
+
+/* ---- the rival ---- */
+
+static abut_status gather_samples(letters *l, int k, size_t *count) {
+    const abut_map *map = l->surfaces[k].map;
+    const uint32_t side = l->answers[k].info.resolution;
+    abut_status status = abut_map_texels(map, (uint64_t)side * side, l->texels);
+    *count = 0;
+    for (uint32_t y = 0; y < side && !status; y++)
+        for (uint32_t x = 0; x < side && !status; x++) {
+            const abut_map_texel *texel = &l->texels[(size_t)y * side + x];
+            abut_map_sample sample;
+            if (isnan(texel->distance))
+                continue;
+            status = abut_map_sample_at(map, x, y, &sample);
+            l->points[*count] = sample.point;
+            l->texels[(*count)++] = *texel; /* those that have one, one after the other */
+        }
+    return status;
+}
+
+/* The grid over the box of a letter. */
+static abut_grid grid_over(const abut_mesh *mesh, double reach) {
+    const abut_box box = abut_mesh_bounds(mesh);
+    const double cell = 2 * reach / sqrt(3),
+                 size[3] = {box.hi.x - box.lo.x, box.hi.y - box.lo.y, box.hi.z - box.lo.z};
+    abut_grid grid = {.origin = {box.lo.x - cell, box.lo.y - cell, box.lo.z - cell}, .cell = cell};
+    for (int k = 0; k < 3; k++)
+        grid.count[k] = (uint32_t)ceil(size[k] / cell) + 3;
+    return grid;
+}
+
+static abut_status field_frame(letters *l, letter_row *row) {
+    abut_status status = ABUT_OK;
+    for (int k = 0; k < LETTERS && !status; k++) {
+        abut_field_options options = abut_field_options_default();
+        abut_field *field = NULL;
+        size_t count = 0;
+        status = gather_samples(l, k, &count);
+        abut_points points = abut_points_doubles(l->points, count);
+        options.grid = grid_over(l->surfaces[k].mesh, l->answers[k].info.reach);
+        options.device = l->device;
+        double start = now();
+        status = status ? status : abut_field_create_from(l->surfaces[1 - k].bvh, &options, &field);
+        status = status ? status
+                        : abut_field_at_batch(field, &points, ABUT_INTERPOLATION_LINEAR, l->values);
+        row->field_ms += now() - start;
+        row->cells += (double)options.grid.count[0] * options.grid.count[1] * options.grid.count[2];
+        for (size_t i = 0; i < count && !status; i++)
+            row->field_off =
+                fmax(row->field_off, fabs(l->values[i].distance - l->texels[i].distance));
+        abut_field_destroy(field);
+    }
+    return status;
+}
+
+/* ---- the film ---- */
+
+static abut_status take(letters *l) {
+    abut_picture_options camera = abut_picture_options_default();
+    abut_picture *picture = NULL;
+    camera.width = FILM_WIDTH;
+    camera.height = FILM_HEIGHT;
+    camera.up = (abut_vec3){0, 1, 0};
+    camera.eye_direction = (abut_vec3){0.25, 0.35, 1};
+    abut_status status = abut_picture_create(l->tool->context, &camera, &picture);
+    for (int k = 0; k < LETTERS && !status; k++) {
+        l->answers[k].scale = scale_of("near", -0.1, 0.6);
+        map_panel panel = panel_of(&l->surfaces[k], &l->answers[k], &l->surfaces[1 - k], 0);
+        panel.marked = k ? NULL : panel.marked;
+        status = map_paint(l->tool, picture, &panel, MAP_SHOW_DISTANCE);
+    }
+    for (int k = 0; k < 2 && !status; k++) /* all frames show the same */
+        status = abut_picture_add_point(picture, (abut_vec3){k ? 1.05 : -1.05, 0, 0}, 0.1,
+                                        (abut_colour){1, 1, 1, 0.01f});
+    status = status ? status : film_take(&l->film, picture);
+    abut_picture_destroy(picture);
+    return status;
+}
+
+/* ---- all frames ---- */
+
+static abut_status make(letters *l, const tool_arguments *arguments, int *code) {
+    static const abut_shape_kind kinds[LETTERS] = {ABUT_SHAPE_LETTER_E, ABUT_SHAPE_LETTER_G};
+    static const uint32_t segments[LETTERS] = {16, 12}; /* 2,180 and 1,652 triangles */
+    static const char *const names[LETTERS] = {"E", "G"};
+    abut_status status = ABUT_OK;
+    uint32_t vertices = 0;
+    for (int k = 0; k < LETTERS && !status; k++) {
+        abut_shape shape = abut_shape_default(kinds[k]);
+        shape.segments = segments[k];
+        status = abut_shape_create(l->tool->context, &shape, &l->rest[k]);
+        if (!status && abut_mesh_vertex_count(l->rest[k]) > vertices)
+            vertices = abut_mesh_vertex_count(l->rest[k]);
+    }
+    l->moved = status ? NULL : malloc(vertices * sizeof *l->moved);
+    if (!status && !l->moved)
+        return no_memory();
+    for (int k = 0; k < LETTERS && !status && !*code; k++) {
+        l->surfaces[k].path = names[k];
+        status = pose_letter(l, k, 0);
+        status = status ? status : abut_bvh_create(l->surfaces[k].mesh, NULL, &l->surfaces[k].bvh);
+        status = status ? status : abut_sign_prepare(l->surfaces[k].bvh, NULL);
+        if (!status)
+            *code = surface_map(l->tool, arguments, 0, l->device, &l->surfaces[k]);
+    }
+    if (status || *code)
+        return status;
+    const size_t side = abut_map_info_get(l->surfaces[0].map).resolution;
+    l->texels = malloc(side * side * sizeof *l->texels);
+    l->points = malloc(side * side * sizeof *l->points);
+    l->values = malloc(side * side * sizeof *l->values);
+    l->rows = calloc(l->frame_count, sizeof *l->rows);
+    return l->texels && l->points && l->values && l->rows ? ABUT_OK : no_memory();
+}
+
+static abut_status play(letters *l) {
+    abut_status status = ABUT_OK;
+    for (uint32_t f = 0; f < l->frame_count && !status; f++) {
+        letter_row *row = &l->rows[f];
+        char stage[48];
+        snprintf(stage, sizeof stage, "frame %u of %u", f, l->frame_count);
+        if (!progress_report(l->tool->progress, stage, (double)f / l->frame_count))
+            return ABUT_ERROR_CANCELLED;
+        const double t = l->frame_count > 1 ? (double)f / (l->frame_count - 1) : 0;
+        for (int k = 0; k < LETTERS && !status; k++)
+            status = pose_letter(l, k, t);
+        status = status ? status : map_frame(l, row);
+        status = status ? status : check_frame(l, row);
+        if (!status && l->compare)
+            status = field_frame(l, row);
+        if (!status && l->film.pixels && l->film.taken < FILM_FRAMES &&
+            f >= l->film.taken * (l->frame_count - 1) / (FILM_FRAMES - 1))
+            status = take(l);
+    }
+    return status;
+}
+
+/* ---- what comes out ---- */
+
+static int plot(letters *l, const char *path) {
+    static const abut_colour blue = {0.12f, 0.35f, 0.7f, 1}, orange = {0.85f, 0.4f, 0.05f, 1};
+    const size_t count = l->frame_count;
+    double *values = malloc(4 * count * sizeof *values);
+    if (!values)
+        return tool_fail(l->tool, no_memory());
+    for (size_t i = 0; i < count; i++) {
+        values[i] = l->rows[i].relative;
+        values[count + i] = l->rows[i].map_ms;
+        values[2 * count + i] = l->rows[i].field_ms;
+        values[3 * count + i] = l->rows[i].least;
+    }
+    const tool_curve error = {"farthest way to a sample / that of frame 0", orange, values};
+    const tool_curve times[2] = {{"surface distance maps", blue, values + count},
+                                 {"distance fields", orange, values + 2 * count}};
+    const tool_curve least = {"least", blue, values + 3 * count};
+    const tool_plot plots[3] = {{"relative sampling error", &error, 1},
+                                {"ms a frame", times, l->compare ? 2 : 1},
+                                {"distance", &least, 1}};
+    int code = plots_write(l->tool, plots, 3, count, path);
+    free(values);
+    return code;
+}
+
+static void tell(letters *l, const char *png, const char *plotted, uint32_t violated) {
+    tool_output *out = &l->tool->out;
+    letter_row sum = {.least = HUGE_VAL};
+    for (uint32_t f = 0; f < l->frame_count; f++) {
+        const letter_row *row = &l->rows[f];
+        sum.map_ms += row->map_ms / l->frame_count;
+        sum.field_ms += row->field_ms / l->frame_count;
+        sum.cells += row->cells / l->frame_count;
+        sum.least = fmin(sum.least, row->least);
+        sum.inside = fmax(sum.inside, row->inside);
+        sum.relative = fmax(sum.relative, row->relative);
+        sum.field_off = fmax(sum.field_off, row->field_off);
+    }
+    uint32_t samples = l->answers[0].info.sample_count + l->answers[1].info.sample_count;
+    out_object(out, NULL);
+    json_text(out, "scene", "letters");
+    fact_count(out, "frames", l->frame_count);
+    fact_count(out, "triangles",
+               abut_mesh_triangle_count(l->rest[0]) + abut_mesh_triangle_count(l->rest[1]));
+    fact_count(out, "samples", samples);
+    fact_number(out, "least", sum.least);
+    fact_number(out, "most_inside", sum.inside);
+    json_number(out, "relative_reach", sum.relative);
+    say_fact(out, "sampling", "up to %.3g times as far apart as at first", sum.relative);
+    json_count(out, "violated", violated);
+    say_fact(out, "bounds", "%u frames where the distance by triangles is not within them",
+             violated);
+    json_number(out, "map_ms", sum.map_ms);
+    say_fact(out, "map", "%.3g ms a frame: both ways, with measures", sum.map_ms);
+    if (l->compare) {
+        json_number(out, "field_ms", sum.field_ms);
+        json_number(out, "field_cells", sum.cells);
+        json_number(out, "field_off", sum.field_off);
+        say_fact(out, "field", "%.3g ms a frame: %.3g cells, values off by up to %.2g at samples",
+                 sum.field_ms, sum.cells, sum.field_off);
+        say_fact(out, "ratio", "%.2f", sum.field_ms / sum.map_ms);
+    }
+    if (png)
+        fact_path(out, "picture", png);
+    if (plotted)
+        fact_path(out, "plot", plotted);
+    out_end(out);
+    answer(l->tool, "%u", violated);
+}
+
+int demo_letters(tool_run *tool, const tool_arguments *arguments) {
+    const tool_given *png = option_given(arguments, "png"),
+                     *plotted = option_given(arguments, "plot"),
+                     *frames = option_given(arguments, "frames");
+    letters l = {.tool = tool,
+                 .frame_count = frames ? frames->counts[0] : FRAMES,
+                 .compare = option_given(arguments, "compare") != NULL};
+    if (l.frame_count > 1000000)
+        return tool_refuse(tool, "--frames is at most 1000000");
+    int code = plotted ? picture_check(tool, plotted->words) : 0;
+    code = code ? code : device_open(tool, arguments, &l.device);
+    if (!code && png && !film_start(&l.film))
+        code = tool_fail(tool, no_memory());
+    progress_start(tool->progress, "letters");
+    abut_status status = code ? ABUT_OK : make(&l, arguments, &code);
+    if (!code && !status)
+        status = play(&l);
+    if (!code && !status && png)
+        status = film_write(tool, &l.film, png->words);
+    code = status ? tool_fail(tool, status) : code;
+    if (!code && plotted)
+        code = plot(&l, plotted->words);
+    uint32_t violated = 0;
+    for (uint32_t f = 0; f < l.frame_count && !code; f++) {
+        const letter_row *row = &l.rows[f];
+        violated += row->exact > 0 ? row->least < row->exact * (1 - 1e-6) ||
+                                         row->least - row->error > row->exact
+                                   : row->least - row->error > 0;
+    }
+    if (!code)
+        tell(&l, png ? png->words : NULL, plotted ? plotted->words : NULL, violated);
+    for (int k = 0; k < LETTERS; k++) {
+        surface_free(&l.surfaces[k]);
+        abut_mesh_destroy(l.rest[k]);
+    }
+    film_free(&l.film);
+    free(l.moved);
+    free(l.texels);
+    free(l.points);
+    free(l.values);
+    free(l.rows);
+    abut_device_destroy(l.device);
+    return code ? code : violated ? CODE_FOUND : CODE_FINE;
+}

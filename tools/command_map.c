@@ -57,7 +57,8 @@ static int tell(tool_run *tool, const tool_arguments *arguments, const map_run *
     tool_output *out = &tool->out;
     const map_answer *answers[1] = {found};
     const char *const names[1] = {"area"};
-    map_panel panel = panel_of(r->surfaces, found, r->surfaces + 1, r->count - 1);
+    const tool_surface *others = r->query.self ? NULL : r->surfaces + 1;
+    map_panel panel = panel_of(r->surfaces, found, others, r->count - 1);
     out_object(out, NULL);
     json_path(out, "a", r->surfaces[0].path);
     if (out->json)
@@ -69,7 +70,7 @@ static int tell(tool_run *tool, const tool_arguments *arguments, const map_run *
     }
     if (out->json)
         out_end(out);
-    map_tell(tool, found, r->surfaces + 1);
+    map_tell(tool, found, others);
     if (option_given(arguments, "within"))
         tell_within(out, &found->measures, r->query.measure.within);
     int code = map_write(tool, arguments, &panel, 1, r->show);

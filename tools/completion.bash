@@ -62,6 +62,48 @@ _abut_values() {
     selfcheck:--view) values="front back left right top bottom iso" ;;
     selfcheck:--up) values="x y z -x -y -z" ;;
     selfcheck:--limit) values="" ;;
+    map:--max) values="" ;;
+    map:--within) values="" ;;
+    map:--rings) values="" ;;
+    map:--geodesic) values="" ;;
+    map:--show) values="distance voronoi gradient" ;;
+    map:--images) values="" ;;
+    map:--pose) values="" ;;
+    map:--pose-a) values="" ;;
+    map:--resolution) values="" ;;
+    map:--png) values="" ;;
+    map:--view) values="front back left right top bottom iso" ;;
+    map:--up) values="x y z -x -y -z" ;;
+    map:--out) values="" ;;
+    map:--device) values="cpu gpu" ;;
+    clearance:--below) values="" ;;
+    clearance:--first) values="" ;;
+    clearance:--pose) values="" ;;
+    clearance:--pose-a) values="" ;;
+    clearance:--resolution) values="" ;;
+    clearance:--png) values="" ;;
+    clearance:--view) values="front back left right top bottom iso" ;;
+    clearance:--up) values="x y z -x -y -z" ;;
+    clearance:--out) values="" ;;
+    clearance:--device) values="cpu gpu" ;;
+    deviation:--tolerance) values="" ;;
+    deviation:--samples) values="" ;;
+    deviation:--pose) values="" ;;
+    deviation:--pose-a) values="" ;;
+    deviation:--resolution) values="" ;;
+    deviation:--png) values="" ;;
+    deviation:--view) values="front back left right top bottom iso" ;;
+    deviation:--up) values="x y z -x -y -z" ;;
+    deviation:--out) values="" ;;
+    deviation:--device) values="cpu gpu" ;;
+    thickness:--below) values="" ;;
+    thickness:--max) values="" ;;
+    thickness:--resolution) values="" ;;
+    thickness:--png) values="" ;;
+    thickness:--view) values="front back left right top bottom iso" ;;
+    thickness:--up) values="x y z -x -y -z" ;;
+    thickness:--out) values="" ;;
+    thickness:--device) values="cpu gpu" ;;
     sweep:--mode) values="earliest all any" ;;
     sweep:--thickness) values="" ;;
     sweep:--tolerance) values="" ;;
@@ -144,6 +186,7 @@ _abut_values() {
     interfere:--device) values="cpu gpu" ;;
     cache:--older) values="" ;;
     demo:--png) values="" ;;
+    demo:--plot) values="" ;;
     demo:--triangles) values="" ;;
     demo:--solid) values="" ;;
     demo:--frames) values="" ;;
@@ -184,7 +227,7 @@ _abut() {
     esac
   done
   case $command in
-    '') words="info convert make picture nearest inside ray overlap distance selfcheck sweep replay field slice offset samples contacts interfere cache demo devices bench version help" options="--json --quiet --threads --help --version" files= ;;
+    '') words="info convert make picture nearest inside ray overlap distance selfcheck map clearance deviation thickness sweep replay field slice offset samples contacts interfere cache demo devices bench version help" options="--json --quiet --threads --help --version" files= ;;
     info) options="--all --strict --no-self --from --json --quiet --threads --help" ;;
     convert) options="--weld --orient --scale --rotate --translate --fan --ascii --from --to --json --quiet --threads --help" ;;
     make) options="--list --size --radius --radius2 --height --segments --rings --ascii --to --json --quiet --threads --help" ;;
@@ -195,6 +238,10 @@ _abut() {
     overlap) options="--pairs --volume --pose --pose-a --poses --surfaces --out --png --view --up --device --json --quiet --threads --help" ;;
     distance) options="--margin --pose --pose-a --poses --surfaces --out --png --view --up --device --json --quiet --threads --help" ;;
     selfcheck) options="--first --out --png --view --up --by-index --limit --json --quiet --threads --help" ;;
+    map) options="--max --exact --within --signed --unsigned --self --rings --geodesic --show --images --pose --pose-a --resolution --png --view --up --out --device --json --quiet --threads --help" ;;
+    clearance) options="--below --surfaces --first --pose --pose-a --resolution --png --view --up --out --device --json --quiet --threads --help" ;;
+    deviation) options="--signed --tolerance --samples --one-sided --pose --pose-a --resolution --png --view --up --out --device --json --quiet --threads --help" ;;
+    thickness) options="--ball --below --max --resolution --png --view --up --out --device --json --quiet --threads --help" ;;
     sweep) options="--mode --thickness --tolerance --exact --self --others --regardless --from --to --frames-only --first --out --png --view --up --device --json --quiet --threads --help" ;;
     replay) options="--scheme --line --from --to --every --frames-only --summary --png --picture --view --up --device --json --quiet --threads --help" ;;
     field) options="--to --sparse --int16 --plain --time --png --inside --palette --view --up --cells --cell --margin --band --sign --cache --device --json --quiet --threads --help" ;;
@@ -204,7 +251,7 @@ _abut() {
     contacts) options="--pose --pose-a --with --to --method --cells --cache --margin --hint --patches --samples --limit --most --out --png --after --view --up --json --quiet --threads --help" ;;
     interfere) options="--views --resolution --tolerance --conservative --exact --volume --overlaps --clearance --own --edges --parts --cap --first --out --png --images --view --up --device --json --quiet --threads --help" ;;
     cache) options="--older --json --quiet --threads --help" ;;
-    demo) options="--png --triangles --solid --frames --record --meshes --device --bodies --seconds --seed --resolution --model --compare --json --quiet --threads --help" ;;
+    demo) options="--png --plot --triangles --solid --frames --record --meshes --device --bodies --seconds --seed --resolution --model --compare --json --quiet --threads --help" ;;
     devices) options="--check --json --quiet --threads --help" ;;
     bench) options="--list --repeat --quick --device --json --quiet --threads --help" ;;
     version) options="--json --quiet --threads --help" ;;
@@ -212,7 +259,7 @@ _abut() {
   esac
   case $command:$operand in
     make:) words="box uvsphere icosphere torus cone cylinder capsule tube sheet stairs letter-e letter-g teapot teapot-solid" ;;
-    help:) words="info convert make picture nearest inside ray overlap distance selfcheck sweep replay field slice offset samples contacts interfere cache demo devices bench version help exit-codes formats" ;;
+    help:) words="info convert make picture nearest inside ray overlap distance selfcheck map clearance deviation thickness sweep replay field slice offset samples contacts interfere cache demo devices bench version help exit-codes formats" ;;
     bench:* | help:* | version:*) files= ;;
   esac
   if _abut_values "$command" "$previous"; then

@@ -250,8 +250,8 @@ static abut_status play(letters *l) {
         status = status ? status : check_frame(l, row);
         if (!status && l->compare)
             status = field_frame(l, row);
-        if (!status && l->film.pixels && l->film.taken < FILM_FRAMES &&
-            f >= l->film.taken * (l->frame_count - 1) / (FILM_FRAMES - 1))
+        while (!status && l->film.pixels && l->film.taken < FILM_FRAMES &&
+               f >= l->film.taken * (l->frame_count - 1) / (FILM_FRAMES - 1))
             status = take(l);
     }
     return status;

@@ -174,7 +174,7 @@ static void say_witness(tool_output *out, const char *key, const abut_map_witnes
     }
     tool_text words = {0};
     text_print(&words, "%.6g", tidy(w->distance, 1e-5 * size_of(w->point)));
-    if (error > 0)
+    if (error > 0 && error < HUGE_VAL)
         text_print(&words, " (at most %.2g %s)", error, strcmp(key, "least") ? "more" : "less");
     text_add(&words, " at ");
     text_point(&words, w->point);

@@ -1,6 +1,16 @@
 # abut demo: a few bodies or triangles, and what must hold for any number of them.
 . "$(dirname "$0")/support.sh"
 
+# Letters: distances by triangles are within the bounds of their maps, and fields agree.
+try 0 "$tool" demo letters --frames 4 --resolution 64 --compare --json --png film.ppm --plot plot.ppm
+mute err
+is "it['frames'], it['violated'], it['triangles']" "(4, 0, 3832)"
+is "it['samples'] > 6000 and it['relative_reach'] > 1 and 0 < it['field_off'] < 0.1" True
+demand "the film has another size" "$(wc -c <film.ppm)" -eq 2592016
+demand "there is no plot" -s plot.ppm
+try 2 "$tool" demo letters --bodies 3
+complains "no meaning"
+
 try 2 "$tool" demo rise
 complains "drop"
 try 2 "$tool" demo sleeve --bodies 3

@@ -184,4 +184,39 @@ try 0 "$tool" deviation box.obj box.obj --samples 9000 --json
 is "it['ways'][0]['resolution']" 100
 try 2 "$tool" deviation box.obj box.obj --samples 9000 --resolution 100
 
+# ---- of itself, and thickness ----
+
+# Letters: the arms of the E are 0.2 apart.
+"$tool" make letter-e e.obj --segments 10 --quiet || exit 1
+try 0 "$tool" map e.obj --self --geodesic 0.3 $small --png self.$png --json
+is "[it['others'], it['signed'], it['least']['distance'] > 0.05]" "[[], False, True]"
+demand "there is no picture" -s self.$png
+try 0 "$tool" map e.obj --self --rings 2 $small --show voronoi --png self.$png --quiet
+try 2 "$tool" map e.obj box.obj --self
+complains "--self is for one body"
+try 2 "$tool" map e.obj box.obj --rings 2
+complains "belong to --self"
+try 2 "$tool" map e.obj --self --exact
+try 0 "$tool" map frames/f1.ply --self $small --quiet
+
+# A box of 2 x 2 x 2, a ball of 0.5 across, a sheet without a far side.
+try 0 "$tool" thickness box.obj $small --json
+mute err
+is "[it['kind'], it['verdict'], abs(it['least']['distance'] - 2) < 1e-6, abs(it['greatest']['distance'] - 2) < 1e-6]" "['ray', 'guaranteed', True, True]"
+try 0 "$tool" thickness ball.ply --ball $small --json
+is "[it['kind'], 0.4 < it['mean'] < 0.5001]" "['ball', True]"
+try 3 "$tool" thickness box.obj $small --below 2.1 --png thick.$png --out thick.ply
+says "100%"
+demand "there is no picture" -s thick.$png
+try 0 "$tool" thickness box.obj $small --below 1.9 --quiet
+says 2
+try 0 "$tool" thickness box.obj $small --max 1.9 --quiet
+says none
+try 0 "$tool" thickness sheet.obj $small
+complains "limited"
+says "nothing was found"
+try 1 "$tool" thickness flipped.obj $small --below 0.1
+complains "unfit: It faces inwards"
+try 2 "$tool" thickness box.obj --below 0
+
 finish

@@ -215,7 +215,7 @@ static void tell_frame(tool_run *tool, const frames_run *r, uint64_t frame) {
     } else {
         say_fact(out, "ms", "%.3g", values[1]);
         say_fact(out, "least", isnan(values[2]) ? "beyond" : "%.6g", values[2]);
-        say_fact(out, "mean", isnan(values[5]) ? "" : "%.6g", values[5]);
+        say_fact(out, "mean", isnan(values[5]) ? "-" : "%.6g", values[5]);
         if (r->query.measure.within != 0)
             say_fact(out, "area within", "%.4g", values[7]);
         if (abut_map_info_get(r->surfaces[0].map).has_sign)

@@ -313,7 +313,9 @@ static int read_options(tool_run *tool, const tool_arguments *arguments, abut_ra
                            beyond_lengths(tolerance) ? "tolerance" : "clearance",
                            ABUT_COORDINATE_MAX);
     query->tolerance = tolerance ? tolerance->numbers[0] : 0;
-    options->clearance = clearance ? clearance->numbers[0] : 0;
+    /* Parts that are 0.05 apart in a file are not in binary: rounding does not decide. */
+    options->clearance =
+        clearance ? fmin(clearance->numbers[0] * (1 + 1e-6), ABUT_COORDINATE_MAX) : 0;
     options->overlaps = option_given(arguments, "overlaps") != NULL;
     query->volume = option_given(arguments, "volume") != NULL || options->overlaps;
     query->exact = option_given(arguments, "exact") != NULL;

@@ -214,15 +214,21 @@ static int measure_one(tool_run *tool, const tool_arguments *arguments, const to
     abut_status status = abut_pair_common(&a, &b, NULL, &common);
     if (status)
         return tool_fail(tool, status);
+    meetings found = {0};
+    int code = option_given(arguments, "png") ? find_meetings(tool, pair, &found) : 0;
+    if (code)
+        return code;
     tool_advise(tool, &common.advice);
     pair_begin(&tool->out, arguments);
     say_common(&tool->out, &common);
+    code = draw_meetings(tool, arguments, pair, &found);
     out_end(&tool->out);
+    free(found.list);
     if (is_measured(&common))
         answer(tool, "%.17g", common.volume);
     else
         answer(tool, "unknown");
-    return tool_outcome(common.kind != ABUT_COMMON_APART, &common.advice);
+    return code ? code : tool_outcome(common.kind != ABUT_COMMON_APART, &common.advice);
 }
 
 static const tool_column common_columns[] = {
@@ -287,8 +293,8 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
         return tool_refuse(tool, "--out belongs to --pairs or --poses");
     bool measured = option_given(arguments, "volume") != NULL;
     if (measured && (option_given(arguments, "pairs") || option_given(arguments, "surfaces") ||
-                     option_given(arguments, "png") || device_named(arguments)))
-        return tool_refuse(tool, "--volume goes with none of --pairs, --surfaces, --png, --device");
+                     device_named(arguments)))
+        return tool_refuse(tool, "--volume goes with none of --pairs, --surfaces, --device");
     if (measured)
         return pair_run(tool, arguments, measure_one, measure_many);
     return pair_run(tool, arguments, run_one, run_many);

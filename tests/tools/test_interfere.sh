@@ -56,6 +56,10 @@ try 3 "$tool" interfere $small cube.obj beside.obj --volume --clearance 0.125 --
 is "[it['pairs'][0][k] for k in ('kind', 'distance')], it['pairs'][0]['from'][0], it['pairs'][0]['to'][0]" \
     "(['near', 0.125], 0.5, 0.625)"
 try 0 "$tool" interfere $small cube.obj beside.obj --clearance 0.124
+place cube.obj close.obj 1.05,0,0 # in binary a little more than 0.05 apart
+try 3 "$tool" interfere $small cube.obj close.obj --clearance 0.05 --json
+is "it['pairs'][0]['kind'], 0.05 < it['pairs'][0]['distance'] < 0.05 + 1e-15" "('near', True)"
+try 0 "$tool" interfere $small cube.obj close.obj --clearance 0.0499999
 
 # A resolution at which rays miss the overlap.
 "$tool" make box speck.obj --size 0.001 --segments 1 --quiet || exit 1

@@ -144,6 +144,9 @@ try 3 "$tool" overlap ball.ply open.obj --volume --json
 is "[it[k] for k in ('volume', 'flush_area', 'centroid', 'hi', 'verdict')]" "[None, None, None, None, 'unfit']"
 try 3 "$tool" overlap ball.ply open.obj --volume --quiet
 demand "not unknown" "$(cat out)" = unknown
+try 3 "$tool" overlap box.obj box.obj --pose 1.5,0.25,0.5 --volume --png common.ppm --json
+is "[it['kind'], it['picture']]" "['overlap', 'common.ppm']"
+demand "no picture" "$(head -c 2 common.ppm)" = P6
 
 # Many poses, on any number of threads.
 cat >poses.csv <<'END'

@@ -92,6 +92,7 @@ typedef struct opencl_device {
     bool rounds;          /* offers correctly rounded float division and square root */
     pthread_mutex_t lock; /* of the programs */
     abuti_program *programs;
+    bool told; /* that the first of them is being compiled */
 } opencl_device;
 
 static inline opencl_device *opencl_of(abut_device *device) {

@@ -119,6 +119,11 @@ static abut_status compile(opencl_device *device, const abuti_module *module, co
                            cl_program *program) {
     const char *text = module->text;
     cl_int error = 0;
+    if (!device->told)
+        abuti_log(device->base.context, ABUT_LOG_INFO,
+                  "compiling for %s: the first time this may take a minute",
+                  device->base.info.name);
+    device->told = true;
     cl_program made =
         OPENCL_MAKE(&error, clCreateProgramWithSource, device->native, 1, &text, &module->bytes);
     if (error)

@@ -1,9 +1,10 @@
 /* Solids to fragments, tile by tile.
  *
  * Vertices of solids that have a window somewhere go to the image. A triangle is drawn at once
- * where it has no more than a block of pixels in the window of a tile: many blocks are covered at a
- * time (raster/cover_lanes.c), and their fragments go into the order of tiles. All else is kept as
- * a shape, to be drawn when its tile is: memory does not grow with the pixels of large triangles.
+ * where it has no more than two blocks of 4 x 4 pixels in the window of a tile: many blocks are
+ * covered at a time (raster/cover_lanes.c), and their fragments go into the order of tiles. All
+ * else is kept as a shape, to be drawn when its tile is: memory does not grow with the pixels of
+ * large triangles.
  */
 #include "layers/layers.h"
 
@@ -273,7 +274,7 @@ static uint32_t first_bit(uint32_t bits) {
 #endif
 }
 
-/* The fragments of a block; bits of places in the tile. */
+/* The fragments of a block. */
 static void draw_block(const draw_work *w, uint32_t i, layers_fragment *to) {
     const uint32_t *corner = w->indices + 3 * (size_t)w->triangle[i];
     const uint32_t inside = (1u << w->bits) - 1, x0 = (uint32_t)w->blocks.x0[i],
@@ -453,7 +454,7 @@ static void draw_solids(void *data, size_t chunk, size_t begin, size_t end) {
     }
 }
 
-/* Brings the places of shapes into the order of tiles: tile_begin and tile_places, and lists the
+/* Brings all places into the order of tiles: tile_begin and tile_places, and lists the
  * tiles that have any. */
 static abut_status sort_places(layers_pass *pass, size_t chunk_count) {
     abut_layers *layers = pass->layers;

@@ -2,11 +2,11 @@
  *
  *  1. Where solids are: a rectangle of pixels and a range of depths for each.
  *  2. Tiles: which solids reach into which; and of each solid in a tile a window, the smallest
- *     rectangle that holds its rectangle's overlaps with those of others that are as deep. Where a
- *     ray is inside two solids it is in the windows of both, so all other pixels are left out
- *     (unless every pixel is wanted).
- *  3. Vertices of solids that have a window somewhere go to the image, and their triangles to the
- *     tiles that they touch within a window.
+ *     rectangle that holds all pixels where it can meet others (layers_meet()). Where a ray is
+ *     inside two solids it is in the windows of both, so all other pixels are left out (unless
+ *     every pixel is wanted).
+ *  3. Triangles of solids that have a window somewhere are drawn, or go to the tiles in whose
+ *     windows they may have pixels: draw.c.
  *  4. Tile by tile: fragments, sorted by pixel, then by depth, solid and kind; each ray goes to
  *     pixel.c.
  *

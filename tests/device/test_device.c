@@ -166,9 +166,9 @@ TEST(build_errors) {
     options.log = hear;
     abut_context *context;
     assert_ok(abut_context_create(&options, &context));
+    heard[0] = 0;
     abut_device *device = test_device(context);
     abuti_program *program, *again;
-    heard[0] = 0;
     assert_refused("'nowhere'", abuti_program_get(device, "nowhere", "", &program));
     /* A macro that breaks the text of the module. */
     assert_fails(ABUT_ERROR_DEVICE, "module scan with options",
@@ -176,6 +176,8 @@ TEST(build_errors) {
     assert_non_null(strstr(abut_last_error(), device->info.name));
     assert_non_null(strstr(abut_last_error(), "-Dload_words=1"));
     assert_non_null(strstr(abut_last_error(), "CL_BUILD_PROGRAM_FAILURE"));
+    const char *compiling = strstr(heard, "compiling for"); /* is said once */
+    assert_true(compiling && !strstr(compiling + 1, "compiling for"));
     assert_non_null(strstr(heard, "module scan does not build"));
     assert_non_null(strstr(heard, "error"));
     if (strstr(device->info.platform, "Portable")) /* NVIDIA's log leaves file names out */

@@ -208,7 +208,7 @@ TEST(bodies_of_one_mesh) {
                     best.triangle = t;
                 }
             }
-            bool within = !query.limit || best.distance <= query.limit;
+            bool within = query.limit == 0 || best.distance <= query.limit;
             assert_int_equal(texels[0][i].triangle, within ? best.triangle : ABUT_NONE);
             assert_true(texels[0][i].distance == (within ? (float)best.distance : INFINITY));
         }

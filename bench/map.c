@@ -1,0 +1,781 @@
+/* Cases: surface distance maps. One run is a frame: every map and hierarchy follows the vertices,
+ * which are on the host, every map is found, signed, and measured: least, greatest, area within.
+ *
+ * letters   E and G, 2,180 and 1,652 triangles, twisted and moved; maps of 512 x 512
+ * solids    two solids of 2,000 triangles that bend; 512 x 512
+ * figure    a solid of 16,368 triangles that twists in a box of 12; 256 x 256
+ * bodies    100 rigid solids of 980 triangles, each with a map of 128 x 128 against all others
+ *           within a fifth of their radius; poses change, vertices do not
+ * deviation two scans of 100,000 triangles: hierarchy, atlas, a million distances one way, unsigned
+ * hausdorff the same scans: hierarchies, and the Hausdorff distance both ways, to the default bound
+ * field-... the frame of letters by dense distance fields of both over the box of both: rebuilt,
+ *           then interpolated at the samples of the maps, whose positions the run makes. Cells are
+ *           such that half a diagonal, which bounds the error of an interpolated distance, is the
+ *           median reach of the maps
+ * field-256-letters  the same with 256 cells along the longest side, as the paper has them
+ * device-.. the same on a device; there fields are built, and interpolated on the CPU
+ *
+ * Cases of devices compare their first frame with the CPU's. ABUT_BENCH_FRAMES names a file that
+ * gets a line for every frame of letters: case, frame, ms, reach over that at rest; and
+ * ABUT_BENCH_SCANS a folder that gets the scans, for other programs. */
+#include "bench.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+typedef enum scene { LETTERS, SOLIDS, FIGURE, BODIES, SCANS } scene;
+typedef enum way { MAPS, FIELDS, FIELDS_PAPER, DEVIATION, HAUSDORFF } way;
+
+static const struct {
+    scene scene;
+    way way;
+    uint32_t resolution, quick_resolution;
+    double within, limit;
+} specs[] = {
+    {LETTERS, MAPS, 512, 64, 0.05, 0},   {SOLIDS, MAPS, 512, 64, 0.05, 0},
+    {FIGURE, MAPS, 256, 48, 0.5, 0},     {BODIES, MAPS, 128, 32, 0.02, 0.1},
+    {SCANS, DEVIATION, 1040, 64, 0, 0},  {SCANS, HAUSDORFF, 0, 0, 0, 0},
+    {LETTERS, FIELDS, 512, 64, 0.05, 0}, {LETTERS, FIELDS_PAPER, 512, 64, 0.05, 0},
+};
+#define ON_DEVICE 16 /* beside the number of a spec */
+#define MOST_FRAMES 100
+
+enum { MOVE, REFIT, FIND, MEASURE, PHASES };
+static const char *const phase_names[2][PHASES] = {{"move", "refit", "find", "measure"},
+                                                   {"points", "refit", "build", "interpolate"}};
+
+/* Where a sample of a map is: interpolated between the corners of its triangle. */
+typedef struct anchor {
+    uint32_t triangle;
+    float weight[3];
+} anchor;
+
+typedef struct map_data {
+    abut_device *device;
+    uint32_t count, frames, round, frame; /* bodies; the frame that was run last */
+    abut_mesh **rest, **moved; /* moved[frame x count + body]; none where they are rigid */
+    abut_map **maps;
+    abut_bvh **bvhs;
+    abut_posed *others; /* (frame x count + body) x (count - 1) */
+    abut_map_measures *measures;
+    abut_map_hausdorff_result hausdorff[2];
+    abut_map_texel *texels;
+    abut_field *fields[2];
+    anchor *anchors[2];
+    abut_vec3 *points;
+    abut_field_value *values;
+    uint32_t anchor_count[2];
+    double ms[PHASES], least_ms[PHASES], frame_ms, relative, field_error;
+    uint64_t hash;
+} map_data;
+
+/* Of the last case, for the line after it. */
+static struct {
+    double ms[PHASES];
+    double samples, mean, greatest, upper, cells, field_error;
+} told;
+
+static abut_status no_memory(void) {
+    return bench_fail(ABUT_ERROR_MEMORY, "no memory");
+}
+
+static int spec_of(const bench_state *state) {
+    return state->which->variant % ON_DEVICE;
+}
+static uint32_t resolution_of(const bench_state *state) {
+    return state->quick ? specs[spec_of(state)].quick_resolution : specs[spec_of(state)].resolution;
+}
+
+static double now_ms(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec * 1e3 + (double)time.tv_nsec * 1e-6;
+}
+
+/* ---- scenes: without a call to libm, so that they are the same everywhere ---- */
+
+/* About the sine of a whole turn at t = 1. */
+static double wave(double t) {
+    t -= (double)(int)t;
+    double half = t < 0.5 ? 2 * t : 2 * t - 1, up = 4 * half * (1 - half);
+    return t < 0.5 ? up : -up;
+}
+
+/* Turns (*x, *y) by the angle whose half has this tangent. */
+static void turn(double tangent, double *x, double *y) {
+    double below = 1 + tangent * tangent, c = (1 - tangent * tangent) / below,
+           s = 2 * tangent / below, kept = *x;
+    *x = c * kept - s * *y;
+    *y = s * kept + c * *y;
+}
+
+/* A ball with dents and two ears. */
+static abut_vec3 with_bumps(abut_vec3 p) {
+    double ear = p.z + 0.6 * (p.x < 0 ? -p.x : p.x) - 0.5, r = 1;
+    r += 2.4 * p.x * p.y * p.z + 0.6 * (p.x * p.x - p.y * p.z);
+    r += ear > 0 ? 20 * ear * ear : 0;
+    return (abut_vec3){r * p.x, r * p.y, r * p.z};
+}
+
+static abut_vec3 deform(scene kind, uint32_t body, double t, abut_vec3 p) {
+    switch (kind) {
+    case LETTERS:
+        turn((body ? -0.8 : 0.8) * wave(t) * p.y, &p.x, &p.z);
+        p.y *= 1 + 0.15 * wave(2 * t + 0.2 * body);
+        p.x += body ? 0.68 + 0.1 * wave(t + 0.25) : 0;
+        break;
+    case SOLIDS:
+        turn((body ? -0.5 : 0.5) * wave(t) * p.z, &p.x, &p.y);
+        p.z *= 1 + 0.2 * wave(t + 0.3 * body);
+        p.x += (body ? 1.05 + 0.1 * wave(t + 0.25) : 0) + 0.2 * wave(t) * p.z * p.z;
+        break;
+    case FIGURE:
+        if (body == 0) {
+            turn(0.2 * wave(t) * p.z, &p.x, &p.y);
+            p.x += 0.1 * wave(2 * t) * p.z * p.z;
+        }
+        break;
+    default:
+        break;
+    }
+    return p;
+}
+
+static abut_status make_moved(bench_state *state, const abut_mesh *mesh, scene kind, uint32_t body,
+                              double t, abut_mesh **moved) {
+    const uint32_t count = abut_mesh_vertex_count(mesh);
+    abut_vec3 *points = malloc(count * sizeof *points), origin = abut_mesh_origin(mesh);
+    if (!points)
+        return no_memory();
+    for (uint32_t v = 0; v < count; v++) {
+        abut_vec3 p = abut_mesh_positions(mesh)[v];
+        p = (abut_vec3){p.x + origin.x, p.y + origin.y, p.z + origin.z};
+        if (t < 0)
+            points[v] = with_bumps(p);
+        else
+            points[v] = deform(kind, body, t, p);
+    }
+    abut_mesh_input input = abut_mesh_input_doubles(points, count, abut_mesh_indices(mesh),
+                                                    abut_mesh_triangle_count(mesh));
+    abut_status status = abut_mesh_create(state->context, &input, moved);
+    free(points);
+    return status;
+}
+
+static abut_status make_bumpy(bench_state *state, uint32_t segments, abut_mesh **mesh) {
+    abut_shape shape = abut_shape_default(ABUT_SHAPE_ICOSPHERE);
+    abut_mesh *ball;
+    shape.radius = 0.5;
+    shape.segments = segments;
+    abut_status status = abut_shape_create(state->context, &shape, &ball);
+    if (!status) {
+        status = make_moved(state, ball, SOLIDS, 0, -1, mesh);
+        abut_mesh_destroy(ball);
+    }
+    return status;
+}
+
+static abut_status make_box(bench_state *state, abut_mesh **mesh) {
+    abut_shape shape = abut_shape_default(ABUT_SHAPE_BOX);
+    abut_pose up = {{0, 0, 0, 1}, {0, 0, 1.5}};
+    abut_mesh *box;
+    shape.extent = (abut_vec3){9, 7, 5};
+    shape.segments = 1;
+    abut_status status = abut_shape_create(state->context, &shape, &box);
+    if (!status) {
+        status = abut_mesh_transform(box, 1, up, mesh);
+        abut_mesh_destroy(box);
+    }
+    return status;
+}
+
+/* Scans are a torus with noise, cut in two ways. */
+static abut_status make_scan(bench_state *state, uint32_t body, abut_mesh **mesh) {
+    bench_grid grid;
+    const char *folder = getenv("ABUT_BENCH_SCANS");
+    abut_status status = state->quick ? bench_grid_create(30 + body, 20 - body, &grid)
+                                      : bench_grid_create(250 + body, 200 - body, &grid);
+    if (!status) {
+        status = bench_grid_mesh(state, &grid, mesh);
+        bench_grid_destroy(&grid);
+    }
+    if (!status && folder && folder[0]) {
+        char path[512];
+        snprintf(path, sizeof path, "%s/scan-%u.ply", folder, body);
+        status = abut_mesh_write(*mesh, path, NULL);
+    }
+    return status;
+}
+
+static abut_status make_rest(bench_state *state, scene kind, uint32_t body, abut_mesh **mesh) {
+    abut_shape shape = abut_shape_default(kind == FIGURE ? ABUT_SHAPE_TEAPOT_SOLID
+                                          : body         ? ABUT_SHAPE_LETTER_G
+                                                         : ABUT_SHAPE_LETTER_E);
+    switch (kind) {
+    case SCANS:
+        return make_scan(state, body, mesh);
+    case SOLIDS:
+        return make_bumpy(state, state->quick ? 4 : 10, mesh);
+    case BODIES:
+        return make_bumpy(state, state->quick ? 2 : 7, mesh);
+    case FIGURE:
+        if (body)
+            return make_box(state, mesh);
+        shape.segments = state->quick ? 4 : 16;
+        break;
+    default:
+        shape.segments = state->quick ? 4 : body ? 12 : 15;
+    }
+    return abut_shape_create(state->context, &shape, mesh);
+}
+
+/* A loose pile, in which some overlap; each turns its own way, and moves about its place. */
+static abut_pose pose_in_pile(uint32_t body, uint32_t frame, uint32_t frames) {
+    uint64_t random = body;
+    double at[3] = {body % 5, body / 5 % 5, body / 25}, t = (double)frame / frames;
+    for (int k = 0; k < 3; k++)
+        at[k] = 1.15 * at[k] + bench_random_real(&random, -0.1, 0.1) +
+                0.05 * wave(t + bench_random_real(&random, 0, 1));
+    return (abut_pose){bench_turn(body), {at[0], at[1], at[2]}};
+}
+
+/* Where the others are, as seen from each body. */
+static abut_status make_poses(map_data *data, scene kind) {
+    const uint32_t each = data->count - 1;
+    data->others = calloc((size_t)data->frames * data->count * each, sizeof *data->others);
+    abut_status status = data->others ? ABUT_OK : no_memory();
+    abut_posed *to = data->others;
+    for (uint32_t frame = 0; frame < data->frames; frame++)
+        for (uint32_t i = 0; i < data->count; i++)
+            for (uint32_t j = 0; j < data->count && !status; j++) {
+                abut_pose here = {{0, 0, 0, 1}, {0, 0, 0}}, there = here;
+                if (i == j)
+                    continue;
+                if (kind == BODIES) {
+                    abut_pose mine = pose_in_pile(i, frame, data->frames);
+                    there = pose_in_pile(j, frame, data->frames);
+                    status = abut_pose_invert(&mine, &here);
+                    status = status ? status : abut_pose_compose(&here, &there, &there);
+                }
+                (to++)->pose = there; /* the hierarchy comes later */
+            }
+    return status;
+}
+
+static abut_status make_scene(bench_state *state, map_data *data) {
+    scene kind = specs[spec_of(state)].scene;
+    bool deforms = kind != BODIES && kind != SCANS;
+    data->count = kind != BODIES ? 2 : state->quick ? 8 : 100;
+    data->frames = state->quick || kind == SCANS ? 1 : kind == LETTERS ? MOST_FRAMES : 16;
+    data->rest = calloc(data->count, sizeof(abut_mesh *));
+    data->moved = calloc((size_t)data->count * data->frames, sizeof(abut_mesh *));
+    if (!data->rest || !data->moved)
+        return no_memory();
+    abut_status status = ABUT_OK;
+    for (uint32_t i = 0; i < data->count && !status; i++)
+        if (kind == BODIES && i > 0)
+            data->rest[i] = abut_mesh_retain(data->rest[0]);
+        else
+            status = make_rest(state, kind, i, &data->rest[i]);
+    for (uint32_t i = 0; i < data->count * data->frames && deforms && !status; i++) {
+        double t = (i / data->count + 0.6) / data->frames;
+        status = make_moved(state, data->rest[i % data->count], kind, i % data->count, t,
+                            &data->moved[i]);
+    }
+    return status ? status : make_poses(data, kind);
+}
+
+/* ---- maps ---- */
+
+static abut_status make_maps(bench_state *state, map_data *data, abut_device *device) {
+    abut_map_options options = abut_map_options_default();
+    abut_bvh_options where = abut_bvh_options_default();
+    const bool rigid = specs[spec_of(state)].scene == BODIES;
+    abut_status status = ABUT_OK;
+    options.resolution = resolution_of(state);
+    options.device = where.device = device;
+    for (uint32_t i = 0; i < data->count && !status; i++) {
+        status = abut_map_create(data->rest[i], &options, &data->maps[i]);
+        if (!status && (i == 0 || !rigid)) {
+            status = abut_bvh_create(data->rest[i], &where, &data->bvhs[i]);
+            status = status ? status : abut_sign_prepare(data->bvhs[i], NULL);
+        }
+    }
+    const size_t all = (size_t)data->frames * data->count * (data->count - 1);
+    for (size_t k = 0; k < all && !status; k++) /* with two bodies the other one */
+        data->others[k].bvh = data->bvhs[rigid ? 0 : 1 - k % 2];
+    return status;
+}
+
+static void drop_maps(map_data *data) {
+    for (uint32_t i = 0; i < data->count; i++) {
+        if (data->maps)
+            abut_map_destroy(data->maps[i]);
+        if (data->bvhs)
+            abut_bvh_destroy(data->bvhs[i]);
+        if (data->maps && data->bvhs) {
+            data->maps[i] = NULL;
+            data->bvhs[i] = NULL;
+        }
+    }
+}
+
+/* Notes the time since `since`, and gives the time. */
+static double note(map_data *data, int phase, double since) {
+    double now = now_ms();
+    data->ms[phase] = now - since;
+    return now;
+}
+
+static abut_status run_maps(bench_state *state, map_data *data) {
+    const uint32_t count = data->count, first = data->frame * count;
+    abut_map_query query = abut_map_query_default();
+    abut_map_measure_options wanted = abut_map_measure_options_default();
+    abut_status status = ABUT_OK;
+    query.limit = specs[spec_of(state)].limit;
+    wanted.within = specs[spec_of(state)].within;
+    double time = now_ms();
+    for (uint32_t i = 0; i < count && !status; i++)
+        if (data->moved[first + i])
+            status = abut_map_move(data->maps[i], data->moved[first + i]);
+    time = note(data, MOVE, time);
+    for (uint32_t i = 0; i < count && !status; i++)
+        if (data->moved[first + i])
+            status = abut_bvh_refit(data->bvhs[i], data->moved[first + i]);
+    time = note(data, REFIT, time);
+    for (uint32_t i = 0; i < count && !status; i++)
+        status = abut_map_find(data->maps[i], data->others + (size_t)(first + i) * (count - 1),
+                               count - 1, &query);
+    time = note(data, FIND, time);
+    for (uint32_t i = 0; i < count && !status; i++)
+        status = abut_map_measure(data->maps[i], &wanted, NULL, &data->measures[i]);
+    note(data, MEASURE, time);
+    return status;
+}
+
+static abut_status run_deviation(bench_state *state, map_data *data) {
+    abut_map_options options = abut_map_options_default();
+    abut_bvh_options where = abut_bvh_options_default();
+    options.resolution = resolution_of(state);
+    options.device = where.device = data->device;
+    drop_maps(data);
+    double time = now_ms();
+    abut_status status = abut_map_create(data->rest[0], &options, &data->maps[0]);
+    time = note(data, MOVE, time);
+    status = status ? status : abut_bvh_create(data->rest[1], &where, &data->bvhs[1]);
+    time = note(data, REFIT, time);
+    if (!status) {
+        data->others[0].bvh = data->bvhs[1];
+        status = abut_map_find(data->maps[0], data->others, 1, NULL);
+    }
+    time = note(data, FIND, time);
+    status = status ? status : abut_map_measure(data->maps[0], NULL, NULL, &data->measures[0]);
+    note(data, MEASURE, time);
+    return status;
+}
+
+static abut_status run_hausdorff(map_data *data) {
+    abut_status status = ABUT_OK;
+    drop_maps(data);
+    double time = now_ms();
+    for (int i = 0; i < 2 && !status; i++)
+        status = abut_bvh_create(data->rest[i], NULL, &data->bvhs[i]);
+    time = note(data, REFIT, time);
+    for (int i = 0; i < 2 && !status; i++)
+        status = abut_map_hausdorff(data->bvhs[i], data->bvhs[1 - i], NULL, &data->hausdorff[i]);
+    note(data, FIND, time);
+    return status;
+}
+
+static abut_status hash_maps(map_data *data) {
+    abut_status status = ABUT_OK;
+    data->hash = 1;
+    for (uint32_t i = 0; i < data->count && data->maps[i] && !status; i++) {
+        const abut_map_measures *m = &data->measures[i];
+        const double lengths[] = {m->least.distance, m->least_error, m->greatest.distance,
+                                  m->greatest_error, m->mean,        m->rms,
+                                  m->within_area,    m->inside_area, m->found_area};
+        const uint64_t counts[] = {m->samples, m->found,          m->within,
+                                   m->inside,  m->least.triangle, m->greatest.triangle};
+        uint64_t side = abut_map_info_get(data->maps[i]).resolution;
+        status = abut_map_texels(data->maps[i], side * side, data->texels);
+        if (status)
+            break;
+        data->hash =
+            bench_hash(data->hash, data->texels, (size_t)(side * side) * sizeof *data->texels);
+        data->hash = bench_hash(data->hash, lengths, sizeof lengths);
+        data->hash = bench_hash(data->hash, counts, sizeof counts);
+    }
+    return status;
+}
+
+/* ---- the same by fields ---- */
+
+static int by_size(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static abut_status median_reach(const map_data *data, double *median) {
+    const uint32_t counts[2] = {abut_mesh_triangle_count(data->rest[0]),
+                                abut_mesh_triangle_count(data->rest[1])};
+    double *all = malloc(((size_t)counts[0] + counts[1]) * sizeof *all);
+    abut_status status = all ? ABUT_OK : no_memory();
+    for (uint32_t i = 0; i < 2 && !status; i++)
+        for (uint32_t t = 0; t < counts[i] && !status; t++)
+            status = abut_map_reach(data->maps[i], t, all + t + (i ? counts[0] : 0));
+    if (!status) {
+        qsort(all, (size_t)counts[0] + counts[1], sizeof *all, by_size);
+        *median = all[((size_t)counts[0] + counts[1]) / 2];
+    }
+    free(all);
+    return status;
+}
+
+/* Over the bodies in all frames. */
+static abut_status make_grid(const bench_state *state, const map_data *data, abut_grid *grid) {
+    abut_box all = abut_mesh_bounds(data->moved[0]);
+    double cell;
+    for (uint32_t i = 1; i < data->count * data->frames; i++) {
+        abut_box box = abut_mesh_bounds(data->moved[i]);
+        all.lo = (abut_vec3){fmin(all.lo.x, box.lo.x), fmin(all.lo.y, box.lo.y),
+                             fmin(all.lo.z, box.lo.z)};
+        all.hi = (abut_vec3){fmax(all.hi.x, box.hi.x), fmax(all.hi.y, box.hi.y),
+                             fmax(all.hi.z, box.hi.z)};
+    }
+    const double sides[3] = {all.hi.x - all.lo.x, all.hi.y - all.lo.y, all.hi.z - all.lo.z};
+    abut_status status = median_reach(data, &cell);
+    if (status)
+        return status;
+    cell *= 2 / sqrt(3);
+    if (specs[spec_of(state)].way == FIELDS_PAPER)
+        cell = fmax(sides[0], fmax(sides[1], sides[2])) / (state->quick ? 16 : 255);
+    grid->cell = cell;
+    grid->origin = all.lo;
+    for (int k = 0; k < 3; k++)
+        grid->count[k] = (uint32_t)(sides[k] / cell) + 2;
+    return ABUT_OK;
+}
+
+static abut_status make_anchors(map_data *data, uint32_t body) {
+    const abut_map_info info = abut_map_info_get(data->maps[body]);
+    uint32_t count = 0;
+    anchor *all = data->anchors[body] = malloc(info.sample_count * sizeof *all);
+    abut_status status = all ? ABUT_OK : no_memory();
+    for (uint32_t y = 0; y < info.resolution; y++)
+        for (uint32_t x = 0; x < info.resolution && !status; x++) {
+            abut_map_sample sample;
+            status = abut_map_sample_at(data->maps[body], x, y, &sample);
+            if (status || sample.triangle == ABUT_NONE)
+                continue;
+            anchor *a = &all[count++];
+            a->triangle = sample.triangle;
+            for (int k = 0; k < 3; k++)
+                a->weight[k] = (float)sample.barycentric[k];
+        }
+    data->anchor_count[body] = count;
+    return status;
+}
+
+static abut_status make_fields(bench_state *state, map_data *data) {
+    abut_field_options options = abut_field_options_default();
+    options.device = data->device;
+    abut_status status = make_grid(state, data, &options.grid);
+    for (uint32_t i = 0; i < 2 && !status; i++) {
+        status = make_anchors(data, i);
+        status = status ? status : abut_bvh_refit(data->bvhs[i], data->moved[i]);
+        status =
+            status ? status : abut_field_create_from(data->bvhs[i], &options, &data->fields[i]);
+        abut_map_destroy(data->maps[i]); /* it only told where samples are */
+        data->maps[i] = NULL;
+    }
+    const size_t most = (size_t)resolution_of(state) * resolution_of(state);
+    data->points = malloc(most * sizeof *data->points);
+    data->values = malloc(most * sizeof *data->values);
+    told.cells = (double)options.grid.count[0] * options.grid.count[1] * options.grid.count[2];
+    return status || (data->points && data->values) ? status : no_memory();
+}
+
+typedef struct placing {
+    const abut_mesh *mesh;
+    const anchor *anchors;
+    abut_vec3 *points;
+} placing;
+
+static void place(void *user, size_t chunk, size_t begin, size_t end) {
+    const placing *p = user;
+    const abut_vec3 origin = abut_mesh_origin(p->mesh), *at = abut_mesh_positions(p->mesh);
+    const uint32_t *indices = abut_mesh_indices(p->mesh);
+    (void)chunk;
+    for (size_t i = begin; i < end; i++) {
+        const anchor *a = &p->anchors[i];
+        abut_vec3 sum = origin;
+        for (size_t k = 0; k < 3; k++) {
+            abut_vec3 corner = at[indices[3 * (size_t)a->triangle + k]];
+            sum.x += (double)a->weight[k] * corner.x;
+            sum.y += (double)a->weight[k] * corner.y;
+            sum.z += (double)a->weight[k] * corner.z;
+        }
+        p->points[i] = sum;
+    }
+}
+
+static void measure_values(bench_state *state, map_data *data, uint32_t body) {
+    abut_map_measures *m = &data->measures[body];
+    const double within = specs[spec_of(state)].within;
+    memset(m, 0, sizeof *m);
+    m->least.distance = HUGE_VAL;
+    m->greatest.distance = -HUGE_VAL;
+    for (uint32_t i = 0; i < data->anchor_count[body]; i++) {
+        double distance = data->values[i].distance;
+        if (distance < m->least.distance)
+            m->least.distance = distance;
+        if (distance > m->greatest.distance)
+            m->greatest.distance = distance;
+        m->within += distance <= within;
+        m->inside += distance < 0;
+    }
+}
+
+static abut_status run_fields(bench_state *state, map_data *data) {
+    abut_mesh **moved = data->moved + (size_t)data->frame * 2;
+    abut_status status = ABUT_OK;
+    double time = now_ms(), points_ms = 0;
+    for (int i = 0; i < 2 && !status; i++)
+        status = abut_bvh_refit(data->bvhs[i], moved[i]);
+    time = note(data, REFIT, time);
+    for (int i = 0; i < 2 && !status; i++)
+        status = abut_field_update_from(data->fields[i], data->bvhs[i], NULL);
+    time = note(data, FIND, time);
+    for (uint32_t i = 0; i < 2 && !status; i++) {
+        placing p = {moved[i], data->anchors[i], data->points};
+        double start = now_ms();
+        abut_context_parallel_for(state->context, data->anchor_count[i], 4096, place, &p);
+        points_ms += now_ms() - start;
+        abut_points points = abut_points_doubles(data->points, data->anchor_count[i]);
+        status = abut_field_at_batch(data->fields[1 - i], &points, ABUT_INTERPOLATION_LINEAR,
+                                     data->values);
+        if (!status)
+            measure_values(state, data, i);
+    }
+    note(data, MEASURE, time + points_ms);
+    data->ms[MOVE] = points_ms;
+    return status;
+}
+
+/* How far the distances that the last frame left are from the true ones, at most. */
+static abut_status compare_fields(map_data *data) {
+    double most = 0;
+    abut_status status = ABUT_OK;
+    for (uint32_t i = 0; i < data->anchor_count[1] && !status; i += 97) {
+        abut_nearest nearest;
+        status = abut_sign_nearest(data->bvhs[0], data->points[i], HUGE_VAL, &nearest);
+        most = fmax(most, fabs(nearest.distance - data->values[i].distance));
+    }
+    data->field_error = most;
+    return status;
+}
+
+static void hash_fields(map_data *data) {
+    data->hash = 1;
+    for (int i = 0; i < 2; i++) {
+        const abut_map_measures *m = &data->measures[i];
+        const double lengths[] = {m->least.distance, m->greatest.distance};
+        const uint64_t counts[] = {m->within, m->inside};
+        data->hash = bench_hash(data->hash, lengths, sizeof lengths);
+        data->hash = bench_hash(data->hash, counts, sizeof counts);
+    }
+}
+
+/* ---- the case ---- */
+
+static abut_status run_frame(bench_state *state, map_data *data) {
+    memset(data->ms, 0, sizeof data->ms);
+    switch (specs[spec_of(state)].way) {
+    case MAPS:
+        return run_maps(state, data);
+    case DEVIATION:
+        return run_deviation(state, data);
+    case HAUSDORFF:
+        return run_hausdorff(data);
+    default:
+        return run_fields(state, data);
+    }
+}
+
+static abut_status hash_frame(const bench_state *state, map_data *data) {
+    way how = specs[spec_of(state)].way;
+    if (how == MAPS || how == DEVIATION)
+        return hash_maps(data);
+    if (how == HAUSDORFF) {
+        const double bounds[4] = {data->hausdorff[0].lower, data->hausdorff[0].upper,
+                                  data->hausdorff[1].lower, data->hausdorff[1].upper};
+        data->hash = bench_hash(1, bounds, sizeof bounds);
+        return ABUT_OK;
+    }
+    hash_fields(data);
+    return compare_fields(data);
+}
+
+/* Everything that runs on `device`; null = the CPU. */
+static abut_status make_sides(bench_state *state, map_data *data, abut_device *device) {
+    way how = specs[spec_of(state)].way;
+    if (how == DEVIATION || how == HAUSDORFF)
+        return ABUT_OK;
+    abut_status status = make_maps(state, data, device);
+    return status || how == MAPS ? status : make_fields(state, data);
+}
+
+static abut_status setup(bench_state *state) {
+    map_data *data = state->data;
+    way how = specs[spec_of(state)].way;
+    abut_device *device = NULL;
+    abut_status status = ABUT_OK;
+    if (state->which->variant & ON_DEVICE && (status = bench_device_open(state, &device)))
+        return status;
+    data->device = device;
+    memset(&told, 0, sizeof told);
+    status = make_scene(state, data);
+    data->maps = calloc(data->count, sizeof(abut_map *));
+    data->bvhs = calloc(data->count, sizeof(abut_bvh *));
+    data->measures = calloc(data->count, sizeof *data->measures);
+    data->texels =
+        malloc(((size_t)resolution_of(state) * resolution_of(state) + 1) * sizeof *data->texels);
+    if (!status && (!data->maps || !data->bvhs || !data->measures || !data->texels))
+        status = no_memory();
+    uint64_t expected = 0;
+    if (!status && device && (how == MAPS || how == DEVIATION)) {
+        data->device = NULL;
+        status = make_sides(state, data, NULL);
+        status = status ? status : run_frame(state, data);
+        status = status ? status : hash_frame(state, data);
+        expected = data->hash;
+        drop_maps(data);
+        data->device = device;
+    }
+    status = status ? status : make_sides(state, data, device);
+    if (!status && expected) {
+        status = run_frame(state, data);
+        status = status ? status : hash_frame(state, data);
+        if (!status && data->hash != expected)
+            status = bench_fail(ABUT_ERROR_DEVICE, "the answers are not those of the CPU");
+    }
+    for (int k = 0; k < PHASES; k++)
+        data->least_ms[k] = HUGE_VAL;
+    state->elements = how == HAUSDORFF ? 2.0 * abut_mesh_triangle_count(data->rest[0]) : 0;
+    for (uint32_t i = 0; i < data->count && how != HAUSDORFF && !status; i++)
+        state->elements += data->maps[i] ? abut_map_info_get(data->maps[i]).sample_count
+                                         : data->anchor_count[i % 2];
+    if (how == DEVIATION)
+        state->elements = (double)resolution_of(state) * resolution_of(state);
+    return status;
+}
+
+static abut_status run(bench_state *state) {
+    map_data *data = state->data;
+    data->frame = data->round++ % data->frames;
+    double start = now_ms();
+    abut_status status = run_frame(state, data);
+    data->frame_ms = now_ms() - start;
+    return status;
+}
+
+static abut_status write_frame(const bench_state *state, const map_data *data, const char *path) {
+    double relative = 0;
+    for (uint32_t i = 0; i < data->count; i++) {
+        abut_map_info info = abut_map_info_get(data->maps[i]);
+        relative = fmax(relative, info.reach_at_rest > 0 ? info.reach / info.reach_at_rest : 0);
+    }
+    FILE *file = fopen(path, "a");
+    if (!file)
+        return bench_fail(ABUT_ERROR_FILE, "cannot write '%s'", path);
+    fprintf(file, "%s,%u,%.4f,%.4f\n", state->which->name, data->frame, data->frame_ms, relative);
+    fclose(file);
+    return ABUT_OK;
+}
+
+static abut_status finish(bench_state *state) {
+    map_data *data = state->data;
+    const char *path = getenv("ABUT_BENCH_FRAMES");
+    abut_status status = ABUT_OK;
+    if (data->frame == 0)
+        status = hash_frame(state, data);
+    if (!status && path && specs[spec_of(state)].scene == LETTERS)
+        status = write_frame(state, data, path);
+    state->hash = data->hash;
+    for (int k = 0; k < PHASES; k++)
+        told.ms[k] = data->least_ms[k] = fmin(data->least_ms[k], data->ms[k]);
+    told.field_error = data->field_error;
+    told.samples = (double)data->measures[0].samples;
+    told.mean = data->measures[0].mean;
+    told.greatest = data->measures[0].greatest.distance;
+    told.upper = fmax(data->hausdorff[0].upper, data->hausdorff[1].upper);
+    return status;
+}
+
+static void teardown(bench_state *state) {
+    map_data *data = state->data;
+    drop_maps(data);
+    for (int i = 0; i < 2; i++) {
+        abut_field_destroy(data->fields[i]);
+        free(data->anchors[i]);
+    }
+    for (uint32_t i = 0; i < data->count && data->rest; i++)
+        abut_mesh_destroy(data->rest[i]);
+    for (uint32_t i = 0; i < data->count * data->frames && data->moved; i++)
+        abut_mesh_destroy(data->moved[i]);
+    abut_device_destroy(data->device);
+    free(data->rest);
+    free(data->moved);
+    free(data->maps);
+    free(data->bvhs);
+    free(data->others);
+    free(data->measures);
+    free(data->texels);
+    free(data->points);
+    free(data->values);
+}
+
+static void tell(const bench_case *which, const bench_result *result) {
+    way how = specs[which->variant % ON_DEVICE].way;
+    bool fields = how == FIELDS || how == FIELDS_PAPER;
+    (void)result;
+    printf("\n    least ms:");
+    for (int k = 0; k < PHASES; k++)
+        if (told.ms[k] > 0)
+            printf(" %s %.3f", phase_names[fields][k], told.ms[k]);
+    if (fields)
+        printf("; 2 x %.0f cells, off by up to %.3g", told.cells, told.field_error);
+    else if (how == HAUSDORFF)
+        printf("; %.6g", told.upper);
+    else
+        printf("; %.0f samples, mean %.4g, greatest %.4g", told.samples, told.mean, told.greatest);
+}
+
+#define MAP_CASE(name_, unit_, variant_, goal_)                                              \
+    {                                                                                        \
+        .name = "map/" name_, .unit = unit_, .data_bytes = sizeof(map_data), .setup = setup, \
+        .run = run, .finish = finish, .teardown = teardown, .variant = variant_,             \
+        .threaded = variant_ < ON_DEVICE, .goal_ms = goal_, .tell = tell                     \
+    }
+
+const bench_case bench_map_cases[] = {
+    MAP_CASE("letters", "sample", 0, 30),
+    MAP_CASE("solids", "sample", 1, 40),
+    MAP_CASE("figure", "sample", 2, 30),
+    MAP_CASE("bodies", "sample", 3, 0),
+    MAP_CASE("deviation", "sample", 4, 400),
+    MAP_CASE("hausdorff", "triangle", 5, 0),
+    MAP_CASE("field-letters", "sample", 6, 0),
+    MAP_CASE("field-256-letters", "sample", 7, 0),
+    MAP_CASE("device-letters", "sample", ON_DEVICE + 0, 0.5),
+    MAP_CASE("device-solids", "sample", ON_DEVICE + 1, 0.6),
+    MAP_CASE("device-figure", "sample", ON_DEVICE + 2, 0.5),
+    MAP_CASE("device-bodies", "sample", ON_DEVICE + 3, 4),
+    MAP_CASE("device-deviation", "sample", ON_DEVICE + 4, 0),
+    MAP_CASE("device-field-letters", "sample", ON_DEVICE + 6, 0),
+    MAP_CASE("device-field-256-letters", "sample", ON_DEVICE + 7, 0),
+    {.name = NULL},
+};

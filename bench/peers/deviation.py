@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+"""Deviation of two scans of 100,000 triangles at a million samples, beside Open3D and MeshLab.
+
+    python3 -m venv VENV && VENV/bin/pip install open3d-cpu pymeshlab
+    VENV/bin/python bench/peers/deviation.py build/release/abut-bench [RESULTS.json]
+
+All get the same two files, and two threads. Ours is `map/deviation`: hierarchy, atlas, distances,
+measures; and `map/hausdorff`, both ways between bounds that hold for every point. Open3D gets a
+million random points of the scan, which it does not have to make: its time is that of the scene
+and of compute_distance(). MeshLab's Hausdorff filter makes its samples itself, one way. Both peers
+are measured where they can be imported. The best of three runs counts.
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+THREADS, SAMPLES, ROUNDS = 2, 1_000_000, 3
+os.environ["OMP_NUM_THREADS"] = str(THREADS)
+
+
+def ours(tool, folder):
+    path = os.path.join(folder, "ours.json")
+    found = {}
+    for case in ("map/deviation", "map/hausdorff"):
+        subprocess.run([tool, "--filter", case, "--threads", str(THREADS), "--repeat", str(ROUNDS), "--out", path],
+                       env={**os.environ, "ABUT_BENCH_SCANS": folder}, check=True)
+        with open(path, encoding="utf-8") as file:
+            found[case] = {"ms": json.load(file)["cases"][0]["minimum_ms"]}
+    return found
+
+
+def best(call):
+    least, answer = float("inf"), None
+    for _ in range(ROUNDS):
+        start = time.perf_counter()
+        answer = call()
+        least = min(least, (time.perf_counter() - start) * 1e3)
+    return least, answer
+
+
+def open3d_distances(scan, model):
+    import numpy
+    import open3d
+    points = numpy.asarray(open3d.io.read_triangle_mesh(scan).sample_points_uniformly(SAMPLES).points)
+    points = open3d.core.Tensor(points.astype(numpy.float32))
+    mesh = open3d.t.geometry.TriangleMesh.from_legacy(open3d.io.read_triangle_mesh(model))
+
+    def run():
+        scene = open3d.t.geometry.RaycastingScene(nthreads=THREADS)
+        scene.add_triangles(mesh)
+        return scene.compute_distance(points, nthreads=THREADS).numpy()
+
+    ms, distances = best(run)
+    return {"ms": ms, "mean": float(distances.mean()), "greatest": float(distances.max())}
+
+
+def meshlab_hausdorff(scan, model):
+    import pymeshlab
+    meshes = pymeshlab.MeshSet()
+    meshes.load_new_mesh(scan)
+    meshes.load_new_mesh(model)
+    ms, told = best(lambda: meshes.get_hausdorff_distance(
+        sampledmesh=0, targetmesh=1, samplevert=False, sampleface=True, samplenum=SAMPLES))
+    return {"ms": ms, "mean": told["mean"], "greatest": told["max"], "samples": told["n_samples"]}
+
+
+def main():
+    if len(sys.argv) not in (2, 3):
+        sys.exit(__doc__)
+    with tempfile.TemporaryDirectory() as folder:
+        found = ours(os.path.abspath(sys.argv[1]), folder)
+        scan, model = (os.path.join(folder, f"scan-{i}.ply") for i in range(2))
+        for name, call in (("Open3D", open3d_distances), ("MeshLab", meshlab_hausdorff)):
+            try:
+                found[name] = call(scan, model)
+            except ImportError as error:
+                print(f"{name}: {error}", file=sys.stderr)
+    for name, entry in found.items():
+        entry["ratio"] = entry["ms"] / found["map/deviation"]["ms"]
+        print(name, " ".join(f"{key} {value:.6g}" for key, value in entry.items()))
+    if len(sys.argv) == 3:
+        with open(sys.argv[2], "w", encoding="utf-8") as file:
+            file.write(json.dumps(found, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

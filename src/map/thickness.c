@@ -38,13 +38,18 @@ enum { TRIANGLES_A_TASK = 16, TASKS_A_REPORT = 512, SHRINKS = 64 };
 
 static const char stage[] = "map";
 
+/* The planes of the triangles of a leaf: normals, and heights above the origin of the mesh; without
+ * area they are infinitely high. */
+typedef struct leaf_planes {
+    float normal[3][BVH_WIDTH], height[BVH_WIDTH];
+} leaf_planes;
+
 typedef struct thickness {
     abut_map *map;
     const abut_bvh *bvh;
     abut_map_thickness kind;
     double limit, start, rounding, size;
-    float (*planes)[4]; /* of triangles: normal, zero where there is none, and height above the
-                         * origin of the mesh */
+    leaf_planes *planes;
     size_t begin;
 } thickness;
 
@@ -52,12 +57,13 @@ typedef struct thickness {
 typedef struct ball {
     const thickness *t;
     vec3 point, inwards;
-    const float *facing; /* plane of the sample */
+    float facing[3]; /* normal of the sample */
     double r;
     double within; /* what is farther from the centre is not in it */
     vec3 centre;
-    float near_plane[4]; /* the centre from the origin of the mesh, and how near planes must be */
-    map_interval at;     /* of the centre */
+    float from_origin[3]; /* the centre, from that of the mesh */
+    float near_plane;     /* planes that are farther from it are not in the ball */
+    map_interval at;      /* of the centre */
     float reach_sq;
     map_found touched;
 } ball;
@@ -72,13 +78,17 @@ static void planes_task(void *data, size_t chunk, size_t begin, size_t end) {
     thickness *t = data;
     const abut_mesh *mesh = t->map->mesh;
     (void)chunk;
-    for (size_t i = begin; i < end; i++) {
-        vec3 normal = normal_of(mesh, (uint32_t)i);
-        t->planes[i][0] = (float)normal.x;
-        t->planes[i][1] = (float)normal.y;
-        t->planes[i][2] = (float)normal.z;
-        t->planes[i][3] = (float)v3_dot(normal, mesh->positions[mesh->indices[3 * i]]);
-    }
+    for (size_t leaf = begin; leaf < end; leaf++)
+        for (size_t i = 0; i < BVH_WIDTH; i++) {
+            const uint32_t triangle = t->bvh->order[leaf * BVH_WIDTH + i];
+            vec3 n = normal_of(mesh, triangle);
+            for (int axis = 0; axis < 3; axis++)
+                t->planes[leaf].normal[axis][i] = (float)v3_get(n, axis);
+            t->planes[leaf].height[i] =
+                v3_max_abs(n) > 0
+                    ? (float)v3_dot(n, mesh->positions[mesh->indices[3 * (size_t)triangle]])
+                    : INFINITY;
+        }
 }
 
 /* Straight in; the distance is the way. */
@@ -104,27 +114,33 @@ static void set_radius(ball *b, double r) {
     b->within = r * (1 - DEEP) - t->rounding;
     b->centre = v3_along(b->point, r, b->inwards);
     vec3 c = v3_sub(b->centre, bvh->mesh->origin);
-    b->near_plane[0] = (float)c.x;
-    b->near_plane[1] = (float)c.y;
-    b->near_plane[2] = (float)c.z;
-    b->near_plane[3] = (float)(b->within + PLANE_ROUNDING * t->size);
+    b->from_origin[0] = (float)c.x;
+    b->from_origin[1] = (float)c.y;
+    b->from_origin[2] = (float)c.z;
+    b->near_plane = (float)(b->within + PLANE_ROUNDING * t->size);
     b->at = map_interval_of(bvh, b->centre);
     b->reach_sq = b->within > 0 ? map_reach_sq(bvh, b->within) : 0;
 }
 
-/* Whether a triangle faces another way, and its plane may be in the ball. */
-static bool may_stop(const ball *b, uint32_t triangle) {
-    const float *f = b->facing, *p = b->t->planes[triangle], *c = b->near_plane;
-    return fabsf(p[0] * c[0] + p[1] * c[1] + p[2] * c[2] - p[3]) <= c[3] &&
-           f[0] * p[0] + f[1] * p[1] + f[2] * p[2] < FACING &&
-           (p[0] != 0 || p[1] != 0 || p[2] != 0);
+/* Bits of the triangles of a leaf that face another way, and whose planes may be in the ball. */
+static unsigned may_stop(const ball *b, uint32_t leaf) {
+    const leaf_planes *planes = &b->t->planes[leaf];
+    f4 facing = f4_all(0), height = f4_load(planes->height), zero = f4_all(0);
+    for (int axis = 0; axis < 3; axis++) {
+        f4 normal = f4_load(planes->normal[axis]);
+        facing = f4_add(facing, f4_mul(normal, f4_all(b->facing[axis])));
+        height = f4_sub(height, f4_mul(normal, f4_all(b->from_origin[axis])));
+    }
+    f4 away = f4_max(height, f4_sub(zero, height));
+    return m4_bits(
+        m4_and(f4_less(facing, f4_all(FACING)), f4_less_equal(away, f4_all(b->near_plane))));
 }
 
 /* Shrinks the ball until a triangle is out of it. */
 static void shrink_by(ball *b, uint32_t triangle) {
-    for (int i = 0; i < SHRINKS && may_stop(b, triangle); i++) {
-        closest_on_triangle closest =
-            triangle_closest_point(bvh_triangle(b->t->map->mesh, triangle), b->centre);
+    const abut_triangle t = bvh_triangle(b->t->map->mesh, triangle);
+    for (int i = 0; i < SHRINKS; i++) {
+        closest_on_triangle closest = triangle_closest_point(t, b->centre);
         if (!(closest.distance < b->within))
             return;
         vec3 way = v3_sub(closest.point, b->point);
@@ -146,8 +162,8 @@ static void shrink_by_all(ball *b) {
     for (;;) {
         if (child & BVH_LEAF) {
             const uint32_t leaf = child & ~BVH_LEAF;
-            for (uint32_t i = 0; i < bvh_leaf_fill(bvh, leaf); i++)
-                shrink_by(b, bvh->order[leaf * BVH_WIDTH + i]);
+            for (unsigned may = may_stop(b, leaf); may; may &= may - 1)
+                shrink_by(b, bvh->order[leaf * BVH_WIDTH + (uint32_t)__builtin_ctz(may)]);
         } else {
             const bvh_node *node = &bvh->nodes[child];
             f4 distance_sq = map_boxes(&b->at, node);
@@ -161,9 +177,10 @@ static void shrink_by_all(ball *b) {
 }
 
 /* The largest ball; the distance is its diameter. What stopped the last one may well stop this. */
-static map_found largest_ball(const thickness *t, uint32_t triangle, vec3 point, vec3 inwards,
-                              uint32_t *last) {
-    ball b = {.t = t, .point = point, .inwards = inwards, .facing = t->planes[triangle]};
+static map_found largest_ball(const thickness *t, vec3 point, vec3 inwards, uint32_t *last) {
+    ball b = {.t = t, .point = point, .inwards = inwards};
+    for (int axis = 0; axis < 3; axis++)
+        b.facing[axis] = (float)-v3_get(inwards, axis);
     b.touched = shoot(t, point, inwards);
     set_radius(&b, 0.5 * real_min(b.touched.closest.distance, real_min(t->limit, 2 * t->size)));
     if (*last != ABUT_NONE)
@@ -176,26 +193,29 @@ static map_found largest_ball(const thickness *t, uint32_t triangle, vec3 point,
 
 /* ---- all ---- */
 
-static void answer_triangle(const thickness *t, uint32_t rank) {
+/* `last` is the triangle that stopped the last ball. */
+static void answer_triangle(const thickness *t, uint32_t rank, uint32_t *last) {
     abut_map *map = t->map;
-    const uint32_t triangle = map->ranked[rank];
-    const vec3 inwards = v3_scale(normal_of(map->mesh, triangle), -1);
-    uint32_t last = ABUT_NONE;
+    const vec3 normal = normal_of(map->mesh, map->ranked[rank]), inwards = v3_scale(normal, -1);
+    const bool is_flat = v3_max_abs(normal) > 0;
+    if (*last != ABUT_NONE && !(v3_dot(normal_of(map->mesh, *last), normal) < FACING))
+        *last = ABUT_NONE;
     for (uint32_t i = map->first[rank]; i < map->first[rank + 1]; i++) {
         map_found found = map_found_nothing();
-        if (v3_max_abs(inwards) > 0)
+        if (is_flat)
             found = t->kind == ABUT_MAP_THICKNESS_RAY
                         ? shoot(t, map->points[i], inwards)
-                        : largest_ball(t, triangle, map->points[i], inwards, &last);
+                        : largest_ball(t, map->points[i], inwards, last);
         map->answers[i] = map_found_texel(&found, map->points[i]);
     }
 }
 
 static void answer_task(void *data, size_t chunk, size_t begin, size_t end) {
     const thickness *t = data;
+    uint32_t last = ABUT_NONE;
     (void)chunk;
     for (size_t i = begin; i < end && !abuti_stop(t->map->context, stage); i++)
-        answer_triangle(t, (uint32_t)(t->begin + i));
+        answer_triangle(t, (uint32_t)(t->begin + i), &last);
 }
 
 static abut_status answer_all(thickness *t) {
@@ -203,7 +223,7 @@ static abut_status answer_all(thickness *t) {
     const size_t count = t->map->mesh->triangle_count,
                  part = (size_t)TRIANGLES_A_TASK * TASKS_A_REPORT;
     abut_status status = ABUT_OK;
-    abuti_parallel_for(context, count, part, planes_task, t);
+    abuti_parallel_for(context, t->bvh->leaf_count, part, planes_task, t);
     for (t->begin = 0; t->begin < count && !status; t->begin += part) {
         const size_t here = count - t->begin < part ? count - t->begin : part;
         status = abuti_parallel_try(context, stage, here, TRIANGLES_A_TASK, answer_task, t);
@@ -228,8 +248,9 @@ abut_status abut_map_find_thickness(abut_map *map, abut_map_thickness kind,
     t.size = v3_length(v3_sub(box->hi, box->lo));
     t.rounding = ROUNDING * largest;
     t.start = real_max(START * t.size, t.rounding);
-    t.planes = abuti_allocate(map->context, map->mesh->triangle_count, sizeof *t.planes);
-    status = t.planes ? abuti_map_bvh(map, &t.bvh) : ABUT_ERROR_MEMORY;
+    status = abuti_map_bvh(map, &t.bvh);
+    if (!status && !(t.planes = abuti_allocate(map->context, t.bvh->leaf_count, sizeof *t.planes)))
+        status = ABUT_ERROR_MEMORY;
     status = status ? status : answer_all(&t);
     abuti_release(map->context, t.planes);
     if (!status)

@@ -6,6 +6,8 @@
  * figure    a solid of 16,368 triangles that twists in a box of 12; 256 x 256
  * bodies    100 rigid solids of 980 triangles, each with a map of 128 x 128 against all others
  *           within a fifth of their radius; poses change, vertices do not
+ * joined-bodies  the same bodies as parts of one mesh, which moves: one map of 1280 x 1280 to the
+ *           other parts of its own mesh, unsigned
  * deviation two scans of 100,000 triangles: hierarchy, atlas, a million distances one way, unsigned
  * hausdorff the same scans: hierarchies, and the Hausdorff distance both ways, to the default bound
  * field-... the frame of letters by dense distance fields of both over the box of both: rebuilt,
@@ -19,28 +21,28 @@
  * gets a line for every frame of letters: case, frame, ms, reach over that at rest; and
  * ABUT_BENCH_SCANS a folder that gets the scans, for other programs. */
 #include "bench.h"
+#include "map_scenes.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-typedef enum scene { LETTERS, SOLIDS, FIGURE, BODIES, SCANS } scene;
 typedef enum way { MAPS, FIELDS, FIELDS_PAPER, DEVIATION, HAUSDORFF } way;
 
 static const struct {
-    scene scene;
+    map_scene_kind scene;
     way way;
     uint32_t resolution, quick_resolution;
     double within, limit;
 } specs[] = {
-    {LETTERS, MAPS, 512, 64, 0.05, 0},   {SOLIDS, MAPS, 512, 64, 0.05, 0},
-    {FIGURE, MAPS, 256, 48, 0.5, 0},     {BODIES, MAPS, 128, 32, 0.02, 0.1},
-    {SCANS, DEVIATION, 1040, 64, 0, 0},  {SCANS, HAUSDORFF, 0, 0, 0, 0},
-    {LETTERS, FIELDS, 512, 64, 0.05, 0}, {LETTERS, FIELDS_PAPER, 512, 64, 0.05, 0},
+    {MAP_LETTERS, MAPS, 512, 64, 0.05, 0},   {MAP_SOLIDS, MAPS, 512, 64, 0.05, 0},
+    {MAP_FIGURE, MAPS, 256, 48, 0.5, 0},     {MAP_BODIES, MAPS, 128, 32, 0.02, 0.1},
+    {MAP_SCANS, DEVIATION, 1040, 64, 0, 0},  {MAP_SCANS, HAUSDORFF, 0, 0, 0, 0},
+    {MAP_LETTERS, FIELDS, 512, 64, 0.05, 0}, {MAP_LETTERS, FIELDS_PAPER, 512, 64, 0.05, 0},
+    {MAP_JOINED, MAPS, 1280, 96, 0.02, 0.1},
 };
 #define ON_DEVICE 16 /* beside the number of a spec */
-#define MOST_FRAMES 100
 
 enum { MOVE, REFIT, FIND, MEASURE, PHASES };
 static const char *const phase_names[2][PHASES] = {{"move", "refit", "find", "measure"},
@@ -54,11 +56,10 @@ typedef struct anchor {
 
 typedef struct map_data {
     abut_device *device;
-    uint32_t count, frames, round, frame; /* bodies; the frame that was run last */
-    abut_mesh **rest, **moved; /* moved[frame x count + body]; none where they are rigid */
+    map_scene scene;
+    uint32_t round, frame; /* the frame that was run last */
     abut_map **maps;
     abut_bvh **bvhs;
-    abut_posed *others; /* (frame x count + body) x (count - 1) */
     abut_map_measures *measures;
     abut_map_hausdorff_result hausdorff[2];
     abut_map_texel *texels;
@@ -67,7 +68,7 @@ typedef struct map_data {
     abut_vec3 *points;
     abut_field_value *values;
     uint32_t anchor_count[2];
-    double ms[PHASES], least_ms[PHASES], frame_ms, relative, field_error;
+    double ms[PHASES], least_ms[PHASES], frame_ms, field_error;
     uint64_t hash;
 } map_data;
 
@@ -94,223 +95,30 @@ static double now_ms(void) {
     return (double)time.tv_sec * 1e3 + (double)time.tv_nsec * 1e-6;
 }
 
-/* ---- scenes: without a call to libm, so that they are the same everywhere ---- */
-
-/* About the sine of a whole turn at t = 1. */
-static double wave(double t) {
-    t -= (double)(int)t;
-    double half = t < 0.5 ? 2 * t : 2 * t - 1, up = 4 * half * (1 - half);
-    return t < 0.5 ? up : -up;
-}
-
-/* Turns (*x, *y) by the angle whose half has this tangent. */
-static void turn(double tangent, double *x, double *y) {
-    double below = 1 + tangent * tangent, c = (1 - tangent * tangent) / below,
-           s = 2 * tangent / below, kept = *x;
-    *x = c * kept - s * *y;
-    *y = s * kept + c * *y;
-}
-
-/* A ball with dents and two ears. */
-static abut_vec3 with_bumps(abut_vec3 p) {
-    double ear = p.z + 0.6 * (p.x < 0 ? -p.x : p.x) - 0.5, r = 1;
-    r += 2.4 * p.x * p.y * p.z + 0.6 * (p.x * p.x - p.y * p.z);
-    r += ear > 0 ? 20 * ear * ear : 0;
-    return (abut_vec3){r * p.x, r * p.y, r * p.z};
-}
-
-static abut_vec3 deform(scene kind, uint32_t body, double t, abut_vec3 p) {
-    switch (kind) {
-    case LETTERS:
-        turn((body ? -0.8 : 0.8) * wave(t) * p.y, &p.x, &p.z);
-        p.y *= 1 + 0.15 * wave(2 * t + 0.2 * body);
-        p.x += body ? 0.68 + 0.1 * wave(t + 0.25) : 0;
-        break;
-    case SOLIDS:
-        turn((body ? -0.5 : 0.5) * wave(t) * p.z, &p.x, &p.y);
-        p.z *= 1 + 0.2 * wave(t + 0.3 * body);
-        p.x += (body ? 1.05 + 0.1 * wave(t + 0.25) : 0) + 0.2 * wave(t) * p.z * p.z;
-        break;
-    case FIGURE:
-        if (body == 0) {
-            turn(0.2 * wave(t) * p.z, &p.x, &p.y);
-            p.x += 0.1 * wave(2 * t) * p.z * p.z;
-        }
-        break;
-    default:
-        break;
-    }
-    return p;
-}
-
-static abut_status make_moved(bench_state *state, const abut_mesh *mesh, scene kind, uint32_t body,
-                              double t, abut_mesh **moved) {
-    const uint32_t count = abut_mesh_vertex_count(mesh);
-    abut_vec3 *points = malloc(count * sizeof *points), origin = abut_mesh_origin(mesh);
-    if (!points)
-        return no_memory();
-    for (uint32_t v = 0; v < count; v++) {
-        abut_vec3 p = abut_mesh_positions(mesh)[v];
-        p = (abut_vec3){p.x + origin.x, p.y + origin.y, p.z + origin.z};
-        if (t < 0)
-            points[v] = with_bumps(p);
-        else
-            points[v] = deform(kind, body, t, p);
-    }
-    abut_mesh_input input = abut_mesh_input_doubles(points, count, abut_mesh_indices(mesh),
-                                                    abut_mesh_triangle_count(mesh));
-    abut_status status = abut_mesh_create(state->context, &input, moved);
-    free(points);
-    return status;
-}
-
-static abut_status make_bumpy(bench_state *state, uint32_t segments, abut_mesh **mesh) {
-    abut_shape shape = abut_shape_default(ABUT_SHAPE_ICOSPHERE);
-    abut_mesh *ball;
-    shape.radius = 0.5;
-    shape.segments = segments;
-    abut_status status = abut_shape_create(state->context, &shape, &ball);
-    if (!status) {
-        status = make_moved(state, ball, SOLIDS, 0, -1, mesh);
-        abut_mesh_destroy(ball);
-    }
-    return status;
-}
-
-static abut_status make_box(bench_state *state, abut_mesh **mesh) {
-    abut_shape shape = abut_shape_default(ABUT_SHAPE_BOX);
-    abut_pose up = {{0, 0, 0, 1}, {0, 0, 1.5}};
-    abut_mesh *box;
-    shape.extent = (abut_vec3){9, 7, 5};
-    shape.segments = 1;
-    abut_status status = abut_shape_create(state->context, &shape, &box);
-    if (!status) {
-        status = abut_mesh_transform(box, 1, up, mesh);
-        abut_mesh_destroy(box);
-    }
-    return status;
-}
-
-/* Scans are a torus with noise, cut in two ways. */
-static abut_status make_scan(bench_state *state, uint32_t body, abut_mesh **mesh) {
-    bench_grid grid;
-    const char *folder = getenv("ABUT_BENCH_SCANS");
-    abut_status status = state->quick ? bench_grid_create(30 + body, 20 - body, &grid)
-                                      : bench_grid_create(250 + body, 200 - body, &grid);
-    if (!status) {
-        status = bench_grid_mesh(state, &grid, mesh);
-        bench_grid_destroy(&grid);
-    }
-    if (!status && folder && folder[0]) {
-        char path[512];
-        snprintf(path, sizeof path, "%s/scan-%u.ply", folder, body);
-        status = abut_mesh_write(*mesh, path, NULL);
-    }
-    return status;
-}
-
-static abut_status make_rest(bench_state *state, scene kind, uint32_t body, abut_mesh **mesh) {
-    abut_shape shape = abut_shape_default(kind == FIGURE ? ABUT_SHAPE_TEAPOT_SOLID
-                                          : body         ? ABUT_SHAPE_LETTER_G
-                                                         : ABUT_SHAPE_LETTER_E);
-    switch (kind) {
-    case SCANS:
-        return make_scan(state, body, mesh);
-    case SOLIDS:
-        return make_bumpy(state, state->quick ? 4 : 10, mesh);
-    case BODIES:
-        return make_bumpy(state, state->quick ? 2 : 7, mesh);
-    case FIGURE:
-        if (body)
-            return make_box(state, mesh);
-        shape.segments = state->quick ? 4 : 16;
-        break;
-    default:
-        shape.segments = state->quick ? 4 : body ? 12 : 15;
-    }
-    return abut_shape_create(state->context, &shape, mesh);
-}
-
-/* A loose pile, in which some overlap; each turns its own way, and moves about its place. */
-static abut_pose pose_in_pile(uint32_t body, uint32_t frame, uint32_t frames) {
-    uint64_t random = body;
-    double at[3] = {body % 5, body / 5 % 5, body / 25}, t = (double)frame / frames;
-    for (int k = 0; k < 3; k++)
-        at[k] = 1.15 * at[k] + bench_random_real(&random, -0.1, 0.1) +
-                0.05 * wave(t + bench_random_real(&random, 0, 1));
-    return (abut_pose){bench_turn(body), {at[0], at[1], at[2]}};
-}
-
-/* Where the others are, as seen from each body. */
-static abut_status make_poses(map_data *data, scene kind) {
-    const uint32_t each = data->count - 1;
-    data->others = calloc((size_t)data->frames * data->count * each, sizeof *data->others);
-    abut_status status = data->others ? ABUT_OK : no_memory();
-    abut_posed *to = data->others;
-    for (uint32_t frame = 0; frame < data->frames; frame++)
-        for (uint32_t i = 0; i < data->count; i++)
-            for (uint32_t j = 0; j < data->count && !status; j++) {
-                abut_pose here = {{0, 0, 0, 1}, {0, 0, 0}}, there = here;
-                if (i == j)
-                    continue;
-                if (kind == BODIES) {
-                    abut_pose mine = pose_in_pile(i, frame, data->frames);
-                    there = pose_in_pile(j, frame, data->frames);
-                    status = abut_pose_invert(&mine, &here);
-                    status = status ? status : abut_pose_compose(&here, &there, &there);
-                }
-                (to++)->pose = there; /* the hierarchy comes later */
-            }
-    return status;
-}
-
-static abut_status make_scene(bench_state *state, map_data *data) {
-    scene kind = specs[spec_of(state)].scene;
-    bool deforms = kind != BODIES && kind != SCANS;
-    data->count = kind != BODIES ? 2 : state->quick ? 8 : 100;
-    data->frames = state->quick || kind == SCANS ? 1 : kind == LETTERS ? MOST_FRAMES : 16;
-    data->rest = calloc(data->count, sizeof(abut_mesh *));
-    data->moved = calloc((size_t)data->count * data->frames, sizeof(abut_mesh *));
-    if (!data->rest || !data->moved)
-        return no_memory();
-    abut_status status = ABUT_OK;
-    for (uint32_t i = 0; i < data->count && !status; i++)
-        if (kind == BODIES && i > 0)
-            data->rest[i] = abut_mesh_retain(data->rest[0]);
-        else
-            status = make_rest(state, kind, i, &data->rest[i]);
-    for (uint32_t i = 0; i < data->count * data->frames && deforms && !status; i++) {
-        double t = (i / data->count + 0.6) / data->frames;
-        status = make_moved(state, data->rest[i % data->count], kind, i % data->count, t,
-                            &data->moved[i]);
-    }
-    return status ? status : make_poses(data, kind);
-}
-
 /* ---- maps ---- */
 
 static abut_status make_maps(bench_state *state, map_data *data, abut_device *device) {
     abut_map_options options = abut_map_options_default();
     abut_bvh_options where = abut_bvh_options_default();
-    const bool rigid = specs[spec_of(state)].scene == BODIES;
+    const bool rigid = specs[spec_of(state)].scene == MAP_BODIES;
     abut_status status = ABUT_OK;
     options.resolution = resolution_of(state);
     options.device = where.device = device;
-    for (uint32_t i = 0; i < data->count && !status; i++) {
-        status = abut_map_create(data->rest[i], &options, &data->maps[i]);
-        if (!status && (i == 0 || !rigid)) {
-            status = abut_bvh_create(data->rest[i], &where, &data->bvhs[i]);
+    for (uint32_t i = 0; i < data->scene.count && !status; i++) {
+        status = abut_map_create(data->scene.rest[i], &options, &data->maps[i]);
+        if (!status && data->scene.count > 1 && (i == 0 || !rigid)) {
+            status = abut_bvh_create(data->scene.rest[i], &where, &data->bvhs[i]);
             status = status ? status : abut_sign_prepare(data->bvhs[i], NULL);
         }
     }
-    const size_t all = (size_t)data->frames * data->count * (data->count - 1);
+    const size_t all = (size_t)data->scene.frames * data->scene.count * (data->scene.count - 1);
     for (size_t k = 0; k < all && !status; k++) /* with two bodies the other one */
-        data->others[k].bvh = data->bvhs[rigid ? 0 : 1 - k % 2];
+        data->scene.others[k].bvh = data->bvhs[rigid ? 0 : 1 - k % 2];
     return status;
 }
 
 static void drop_maps(map_data *data) {
-    for (uint32_t i = 0; i < data->count; i++) {
+    for (uint32_t i = 0; i < data->scene.count; i++) {
         if (data->maps)
             abut_map_destroy(data->maps[i]);
         if (data->bvhs)
@@ -330,24 +138,27 @@ static double note(map_data *data, int phase, double since) {
 }
 
 static abut_status run_maps(bench_state *state, map_data *data) {
-    const uint32_t count = data->count, first = data->frame * count;
+    const uint32_t count = data->scene.count, first = data->frame * count;
     abut_map_query query = abut_map_query_default();
     abut_map_measure_options wanted = abut_map_measure_options_default();
     abut_status status = ABUT_OK;
+    query.rings = ABUT_NONE; /* for a mesh and itself: other parts alone */
     query.limit = specs[spec_of(state)].limit;
     wanted.within = specs[spec_of(state)].within;
     double time = now_ms();
     for (uint32_t i = 0; i < count && !status; i++)
-        if (data->moved[first + i])
-            status = abut_map_move(data->maps[i], data->moved[first + i]);
+        if (data->scene.moved[first + i])
+            status = abut_map_move(data->maps[i], data->scene.moved[first + i]);
     time = note(data, MOVE, time);
     for (uint32_t i = 0; i < count && !status; i++)
-        if (data->moved[first + i])
-            status = abut_bvh_refit(data->bvhs[i], data->moved[first + i]);
+        if (data->scene.moved[first + i] && count > 1)
+            status = abut_bvh_refit(data->bvhs[i], data->scene.moved[first + i]);
     time = note(data, REFIT, time);
     for (uint32_t i = 0; i < count && !status; i++)
-        status = abut_map_find(data->maps[i], data->others + (size_t)(first + i) * (count - 1),
-                               count - 1, &query);
+        status = count == 1 ? abut_map_find_self(data->maps[i], &query)
+                            : abut_map_find(data->maps[i],
+                                            data->scene.others + (size_t)(first + i) * (count - 1),
+                                            count - 1, &query);
     time = note(data, FIND, time);
     for (uint32_t i = 0; i < count && !status; i++)
         status = abut_map_measure(data->maps[i], &wanted, NULL, &data->measures[i]);
@@ -362,13 +173,13 @@ static abut_status run_deviation(bench_state *state, map_data *data) {
     options.device = where.device = data->device;
     drop_maps(data);
     double time = now_ms();
-    abut_status status = abut_map_create(data->rest[0], &options, &data->maps[0]);
+    abut_status status = abut_map_create(data->scene.rest[0], &options, &data->maps[0]);
     time = note(data, MOVE, time);
-    status = status ? status : abut_bvh_create(data->rest[1], &where, &data->bvhs[1]);
+    status = status ? status : abut_bvh_create(data->scene.rest[1], &where, &data->bvhs[1]);
     time = note(data, REFIT, time);
     if (!status) {
-        data->others[0].bvh = data->bvhs[1];
-        status = abut_map_find(data->maps[0], data->others, 1, NULL);
+        data->scene.others[0].bvh = data->bvhs[1];
+        status = abut_map_find(data->maps[0], data->scene.others, 1, NULL);
     }
     time = note(data, FIND, time);
     status = status ? status : abut_map_measure(data->maps[0], NULL, NULL, &data->measures[0]);
@@ -381,7 +192,7 @@ static abut_status run_hausdorff(map_data *data) {
     drop_maps(data);
     double time = now_ms();
     for (int i = 0; i < 2 && !status; i++)
-        status = abut_bvh_create(data->rest[i], NULL, &data->bvhs[i]);
+        status = abut_bvh_create(data->scene.rest[i], NULL, &data->bvhs[i]);
     time = note(data, REFIT, time);
     for (int i = 0; i < 2 && !status; i++)
         status = abut_map_hausdorff(data->bvhs[i], data->bvhs[1 - i], NULL, &data->hausdorff[i]);
@@ -392,7 +203,7 @@ static abut_status run_hausdorff(map_data *data) {
 static abut_status hash_maps(map_data *data) {
     abut_status status = ABUT_OK;
     data->hash = 1;
-    for (uint32_t i = 0; i < data->count && data->maps[i] && !status; i++) {
+    for (uint32_t i = 0; i < data->scene.count && data->maps[i] && !status; i++) {
         const abut_map_measures *m = &data->measures[i];
         const double lengths[] = {m->least.distance, m->least_error, m->greatest.distance,
                                   m->greatest_error, m->mean,        m->rms,
@@ -419,8 +230,8 @@ static int by_size(const void *a, const void *b) {
 }
 
 static abut_status median_reach(const map_data *data, double *median) {
-    const uint32_t counts[2] = {abut_mesh_triangle_count(data->rest[0]),
-                                abut_mesh_triangle_count(data->rest[1])};
+    const uint32_t counts[2] = {abut_mesh_triangle_count(data->scene.rest[0]),
+                                abut_mesh_triangle_count(data->scene.rest[1])};
     double *all = malloc(((size_t)counts[0] + counts[1]) * sizeof *all);
     abut_status status = all ? ABUT_OK : no_memory();
     for (uint32_t i = 0; i < 2 && !status; i++)
@@ -436,10 +247,10 @@ static abut_status median_reach(const map_data *data, double *median) {
 
 /* Over the bodies in all frames. */
 static abut_status make_grid(const bench_state *state, const map_data *data, abut_grid *grid) {
-    abut_box all = abut_mesh_bounds(data->moved[0]);
+    abut_box all = abut_mesh_bounds(data->scene.moved[0]);
     double cell;
-    for (uint32_t i = 1; i < data->count * data->frames; i++) {
-        abut_box box = abut_mesh_bounds(data->moved[i]);
+    for (uint32_t i = 1; i < data->scene.count * data->scene.frames; i++) {
+        abut_box box = abut_mesh_bounds(data->scene.moved[i]);
         all.lo = (abut_vec3){fmin(all.lo.x, box.lo.x), fmin(all.lo.y, box.lo.y),
                              fmin(all.lo.z, box.lo.z)};
         all.hi = (abut_vec3){fmax(all.hi.x, box.hi.x), fmax(all.hi.y, box.hi.y),
@@ -485,7 +296,7 @@ static abut_status make_fields(bench_state *state, map_data *data) {
     abut_status status = make_grid(state, data, &options.grid);
     for (uint32_t i = 0; i < 2 && !status; i++) {
         status = make_anchors(data, i);
-        status = status ? status : abut_bvh_refit(data->bvhs[i], data->moved[i]);
+        status = status ? status : abut_bvh_refit(data->bvhs[i], data->scene.moved[i]);
         status =
             status ? status : abut_field_create_from(data->bvhs[i], &options, &data->fields[i]);
         abut_map_destroy(data->maps[i]); /* it only told where samples are */
@@ -540,7 +351,7 @@ static void measure_values(bench_state *state, map_data *data, uint32_t body) {
 }
 
 static abut_status run_fields(bench_state *state, map_data *data) {
-    abut_mesh **moved = data->moved + (size_t)data->frame * 2;
+    abut_mesh **moved = data->scene.moved + (size_t)data->frame * 2;
     abut_status status = ABUT_OK;
     double time = now_ms(), points_ms = 0;
     for (int i = 0; i < 2 && !status; i++)
@@ -637,10 +448,10 @@ static abut_status setup(bench_state *state) {
         return status;
     data->device = device;
     memset(&told, 0, sizeof told);
-    status = make_scene(state, data);
-    data->maps = calloc(data->count, sizeof(abut_map *));
-    data->bvhs = calloc(data->count, sizeof(abut_bvh *));
-    data->measures = calloc(data->count, sizeof *data->measures);
+    status = map_scene_make(state, specs[spec_of(state)].scene, &data->scene);
+    data->maps = calloc(data->scene.count, sizeof(abut_map *));
+    data->bvhs = calloc(data->scene.count, sizeof(abut_bvh *));
+    data->measures = calloc(data->scene.count, sizeof *data->measures);
     data->texels =
         malloc(((size_t)resolution_of(state) * resolution_of(state) + 1) * sizeof *data->texels);
     if (!status && (!data->maps || !data->bvhs || !data->measures || !data->texels))
@@ -664,8 +475,8 @@ static abut_status setup(bench_state *state) {
     }
     for (int k = 0; k < PHASES; k++)
         data->least_ms[k] = HUGE_VAL;
-    state->elements = how == HAUSDORFF ? 2.0 * abut_mesh_triangle_count(data->rest[0]) : 0;
-    for (uint32_t i = 0; i < data->count && how != HAUSDORFF && !status; i++)
+    state->elements = how == HAUSDORFF ? 2.0 * abut_mesh_triangle_count(data->scene.rest[0]) : 0;
+    for (uint32_t i = 0; i < data->scene.count && how != HAUSDORFF && !status; i++)
         state->elements += data->maps[i] ? abut_map_info_get(data->maps[i]).sample_count
                                          : data->anchor_count[i % 2];
     if (how == DEVIATION)
@@ -675,7 +486,7 @@ static abut_status setup(bench_state *state) {
 
 static abut_status run(bench_state *state) {
     map_data *data = state->data;
-    data->frame = data->round++ % data->frames;
+    data->frame = data->round++ % data->scene.frames;
     double start = now_ms();
     abut_status status = run_frame(state, data);
     data->frame_ms = now_ms() - start;
@@ -684,7 +495,7 @@ static abut_status run(bench_state *state) {
 
 static abut_status write_frame(const bench_state *state, const map_data *data, const char *path) {
     double relative = 0;
-    for (uint32_t i = 0; i < data->count; i++) {
+    for (uint32_t i = 0; i < data->scene.count; i++) {
         abut_map_info info = abut_map_info_get(data->maps[i]);
         relative = fmax(relative, info.reach_at_rest > 0 ? info.reach / info.reach_at_rest : 0);
     }
@@ -702,7 +513,7 @@ static abut_status finish(bench_state *state) {
     abut_status status = ABUT_OK;
     if (data->frame == 0)
         status = hash_frame(state, data);
-    if (!status && path && specs[spec_of(state)].scene == LETTERS)
+    if (!status && path && specs[spec_of(state)].scene == MAP_LETTERS)
         status = write_frame(state, data, path);
     state->hash = data->hash;
     for (int k = 0; k < PHASES; k++)
@@ -722,16 +533,10 @@ static void teardown(bench_state *state) {
         abut_field_destroy(data->fields[i]);
         free(data->anchors[i]);
     }
-    for (uint32_t i = 0; i < data->count && data->rest; i++)
-        abut_mesh_destroy(data->rest[i]);
-    for (uint32_t i = 0; i < data->count * data->frames && data->moved; i++)
-        abut_mesh_destroy(data->moved[i]);
+    map_scene_clear(&data->scene);
     abut_device_destroy(data->device);
-    free(data->rest);
-    free(data->moved);
     free(data->maps);
     free(data->bvhs);
-    free(data->others);
     free(data->measures);
     free(data->texels);
     free(data->points);
@@ -766,6 +571,7 @@ const bench_case bench_map_cases[] = {
     MAP_CASE("solids", "sample", 1, 40),
     MAP_CASE("figure", "sample", 2, 30),
     MAP_CASE("bodies", "sample", 3, 0),
+    MAP_CASE("joined-bodies", "sample", 8, 0),
     MAP_CASE("deviation", "sample", 4, 400),
     MAP_CASE("hausdorff", "triangle", 5, 0),
     MAP_CASE("field-letters", "sample", 6, 0),
@@ -774,6 +580,7 @@ const bench_case bench_map_cases[] = {
     MAP_CASE("device-solids", "sample", ON_DEVICE + 1, 0.6),
     MAP_CASE("device-figure", "sample", ON_DEVICE + 2, 0.5),
     MAP_CASE("device-bodies", "sample", ON_DEVICE + 3, 4),
+    MAP_CASE("device-joined-bodies", "sample", ON_DEVICE + 8, 4),
     MAP_CASE("device-deviation", "sample", ON_DEVICE + 4, 0),
     MAP_CASE("device-field-letters", "sample", ON_DEVICE + 6, 0),
     MAP_CASE("device-field-256-letters", "sample", ON_DEVICE + 7, 0),

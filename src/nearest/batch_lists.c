@@ -1,24 +1,41 @@
-/* A batch of nearest points by lists.
+/* A batch of nearest points by lists of features.
  *
- * Method: sorted points are taken in runs. The list of a run comes from the hierarchy. Then the run
- * is divided where the highest bit of the keys changes, which is a division of space in halves;
- * each time the points have become a few times fewer their box gets a list of its own; and the
- * points of a small box, or all where the list is short, are measured against it. That leaves some
- * triangles that are equally near as far as floats can tell, and these are measured in doubles.
+ * Method: sorted points are taken in runs. The list of a run comes from the hierarchy
+ * (regions.h). Then the run is divided, each time the points have become a few times fewer their
+ * box gets a list of its own, and sixteen points or fewer are measured against what is left. That
+ * leaves one feature a point or, as far as floats can tell, several, and the triangles of these are
+ * measured in doubles. Sorted points are divided where the highest bit of the keys changes, which
+ * is a division of space in halves; points that come in groups, in the middle.
  *
- * The end game. The answer is the lowest triangle of those with the least distance in doubles, as
- * triangle_closest_point() gives it. So candidates are measured as pairs of a point and a triangle,
- * several pairs at once. Around a vertex that is nearest there are six triangles, of which only the
- * lowest is needed: let v be the vertex, r another corner, relative to the query, S the sum of the
- * squares of all corners, and e the rounding of doubles. If v . (r - v) > 2^-36 S for both others,
- * and no height is less than 2^-15 sqrt(S), all signs in triangle_closest_point() are those of
- * exact numbers: the foot on the face is outside by 2^-36 sqrt(S) and computed with an error of 2 e
- * S / height (closest_shared.h), which is less; feet on the two edges at v are clamped to v itself,
- * whose offset is without rounding; and the third edge is further. So the distance is the length of
- * v, bit for bit the same for all such triangles. The lists tell such vertices (LISTS_CLEAR): in
- * the frame, with M = largest coordinate + 2, m = 2^-19 M the margin and S < 12 M^2, they are
- * behind both edges by 4 m, of which m may be error, and edges and heights are at least 2^6 m =
- * 2^-13 M long, so that v . (r - v) > 3 m 2^-13 M > 2^-31 M^2 and 2^-36 S < 2^-32 M^2.
+ * Nothing that wins is lost. The answer is the lowest triangle T of those with the least distance
+ * in doubles, as triangle_closest_point() gives it, which need not be exactly nearest. In the frame
+ * let M = largest coordinate of the point p + 2, which bounds all coordinate differences, and m =
+ * 2^-17 M the margin. Distances in doubles err by 4 ulp, so that T is further than the mesh by at
+ * most 2^-49 M, and the square of its distance d is greater by at most D = 2^-47 M^2. Let q be the
+ * point of T that is nearest to p. It lies on a feature F of T. If p is no more than m outside each
+ * vector of F, F is kept, and T measured. Suppose that it is outside by more, of which less than a
+ * tenth may be error.
+ *   - Not by a face's own borders, nor by the ends of an edge: then q would not be nearest.
+ *   - An edge of a vertex: it is at least 2^-20 long, and going along it from q makes the square
+ *     less by 2^-20 x 0.9 m > 2^-38 M, which is more than D as long as M < 2^9.
+ *   - A face of an edge, with sines of at least 1/64 at both ends: going into it from q, which is y
+ *     from the nearer end V, makes the square less by 0.9 m y / 64 at least, so y < 2^-23 M. Then V
+ *     takes the place of F: its distance squared is at most d^2 + y^2, and by the above it is kept,
+ *     as 2^-38 M is more than D + 2^-46 M^2.
+ *   - Where T is no feature because it is lower than 2^-20, one of its edges or vertices that is
+ *     kept is marked, and the point is searched for.
+ * Points with coordinates of 64 and more are searched for too.
+ *
+ * Around a vertex v that is nearest there are six triangles or so, of which only the lowest is
+ * needed: let r be another corner, both relative to the query, S the sum of the squares of all
+ * corners, and e the rounding of doubles. If v . (r - v) > 2^-36 S for both others, and no height
+ * is less than 2^-15 sqrt(S), all signs in triangle_closest_point() are those of exact numbers: the
+ * foot on the face is outside by 2^-36 sqrt(S) and computed with an error of 2 e S / height
+ * (closest_shared.h), which is less; feet on the two edges at v are clamped to v itself, whose
+ * offset is without rounding; and the third edge is further. So the distance is the length of v,
+ * bit for bit the same for all such triangles. That is so where p is behind all edges of v by m, of
+ * which a tenth may be error, and heights, and hence edges, are at least 16 m = 2^-13 M: v . (r -
+ * v) > 0.9 m 2^-13 M > 2^-31 M^2, and 2^-36 S < 2^-32 M^2, as S < 12 M^2.
  *
  * Where it does not pay: a run whose list is too long for its points is halved, and in the end its
  * points are searched one by one. So are points far away, where floats tell nothing.
@@ -26,8 +43,8 @@
 #include "nearest/batch.h"
 
 #include "base/simd.h"
-#include "geom/closest_shared.h"
-#include "nearest/lists.h"
+#include "nearest/pairs.h"
+#include "nearest/regions.h"
 
 #include <math.h>
 #include <stdatomic.h>
@@ -35,52 +52,51 @@
 enum {
     POINTS_A_RUN = 4096,
     RUNS_A_WORKER = 4, /* from one report of progress to the next: none waits long for others */
-    /* the longest list, and how much room there is for lists of smaller blocks inside */
-    LIST_MOST = 8192,
-    GROUPS_ROOM = 3 * LIST_MOST / LISTS_GROUP,
-    /* triangles that a run may collect for each of its points; a search takes as long */
-    COLLECT_A_POINT = 200,
-    COLLECT_LEAST = 8,  /* points; fewer are searched one by one */
-    DIVISION = 5,       /* a new list when the points are so many times fewer */
-    FILTER_LEAST = 3,   /* points that are worth a list of their own */
-    MEASURE_POINTS = 4, /* so few are measured with the list that is there */
-    MEASURE_LIST = 32,  /* and so short a list is not made shorter */
-    AHEAD = 16,         /* points for which memory is called before its turn */
-    PAIRS_MOST = 512,   /* that wait to be measured */
+    /* features that a run may collect for each of its points; a search takes as long */
+    COLLECT_A_POINT = 600,
+    COLLECT_LEAST = 8, /* points; fewer are searched one by one */
+    DIVISION = 5,      /* a new list when the points are so many times fewer */
+    MEASURE_LIST = 6,  /* features; so short a list is not made shorter */
+    LONG_LIST = 128,   /* for which sixteen points are divided once more */
+    AHEAD = 16,        /* points for which memory is called before its turn */
+    PAIRS_MOST = 256,  /* that wait to be measured */
 };
 
 /* Beyond this many times the size of the mesh a point is far. */
-#define FAR_AWAY 64.0f
+#define FAR_AWAY 64.0
+#define MARGIN 0x1p-17f
+
+typedef struct queue {
+    uint32_t count;
+    nearest_pair pairs[PAIRS_MOST];
+} queue;
 
 /* What one worker has. */
 typedef struct worker {
     const nearest_batch *b;
-    const lists_table *table;
-    const lists_kernel *kernel;
-    const bvh_place *places;  /* of the run */
+    const pairs_kernel *pairs;
+    const bvh_place *places;  /* of the run; null = as they come */
+    size_t first;             /* the first place of the run */
+    float margin;             /* of the run */
     vec3 exact[POINTS_A_RUN]; /* its points: as they are, and in the frame */
-    float points[POINTS_A_RUN][3];
+    float at[3][POINTS_A_RUN + REGIONS_POINTS];
     abut_nearest answers[POINTS_A_RUN];
-    uint32_t pair_count;
-    lists_pair pairs[PAIRS_MOST];
-    uint32_t kept[LIST_MOST + LISTS_GROUP];
-    float scratch[4 * (LIST_MOST + LISTS_GROUP)];
-    lists_group groups[GROUPS_ROOM];
-    uint32_t list_places[GROUPS_ROOM * LISTS_GROUP];
-    uint32_t used; /* groups */
+    queue faces, borders; /* by what the nearest point seems to be on */
+    regions_winners winners;
+    regions_room lists;
 } worker;
 
 typedef struct run_of_batch {
     const nearest_batch *b;
-    lists_table table;
-    const lists_kernel *kernel;
+    regions_table table;
     worker *workers;
+    uint64_t *seen; /* of all workers */
     uint32_t worker_count;
     size_t begin, end;   /* of the part that runs */
     atomic_size_t taken; /* points of the part */
 } run_of_batch;
 
-/* ---- one point ---- */
+/* ---- answers ---- */
 
 static void no_answer(abut_nearest *to) {
     to->distance = INFINITY;
@@ -88,10 +104,10 @@ static void no_answer(abut_nearest *to) {
 }
 
 /* Measures the pairs that wait, and gives each point the better of its answers. */
-static void measure_pairs(worker *w) {
-    w->kernel->exact(w->b->bvh->mesh, w->exact, w->pairs, w->pair_count);
-    for (uint32_t k = 0; k < w->pair_count; k++) {
-        const lists_pair *pair = &w->pairs[k];
+static void measure_pairs(worker *w, queue *q) {
+    w->pairs->exact(w->b->bvh->mesh, w->exact, q->pairs, q->count);
+    for (uint32_t k = 0; k < q->count; k++) {
+        const nearest_pair *pair = &q->pairs[k];
         abut_nearest *to = &w->answers[pair->point];
         if (pair->distance > to->distance ||
             (pair->distance == to->distance && pair->triangle > to->triangle))
@@ -102,7 +118,15 @@ static void measure_pairs(worker *w) {
         for (int c = 0; c < 3; c++)
             to->barycentric[c] = pair->weight[c];
     }
-    w->pair_count = 0;
+    q->count = 0;
+}
+
+static void add_pair(worker *w, queue *q, uint32_t point, uint32_t triangle) {
+    if (q->count == PAIRS_MOST)
+        measure_pairs(w, q);
+    nearest_pair *pair = &q->pairs[q->count++];
+    pair->point = point;
+    pair->triangle = triangle;
 }
 
 /* What follows from all that. */
@@ -124,71 +148,114 @@ static void complete_answers(worker *w, uint32_t count) {
     }
 }
 
-/* Makes pairs of what has been found for a point. */
-static void add_pairs(worker *w, uint32_t i, const lists_list *list, uint32_t count) {
-    const lists_name *names = w->table->names;
-    const float *corners = w->scratch + (size_t)lists_group_count(list->count) * LISTS_GROUP;
-    uint32_t vertex = ABUT_NONE, lowest = ABUT_NONE; /* clear ones, most likely all the same */
-    for (uint32_t k = 0; k < count; k++) {
-        uint32_t at = w->kept[k], corner = (uint32_t)corners[at];
-        const lists_name *name = &names[list->places[at]];
-        if (corner < 3 && (vertex == ABUT_NONE || vertex == name->vertex[corner])) {
-            vertex = name->vertex[corner];
-            lowest = name->triangle < lowest ? name->triangle : lowest;
-            continue;
-        }
-        if (w->pair_count == PAIRS_MOST)
-            measure_pairs(w);
-        lists_pair *pair = &w->pairs[w->pair_count++];
-        pair->point = i;
-        pair->triangle = name->triangle;
-    }
-    if (lowest == ABUT_NONE)
-        return;
-    if (w->pair_count == PAIRS_MOST)
-        measure_pairs(w);
-    lists_pair *pair = &w->pairs[w->pair_count++];
-    pair->point = i;
-    pair->triangle = lowest;
+static void search_points(worker *w, uint32_t begin, uint32_t end) {
+    bvh_hint hint;
+    hint.known = false;
+    for (uint32_t i = begin; i < end; i++)
+        abuti_nearest_point(w->b->bvh, w->exact[i], w->b->radius, &hint, &w->answers[i]);
 }
 
-static void measure_points(worker *w, uint32_t begin, uint32_t end, const lists_list *list,
-                           float margin) {
-    for (uint32_t i = begin; i < end; i++) {
-        uint32_t count = w->kernel->measure(list, w->points[i], margin, w->scratch, w->kept);
+static void set_no_answers(worker *w, uint32_t begin, uint32_t end) {
+    for (uint32_t i = begin; i < end; i++)
         no_answer(&w->answers[i]);
-        add_pairs(w, i, list, count);
-    }
 }
 
-/* ---- blocks ---- */
+/* ---- sixteen points ---- */
 
-/* The box of some points; the rounding to floats is part of the margin. */
-static lists_block block_of(const worker *w, uint32_t begin, uint32_t end, float margin) {
-    float lo[3], hi[3];
-    for (int k = 0; k < 3; k++)
-        lo[k] = hi[k] = w->points[begin][k];
-    for (uint32_t i = begin + 1; i < end; i++)
-        for (int k = 0; k < 3; k++) {
-            float x = w->points[i][k];
-            lo[k] = x < lo[k] ? x : lo[k];
-            hi[k] = x > hi[k] ? x : hi[k];
-        }
-    lists_block block;
+/* Whether a point is behind all edges of a vertex, so that the lowest of its triangles will do. */
+static bool is_behind(const worker *w, uint32_t i, uint32_t name) {
+    const regions_table *table = w->lists.table;
+    const feature_fan *fan = &table->features.fans[table->features.ends[name][0]];
+    const float *place = table->rows[name].column + REGIONS_PLACE;
+    if (!(fan->least >= 16 * w->margin))
+        return false;
+    const float x = w->at[0][i] - place[0], y = w->at[1][i] - place[1], z = w->at[2][i] - place[2];
+    float t[FAN_EDGES];
+    for (int k = 0; k < FAN_EDGES; k++)
+        t[k] = fan->direction[0][k] * x + fan->direction[1][k] * y + fan->direction[2][k] * z;
+    unsigned behind = 1;
+    for (int k = 0; k < FAN_EDGES; k++)
+        behind &= t[k] < -w->margin;
+    return behind;
+}
+
+/* Adds what has to be measured where a feature may be nearest. False: the point has to be searched
+ * for. */
+static bool add_feature(worker *w, uint32_t i, uint32_t name) {
+    const regions_table *table = w->lists.table;
+    const abuti_features *features = &table->features;
+    const float offset = table->rows[name].column[REGIONS_OFFSET];
+    if (features->marked[name])
+        return false;
+    if (offset < 0) {
+        add_pair(w, &w->faces, i, features->ends[name][0]);
+        return true;
+    }
+    uint32_t k = features->incident_begin[name], end = features->incident_begin[name + 1];
+    if (offset == 0 && is_behind(w, i, name))
+        end = k + 1;
+    for (; k < end; k++)
+        add_pair(w, &w->borders, i, table->bvh->order[features->incidents[k]]);
+    return true;
+}
+
+/* The candidates of point n of the sixteen from `begin` on. */
+static bool add_candidates(worker *w, uint32_t begin, uint32_t n, const uint32_t *names,
+                           uint32_t count) {
+    const regions_winners *found = &w->winners;
+    const float reach_sq = regions_reach_sq(found, w->margin, n);
+    if (!(found->best[n] <= reach_sq))
+        return true; /* nothing is within the radius */
+    if (found->next[n] > reach_sq)
+        return add_feature(w, begin + n, names[(uint32_t)found->place[n]]);
+    for (uint32_t k = 0; k < count; k++)
+        if (found->square[k][n] <= reach_sq && !add_feature(w, begin + n, names[k]))
+            return false;
+    return true;
+}
+
+static void measure_points(worker *w, uint32_t begin, uint32_t end, const uint32_t *names,
+                           uint32_t count) {
+    const float *const at[3] = {w->at[0] + begin, w->at[1] + begin, w->at[2] + begin};
+    if (count > REGIONS_KEPT) {
+        search_points(w, begin, end);
+        return;
+    }
+    set_no_answers(w, begin, end);
+    w->lists.kernel->winners(w->lists.table->rows, names, count, at, w->margin, &w->winners);
+    for (uint32_t i = begin; i < end; i++)
+        if (!add_candidates(w, begin, i - begin, names, count))
+            search_points(w, i, i + 1);
+}
+
+/* ---- boxes ---- */
+
+/* The box of some points; rounding is part of it. */
+static regions_box box_of(const worker *w, uint32_t begin, uint32_t end) {
+    regions_box box = {.margin = w->margin};
     for (int k = 0; k < 3; k++) {
-        block.centre[k] = 0.5f * (lo[k] + hi[k]);
-        float below = block.centre[k] - lo[k], above = hi[k] - block.centre[k];
-        block.half[k] = below > above ? below : above;
+        const float *x = w->at[k];
+        float lo = x[begin], hi = lo;
+        for (uint32_t i = begin + 1; i < end; i++) {
+            lo = x[i] < lo ? x[i] : lo;
+            hi = x[i] > hi ? x[i] : hi;
+        }
+        box.centre[k] = 0.5f * (lo + hi);
+        box.half[k] = 0.5f * (hi - lo) + 0.125f * w->margin;
     }
-    block.margin = margin;
-    return block;
+    box.reach = (float)(w->b->radius * w->b->bvh->scale) * NEAREST_SLACK;
+    return box;
 }
 
-/* Where the highest bit in which the keys differ changes; the middle of equal ones. */
+/* Where the highest bit in which the keys differ changes; the middle of equal ones and of points
+ * that have none. */
 static uint32_t division(const worker *w, uint32_t begin, uint32_t end) {
+    uint32_t half = (end - begin) / 2;
+    if (!w->places)
+        return begin + (half < REGIONS_POINTS ? half : half / REGIONS_POINTS * REGIONS_POINTS);
     uint32_t first = w->places[begin].key, differ = first ^ w->places[end - 1].key;
     if (!differ)
-        return begin + (end - begin) / 2;
+        return begin + half;
     uint32_t bit = 1;
     while (differ >>= 1)
         bit <<= 1;
@@ -203,135 +270,121 @@ static uint32_t division(const worker *w, uint32_t begin, uint32_t end) {
     return hi;
 }
 
-/* Room for a list, or false. */
-static bool take_room(worker *w, uint32_t count, lists_list *list) {
-    uint32_t groups = lists_group_count(count);
-    if (groups > GROUPS_ROOM - w->used)
-        return false;
-    list->groups = w->groups + w->used;
-    list->places = w->list_places + (size_t)w->used * LISTS_GROUP;
-    w->used += groups;
-    return true;
+/* Answers sixteen points or fewer. */
+static void finish_points(worker *w, uint32_t begin, uint32_t end, const regions_list *list) {
+    const uint32_t *names = list->names;
+    uint32_t count = list->count;
+    if (count > MEASURE_LIST) {
+        regions_box box = box_of(w, begin, end);
+        float nearest;
+        count = w->lists.kernel->filter(list, &box, w->lists.scratch, w->lists.kept, &nearest);
+        for (uint32_t i = 0; i < count; i++)
+            w->lists.kept[i] = names[w->lists.kept[i]];
+        names = w->lists.kept;
+    }
+    if (count > LONG_LIST && end - begin > 1) {
+        uint32_t middle = division(w, begin, end);
+        finish_points(w, begin, middle, list);
+        finish_points(w, middle, end, list);
+    } else {
+        measure_points(w, begin, end, names, count);
+    }
 }
 
 /* Answers points with a list that was made for `made_for` points. Recursion ends: keys have 30
  * bits, and equal ones are halved. */
-static void divide(worker *w, uint32_t begin, uint32_t end, const lists_list *list,
-                   uint32_t made_for, float margin) {
-    uint32_t count = end - begin, before = w->used;
-    lists_list own;
-    if (count * DIVISION <= made_for && count >= FILTER_LEAST && list->count > MEASURE_LIST) {
-        lists_block block = block_of(w, begin, end, margin);
-        float nearest_sq;
-        uint32_t kept = w->kernel->filter(list, &block, w->scratch, w->kept, &nearest_sq);
+static void divide(worker *w, uint32_t begin, uint32_t end, const regions_list *list,
+                   uint32_t made_for) {
+    uint32_t count = end - begin, before = w->lists.used;
+    regions_list own;
+    bool clear;
+    if (count <= REGIONS_POINTS) {
+        finish_points(w, begin, end, list);
+        return;
+    }
+    if (count * DIVISION <= made_for) {
+        regions_box box = box_of(w, begin, end);
         made_for = count;
-        if (kept <= list->count / 4 * 3 && take_room(w, kept, &own)) {
-            for (uint32_t i = 0; i < kept; i++)
-                w->kept[i] = list->places[w->kept[i]];
-            w->kernel->gather(w->table, w->kept, kept, &own);
-            list = &own;
+        if (abuti_regions_narrow(&w->lists, &box, &list, &own, &clear) == REGIONS_NOTHING) {
+            set_no_answers(w, begin, end);
+            return;
         }
     }
-    if (count <= MEASURE_POINTS || list->count <= MEASURE_LIST) {
-        measure_points(w, begin, end, list, margin);
-    } else {
-        uint32_t middle = division(w, begin, end);
-        divide(w, begin, middle, list, made_for, margin);
-        divide(w, middle, end, list, made_for, margin);
-    }
-    w->used = before;
+    uint32_t middle = division(w, begin, end);
+    divide(w, begin, middle, list, made_for);
+    divide(w, middle, end, list, made_for);
+    w->lists.used = before;
 }
 
 /* ---- runs ---- */
 
-/* Some point of the mesh near the middle of a block, or false where no point of the block is within
- * the radius of anything. */
-static bool find_nearest(const worker *w, const lists_block *block, float nearest[3]) {
-    const abut_bvh *bvh = w->b->bvh;
-    double rho = 0;
-    vec3 c = v3(block->centre[0], block->centre[1], block->centre[2]);
-    for (int k = 0; k < 3; k++)
-        rho += (double)block->half[k] * block->half[k];
-    double reach = w->b->radius + (1.001 * sqrt(rho) + block->margin) / bvh->scale;
-    abut_nearest found;
-    abuti_nearest_point(bvh, v3_along(bvh->mesh->origin, 1 / bvh->scale, c), reach, NULL, &found);
-    if (found.triangle == ABUT_NONE)
-        return false;
-    vec3 g = v3(0, 0, 0);
-    for (int k = 0; k < 3; k++)
-        g = v3_along(
-            g, found.barycentric[k],
-            bvh->mesh->positions[bvh->mesh->indices[3 * (size_t)found.triangle + (size_t)k]]);
-    nearest[0] = (float)(g.x * bvh->scale);
-    nearest[1] = (float)(g.y * bvh->scale);
-    nearest[2] = (float)(g.z * bvh->scale);
-    return true;
+static void collect(worker *w, uint32_t begin, uint32_t end) {
+    uint32_t count = end - begin;
+    if (count < COLLECT_LEAST) {
+        search_points(w, begin, end);
+        return;
+    }
+    regions_box box = box_of(w, begin, end);
+    regions_list list;
+    bool clear;
+    regions_outcome found =
+        abuti_regions_collect(&w->lists, &box, count * COLLECT_A_POINT, &list, &clear);
+    if (found == REGIONS_NOTHING) {
+        set_no_answers(w, begin, end);
+    } else if (found == REGIONS_LISTED) {
+        divide(w, begin, end, &list, count);
+    } else {
+        uint32_t middle = division(w, begin, end);
+        collect(w, begin, middle);
+        collect(w, middle, end);
+    }
 }
 
-static void collect(worker *w, uint32_t begin, uint32_t end, float margin) {
-    uint32_t count = end - begin, most = LIST_MOST, found;
-    if (count < COLLECT_LEAST) {
-        bvh_hint hint;
-        hint.known = false;
-        for (uint32_t i = begin; i < end; i++)
-            abuti_nearest_point(w->b->bvh, w->exact[i], w->b->radius, &hint, &w->answers[i]);
-        return;
+static size_t point_at(const worker *w, uint32_t i) {
+    return w->places ? w->places[i].point : w->first + i;
+}
+
+/* Reads the points of a run; false where one is far away. */
+static bool read_points(worker *w, uint32_t count) {
+    const abut_bvh *bvh = w->b->bvh;
+    double largest = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (w->places && i + AHEAD < count)
+            ABUTI_PREFETCH(w->b->points.first + w->places[i + AHEAD].point * w->b->points.stride);
+        w->exact[i] = bvh_point_at(&w->b->points, point_at(w, i));
+        vec3 p = v3_scale(v3_sub(w->exact[i], bvh->mesh->origin), bvh->scale);
+        largest = real_max(largest, v3_max_abs(p));
+        for (int k = 0; k < 3; k++)
+            w->at[k][i] = (float)v3_get(p, k);
     }
-    lists_block block = block_of(w, begin, end, margin);
-    float nearest[3];
-    if (!find_nearest(w, &block, nearest)) {
-        for (uint32_t i = begin; i < end; i++)
-            no_answer(&w->answers[i]);
-        return;
-    }
-    most = count < most / COLLECT_A_POINT ? count * COLLECT_A_POINT : most;
-    found = abuti_lists_collect(w->b->bvh, &block, nearest, most, w->kept);
-    if (found == ABUT_NONE) {
-        uint32_t middle = division(w, begin, end);
-        collect(w, begin, middle, margin);
-        collect(w, middle, end, margin);
-        return;
-    }
-    lists_list list;
-    w->used = 0;
-    take_room(w, found, &list);
-    w->kernel->gather(w->table, w->kept, found, &list);
-    divide(w, begin, end, &list, UINT32_MAX, margin);
+    for (int k = 0; k < 3; k++) /* lanes of no point */
+        memset(w->at[k] + count, 0, REGIONS_POINTS * sizeof *w->at[k]);
+    w->margin = MARGIN * ((float)largest + 2);
+    return largest < FAR_AWAY;
 }
 
 static void answer_run(worker *w, size_t begin, size_t end) {
-    const abut_bvh *bvh = w->b->bvh;
-    float largest = 0;
-    w->places = w->b->places + begin;
     uint32_t count = (uint32_t)(end - begin);
-    for (uint32_t i = 0; i < count; i++) {
-        if (i + AHEAD < count)
-            ABUTI_PREFETCH(w->b->points.first + w->places[i + AHEAD].point * w->b->points.stride);
-        w->exact[i] = bvh_point_at(&w->b->points, w->places[i].point);
-        vec3 p = v3_scale(v3_sub(w->exact[i], bvh->mesh->origin), bvh->scale);
-        double away = v3_max_abs(p);
-        if (!(away < FAR_AWAY)) {
-            abuti_batch_single(w->b, w->places, 0, count);
-            return;
-        }
-        largest = (float)away > largest ? (float)away : largest;
-        w->points[i][0] = (float)p.x;
-        w->points[i][1] = (float)p.y;
-        w->points[i][2] = (float)p.z;
+    w->first = begin;
+    w->places = w->b->places ? w->b->places + begin : NULL;
+    if (!read_points(w, count)) {
+        abuti_batch_single(w->b, w->b->places, begin, end);
+        return;
     }
-    w->pair_count = 0;
-    collect(w, 0, count, lists_margin(largest));
-    measure_pairs(w);
+    w->faces.count = w->borders.count = 0;
+    collect(w, 0, count);
+    measure_pairs(w, &w->faces);
+    measure_pairs(w, &w->borders);
     complete_answers(w, count);
-    /* Answers go all over memory. One by one they would hold up the work; here many are under way
-     * at once. */
+    /* Answers may go all over memory. One by one they would hold up the work; here many are under
+     * way at once. */
     for (uint32_t i = 0; i < count; i++) {
-        if (i + AHEAD < count) { /* may lie on two lines */
+        if (w->places && i + AHEAD < count) { /* may lie on two lines */
             const abut_nearest *ahead = &w->b->nearest[w->places[i + AHEAD].point];
             ABUTI_PREFETCH(ahead);
             ABUTI_PREFETCH((const char *)(ahead + 1) - 1);
         }
-        w->b->nearest[w->places[i].point] = w->answers[i];
+        w->b->nearest[point_at(w, i)] = w->answers[i];
     }
 }
 
@@ -342,8 +395,10 @@ static void worker_task(void *data, size_t chunk, size_t begin, size_t end) {
     (void)begin;
     (void)end;
     w->b = r->b;
-    w->table = &r->table;
-    w->kernel = r->kernel;
+    w->pairs = ABUTI_BY_LANES(abuti_pairs);
+    w->lists.table = &r->table;
+    w->lists.kernel = ABUTI_BY_LANES(abuti_regions);
+    w->lists.seen = r->seen + chunk * regions_seen_words(&r->table);
     for (;;) {
         size_t from = r->begin + atomic_fetch_add(&r->taken, POINTS_A_RUN);
         if (from >= r->end || abuti_stop(r->b->bvh->context, "nearest"))
@@ -357,13 +412,19 @@ abut_status abuti_batch_lists(const nearest_batch *b) {
     run_of_batch r;
     memset(&r, 0, sizeof r);
     r.b = b;
-    r.kernel = abuti_lists_kernel();
     size_t runs = abuti_chunk_count(b->points.count, POINTS_A_RUN);
     r.worker_count = abuti_context_threads(context);
     r.worker_count = r.worker_count < 4 ? 4 : r.worker_count; /* a caller's tasks may be more */
     r.worker_count = r.worker_count < runs ? r.worker_count : (uint32_t)runs;
     r.workers = abuti_allocate(context, r.worker_count, sizeof *r.workers);
-    abut_status status = r.workers ? abuti_lists_create(b->bvh, &r.table) : ABUT_ERROR_MEMORY;
+    abut_status status =
+        r.workers ? abuti_regions_create(b->bvh, FEATURES_INCIDENTS | FEATURES_FANS, &r.table)
+                  : ABUT_ERROR_MEMORY;
+    if (!status) {
+        size_t words = regions_seen_words(&r.table);
+        r.seen = abuti_allocate(context, words, r.worker_count * sizeof *r.seen);
+        status = r.seen ? ABUT_OK : ABUT_ERROR_MEMORY;
+    }
     const size_t part = (size_t)POINTS_A_RUN * RUNS_A_WORKER * r.worker_count;
     for (size_t begin = 0; begin < b->points.count && !status; begin += part) {
         r.begin = begin;
@@ -372,7 +433,7 @@ abut_status abuti_batch_lists(const nearest_batch *b) {
         abuti_parallel_for(context, r.worker_count, 1, worker_task, &r);
         status = abuti_progress(context, "nearest", (double)r.end / (double)b->points.count);
     }
-    abuti_lists_destroy(&r.table);
-    abuti_release(context, r.workers);
+    abuti_regions_destroy(&r.table);
+    ABUTI_RELEASE(context, r.seen, r.workers);
     return status;
 }

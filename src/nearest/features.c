@@ -18,6 +18,7 @@ typedef struct making {
     abut_topology_arrays topology;
     uint32_t *edge_feature, *vertex_feature, *face_feature; /* ABUT_NONE where there is none yet */
     unsigned char *has_face;                                /* of a triangle */
+    float *height;                                          /* and its least one, for fans */
     unsigned char *edge_low;                                /* whether a face of it is too low */
     uint32_t *source;    /* of a feature: its face, edge or vertex */
     unsigned char *kind; /* and which of these */
@@ -103,8 +104,11 @@ static bool is_face(const making *m, uint32_t triangle) {
     vec3 u = v3_sub(b, a), v = v3_sub(c, a);
     double longest_sq =
         real_max(real_max(v3_length_sq(u), v3_length_sq(v)), v3_length_sq(v3_sub(c, b)));
+    double area_sq = v3_length_sq(v3_cross(u, v));
     face_frame f;
-    return v3_length_sq(v3_cross(u, v)) > 4 * FEATURE_HEIGHT * FEATURE_HEIGHT * longest_sq ||
+    if (m->height) /* good enough where it is large enough to matter */
+        m->height[triangle] = longest_sq > 0 ? (float)sqrt(area_sq / longest_sq) : 0;
+    return area_sq > 4 * FEATURE_HEIGHT * FEATURE_HEIGHT * longest_sq ||
            frame_of_face(m, triangle, &f);
 }
 
@@ -187,6 +191,17 @@ static uint32_t list_directions(const making *m, uint32_t vertex, vec3 *to) {
     return count;
 }
 
+static void make_fan(const making *m, uint32_t vertex, const vec3 *u, uint32_t count) {
+    const abut_topology_arrays *t = &m->topology;
+    feature_fan *fan = &m->to->fans[vertex];
+    fan->least = count && count <= FAN_EDGES ? INFINITY : 0;
+    for (uint32_t i = t->vertex_face_begin[vertex]; i < t->vertex_face_begin[vertex + 1]; i++)
+        fan->least = fminf(fan->least, m->height[t->vertex_faces[i]]);
+    for (uint32_t i = 0; i < FAN_EDGES && fan->least > 0; i++)
+        for (int k = 0; k < 3; k++)
+            fan->direction[k][i] = (float)v3_get(u[i < count ? i : 0], k);
+}
+
 /* Directions to neighbours, spread as wide as can be: each next one is that with the least largest
  * cosine to those before. */
 static void make_vertex(const making *m, uint32_t vertex, feature_record *r,
@@ -195,6 +210,8 @@ static void make_vertex(const making *m, uint32_t vertex, feature_record *r,
     double cosine[DIRECTIONS_MOST]; /* the largest so far */
     const abut_topology_arrays *t = &m->topology;
     uint32_t count = list_directions(m, vertex, u);
+    if (m->to->fans)
+        make_fan(m, vertex, u, count);
     for (uint32_t i = 0; i < count; i++)
         cosine[i] = -1;
     for (int n = 0; n < VERTEX_EDGES; n++) {
@@ -306,16 +323,17 @@ static void records_task(void *data, size_t chunk, size_t begin, size_t end) {
         feature_support *exact = to->exact ? &to->exact[i] : NULL;
         uint32_t source = m->source[i];
         to->ends[i][0] = to->ends[i][1] = source;
-        to->low_edge[i] = 0;
+        to->marked[i] = 0;
         if (m->kind[i] == FEATURE_FACE) {
             make_face(m, source, r, exact);
             to->ends[i][1] = ABUT_NONE;
         } else if (m->kind[i] == FEATURE_EDGE) {
             make_edge(m, source, r, exact);
             memcpy(to->ends[i], m->topology.edges + 2 * (size_t)source, sizeof to->ends[i]);
-            to->low_edge[i] = m->edge_low[source];
+            to->marked[i] = m->edge_low[source];
         } else {
             make_vertex(m, source, r, exact);
+            to->marked[i] = feature_kind_of(r) == FEATURE_VERTEX;
         }
     }
 }
@@ -346,7 +364,7 @@ static abut_status add_incidents(making *m, abut_context *context) {
     return ready ? ABUT_OK : ABUT_ERROR_MEMORY;
 }
 
-static abut_status make(making *m, bool exact, abut_context *context) {
+static abut_status make(making *m, unsigned wanted, abut_context *context) {
     abuti_features *to = m->to;
     size_t triangles = m->mesh->triangle_count, edges = m->topology.edge_count;
     size_t most = triangles + edges + m->mesh->vertex_count;
@@ -361,6 +379,12 @@ static abut_status make(making *m, bool exact, abut_context *context) {
     m->source = abuti_allocate(context, most, sizeof *m->source);
     m->kind = abuti_allocate(context, most, 1);
     to->leaf_begin = abuti_allocate(context, (size_t)m->leaf_count + 1, sizeof *to->leaf_begin);
+    if (wanted & FEATURES_FANS) {
+        m->height = abuti_allocate(context, triangles, sizeof *m->height);
+        to->fans = abuti_allocate(context, m->mesh->vertex_count, sizeof *to->fans);
+        if (!m->height || !to->fans)
+            return ABUT_ERROR_MEMORY;
+    }
     if (!m->edge_feature || !m->vertex_feature || !m->face_feature || !m->has_face ||
         !m->edge_low || !m->source || !m->kind || !to->leaf_begin)
         return ABUT_ERROR_MEMORY;
@@ -373,9 +397,10 @@ static abut_status make(making *m, bool exact, abut_context *context) {
         return status;
     to->records = abuti_allocate(context, to->count, sizeof *to->records);
     to->ends = abuti_allocate(context, to->count, sizeof *to->ends);
-    to->low_edge = abuti_allocate(context, to->count, 1);
+    to->marked = abuti_allocate(context, to->count, 1);
+    const bool exact = wanted & FEATURES_EXACT;
     to->exact = exact ? abuti_allocate(context, to->count, sizeof *to->exact) : NULL;
-    if (!to->records || !to->ends || !to->low_edge || (exact && !to->exact))
+    if (!to->records || !to->ends || !to->marked || (exact && !to->exact))
         return ABUT_ERROR_MEMORY;
     return abuti_parallel_try(context, "features", to->count, 4096, records_task, m);
 }
@@ -390,12 +415,12 @@ abut_status abuti_features_create(abut_mesh *mesh, double scale, const uint32_t 
     abut_status status = abut_topology_create(mesh, &topology);
     if (!status) {
         m.topology = abut_topology_arrays_get(topology);
-        status = make(&m, wanted & FEATURES_EXACT, context);
+        status = make(&m, wanted, context);
     }
     if (!status && wanted & FEATURES_INCIDENTS)
         status = add_incidents(&m, context);
     ABUTI_RELEASE(context, m.edge_feature, m.vertex_feature, m.face_feature, m.has_face, m.edge_low,
-                  m.source, m.kind);
+                  m.height, m.source, m.kind);
     abut_topology_destroy(topology);
     if (status)
         abuti_features_destroy(&made);
@@ -407,8 +432,8 @@ abut_status abuti_features_create(abut_mesh *mesh, double scale, const uint32_t 
 void abuti_features_destroy(abuti_features *features) {
     if (!features->context)
         return;
-    ABUTI_RELEASE(features->context, features->records, features->exact, features->ends,
-                  features->low_edge, features->leaf_begin, features->incident_begin,
+    ABUTI_RELEASE(features->context, features->records, features->exact, features->fans,
+                  features->ends, features->marked, features->leaf_begin, features->incident_begin,
                   features->incidents);
     abut_context_destroy(features->context);
     memset(features, 0, sizeof *features);

@@ -55,8 +55,15 @@ typedef struct feature_support {
     double is_marked; /* 1: an edge or a vertex of a triangle lower than FEATURE_HEIGHT */
 } feature_support;
 
+/* All edges of a vertex, as units; the first again where there are fewer. */
+enum { FAN_EDGES = 8 };
+typedef struct feature_fan {
+    float direction[3][FAN_EDGES];
+    float least; /* no height of a triangle here is less; 0 where there are more edges */
+} feature_fan;
+
 /* What may be wanted beside the records. */
-enum { FEATURES_INCIDENTS = 1, FEATURES_EXACT = 2 };
+enum { FEATURES_INCIDENTS = 1, FEATURES_EXACT = 2, FEATURES_FANS = 4 };
 
 typedef struct abuti_features {
     abut_context *context; /* held; null = none */
@@ -64,15 +71,15 @@ typedef struct abuti_features {
     /* In the order of the leaves: a feature stands with the first leaf that has a triangle of it.
      */
     feature_record *records;
-    feature_support *exact; /* where they were asked for */
+    feature_support *exact; /* where they were asked for, as all that follows */
+    feature_fan *fans;      /* of all vertices of the mesh that have triangles */
     uint32_t *leaf_begin;   /* leaf_count + 1 */
-    /* All triangles of a feature by their places in the order, ascending by their numbers; where
-     * they were asked for. */
+    /* All triangles of a feature by their places in the order, ascending by their numbers. */
     uint32_t *incident_begin; /* count + 1 */
     uint32_t *incidents;
     /* What it is made of: the vertices of an edge, a vertex twice, or a triangle and ABUT_NONE. */
     uint32_t (*ends)[2];
-    unsigned char *low_edge; /* 1: an edge of a triangle lower than FEATURE_HEIGHT */
+    unsigned char *marked; /* 1: an edge or a vertex of a triangle lower than FEATURE_HEIGHT */
 } abuti_features;
 
 static inline feature_kind feature_kind_of(const feature_record *r) {

@@ -1,175 +1,12 @@
-/* The loops over lists of features, compiled for 4, 8 and 16 lanes; see cells.h. */
+/* The last step of a field, compiled for 4, 8 and 16 lanes; see cells.h. */
 #include "field/build/cells.h"
 
 #include "base/simd_lanes.h"
-#include "nearest/feature_lanes_shared.h"
-
-#include <math.h>
-
-/* ---- gather ---- */
-
-static void gather(const cells_row *rows, cells_list *list) {
-    const uint32_t count = list->count, *names = list->names;
-    for (uint32_t i = 0; i < count; i += LANES) {
-        const float *row[LANES];
-        for (uint32_t k = 0; k < LANES; k++)
-            row[k] = rows[names[i + k < count ? i + k : count - 1]].column;
-        for (uint32_t c = 0; c < CELLS_COLUMNS; c += 4) {
-            wide column[4];
-            fw_columns(row, c, column);
-            for (uint32_t k = 0; k < 4; k++)
-                store(list->columns + (size_t)(c + k) * list->stride + i, column[k]);
-        }
-    }
-}
-
-#if LANES == 16
-
-/* Columns are near by, rows may be anywhere. */
-static void take(const cells_row *rows, const cells_list *from, const uint32_t *places,
-                 cells_list *list) {
-    (void)rows;
-    float *to = list->columns;
-    for (uint32_t i = 0; i < list->count;) {
-        uint32_t group = places[i] / LANES * LANES, begin = i;
-        unsigned bits = 0;
-        for (; i < list->count && places[i] < group + LANES; i++)
-            bits |= 1u << (places[i] - group);
-        for (uint32_t c = 0; c < CELLS_COLUMNS; c++)
-            fw_pack(to + (size_t)c * list->stride + begin, bits,
-                    load(from->columns + (size_t)c * from->stride + group));
-    }
-    for (uint32_t c = 0; c < CELLS_COLUMNS; c++, to += list->stride)
-        store(to + list->count, all(to[list->count - 1]));
-}
-
-#else
-
-static void take(const cells_row *rows, const cells_list *from, const uint32_t *places,
-                 cells_list *list) {
-    (void)from;
-    (void)places;
-    gather(rows, list);
-}
-
-#endif
-
-/* ---- filter ---- */
-
-/* Features of a list from the i-th on, and where a point is from each. */
-static inline feature_lanes load_features(const cells_list *list, uint32_t i, const wide p[3],
-                                          wide r[3]) {
-    const float *from = list->columns + i;
-#define COLUMN(c) load(from + (size_t)(c)*list->stride)
-    const wide offset = COLUMN(CELLS_OFFSET);
-    const feature_lanes f = {
-        .first = {COLUMN(CELLS_FIRST), COLUMN(CELLS_FIRST + 1), COLUMN(CELLS_FIRST + 2)},
-        .second = {COLUMN(CELLS_SECOND), COLUMN(CELLS_SECOND + 1), COLUMN(CELLS_SECOND + 2)},
-        .third = {COLUMN(CELLS_THIRD_X), COLUMN(CELLS_THIRD_Y), COLUMN(CELLS_THIRD_Z)},
-        .fourth = {COLUMN(CELLS_FOURTH), COLUMN(CELLS_FOURTH + 1), COLUMN(CELLS_FOURTH + 2)},
-        .length = magnitude(offset),
-        .face = is_less(offset, all(0))};
-    for (uint32_t k = 0; k < 3; k++)
-        r[k] = sub(p[k], COLUMN(CELLS_PLACE + k));
-#undef COLUMN
-    return f;
-}
-
-/* For each feature: the square of its distance from the centre of the box, infinite where the box
- * is outside its region, and by how much a point of the box may be nearer. Gives the square of the
- * distance of the centre from the mesh, or more. */
-static float look_from_centre(const cells_list *list, const cells_box *box, float radius,
-                              float *scratch) {
-    const wide endless = all(INFINITY), margin = all(box->margin), rho = all(radius);
-    wide centre[3], half[3], r[3], best = endless;
-    for (int k = 0; k < 3; k++) {
-        centre[k] = all(box->centre[k]);
-        half[k] = all(box->half[k]);
-    }
-    for (uint32_t i = 0; i < list->count; i += LANES) {
-        const feature_lanes f = load_features(list, i, centre, r);
-        const feature_look l = feature_look_at(&f, r);
-        const wide deep = feature_extent(half, f.third);
-        const wide out = feature_outside_box(&f, &l, half, deep);
-        best = least(best, feature_bound_sq(&l, margin));
-        store(scratch + 2 * (size_t)i, choose(is_less_equal(out, margin), l.distance_sq, endless));
-        store(scratch + 2 * (size_t)i + LANES, choose(f.face, deep, rho));
-    }
-    return fw_least(best);
-}
-
-static uint32_t filter(const cells_list *list, const cells_box *box, float *scratch, uint32_t *kept,
-                       float *nearest) {
-    float radius = sqrtf(box->half[0] * box->half[0] + box->half[1] * box->half[1] +
-                         box->half[2] * box->half[2]) *
-                   NEAREST_SLACK;
-    *nearest = sqrtf(look_from_centre(list, box, radius, scratch));
-    float upper = *nearest * NEAREST_SLACK + radius;
-    upper = (upper < box->reach ? upper : box->reach) + 4 * box->margin;
-    const wide limit = all(upper * NEAREST_SLACK);
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < list->count; i += LANES) {
-        wide sq = load(scratch + 2 * (size_t)i),
-             reach = add(limit, load(scratch + 2 * (size_t)i + LANES));
-        count += fw_number(kept + count, i, mask_bits(is_less(sq, mul(reach, reach))));
-    }
-    while (count && kept[count - 1] >= list->count) /* what the last group is filled up with */
-        count--;
-    return count;
-}
-
-/* ---- measure ---- */
-
-static inline wide dot_row(const float *row, const wide r[3]) {
-    return fused(all(row[0]), r[0], fused(all(row[1]), r[1], mul(all(row[2]), r[2])));
-}
-
-static void find_winners(const cells_row *rows, const uint32_t *names, uint32_t count,
-                         const cells_lanes *const at[3], float m, cells_winners *w) {
-    const wide zero = all(0), endless = all(INFINITY), margin = all(m);
-    for (uint32_t i = 0; i < CELLS_COUNT; i += LANES) {
-        const wide p[3] = {load(at[0]->rounded + i), load(at[1]->rounded + i),
-                           load(at[2]->rounded + i)};
-        wide best = endless, next = endless, place = zero;
-        for (uint32_t k = 0; k < count; k++) {
-            const float *row = rows[names[k]].column;
-            const wide r[3] = {sub(p[0], all(row[CELLS_PLACE])),
-                               sub(p[1], all(row[CELLS_PLACE + 1])),
-                               sub(p[2], all(row[CELLS_PLACE + 2]))};
-            const float offset = row[CELLS_OFFSET];
-            wide t2 =
-                fused(all(row[CELLS_THIRD_X]), r[0],
-                      fused(all(row[CELLS_THIRD_Y]), r[1], mul(all(row[CELLS_THIRD_Z]), r[2])));
-            wide along = dot_row(row + CELLS_FOURTH, r), out = dot_row(row + CELLS_SECOND, r), sq;
-            if (offset < 0) { /* a face */
-                out = most(out, most(dot_row(row + CELLS_FIRST, r), add(along, all(offset))));
-                sq = mul(t2, t2);
-            } else if (offset > 0) { /* an edge, of which the first is the fourth backwards */
-                wide s = least(most(along, zero), all(offset));
-                out = most(most(out, t2), most(sub(along, all(offset)), sub(zero, along)));
-                wide q[3] = {fused_less(s, all(row[CELLS_FOURTH]), r[0]),
-                             fused_less(s, all(row[CELLS_FOURTH + 1]), r[1]),
-                             fused_less(s, all(row[CELLS_FOURTH + 2]), r[2])};
-                sq = feature_dot(q, q);
-            } else {
-                out = most(most(out, t2), most(dot_row(row + CELLS_FIRST, r), along));
-                sq = feature_dot(r, r);
-            }
-            sq = choose(is_less_equal(out, margin), sq, endless);
-            store(w->square[k % CELLS_KEPT] + i, sq);
-            next = least(next, most(best, sq));
-            place = choose(is_less(sq, best), all((float)k), place);
-            best = least(sq, best);
-        }
-        store(w->best + i, best);
-        store(w->next + i, next);
-        store(w->place + i, place);
-    }
-}
 
 /* The only feature of a list that has the nearest of every cell. */
-static void set_winner(cells_winners *w) {
+static void set_winner(regions_winners *w) {
     for (uint32_t i = 0; i < CELLS_COUNT; i += LANES) {
+        store(w->bound + i, all(0));
         store(w->best + i, all(0));
         store(w->next + i, all(INFINITY));
         store(w->place + i, all(0));
@@ -188,25 +25,27 @@ static inline double distance_from(const double place[3], const double vector[3]
 }
 
 /* Finds the value of a cell that several features may be nearest to; see cells.h. */
-static bool settle(const cells_table *table, const uint32_t *names, uint32_t count,
-                   const cells_lanes *const at[3], const cells_winners *w, const cells_rule *rule,
+static bool settle(const regions_table *table, const uint32_t *names, uint32_t count,
+                   const cells_lanes *const at[3], const regions_winners *w, const cells_rule *rule,
                    uint32_t i, float *value) {
     const double p[3] = {at[0]->exact[i], at[1]->exact[i], at[2]->exact[i]};
-    const float reach_sq = cells_reach_sq(w, rule, i);
-    if (count > CELLS_KEPT || w->best[i] == INFINITY)
+    const float reach_sq = regions_reach_sq(w, rule->margin, i);
+    if (count > REGIONS_KEPT || w->best[i] == INFINITY)
         return false;
-    double lowest = INFINITY, highest = 0, m = rule->margin;
+    double lowest = INFINITY, highest = 0, most_of_it = INFINITY;
     for (uint32_t k = 0; k < count; k++) {
         if (!(w->square[k][i] <= reach_sq))
             continue;
-        const feature_support *f = &table->exact[names[k]];
+        const feature_support *f = &table->features.exact[names[k]];
         double d = distance_from(f->place, f->vector, f->is_face, p);
         lowest = d < lowest ? d : lowest;
         highest = d > highest ? d : highest;
+        if (!(f->is_face > 0))
+            most_of_it = d < most_of_it ? d : most_of_it;
         if (f->is_marked > 0)
             return false;
     }
-    double most_of_it = sqrt(lowest * lowest + 4 * m * m);
+    most_of_it = sqrt(most_of_it * most_of_it + 4 * (double)rule->margin * rule->margin);
     float other;
     highest = highest < most_of_it ? highest : most_of_it;
     return cells_value(rule, lowest, value) && cells_value(rule, highest, &other) &&
@@ -216,14 +55,15 @@ static bool settle(const cells_table *table, const uint32_t *names, uint32_t cou
 #if LANES == 16
 
 /* What wins each cell, a number of all cells side by side. */
-static inline void put_columns(const cells_table *table, const uint32_t *names, const float *place,
-                               double column[8][CELLS_COUNT]) {
+static inline void put_columns(const regions_table *table, const uint32_t *names,
+                               const float *place, double column[8][CELLS_COUNT]) {
     _Static_assert(sizeof(feature_support) == 8 * sizeof(double), "eight numbers and no more");
     for (uint32_t i = 0; i < CELLS_COUNT; i += 8) {
         const double *row[8];
         d8 turned[8];
         for (uint32_t k = 0; k < 8; k++)
-            row[k] = (const double *)(const void *)&table->exact[names[(int32_t)place[i + k]]];
+            row[k] =
+                (const double *)(const void *)&table->features.exact[names[(int32_t)place[i + k]]];
         d8_columns(row, turned);
         for (uint32_t k = 0; k < 8; k++)
             d8_store(column[k] + i, turned[k]);
@@ -232,10 +72,10 @@ static inline void put_columns(const cells_table *table, const uint32_t *names, 
 
 #else
 
-static inline void put_columns(const cells_table *table, const uint32_t *names, const float *place,
-                               double column[8][CELLS_COUNT]) {
+static inline void put_columns(const regions_table *table, const uint32_t *names,
+                               const float *place, double column[8][CELLS_COUNT]) {
     for (uint32_t i = 0; i < CELLS_COUNT; i++) {
-        const feature_support *f = &table->exact[names[(int32_t)place[i]]];
+        const feature_support *f = &table->features.exact[names[(int32_t)place[i]]];
         for (int k = 0; k < 3; k++) {
             column[k][i] = f->place[k];
             column[3 + k][i] = f->vector[k];
@@ -249,7 +89,7 @@ static inline void put_columns(const cells_table *table, const uint32_t *names, 
 
 /* Distances of all cells from what wins each; gives which of them are marked. Loops are plain
  * enough for compilers to make vectors of. */
-static unsigned distances_of_each(const cells_table *table, const uint32_t *names,
+static unsigned distances_of_each(const regions_table *table, const uint32_t *names,
                                   const cells_lanes *const at[3], const float *place,
                                   double d[CELLS_COUNT]) {
     double column[8][CELLS_COUNT];
@@ -285,8 +125,8 @@ static unsigned distances_of_one(const feature_support *f, const cells_lanes *co
 }
 
 /* Values of all cells by the feature that wins each. Gives those that are not certain. */
-static unsigned measure_winners(const cells_table *table, const uint32_t *names,
-                                const cells_lanes *const at[3], const cells_winners *w,
+static unsigned measure_winners(const regions_table *table, const uint32_t *names,
+                                const cells_lanes *const at[3], const regions_winners *w,
                                 const cells_rule *rule, float values[CELLS_COUNT]) {
     double d[CELLS_COUNT], lower[CELLS_COUNT], higher[CELLS_COUNT];
     float upper[CELLS_COUNT];
@@ -298,7 +138,7 @@ static unsigned measure_winners(const cells_table *table, const uint32_t *names,
     if (others)
         bits = distances_of_each(table, names, at, w->place, d);
     else
-        bits = distances_of_one(&table->exact[names[(int32_t)w->place[0]]], at, d);
+        bits = distances_of_one(&table->features.exact[names[(int32_t)w->place[0]]], at, d);
     for (uint32_t i = 0; i < CELLS_COUNT; i++) {
         double lo = (d[i] - error) * to_world, hi = (d[i] + error) * to_world;
         lower[i] = lo < band ? lo : band;
@@ -309,7 +149,8 @@ static unsigned measure_winners(const cells_table *table, const uint32_t *names,
         upper[i] = (float)higher[i];
     }
     for (uint32_t i = 0; i < CELLS_COUNT; i += LANES) {
-        wide best = load(w->best + i), reach = add(fw_sqrt(best), all(2 * rule->margin));
+        wide best = load(w->best + i),
+             reach = add(fw_sqrt(load(w->bound + i)), all(2 * rule->margin));
         wide reach_sq = mul(mul(reach, reach), all(NEAREST_SLACK)), value = load(values + i);
         unsigned here = mask_bits(is_less_equal(load(w->next + i), reach_sq)) |
                         mask_bits(is_less(value, load(upper + i))) |
@@ -324,13 +165,16 @@ static unsigned measure_winners(const cells_table *table, const uint32_t *names,
     return bits;
 }
 
-static unsigned measure(const cells_table *table, const uint32_t *names, uint32_t count,
-                        const cells_lanes *const at[3], const cells_rule *rule, cells_winners *w,
+static unsigned measure(const regions_table *table, const uint32_t *names, uint32_t count,
+                        const cells_lanes *const at[3], const cells_rule *rule, regions_winners *w,
                         float values[CELLS_COUNT]) {
     if (count == 1 && rule->band == INFINITY)
         set_winner(w);
     else
-        find_winners(table->rows, names, count, at, rule->margin, w);
+        BY_LANES(abuti_regions)
+            .winners(table->rows, names, count,
+                     (const float *const[3]){at[0]->rounded, at[1]->rounded, at[2]->rounded},
+                     rule->margin, w);
     unsigned doubtful = measure_winners(table, names, at, w, rule, values), left = 0;
     for (uint32_t i = 0; doubtful >> i; i++)
         if (doubtful >> i & 1 && !settle(table, names, count, at, w, rule, i, &values[i]))
@@ -338,4 +182,4 @@ static unsigned measure(const cells_table *table, const uint32_t *names, uint32_
     return left;
 }
 
-const cells_kernel BY_LANES(abuti_cells) = {gather, take, filter, measure};
+const cells_kernel BY_LANES(abuti_cells) = {measure};

@@ -8,6 +8,7 @@
  */
 #include "field/build/compute.h"
 
+#include "base/simd.h"
 #include "sign/sign.h"
 
 #include <math.h>
@@ -83,7 +84,7 @@ static void sign_cells(worker *w, const cells_span *s, bool is_signed) {
 /* What is known of a box of blocks: a list, or null; that nothing of it is within the band; that
  * cells have signs. */
 typedef struct known {
-    const cells_list *list;
+    const regions_list *list;
     bool is_beyond, is_signed, is_far; /* far: too far from the mesh for floats */
 } known;
 
@@ -97,8 +98,8 @@ static void find_cells(worker *w, const cells_span *s, const known *k) {
 /* The cells of some layers of a block. Those of two layers are found and signed twice. */
 static void find_layers(worker *w, const cells_span *block, unsigned layers, known k) {
     cells_span spans[FIELD_LAYERS];
-    cells_list own;
-    uint32_t count = 0, before = w->used;
+    regions_list own;
+    uint32_t count = 0, before = w->lists.used;
     bool clear;
     for (unsigned bit = 1; bit < FIELD_LAYERS; bit++) {
         bool covered = !(layers >> bit & 1); /* or part of another one */
@@ -113,12 +114,12 @@ static void find_layers(worker *w, const cells_span *block, unsigned layers, kno
         count++;
     }
     if (count > 1 && !k.is_beyond && !k.is_far)
-        k.is_beyond = abuti_compute_narrow(w, block, &k.list, &own, &clear) == NOTHING_NEAR;
+        k.is_beyond = abuti_compute_narrow(w, block, &k.list, &own, &clear) == REGIONS_NOTHING;
     for (uint32_t i = 0; i < count; i++) {
         find_cells(w, &spans[i], &k);
         sign_cells(w, &spans[i], k.is_signed);
     }
-    w->used = before;
+    w->lists.used = before;
 }
 
 static void compute_block(worker *w, const uint32_t block[3], const known *k) {
@@ -194,8 +195,8 @@ static void shrink_to_wanted(worker *w, uint32_t first[3], uint32_t count[3]) {
 /* Goes through blocks of the tile as abuti_compute_cells() does through cells. */
 static void divide_blocks(worker *w, const uint32_t all_first[3], const uint32_t all_count[3],
                           known k) {
-    uint32_t before = w->used, first[3], count[3];
-    cells_list own;
+    uint32_t before = w->lists.used, first[3], count[3];
+    regions_list own;
     bool clear;
     if (!any_wanted(w, all_first, all_count)) {
         compute_blocks(w, all_first, all_count, &k);
@@ -210,7 +211,7 @@ static void divide_blocks(worker *w, const uint32_t all_first[3], const uint32_t
         return;
     }
     cells_span s = span_of(w, first, count);
-    k.is_beyond = abuti_compute_narrow(w, &s, &k.list, &own, &clear) == NOTHING_NEAR;
+    k.is_beyond = abuti_compute_narrow(w, &s, &k.list, &own, &clear) == REGIONS_NOTHING;
     if (!k.is_signed)
         k.is_signed = sign_span(w, &s, clear, k.is_beyond);
     for (int octant = 0; octant < 8 && !k.is_beyond; octant++) {
@@ -228,7 +229,7 @@ static void divide_blocks(worker *w, const uint32_t all_first[3], const uint32_t
     }
     if (k.is_beyond)
         compute_blocks(w, first, count, &k);
-    w->used = before;
+    w->lists.used = before;
 }
 
 /* ---- tiles ---- */
@@ -249,7 +250,7 @@ static void compute_cube(worker *w, const uint32_t first[3], const uint32_t coun
                                              fabs(c->frame[k][s.begin[k] + s.count[k] - 1])));
     known k = {.is_signed = c->closed, .is_far = c->is_searched || !(largest <= NEAR_CELLS)};
     set_rule(w, largest);
-    w->used = 0;
+    w->lists.used = 0;
     w->hint.known = false;
     if (k.is_far)
         compute_blocks(w, first, count, &k);
@@ -351,7 +352,9 @@ static void worker_task(void *data, size_t chunk, size_t begin, size_t end) {
     (void)begin;
     (void)end;
     w->c = p->c;
-    w->seen = p->c->seen + chunk * cells_seen_words(&p->c->table);
+    w->lists.table = &p->c->table;
+    w->lists.kernel = ABUTI_BY_LANES(abuti_regions);
+    w->lists.seen = p->c->seen + chunk * regions_seen_words(&p->c->table);
     w->rule.to_world = 1 / p->c->table.bvh->scale;
     w->rule.band = p->c->job->band;
     for (;;) {
@@ -430,17 +433,17 @@ abut_status abuti_field_compute(const field_job *job) {
     if (!status && job->table)
         c.table = *job->table;
     else if (!status)
-        status = abuti_cells_create(bvh, &c.table);
+        status = abuti_regions_create(bvh, FEATURES_EXACT, &c.table);
     if (!status && !c.closed)
         status = abuti_sign_border(bvh, &c.border);
     if (!status) {
-        c.seen = abuti_allocate(context, cells_seen_words(&c.table), workers * sizeof *c.seen);
+        c.seen = abuti_allocate(context, regions_seen_words(&c.table), workers * sizeof *c.seen);
         status = c.seen ? ABUT_OK : ABUT_ERROR_MEMORY;
     }
     status = status ? status : run_tiles(&c, workers);
     abuti_sign_border_destroy(bvh, &c.border);
     if (!job->table)
-        abuti_cells_destroy(&c.table);
+        abuti_regions_destroy(&c.table);
     for (int k = 0; k < 3; k++)
         abuti_release(context, c.frame[k]);
     abuti_release(context, c.seen);

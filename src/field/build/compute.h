@@ -6,22 +6,18 @@
 #include "nearest/nearest.h"
 
 enum {
-    CUBE = 4,          /* blocks along a side of what lists begin with, at most */
-    CUBE_LEAST = 2,    /* and at least */
-    TILES_EACH = 8,    /* for a thread, so that all end at about the same time */
-    TILE_LONG = 32,    /* blocks of a tile along x */
-    LIST_MOST = 16384, /* features */
-    ROOM = 32768,      /* features of all lists on the way down */
-    CHUNK = 2048,      /* features of the table that are filtered at a time */
-    SHORT_LIST = 16,   /* not filtered again but for sixteen cells */
-    MEASURE_LIST = 6,  /* nor for those */
+    CUBE = 4,         /* blocks along a side of what lists begin with, at most */
+    CUBE_LEAST = 2,   /* and at least */
+    TILES_EACH = 8,   /* for a thread, so that all end at about the same time */
+    TILE_LONG = 32,   /* blocks of a tile along x */
+    MEASURE_LIST = 6, /* features; not filtered again */
     TILE_CELLS = CUBE * FIELD_BRICK,
     TILE_ROW = TILE_LONG * FIELD_BRICK
 };
 /* All threads read it. */
 typedef struct computing {
     const field_job *job;
-    cells_table table;
+    regions_table table;
     const cells_kernel *kernel;
     sign_border border;
     bool closed, is_searched; /* each cell by itself */
@@ -45,36 +41,23 @@ typedef struct worker {
     cells_lanes x[TILE_ROW / CELLS_X], y[TILE_CELLS / CELLS_Y], z[TILE_CELLS / CELLS_Z];
     /* the block */
     float values[BLOCK_CELLS];
-    cells_winners winners; /* of the sixteen cells that were measured last */
+    regions_winners winners; /* of the sixteen cells that were measured last */
     uint32_t touching[BLOCK_CELLS], touching_count; /* cells on the surface, or as good as that */
     float touching_value[BLOCK_CELLS];
     uint32_t origin[3];
     bvh_hint hint; /* of the cell that was searched for before, in the same cube */
-    /* lists */
-    uint32_t used; /* of the room */
-    uint32_t kept[LIST_MOST + CELLS_GROUP];
-    uint64_t *seen; /* a bit for each group of the table */
-    float scratch[2 * (LIST_MOST + CELLS_GROUP)];
-    uint32_t names[ROOM];
-    float columns[ROOM * CELLS_COLUMNS];
+    regions_room lists;
 } worker;
-
-/* Words of the bits that a worker needs. */
-static inline size_t cells_seen_words(const cells_table *table) {
-    return table->features.count / (64 * CELLS_GROUP) + 1;
-}
 
 /* ---- compute_cells.c: from lists to distances ---- */
 
-typedef enum outcome { LISTED, NOTHING_NEAR, TOO_MANY } outcome;
-
-/* Makes a list for a box, from that of a larger one unless that is null. LISTED may leave the
- * larger one as it is. `clear`: no surface passes through the box. */
-outcome abuti_compute_narrow(worker *w, const cells_span *s, const cells_list **list,
-                             cells_list *own, bool *clear);
+/* Makes a list for a box, from that of a larger one unless that is null. REGIONS_LISTED may leave
+ * the larger one as it is. `clear`: no surface passes through the box. */
+regions_outcome abuti_compute_narrow(worker *w, const cells_span *s, const regions_list **list,
+                                     regions_list *own, bool *clear);
 /* Finds the distances of cells of a block with a list for these and more, or null where there is
  * none. */
-void abuti_compute_cells(worker *w, const cells_span *s, const cells_list *list);
+void abuti_compute_cells(worker *w, const cells_span *s, const regions_list *list);
 /* Sets cells of the block to the band, or searches for each. */
 void abuti_compute_set(worker *w, const cells_span *s, bool search);
 

@@ -9,8 +9,8 @@
 
 /* ---- lists ---- */
 
-static cells_box box_of(const worker *w, const cells_span *s) {
-    cells_box box;
+static regions_box box_of(const worker *w, const cells_span *s) {
+    regions_box box;
     for (int k = 0; k < 3; k++) {
         double lo = w->c->frame[k][s->begin[k]], hi = w->c->frame[k][s->begin[k] + s->count[k] - 1];
         box.centre[k] = (float)(0.5 * (lo + hi));
@@ -21,198 +21,14 @@ static cells_box box_of(const worker *w, const cells_span *s) {
     return box;
 }
 
-static float radius_of(const cells_box *box) {
-    const float *h = box->half;
-    return sqrtf(h[0] * h[0] + h[1] * h[1] + h[2] * h[2]) * NEAREST_SLACK;
-}
-
-/* Room for a list of so many, or false. */
-static bool take_room(worker *w, uint32_t count, cells_list *list) {
-    uint32_t stride = cells_stride(count);
-    if (stride > ROOM - w->used)
-        return false;
-    list->count = count;
-    list->stride = stride;
-    list->columns = w->columns + (size_t)w->used * CELLS_COLUMNS;
-    list->names = w->names + w->used;
-    w->used += stride;
-    return true;
-}
-
-/* Which children of a node are within reach of a box. */
-static unsigned children_within(const bvh_node *node, const cells_box *box, float reach) {
-    f4 sum = f4_all(0), zero = f4_all(0);
-    for (int k = 0; k < 3; k++) {
-        f4 below = f4_sub(f4_load(node->lo[k]), f4_all(box->centre[k] + box->half[k]));
-        f4 above = f4_sub(f4_all(box->centre[k] - box->half[k]), f4_load(node->hi[k]));
-        f4 gap = f4_max(f4_max(below, above), zero);
-        sum = f4_add(sum, f4_mul(gap, gap));
-    }
-    return m4_bits(f4_less_equal(sum, f4_all(reach * reach * NEAREST_SLACK)));
-}
-
-/* A collection of names; groups of the table are filtered some at a time. */
-typedef struct collection {
-    worker *w;
-    cells_box box;
-    uint32_t begin, end; /* groups that wait */
-    uint32_t count, most;
-    uint32_t *names;
-} collection;
-
-/* Filters what waits; false where there are too many. */
-static bool collect_some(collection *c) {
-    worker *w = c->w;
-    const cells_table *table = &w->c->table;
-    const uint32_t first = c->begin * CELLS_GROUP, left = table->features.count - first;
-    cells_list list = {(c->end - c->begin) * CELLS_GROUP, table->stride, table->columns + first,
-                       NULL};
-    if (c->begin == c->end)
-        return true;
-    list.count = list.count < left ? list.count : left;
-    float nearest;
-    uint32_t kept = w->c->kernel->filter(&list, &c->box, w->scratch, w->kept, &nearest);
-    if (kept > c->most - c->count)
-        return false;
-    for (uint32_t i = 0; i < kept; i++)
-        c->names[c->count++] = first + w->kept[i];
-    return true;
-}
-
-/* Adds the features of a leaf. Groups may have some of other leaves: no harm, but each only once.
- */
-static bool collect_leaf(collection *c, uint32_t leaf) {
-    const uint32_t *features = c->w->c->table.features.leaf_begin + leaf;
-    for (uint32_t g = features[0] / CELLS_GROUP; g * CELLS_GROUP < features[1]; g++) {
-        uint64_t *word = &c->w->seen[g / 64], bit = (uint64_t)1 << g % 64;
-        if (*word & bit)
-            continue;
-        *word |= bit;
-        if (g != c->end || c->end - c->begin == CHUNK / CELLS_GROUP) {
-            if (!collect_some(c))
-                return false;
-            c->begin = g;
-        }
-        c->end = g + 1;
-    }
-    return true;
-}
-
-/* Puts faces first and vertices last, so that loops need not jump between them. Each name is
- * written to where it would go as any kind, and what is wrong is written over: no branch, since
- * none could be foreseen. */
-static void sort_kinds(worker *w, cells_list *list) {
-    const float *offset = w->c->table.columns + (size_t)CELLS_OFFSET * w->c->table.stride;
-    uint32_t faces = 0, edges = 0, vertices = 0;
-    for (uint32_t i = 0; i < list->count; i++) {
-        const uint32_t name = list->names[i];
-        const float o = offset[name];
-        list->names[faces] = name;
-        w->kept[edges] = name;
-        w->kept[LIST_MOST - 1 - vertices] = name;
-        faces += o < 0;
-        edges += o > 0;
-        vertices += o == 0;
-    }
-    memcpy(list->names + faces, w->kept, edges * sizeof *list->names);
-    memcpy(list->names + faces + edges, w->kept + LIST_MOST - vertices,
-           vertices * sizeof *list->names);
-}
-
-/* What tells which children of a node can hold the nearest of a cell; see lists.h. */
-typedef struct culling {
-    lists_block block;
-    lists_limits limits;
-    float nearest[3], limit;
-} culling;
-
-static culling culling_of(const worker *w, const cells_box *box, const abut_nearest *nearest) {
-    const abut_bvh *bvh = w->c->table.bvh;
-    const uint32_t *index = bvh->mesh->indices + 3 * (size_t)nearest->triangle;
-    culling c = {.block = {.margin = 2 * box->margin}};
-    vec3 g = v3(0, 0, 0);
-    float sq = 0;
-    for (int k = 0; k < 3; k++)
-        g = v3_along(g, nearest->barycentric[k] * bvh->scale, bvh->mesh->positions[index[k]]);
-    for (int k = 0; k < 3; k++) {
-        c.block.centre[k] = box->centre[k];
-        c.block.half[k] = box->half[k];
-        c.nearest[k] = (float)v3_get(g, k);
-        sq += (c.nearest[k] - box->centre[k]) * (c.nearest[k] - box->centre[k]);
-    }
-    c.limits = lists_limits_of(&c.block);
-    c.limit = lists_limit(&c.block, &c.limits, sq);
-    return c;
-}
-
-/* Makes a list for a box from the hierarchy. */
-static outcome collect(worker *w, const cells_span *s, cells_list *list, bool *clear) {
-    const abut_bvh *bvh = w->c->table.bvh;
-    collection c = {.w = w, .box = box_of(w, s)};
-    const float rho = radius_of(&c.box);
-    vec3 centre = v3(c.box.centre[0], c.box.centre[1], c.box.centre[2]);
-    abut_nearest nearest;
-    abuti_nearest_point(bvh, v3_along(bvh->mesh->origin, w->rule.to_world, centre),
-                        w->rule.band + 1.001 * w->rule.to_world * (rho + 4 * c.box.margin), NULL,
-                        &nearest);
-    *clear = nearest.distance * bvh->scale > rho + 4 * (double)c.box.margin;
-    if (nearest.triangle == ABUT_NONE)
-        return NOTHING_NEAR;
-    float upper = (float)(nearest.distance * bvh->scale) * NEAREST_SLACK + rho + c.box.margin;
-    c.box.reach = upper < c.box.reach ? upper : c.box.reach;
-    culling cull = culling_of(w, &c.box, &nearest);
-    uint32_t stack[BVH_STACK], used = 0, room = ROOM - w->used; /* no list is there yet */
-    c.names = w->names + w->used;
-    c.most = room < LIST_MOST + 3 * CELLS_GROUP ? room - 3 * CELLS_GROUP : LIST_MOST;
-    memset(w->seen, 0, cells_seen_words(&w->c->table) * sizeof *w->seen);
-    stack[used++] = 0;
-    while (used) {
-        uint32_t next = stack[--used];
-        if (next & BVH_LEAF) {
-            if (!collect_leaf(&c, next & ~BVH_LEAF))
-                return TOO_MANY;
-            continue;
-        }
-        const bvh_node *node = &bvh->nodes[next];
-        unsigned met = children_within(node, &c.box, c.box.reach + 4 * c.box.margin) &
-                       lists_boxes_met(node, &cull.block, &cull.limits, cull.nearest, cull.limit);
-        for (uint32_t slot = BVH_WIDTH; slot-- > 0;) /* the first is taken first */
-            if (met >> slot & 1 && node->child[slot] != ABUT_NONE)
-                stack[used++] = node->child[slot];
-    }
-    if (!collect_some(&c))
-        return TOO_MANY;
-    if (!c.count)
-        return NOTHING_NEAR;
-    take_room(w, c.count, list);
-    sort_kinds(w, list);
-    w->c->kernel->gather(w->c->table.rows, list);
-    return LISTED;
-}
-
-outcome abuti_compute_narrow(worker *w, const cells_span *s, const cells_list **list,
-                             cells_list *own, bool *clear) {
-    *clear = false;
-    if (!*list) {
-        outcome found = collect(w, s, own, clear);
-        *list = found == LISTED ? own : NULL;
-        return found;
-    }
-    if ((*list)->count <= SHORT_LIST)
-        return LISTED;
-    cells_box box = box_of(w, s);
-    float nearest;
-    uint32_t kept = w->c->kernel->filter(*list, &box, w->scratch, w->kept, &nearest);
-    *clear = w->rule.band == INFINITY && nearest > radius_of(&box) + 4 * box.margin;
-    if (kept == 0)
-        return NOTHING_NEAR;
-    if (kept > (*list)->count / 4 * 3 || !take_room(w, kept, own))
-        return LISTED;
-    for (uint32_t i = 0; i < kept; i++)
-        own->names[i] = (*list)->names[w->kept[i]];
-    w->c->kernel->take(w->c->table.rows, *list, w->kept, own);
-    *list = own;
-    return LISTED;
+regions_outcome abuti_compute_narrow(worker *w, const cells_span *s, const regions_list **list,
+                                     regions_list *own, bool *clear) {
+    regions_box box = box_of(w, s);
+    if (*list)
+        return abuti_regions_narrow(&w->lists, &box, list, own, clear);
+    regions_outcome found = abuti_regions_collect(&w->lists, &box, REGIONS_LIST_MOST, own, clear);
+    *list = found == REGIONS_LISTED ? own : NULL;
+    return found;
 }
 
 /* ---- cells ---- */
@@ -257,8 +73,8 @@ static vec3 position_of(const abut_bvh *bvh, uint32_t vertex) {
 }
 
 /* The distance from a feature, exactly but for rounding, if that is less than `best`. */
-static double measure_feature(const cells_table *table, uint32_t name, vec3 p, double best) {
-    const feature_support *f = &table->exact[name];
+static double measure_feature(const regions_table *table, uint32_t name, vec3 p, double best) {
+    const feature_support *f = &table->features.exact[name];
     const uint32_t *ends = table->features.ends[name];
     vec3 a = v3(f->place[0], f->place[1], f->place[2]), r = v3_sub(p, a);
     vec3 v = v3(f->vector[0], f->vector[1], f->vector[2]);
@@ -283,15 +99,15 @@ static double measure_feature(const cells_table *table, uint32_t name, vec3 p, d
 static void settle_cell(worker *w, const uint32_t *names, uint32_t count, uint32_t n,
                         const uint32_t cell[3], float *value) {
     const computing *c = w->c;
-    const float reach_sq = cells_reach_sq(&w->winners, &w->rule, n);
+    const float reach_sq = regions_reach_sq(&w->winners, w->rule.margin, n);
     vec3 p = v3(c->frame[0][cell[0]], c->frame[1][cell[1]], c->frame[2][cell[2]]);
     double best = INFINITY, marked = INFINITY;
-    for (uint32_t k = 0; k < count && count <= CELLS_KEPT; k++) {
+    for (uint32_t k = 0; k < count && count <= REGIONS_KEPT; k++) {
         if (!(w->winners.square[k][n] <= reach_sq))
             continue;
         double d = measure_feature(&c->table, names[k], p, best);
         best = real_min(best, d);
-        if (c->table.exact[names[k]].is_marked > 0)
+        if (c->table.features.exact[names[k]].is_marked > 0)
             marked = real_min(marked, d);
     }
     if (marked <= best + 4 * (double)w->rule.margin || !cells_value(&w->rule, best, value))
@@ -349,16 +165,16 @@ void abuti_compute_set(worker *w, const cells_span *s, bool search) {
 }
 
 /* The last step: a list for sixteen cells. */
-static void finish_cells(worker *w, const cells_span *s, const cells_list *list) {
+static void finish_cells(worker *w, const cells_span *s, const regions_list *list) {
     const uint32_t *names = list->names;
     uint32_t count = list->count;
     if (count > MEASURE_LIST) {
-        cells_box box = box_of(w, s);
+        regions_box box = box_of(w, s);
         float nearest;
-        count = w->c->kernel->filter(list, &box, w->scratch, w->kept, &nearest);
+        count = w->lists.kernel->filter(list, &box, w->lists.scratch, w->lists.kept, &nearest);
         for (uint32_t i = 0; i < count; i++)
-            w->kept[i] = names[w->kept[i]];
-        names = w->kept;
+            w->lists.kept[i] = names[w->lists.kept[i]];
+        names = w->lists.kept;
     }
     if (count)
         measure_cells(w, s, names, count);
@@ -375,17 +191,17 @@ static uint32_t first_part(uint32_t count, uint32_t least) {
 }
 
 /* Recursion ends after some four levels: every cut halves. */
-void abuti_compute_cells(worker *w, const cells_span *s, const cells_list *list) {
+void abuti_compute_cells(worker *w, const cells_span *s, const regions_list *list) {
     bool last = s->count[0] <= CELLS_X && s->count[1] <= CELLS_Y && s->count[2] <= CELLS_Z;
-    uint32_t before = w->used;
-    cells_list own;
+    uint32_t before = w->lists.used;
+    regions_list own;
     if (last && list) {
         finish_cells(w, s, list);
         return;
     }
     bool clear;
-    outcome found = abuti_compute_narrow(w, s, &list, &own, &clear);
-    if (found == NOTHING_NEAR)
+    regions_outcome found = abuti_compute_narrow(w, s, &list, &own, &clear);
+    if (found == REGIONS_NOTHING)
         abuti_compute_set(w, s, w->rule.band == INFINITY);
     else if (last && list)
         measure_cells(w, s, list->names, list->count);
@@ -408,5 +224,5 @@ void abuti_compute_cells(worker *w, const cells_span *s, const cells_list *list)
                 abuti_compute_cells(w, &sub, list);
         }
     }
-    w->used = before;
+    w->lists.used = before;
 }

@@ -186,15 +186,15 @@ abut_status abuti_field_sparse_bricks(abut_field *field, const abut_bvh *bvh, vo
 abut_status abuti_field_sparse_begin(abut_field *field, const abut_bvh *bvh, void **work) {
     if (field->sign == ABUT_SIGN_NORMAL)
         return ABUT_OK;
-    cells_table *table = abuti_allocate_zeroed(field->context, 1, sizeof *table);
+    regions_table *table = abuti_allocate_zeroed(field->context, 1, sizeof *table);
     *work = table;
-    return table ? abuti_cells_create(bvh, table) : ABUT_ERROR_MEMORY;
+    return table ? abuti_regions_create(bvh, FEATURES_EXACT, table) : ABUT_ERROR_MEMORY;
 }
 
 void abuti_field_sparse_end(abut_field *field, const abut_bvh *bvh, void *work) {
     (void)bvh;
     if (work)
-        abuti_cells_destroy(work);
+        abuti_regions_destroy(work);
     abuti_release(field->context, work);
 }
 

@@ -1,0 +1,61 @@
+/* Points and triangles in doubles, compiled for 4, 8 and 16 lanes: half as many are as wide. */
+#include "nearest/pairs.h"
+
+#if LANES == 16
+#define MEASURE_LANES 8
+#endif
+#include "base/simd_lanes.h"
+#include "nearest/measure_lanes.h"
+
+#if LANES > 4
+
+static void exact(const abut_mesh *mesh, const vec3 *points, nearest_pair *pairs, uint32_t count) {
+    for (uint32_t begin = 0; begin < count; begin += MEASURE_LANES) {
+        double column[12][MEASURE_LANES];
+        for (uint32_t k = 0; k < MEASURE_LANES; k++) {
+            const nearest_pair *pair = &pairs[begin + k < count ? begin + k : count - 1];
+            const uint32_t *index = mesh->indices + 3 * (size_t)pair->triangle;
+            for (int c = 0; c < 4; c++) {
+                const vec3 *from = c < 3 ? &mesh->positions[index[c]] : &points[pair->point];
+                column[3 * c][k] = from->x;
+                column[3 * c + 1][k] = from->y;
+                column[3 * c + 2][k] = from->z;
+            }
+        }
+        vec3d absolute[4], origin = v3d_all(mesh->origin);
+        for (int c = 0; c < 4; c++) {
+            vec3d at = {DW(load)(column[3 * c]), DW(load)(column[3 * c + 1]),
+                        DW(load)(column[3 * c + 2])};
+            absolute[c] = c < 3 ? v3d_add(origin, at) : at;
+        }
+        measured out;
+        measure_lanes(absolute, absolute[3], &out);
+        vec3d closest = weights_at_dw(absolute, out.edge, out.weight);
+        for (int c = 0; c < 3; c++)
+            DW(store)(column[c], out.weight[c]);
+        DW(store)(column[3], out.distance);
+        DW(store)(column[4], closest.x);
+        DW(store)(column[5], closest.y);
+        DW(store)(column[6], closest.z);
+        for (uint32_t k = 0; k < MEASURE_LANES && begin + k < count; k++) {
+            nearest_pair *pair = &pairs[begin + k];
+            pair->distance = column[3][k];
+            pair->closest = v3(column[4][k], column[5][k], column[6][k]);
+            for (int c = 0; c < 3; c++)
+                pair->weight[c] = column[c][k];
+            if (out.left >> k & 1)
+                nearest_measure_pair(mesh, points, pair);
+        }
+    }
+}
+
+#else
+
+static void exact(const abut_mesh *mesh, const vec3 *points, nearest_pair *pairs, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++)
+        nearest_measure_pair(mesh, points, &pairs[i]);
+}
+
+#endif
+
+const pairs_kernel BY_LANES(abuti_pairs) = {exact};

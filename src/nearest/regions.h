@@ -1,0 +1,165 @@
+/* Lists of the features that can be nearest to some point of a box.
+ *
+ * Problem: the nearest points of cells of a grid, of texels, of a million points. Neighbours have
+ * the same few features (faces, edges, vertices; features.h) nearest to them, and a search for each
+ * finds them again.
+ * Method: a list holds every feature that can be nearest to some point of a box. That of a large
+ * box comes from the hierarchy (abuti_regions_collect), that of a smaller box inside it is what is
+ * left when the features that cannot be nearest in there are taken out: by their distance, or
+ * because the box is outside the region in which the feature is nearest to anything. Sixteen points
+ * are then measured against the few features that are left (`winners`). All of that is in floats,
+ * many lanes at once; what may win is measured in doubles by the caller.
+ *
+ * Nothing that wins is lost. All is in the frame of the hierarchy. Let p be a point and q the point
+ * of the mesh that is nearest to it, exactly, on the inside of a feature F. Then p is in the region
+ * of F: no way along the mesh leads from q nearer to p. With e = 2^-24, P the largest coordinate of
+ * p, and 2 that of the mesh, t of features.h errs by the rounding of p and of the place, sqrt(3) e
+ * (P + 2), and by that of the difference r, the unit vector and the product of both, 5 e |r|; |r|
+ * is at most sqrt(3) (P + 2), so that it is less than 10.4 e (P + 2) in all. Distances are no
+ * worse. The margin m is at least 16 e (P + 2): F passes every test that has this margin. Only a
+ * face lower than FEATURE_HEIGHT is no feature: where q is on such a needle an edge of it or a
+ * vertex is at most 2^-21 from q, which is less than m / 2, and passes by distance. Edges and
+ * vertices of needles are marked, and have no regions but for the ends of edges. Where a marked
+ * feature is among those that may win, the caller has to search.
+ * Bounds come from edges and vertices as they are, and from a face only where p is over it by m:
+ * beyond the point of a sharp triangle both borders are near, and the plane is worth nothing.
+ * So F is within 2 m of the least bound, and within m of its region: a candidate.
+ */
+#ifndef ABUTI_NEAREST_REGIONS_H
+#define ABUTI_NEAREST_REGIONS_H
+
+#include "bvh/bvh.h"
+#include "nearest/features.h"
+#include "nearest/nearest.h"
+
+#include <math.h>
+
+enum {
+    REGIONS_GROUP = 16,
+    REGIONS_LIST_MOST = 16384, /* features of a list */
+    REGIONS_ROOM = 32768,      /* features of all lists from the first to the last */
+};
+
+/* An odd number of groups, so that columns do not get into each other's way in the cache. */
+static inline uint32_t regions_stride(uint32_t count) {
+    return (((count + REGIONS_GROUP - 1) / REGIONS_GROUP + 1) | 1) * REGIONS_GROUP;
+}
+
+/* ---- the features of a hierarchy ---- */
+
+/* A row is a feature_record without the kind; the offset of faces is negative. */
+enum {
+    REGIONS_PLACE = 0,
+    REGIONS_OFFSET = 3,
+    REGIONS_FIRST = 4,
+    REGIONS_THIRD_X = 7,
+    REGIONS_SECOND = 8,
+    REGIONS_THIRD_Y = 11,
+    REGIONS_FOURTH = 12,
+    REGIONS_THIRD_Z = 15,
+    REGIONS_COLUMNS = 16,
+};
+typedef struct regions_row {
+    float column[REGIONS_COLUMNS];
+} regions_row;
+
+typedef struct regions_table {
+    const abut_bvh *bvh;
+    abuti_features features; /* their records are the rows */
+    regions_row *rows;
+    float *columns; /* the rows again, as one list */
+    uint32_t stride;
+} regions_table;
+
+/* `wanted` is that of abuti_features_create(). Some 700 bytes a triangle. */
+abut_status abuti_regions_create(const abut_bvh *bvh, unsigned wanted, regions_table *table);
+void abuti_regions_destroy(regions_table *table);
+
+/* ---- lists ---- */
+
+/* Column c of all features begins at c x stride. Behind the last there is room for a group, and up
+ * to the next multiple of a group it is there again. Faces stand first, then edges. */
+typedef struct regions_list {
+    uint32_t count, stride;
+    float *columns;
+    uint32_t *names; /* rows of the table */
+} regions_list;
+
+/* A box of points in the frame. */
+typedef struct regions_box {
+    float centre[3], half[3];
+    float margin;
+    float reach; /* distances beyond are of no interest; may be infinite */
+} regions_box;
+
+static inline float regions_radius(const regions_box *box) {
+    const float *h = box->half;
+    return sqrtf(h[0] * h[0] + h[1] * h[1] + h[2] * h[2]) * NEAREST_SLACK;
+}
+
+/* Of sixteen points: the least bound; the nearest feature by its place in a list, its square and
+ * that of the next; and the squares of all features where there are not too many: infinite where a
+ * point is outside the region of a feature. */
+enum { REGIONS_POINTS = 16, REGIONS_KEPT = 1024 };
+typedef struct regions_winners {
+    float bound[REGIONS_POINTS], best[REGIONS_POINTS], next[REGIONS_POINTS];
+    float place[REGIONS_POINTS];
+    float square[REGIONS_KEPT][REGIONS_POINTS];
+} regions_winners;
+
+/* Features no farther than that from point i may win it. */
+static inline float regions_reach_sq(const regions_winners *w, float margin, uint32_t i) {
+    float reach = sqrtf(w->bound[i]) + 2 * margin;
+    return reach * reach * NEAREST_SLACK;
+}
+
+/* The loops over lists; for 4, 8 or 16 lanes, with the same outcome but for rounding. */
+typedef struct regions_kernel {
+    /* Fills the columns of a list with rows of the table. */
+    void (*gather)(const regions_row *rows, regions_list *list);
+    /* The same, where they are those of another list at some places, ascending. */
+    void (*take)(const regions_row *rows, const regions_list *from, const uint32_t *places,
+                 regions_list *list);
+    /* Finds which features of a list can be nearest in a box: their places in the list, in order.
+     * `scratch` has room for 2 floats and `kept` for one number of each feature, and for a group
+     * more. `nearest` is how far the centre is from the nearest of them, within the margin, if the
+     * list has all that are nearest within. */
+    uint32_t (*filter)(const regions_list *list, const regions_box *box, float *scratch,
+                       uint32_t *kept, float *nearest);
+    /* Measures sixteen points: at[k] has a coordinate of each. */
+    void (*winners)(const regions_row *rows, const uint32_t *names, uint32_t count,
+                    const float *const at[3], float margin, regions_winners *winners);
+} regions_kernel;
+
+/* regions_lanes.c; ABUTI_BY_LANES(abuti_regions) is the quickest that runs here. */
+extern const regions_kernel abuti_regions_4, abuti_regions_8, abuti_regions_16;
+
+/* What a worker makes lists in. */
+typedef struct regions_room {
+    const regions_table *table;
+    const regions_kernel *kernel;
+    uint64_t *seen; /* a bit for each group of the table */
+    uint32_t used;  /* of the room */
+    uint32_t kept[REGIONS_LIST_MOST + REGIONS_GROUP];
+    float scratch[2 * (REGIONS_LIST_MOST + REGIONS_GROUP)];
+    uint32_t names[REGIONS_ROOM];
+    float columns[REGIONS_ROOM * REGIONS_COLUMNS];
+} regions_room;
+
+/* Words of the bits that a room needs. */
+static inline size_t regions_seen_words(const regions_table *table) {
+    return table->features.count / (64 * REGIONS_GROUP) + 1;
+}
+
+typedef enum regions_outcome { REGIONS_LISTED, REGIONS_NOTHING, REGIONS_TOO_MANY } regions_outcome;
+
+/* Makes the first list of a room, for a box, from the hierarchy; of at most so many features. Where
+ * nothing is within reach there is none. `clear`: no surface passes through the box. */
+regions_outcome abuti_regions_collect(regions_room *room, const regions_box *box, uint32_t most,
+                                      regions_list *list, bool *clear);
+/* Makes a list for a box from that of a larger one, and takes it instead; may leave that as it is,
+ * if it is short, or would hardly be shorter. */
+regions_outcome abuti_regions_narrow(regions_room *room, const regions_box *box,
+                                     const regions_list **list, regions_list *own, bool *clear);
+
+#endif

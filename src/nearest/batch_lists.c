@@ -54,8 +54,9 @@ enum {
     RUNS_A_WORKER = 4, /* from one report of progress to the next: none waits long for others */
     /* features that a run may collect for each of its points; a search takes as long */
     COLLECT_A_POINT = 600,
+    COLLECT_MOST = 256,
     COLLECT_LEAST = 8, /* points; fewer are searched one by one */
-    DIVISION = 5,      /* a new list when the points are so many times fewer */
+    DIVISION = 4,      /* a new list when the points are so many times fewer */
     MEASURE_LIST = 6,  /* features; so short a list is not made shorter */
     LONG_LIST = 128,   /* for which sixteen points are divided once more */
     AHEAD = 16,        /* points for which memory is called before its turn */
@@ -64,7 +65,8 @@ enum {
 
 /* Beyond this many times the size of the mesh a point is far. */
 #define FAR_AWAY 64.0
-#define MARGIN 0x1p-17f
+#define MARGIN 0x1p-20f
+#define OUTSIDE 8 /* margins: what may be outside a region */
 
 typedef struct queue {
     uint32_t count;
@@ -167,7 +169,7 @@ static bool is_behind(const worker *w, uint32_t i, uint32_t name) {
     const regions_table *table = w->lists.table;
     const feature_fan *fan = &table->features.fans[table->features.ends[name][0]];
     const float *place = table->rows[name].column + REGIONS_PLACE;
-    if (!(fan->least >= 16 * w->margin))
+    if (!(fan->least >= 16 * OUTSIDE * w->margin))
         return false;
     const float x = w->at[0][i] - place[0], y = w->at[1][i] - place[1], z = w->at[2][i] - place[2];
     float t[FAN_EDGES];
@@ -175,7 +177,7 @@ static bool is_behind(const worker *w, uint32_t i, uint32_t name) {
         t[k] = fan->direction[0][k] * x + fan->direction[1][k] * y + fan->direction[2][k] * z;
     unsigned behind = 1;
     for (int k = 0; k < FAN_EDGES; k++)
-        behind &= t[k] < -w->margin;
+        behind &= t[k] < -OUTSIDE * w->margin;
     return behind;
 }
 
@@ -222,7 +224,8 @@ static void measure_points(worker *w, uint32_t begin, uint32_t end, const uint32
         return;
     }
     set_no_answers(w, begin, end);
-    w->lists.kernel->winners(w->lists.table->rows, names, count, at, w->margin, &w->winners);
+    w->lists.kernel->winners(w->lists.table->rows, names, count, at, OUTSIDE * w->margin,
+                             &w->winners);
     for (uint32_t i = begin; i < end; i++)
         if (!add_candidates(w, begin, i - begin, names, count))
             search_points(w, i, i + 1);
@@ -232,16 +235,22 @@ static void measure_points(worker *w, uint32_t begin, uint32_t end, const uint32
 
 /* The box of some points; rounding is part of it. */
 static regions_box box_of(const worker *w, uint32_t begin, uint32_t end) {
-    regions_box box = {.margin = w->margin};
+    regions_box box = {.margin = w->margin, .outside = OUTSIDE * w->margin};
     for (int k = 0; k < 3; k++) {
         const float *x = w->at[k];
-        float lo = x[begin], hi = lo;
-        for (uint32_t i = begin + 1; i < end; i++) {
-            lo = x[i] < lo ? x[i] : lo;
-            hi = x[i] > hi ? x[i] : hi;
+        uint32_t i = begin;
+        f4 least = f4_all(x[begin]), most = least;
+        for (; i + 4 <= end; i += 4) {
+            least = f4_min(least, f4_load(x + i));
+            most = f4_max(most, f4_load(x + i));
         }
+        for (; i < end; i++) {
+            least = f4_min(least, f4_all(x[i]));
+            most = f4_max(most, f4_all(x[i]));
+        }
+        const float lo = f4_least(least), hi = -f4_least(f4_sub(f4_all(0), most));
         box.centre[k] = 0.5f * (lo + hi);
-        box.half[k] = 0.5f * (hi - lo) + 0.125f * w->margin;
+        box.half[k] = 0.5f * (hi - lo) + 0.25f * w->margin;
     }
     box.reach = (float)(w->b->radius * w->b->bvh->scale) * NEAREST_SLACK;
     return box;
@@ -276,8 +285,7 @@ static void finish_points(worker *w, uint32_t begin, uint32_t end, const regions
     uint32_t count = list->count;
     if (count > MEASURE_LIST) {
         regions_box box = box_of(w, begin, end);
-        float nearest;
-        count = w->lists.kernel->filter(list, &box, w->lists.scratch, w->lists.kept, &nearest);
+        count = abuti_regions_filter(&w->lists, list, &box);
         for (uint32_t i = 0; i < count; i++)
             w->lists.kept[i] = names[w->lists.kept[i]];
         names = w->lists.kept;
@@ -328,7 +336,9 @@ static void collect(worker *w, uint32_t begin, uint32_t end) {
     regions_list list;
     bool clear;
     regions_outcome found =
-        abuti_regions_collect(&w->lists, &box, count * COLLECT_A_POINT, &list, &clear);
+        count > COLLECT_MOST
+            ? REGIONS_TOO_MANY
+            : abuti_regions_collect(&w->lists, &box, count * COLLECT_A_POINT, &list, &clear);
     if (found == REGIONS_NOTHING) {
         set_no_answers(w, begin, end);
     } else if (found == REGIONS_LISTED) {

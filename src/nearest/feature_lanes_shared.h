@@ -17,7 +17,8 @@ typedef struct feature_lanes {
 /* How far a place is beyond the borders of regions, the third of faces being their plane. */
 typedef struct feature_look {
     wide t[4];
-    wide distance_sq; /* to the plane of a face, to an edge, to a vertex */
+    wide way[3];      /* to the place, from the nearest point of an edge or from a vertex */
+    wide distance_sq; /* from that, or from the plane of a face */
     mask face;
 } feature_look;
 
@@ -35,13 +36,13 @@ static inline wide feature_extent(const wide *half_size, const wide *v) {
 static inline feature_look feature_look_at(const feature_lanes *f, const wide *r) {
     feature_look l;
     wide along = feature_dot(f->fourth, r), s = least(most(along, all(0)), f->length);
-    const wide q[3] = {fused_less(s, f->fourth[0], r[0]), fused_less(s, f->fourth[1], r[1]),
-                       fused_less(s, f->fourth[2], r[2])};
+    for (int k = 0; k < 3; k++)
+        l.way[k] = fused_less(s, f->fourth[k], r[k]);
     l.t[0] = feature_dot(f->first, r);
     l.t[1] = feature_dot(f->second, r);
     l.t[2] = feature_dot(f->third, r);
     l.t[3] = sub(along, f->length);
-    l.distance_sq = choose(f->face, mul(l.t[2], l.t[2]), feature_dot(q, q));
+    l.distance_sq = choose(f->face, mul(l.t[2], l.t[2]), feature_dot(l.way, l.way));
     l.face = f->face;
     return l;
 }

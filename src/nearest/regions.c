@@ -178,8 +178,7 @@ static bool collect_some(collection *c) {
     if (c->begin == c->end)
         return true;
     list.count = list.count < left ? list.count : left;
-    float nearest;
-    uint32_t kept = room->kernel->filter(&list, &c->box, room->scratch, room->kept, &nearest);
+    uint32_t kept = room->kernel->filter(&list, &c->box, room->scratch, room->kept);
     if (kept > c->most - c->count)
         return false;
     for (uint32_t i = 0; i < kept; i++)
@@ -227,6 +226,23 @@ static void sort_kinds(regions_room *room, regions_list *list) {
            vertices * sizeof *list->names);
 }
 
+/* Begins with the point of the mesh that was found last. */
+static void start_near(const regions_room *room, regions_box *box) {
+    box->near_sq = 0;
+    for (int k = 0; k < 3; k++) {
+        box->near[k] = box->centre[k] - room->near[k];
+        box->near_sq += box->near[k] * box->near[k];
+    }
+}
+
+uint32_t abuti_regions_filter(regions_room *room, const regions_list *list, regions_box *box) {
+    start_near(room, box);
+    uint32_t count = room->kernel->filter(list, box, room->scratch, room->kept);
+    for (int k = 0; k < 3; k++)
+        room->near[k] = box->centre[k] - box->near[k];
+    return count;
+}
+
 /* Goes down the hierarchy; false where there are too many. */
 static bool collect_nodes(collection *c, const culling *cull) {
     const abut_bvh *bvh = c->room->table->bvh;
@@ -240,8 +256,9 @@ static bool collect_nodes(collection *c, const culling *cull) {
             continue;
         }
         const bvh_node *node = &bvh->nodes[next];
-        unsigned met = children_within(node, &c->box, c->box.reach + 4 * c->box.margin) &
-                       children_met(node, cull);
+        unsigned met = children_met(node, cull);
+        if (c->box.reach < INFINITY)
+            met &= children_within(node, &c->box, c->box.reach + 4 * c->box.margin);
         for (uint32_t slot = BVH_WIDTH; slot-- > 0;) /* the first is taken first */
             if (met >> slot & 1 && node->child[slot] != ABUT_NONE)
                 stack[used++] = node->child[slot];
@@ -263,9 +280,9 @@ regions_outcome abuti_regions_collect(regions_room *room, const regions_box *box
     *clear = nearest.distance * bvh->scale > rho + 4 * (double)margin;
     if (nearest.triangle == ABUT_NONE)
         return REGIONS_NOTHING;
-    float upper = (float)(nearest.distance * bvh->scale) * NEAREST_SLACK + rho + margin;
-    c.box.reach = upper < box->reach ? upper : box->reach;
     culling cull = culling_of(bvh, &c.box, &nearest);
+    memcpy(room->near, cull.nearest, sizeof room->near);
+    start_near(room, &c.box);
     room->used = 0;
     c.names = room->names;
     c.most = most < REGIONS_LIST_MOST ? most : REGIONS_LIST_MOST;
@@ -280,14 +297,13 @@ regions_outcome abuti_regions_collect(regions_room *room, const regions_box *box
     return REGIONS_LISTED;
 }
 
-regions_outcome abuti_regions_narrow(regions_room *room, const regions_box *box,
+regions_outcome abuti_regions_narrow(regions_room *room, regions_box *box,
                                      const regions_list **list, regions_list *own, bool *clear) {
     *clear = false;
     if ((*list)->count <= SHORT_LIST)
         return REGIONS_LISTED;
-    float nearest;
-    uint32_t kept = room->kernel->filter(*list, box, room->scratch, room->kept, &nearest);
-    *clear = box->reach == INFINITY && nearest > regions_radius(box) + 4 * box->margin;
+    uint32_t kept = abuti_regions_filter(room, *list, box);
+    *clear = box->reach == INFINITY && sqrtf(box->near_sq) > regions_radius(box) + 4 * box->margin;
     if (kept == 0)
         return REGIONS_NOTHING;
     if (kept > (*list)->count / 4 * 3 || !take_room(room, kept, own))

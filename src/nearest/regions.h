@@ -88,8 +88,11 @@ typedef struct regions_list {
 /* A box of points in the frame. */
 typedef struct regions_box {
     float centre[3], half[3];
-    float margin;
-    float reach; /* distances beyond are of no interest; may be infinite */
+    float margin;  /* at least 16 e (P + 2) */
+    float outside; /* of regions, that is let pass; at least the margin */
+    float reach;   /* distances beyond are of no interest; may be infinite */
+    /* The way to the centre from the nearest point of the mesh that is known, and its square. */
+    float near[3], near_sq;
 } regions_box;
 
 static inline float regions_radius(const regions_box *box) {
@@ -121,14 +124,13 @@ typedef struct regions_kernel {
     void (*take)(const regions_row *rows, const regions_list *from, const uint32_t *places,
                  regions_list *list);
     /* Finds which features of a list can be nearest in a box: their places in the list, in order.
-     * `scratch` has room for 2 floats and `kept` for one number of each feature, and for a group
-     * more. `nearest` is how far the centre is from the nearest of them, within the margin, if the
+     * `scratch` has room for 4 floats and `kept` for one number of each feature, and for a group
+     * more. Finds the point of the mesh that is nearest to the centre, within the margin, if the
      * list has all that are nearest within. */
-    uint32_t (*filter)(const regions_list *list, const regions_box *box, float *scratch,
-                       uint32_t *kept, float *nearest);
+    uint32_t (*filter)(const regions_list *list, regions_box *box, float *scratch, uint32_t *kept);
     /* Measures sixteen points: at[k] has a coordinate of each. */
     void (*winners)(const regions_row *rows, const uint32_t *names, uint32_t count,
-                    const float *const at[3], float margin, regions_winners *winners);
+                    const float *const at[3], float outside, regions_winners *winners);
 } regions_kernel;
 
 /* regions_lanes.c; ABUTI_BY_LANES(abuti_regions) is the quickest that runs here. */
@@ -140,8 +142,9 @@ typedef struct regions_room {
     const regions_kernel *kernel;
     uint64_t *seen; /* a bit for each group of the table */
     uint32_t used;  /* of the room */
+    float near[3];  /* the point of the mesh that was found last: a bound to start from */
     uint32_t kept[REGIONS_LIST_MOST + REGIONS_GROUP];
-    float scratch[2 * (REGIONS_LIST_MOST + REGIONS_GROUP)];
+    float scratch[4 * (REGIONS_LIST_MOST + REGIONS_GROUP)];
     uint32_t names[REGIONS_ROOM];
     float columns[REGIONS_ROOM * REGIONS_COLUMNS];
 } regions_room;
@@ -159,7 +162,11 @@ regions_outcome abuti_regions_collect(regions_room *room, const regions_box *box
                                       regions_list *list, bool *clear);
 /* Makes a list for a box from that of a larger one, and takes it instead; may leave that as it is,
  * if it is short, or would hardly be shorter. */
-regions_outcome abuti_regions_narrow(regions_room *room, const regions_box *box,
+regions_outcome abuti_regions_narrow(regions_room *room, regions_box *box,
                                      const regions_list **list, regions_list *own, bool *clear);
+
+/* Finds which features of a list can be nearest in a box: gives their number, and their places in
+ * the list as `kept`. */
+uint32_t abuti_regions_filter(regions_room *room, const regions_list *list, regions_box *box);
 
 #endif

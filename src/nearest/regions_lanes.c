@@ -73,41 +73,98 @@ static inline feature_lanes load_features(const regions_list *list, uint32_t i, 
     return f;
 }
 
-/* For each feature: the square of its distance from the centre of the box, infinite where the box
- * is outside its region, and by how much a point of the box may be nearer. Gives the square of the
- * distance of the centre from the mesh, or more. */
-static float look_from_centre(const regions_list *list, const regions_box *box, float radius,
-                              float *scratch) {
-    const wide endless = all(INFINITY), margin = all(box->margin), rho = all(radius);
-    wide centre[3], half[3], r[3], best = endless;
+/* What a box is tested with: its half extents and their length, with the margin; and the way to its
+ * centre from the nearest point of the mesh that is known, with what the square of that amounts to
+ * for all of the box. */
+typedef struct limits {
+    wide half[3], twice[3], way[3], limit;
+    float rho;
+} limits;
+
+static inline void set_limits(const regions_box *box, limits *l) {
+    const float m = box->margin;
+    float half_sq = 0;
     for (int k = 0; k < 3; k++) {
-        centre[k] = all(box->centre[k]);
-        half[k] = all(box->half[k]);
+        float half = box->half[k] + m;
+        l->half[k] = all(half);
+        l->twice[k] = all(2 * half);
+        l->way[k] = all(box->near[k]);
+        half_sq += half * half;
     }
-    for (uint32_t i = 0; i < list->count; i += LANES) {
-        const feature_lanes f = load_features(list, i, centre, r);
-        const feature_look l = feature_look_at(&f, r);
-        const wide deep = feature_extent(half, f.third);
-        const wide out = feature_outside_box(&f, &l, half, deep);
-        best = least(best, feature_bound_sq(&l, margin));
-        store(scratch + 2 * (size_t)i, choose(is_less_equal(out, margin), l.distance_sq, endless));
-        store(scratch + 2 * (size_t)i + LANES, choose(f.face, deep, rho));
-    }
-    return fw_least(best);
+    l->rho = sqrtf(half_sq) * NEAREST_SLACK + m;
+    l->limit = all(box->near_sq + 16 * m * (sqrtf(box->near_sq) + 2 * l->rho + m));
 }
 
-static uint32_t filter(const regions_list *list, const regions_box *box, float *scratch,
-                       uint32_t *kept, float *nearest) {
-    const float radius = regions_radius(box);
-    *nearest = sqrtf(look_from_centre(list, box, radius, scratch));
-    float upper = *nearest * NEAREST_SLACK + radius;
-    upper = (upper < box->reach ? upper : box->reach) + 4 * box->margin;
-    const wide limit = all(upper * NEAREST_SLACK);
+/* Features that may be nearest somewhere in the box, by the ways to its centre and their squares,
+ * less what is nearer along the feature. */
+static inline mask may_be_nearest(const limits *l, wide square, const wide way[3]) {
+    wide sum = square;
+    for (int k = 0; k < 3; k++)
+        sum = fused_less(l->twice[k], magnitude(sub(way[k], l->way[k])), sum);
+    return is_less_equal(sum, l->limit);
+}
+
+/* For each feature: the way to the centre of the box, from its nearest point; and the square of
+ * that less what a point of the box may be nearer along the feature, infinite where the box is
+ * outside its region or beyond reach. Finds the nearest of all. */
+static void look_from_centre(const regions_list *list, regions_box *box, const limits *l,
+                             float *scratch) {
+    const wide endless = all(INFINITY), outside = all(box->outside), rho = all(l->rho);
+    const float reach = box->reach + 4 * box->margin + l->rho;
+    const wide reach_sq = all(reach * reach * NEAREST_SLACK);
+    const wide centre[3] = {all(box->centre[0]), all(box->centre[1]), all(box->centre[2])};
+    wide r[3], nearest[3] = {l->way[0], l->way[1], l->way[2]}, best = all(box->near_sq);
+    for (uint32_t i = 0; i < list->count; i += LANES) {
+        const feature_lanes f = load_features(list, i, centre, r);
+        const feature_look look = feature_look_at(&f, r);
+        float *to = scratch + 4 * (size_t)i;
+        /* s^2 - 2 x s along the feature, where the box reaches x, is least at s = x */
+        const wide extent = choose(f.face, rho, feature_extent(l->half, f.fourth));
+        const wide s = choose(f.face, rho, least(extent, f.length));
+        const wide square = fused(s, sub(sub(s, extent), extent), look.distance_sq);
+        wide way[3];
+        for (int k = 0; k < 3; k++)
+            way[k] = choose(f.face, mul(look.t[2], f.third[k]), look.way[k]);
+        if (!mask_bits(may_be_nearest(l, square, way))) {
+            store(to, endless);
+            continue;
+        }
+        const wide deep = feature_extent(l->half, f.third);
+        const wide out = feature_outside_box(&f, &look, l->half, deep);
+        const wide bound = feature_bound_sq(&look, outside);
+        const mask nearer = is_less(bound, best);
+        best = least(bound, best);
+        for (int k = 0; k < 3; k++) {
+            nearest[k] = choose(nearer, way[k], nearest[k]);
+            store(to + (k + 1) * LANES, way[k]);
+        }
+        store(to, choose(is_less_equal(most(sub(out, outside), sub(look.distance_sq, reach_sq)),
+                                       all(0)),
+                         square, endless));
+    }
+    box->near_sq = fw_least(best);
+    unsigned bits = mask_bits(is_less_equal(best, all(box->near_sq)));
+    const uint32_t winner = (uint32_t)__builtin_ctz(bits);
+    for (int k = 0; k < 3; k++) {
+        float lanes[LANES];
+        store(lanes, nearest[k]);
+        box->near[k] = lanes[winner];
+    }
+}
+
+static uint32_t filter(const regions_list *list, regions_box *box, float *scratch, uint32_t *kept) {
+    limits l;
+    set_limits(box, &l);
+    look_from_centre(list, box, &l, scratch);
+    set_limits(box, &l);
     uint32_t count = 0;
     for (uint32_t i = 0; i < list->count; i += LANES) {
-        wide sq = load(scratch + 2 * (size_t)i),
-             reach = add(limit, load(scratch + 2 * (size_t)i + LANES));
-        count += fw_number(kept + count, i, mask_bits(is_less(sq, mul(reach, reach))));
+        const float *from = scratch + 4 * (size_t)i;
+        const wide square = load(from);
+        if (!mask_bits(is_less(square, all(INFINITY))))
+            continue;
+        const wide way[3] = {load(from + LANES), load(from + 2 * LANES), load(from + 3 * LANES)};
+        count += fw_number(kept + count, i, mask_bits(may_be_nearest(&l, square, way)));
     }
     while (count && kept[count - 1] >= list->count) /* what the last group is filled up with */
         count--;

@@ -16,7 +16,7 @@ static regions_box box_of(const worker *w, const cells_span *s) {
         box.centre[k] = (float)(0.5 * (lo + hi));
         box.half[k] = (float)(0.5 * (hi - lo)) + 0.25f * w->rule.margin; /* and rounding */
     }
-    box.margin = w->rule.margin;
+    box.margin = box.outside = w->rule.margin;
     box.reach = (float)(w->rule.band * w->c->table.bvh->scale) * NEAREST_SLACK;
     return box;
 }
@@ -170,8 +170,7 @@ static void finish_cells(worker *w, const cells_span *s, const regions_list *lis
     uint32_t count = list->count;
     if (count > MEASURE_LIST) {
         regions_box box = box_of(w, s);
-        float nearest;
-        count = w->lists.kernel->filter(list, &box, w->lists.scratch, w->lists.kept, &nearest);
+        count = abuti_regions_filter(&w->lists, list, &box);
         for (uint32_t i = 0; i < count; i++)
             w->lists.kept[i] = names[w->lists.kept[i]];
         names = w->lists.kept;

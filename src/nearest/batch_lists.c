@@ -83,7 +83,7 @@ typedef struct worker {
     vec3 exact[POINTS_A_RUN]; /* its points: as they are, and in the frame */
     float at[3][POINTS_A_RUN + REGIONS_POINTS];
     abut_nearest answers[POINTS_A_RUN];
-    queue faces, borders; /* by what the nearest point seems to be on */
+    queue waiting[PAIRS_KINDS]; /* by what the nearest point is on */
     regions_winners winners;
     regions_room lists;
 } worker;
@@ -106,8 +106,9 @@ static void no_answer(abut_nearest *to) {
 }
 
 /* Measures the pairs that wait, and gives each point the better of its answers. */
-static void measure_pairs(worker *w, queue *q) {
-    w->pairs->exact(w->b->bvh->mesh, w->exact, q->pairs, q->count);
+static void measure_pairs(worker *w, pairs_kind kind) {
+    queue *q = &w->waiting[kind];
+    w->pairs->exact(w->b->bvh->mesh, w->exact, kind, q->pairs, q->count);
     for (uint32_t k = 0; k < q->count; k++) {
         const nearest_pair *pair = &q->pairs[k];
         abut_nearest *to = &w->answers[pair->point];
@@ -123,12 +124,15 @@ static void measure_pairs(worker *w, queue *q) {
     q->count = 0;
 }
 
-static void add_pair(worker *w, queue *q, uint32_t point, uint32_t triangle) {
+static void add_pair(worker *w, pairs_kind kind, uint32_t point, uint32_t triangle,
+                     uint32_t corner) {
+    queue *q = &w->waiting[kind];
     if (q->count == PAIRS_MOST)
-        measure_pairs(w, q);
+        measure_pairs(w, kind);
     nearest_pair *pair = &q->pairs[q->count++];
     pair->point = point;
     pair->triangle = triangle;
+    pair->corner = corner;
 }
 
 /* What follows from all that. */
@@ -181,23 +185,56 @@ static bool is_behind(const worker *w, uint32_t i, uint32_t name) {
     return behind;
 }
 
+/* Whether a point is clear of all borders of the region of an edge. */
+static bool is_beside(const worker *w, uint32_t i, const float *row) {
+    const float r[3] = {w->at[0][i] - row[REGIONS_PLACE], w->at[1][i] - row[REGIONS_PLACE + 1],
+                        w->at[2][i] - row[REGIONS_PLACE + 2]};
+    const float *u = row + REGIONS_FOURTH, *v = row + REGIONS_SECOND;
+    const float clear = OUTSIDE * w->margin;
+    const float along = u[0] * r[0] + u[1] * r[1] + u[2] * r[2];
+    return along > clear && along < row[REGIONS_OFFSET] - clear &&
+           v[0] * r[0] + v[1] * r[1] + v[2] * r[2] < -clear &&
+           row[REGIONS_THIRD_X] * r[0] + row[REGIONS_THIRD_Y] * r[1] + row[REGIONS_THIRD_Z] * r[2] <
+               -clear;
+}
+
+/* The corner of a triangle that is a vertex, or from which on the edge of two is. */
+static uint32_t corner_of(const abut_mesh *mesh, uint32_t triangle, const uint32_t ends[2]) {
+    const uint32_t *index = mesh->indices + 3 * (size_t)triangle;
+    for (uint32_t k = 0; k < 2; k++) {
+        const uint32_t next = ends[0] == ends[1] ? index[k] : index[k + 1];
+        if ((index[k] == ends[0] && next == ends[1]) || (index[k] == ends[1] && next == ends[0]))
+            return k;
+    }
+    return 2;
+}
+
 /* Adds what has to be measured where a feature may be nearest. False: the point has to be searched
  * for. */
 static bool add_feature(worker *w, uint32_t i, uint32_t name) {
     const regions_table *table = w->lists.table;
     const abuti_features *features = &table->features;
-    const float offset = table->rows[name].column[REGIONS_OFFSET];
+    const float *row = table->rows[name].column, offset = row[REGIONS_OFFSET];
+    const uint32_t *ends = features->ends[name];
+    pairs_kind kind = PAIRS_BORDER;
     if (features->marked[name])
         return false;
     if (offset < 0) {
-        add_pair(w, &w->faces, i, features->ends[name][0]);
+        add_pair(w, PAIRS_FACE, i, ends[0], 0);
         return true;
     }
     uint32_t k = features->incident_begin[name], end = features->incident_begin[name + 1];
-    if (offset == 0 && is_behind(w, i, name))
+    if (offset == 0 && is_behind(w, i, name)) {
+        kind = PAIRS_CORNER;
         end = k + 1;
-    for (; k < end; k++)
-        add_pair(w, &w->borders, i, table->bvh->order[features->incidents[k]]);
+    } else if (offset > 0 && end == k + 2 && is_beside(w, i, row)) {
+        kind = PAIRS_EDGE;
+    }
+    for (; k < end; k++) {
+        const uint32_t triangle = table->bvh->order[features->incidents[k]];
+        add_pair(w, kind, i, triangle,
+                 kind == PAIRS_BORDER ? 0 : corner_of(table->bvh->mesh, triangle, ends));
+    }
     return true;
 }
 
@@ -381,10 +418,11 @@ static void answer_run(worker *w, size_t begin, size_t end) {
         abuti_batch_single(w->b, w->b->places, begin, end);
         return;
     }
-    w->faces.count = w->borders.count = 0;
+    for (int kind = 0; kind < PAIRS_KINDS; kind++)
+        w->waiting[kind].count = 0;
     collect(w, 0, count);
-    measure_pairs(w, &w->faces);
-    measure_pairs(w, &w->borders);
+    for (int kind = 0; kind < PAIRS_KINDS; kind++)
+        measure_pairs(w, (pairs_kind)kind);
     complete_answers(w, count);
     /* Answers may go all over memory. One by one they would hold up the work; here many are under
      * way at once. */

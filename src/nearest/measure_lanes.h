@@ -190,15 +190,17 @@ static inline void border_foot_dw(const vec3d *corner, const vec3d *edge, foot_d
 
 /* ---- triangles ---- */
 
+enum { MEASURE_ALL = (1 << MEASURE_LANES) - 1 };
+
 typedef struct measured {
     vec3d edge[3];
     dw weight[3], distance;
     unsigned left; /* bit k: triangle k is left to the routine */
 } measured;
 
-/* Corners as in triangle3, and a point for each triangle. */
-static inline void measure_lanes(const vec3d absolute[3], vec3d point, measured *out) {
-    vec3d corner[3];
+/* Corners relative to points, and edges. */
+static inline void measure_start(const vec3d absolute[3], vec3d point, vec3d corner[3],
+                                 measured *out) {
     dw largest = DW(all)(0);
     for (int i = 0; i < 3; i++) {
         corner[i] = v3d_sub(absolute[i], point);
@@ -207,13 +209,18 @@ static inline void measure_lanes(const vec3d absolute[3], vec3d point, measured 
         largest = larger_dw(largest, DW(abs)(corner[i].y));
         largest = larger_dw(largest, DW(abs)(corner[i].z));
     }
-    const unsigned all = (1u << MEASURE_LANES) - 1;
-    out->left = all & ~DW(bits)(DW(and)(DW(less_equal)(DW(all)(SCALE_MIN), largest),
-                                        DW(less_equal)(largest, DW(all)(SCALE_MAX))));
+    out->left = MEASURE_ALL & ~DW(bits)(DW(and)(DW(less_equal)(DW(all)(SCALE_MIN), largest),
+                                                DW(less_equal)(largest, DW(all)(SCALE_MAX))));
+}
+
+/* Corners as in triangle3, and a point for each triangle. */
+static inline void measure_lanes(const vec3d absolute[3], vec3d point, measured *out) {
+    vec3d corner[3];
     foot_dw foot, border;
+    measure_start(absolute, point, corner, out);
     foot.offset = corner[0];
     dw_mask inside = face_foot_dw(corner, out->edge, &foot);
-    if (DW(bits)(inside) != all) {
+    if (DW(bits)(inside) != MEASURE_ALL) {
         border_foot_dw(corner, out->edge, &border);
         foot.offset = v3d_select(inside, foot.offset, border.offset);
         for (int i = 0; i < 3; i++)
@@ -222,6 +229,25 @@ static inline void measure_lanes(const vec3d absolute[3], vec3d point, measured 
     for (int i = 0; i < 3; i++)
         out->weight[i] = foot.weight[i];
     out->distance = length_dw(foot.offset);
+}
+
+/* The same where it is known that the nearest point is inside the first edge, or the first corner;
+ * see pairs.h. */
+static inline void measure_known_lanes(const vec3d absolute[3], vec3d point, bool is_edge,
+                                       measured *out) {
+    vec3d corner[3];
+    dw t = DW(all)(0);
+    measure_start(absolute, point, corner, out);
+    vec3d offset = corner[0];
+    if (is_edge) {
+        t = segment_foot_dw(corner[0], corner[1], out->edge[0]);
+        offset = segment_at_dw(corner[0], corner[1], out->edge[0], t);
+        out->left |= (unsigned)DW(bits)(DW(equal)(t, DW(all)(0.5)));
+    }
+    out->weight[0] = DW(sub)(DW(all)(1), t);
+    out->weight[1] = t;
+    out->weight[2] = DW(all)(0);
+    out->distance = length_dw(offset);
 }
 
 #endif

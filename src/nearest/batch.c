@@ -194,7 +194,7 @@ static abut_status nearest_by_lists(nearest_batch *b, const box3 *bounds) {
 abut_status abuti_batch_nearest(nearest_batch *b, const box3 *bounds) {
     size_t count = b->points.count;
     if (count >= LISTS_LEAST && count / LISTS_A_TRIANGLE >= b->bvh->triangle_count)
-        return nearest_by_lists(b, bounds);
+        return b->grouped ? abuti_batch_lists(b) : nearest_by_lists(b, bounds);
     return abuti_bvh_points_visit(b->bvh->context, &b->points, bounds, "nearest", nearest_visit, b);
 }
 

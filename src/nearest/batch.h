@@ -19,9 +19,12 @@ typedef struct nearest_batch {
     bvh_points points;
     double radius;
     abut_nearest *nearest;
-    const bvh_place *places; /* their order, where lists are used */
+    const bvh_place *places; /* the order of others, where lists are used */
     /* Completes the answer to a point, with what the last one has left; null = it is complete. */
     void (*finish)(const abut_bvh *bvh, vec3 point, nearest_ball *ball, abut_nearest *nearest);
+    /* Points that follow each other lie together, by sixteen and by any more: they are taken as
+     * they come. Answers do not depend on it, only the time. */
+    bool grouped;
 } nearest_batch;
 
 /* Answers all points, which have been checked; `bounds` is their box. */

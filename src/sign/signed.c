@@ -188,6 +188,10 @@ abut_status abut_sign_nearest_batch(const abut_bvh *bvh, const abut_points *poin
         return status;
     if (bvh->there)
         return abuti_sign_nearest_there(__func__, bvh->there, &b.points, radius, nearest);
-    nearest_batch run = {bvh, b.points, radius, nearest.host, NULL, set_sign};
+    nearest_batch run = {.bvh = bvh,
+                         .points = b.points,
+                         .radius = radius,
+                         .nearest = nearest.host,
+                         .finish = set_sign};
     return abuti_batch_nearest(&run, &b.bounds);
 }

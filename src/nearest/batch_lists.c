@@ -52,15 +52,17 @@
 enum {
     POINTS_A_RUN = 4096,
     RUNS_A_WORKER = 4, /* from one report of progress to the next: none waits long for others */
-    /* features that a run may collect for each of its points; a search takes as long */
-    COLLECT_A_POINT = 600,
+    /* Points that get a list from the hierarchy, if there are so few for each triangle; where there
+     * are more, more get one. */
     COLLECT_MOST = 256,
-    COLLECT_LEAST = 8, /* points; fewer are searched one by one */
-    DIVISION = 4,      /* a new list when the points are so many times fewer */
-    MEASURE_LIST = 6,  /* features; so short a list is not made shorter */
-    LONG_LIST = 128,   /* for which sixteen points are divided once more */
-    AHEAD = 16,        /* points for which memory is called before its turn */
-    PAIRS_MOST = 256,  /* that wait to be measured */
+    COLLECT_FEW = 32,
+    COLLECT_A_POINT = 100, /* features of a list that are worth it: a search takes as long */
+    COLLECT_LEAST = 8,     /* points; fewer are searched one by one */
+    DIVISION = 4,          /* a new list when the points are so many times fewer */
+    FILTER_A_POINT = 250,  /* features of a list that are worth a new one */
+    MEASURE_LIST = 6,      /* features; so short a list is not made shorter */
+    AHEAD = 16,            /* points for which memory is called before its turn */
+    PAIRS_MOST = 256,      /* that wait to be measured */
 };
 
 /* Beyond this many times the size of the mesh a point is far. */
@@ -80,6 +82,7 @@ typedef struct worker {
     const bvh_place *places;  /* of the run; null = as they come */
     size_t first;             /* the first place of the run */
     float margin;             /* of the run */
+    size_t collect_most;      /* points that get a list from the hierarchy */
     vec3 exact[POINTS_A_RUN]; /* its points: as they are, and in the frame */
     float at[3][POINTS_A_RUN + REGIONS_POINTS];
     abut_nearest answers[POINTS_A_RUN];
@@ -199,8 +202,9 @@ static bool is_beside(const worker *w, uint32_t i, const float *row) {
 }
 
 /* The corner of a triangle that is a vertex, or from which on the edge of two is. */
-static uint32_t corner_of(const abut_mesh *mesh, uint32_t triangle, const uint32_t ends[2]) {
-    const uint32_t *index = mesh->indices + 3 * (size_t)triangle;
+static uint32_t corner_of(const regions_table *table, uint32_t triangle, const uint32_t ends[2]) {
+    const uint32_t *welded = table->features.welded;
+    const uint32_t *index = (welded ? welded : table->bvh->mesh->indices) + 3 * (size_t)triangle;
     for (uint32_t k = 0; k < 2; k++) {
         const uint32_t next = ends[0] == ends[1] ? index[k] : index[k + 1];
         if ((index[k] == ends[0] && next == ends[1]) || (index[k] == ends[1] && next == ends[0]))
@@ -232,8 +236,7 @@ static bool add_feature(worker *w, uint32_t i, uint32_t name) {
     }
     for (; k < end; k++) {
         const uint32_t triangle = table->bvh->order[features->incidents[k]];
-        add_pair(w, kind, i, triangle,
-                 kind == PAIRS_BORDER ? 0 : corner_of(table->bvh->mesh, triangle, ends));
+        add_pair(w, kind, i, triangle, kind == PAIRS_BORDER ? 0 : corner_of(table, triangle, ends));
     }
     return true;
 }
@@ -320,6 +323,10 @@ static uint32_t division(const worker *w, uint32_t begin, uint32_t end) {
 static void finish_points(worker *w, uint32_t begin, uint32_t end, const regions_list *list) {
     const uint32_t *names = list->names;
     uint32_t count = list->count;
+    if (count / FILTER_A_POINT > end - begin) {
+        search_points(w, begin, end);
+        return;
+    }
     if (count > MEASURE_LIST) {
         regions_box box = box_of(w, begin, end);
         count = abuti_regions_filter(&w->lists, list, &box);
@@ -327,7 +334,7 @@ static void finish_points(worker *w, uint32_t begin, uint32_t end, const regions
             w->lists.kept[i] = names[w->lists.kept[i]];
         names = w->lists.kept;
     }
-    if (count > LONG_LIST && end - begin > 1) {
+    if (count > REGIONS_KEPT && end - begin > 1) {
         uint32_t middle = division(w, begin, end);
         finish_points(w, begin, middle, list);
         finish_points(w, middle, end, list);
@@ -372,10 +379,9 @@ static void collect(worker *w, uint32_t begin, uint32_t end) {
     regions_box box = box_of(w, begin, end);
     regions_list list;
     bool clear;
-    regions_outcome found =
-        count > COLLECT_MOST
-            ? REGIONS_TOO_MANY
-            : abuti_regions_collect(&w->lists, &box, count * COLLECT_A_POINT, &list, &clear);
+    regions_outcome found = REGIONS_TOO_MANY;
+    if (count <= w->collect_most)
+        found = abuti_regions_collect(&w->lists, &box, count * COLLECT_A_POINT, &list, &clear);
     if (found == REGIONS_NOTHING) {
         set_no_answers(w, begin, end);
     } else if (found == REGIONS_LISTED) {
@@ -444,6 +450,8 @@ static void worker_task(void *data, size_t chunk, size_t begin, size_t end) {
     (void)end;
     w->b = r->b;
     w->pairs = ABUTI_BY_LANES(abuti_pairs);
+    w->collect_most = r->b->points.count / COLLECT_FEW / r->b->bvh->triangle_count * COLLECT_MOST;
+    w->collect_most = w->collect_most > COLLECT_MOST ? w->collect_most : COLLECT_MOST;
     w->lists.table = &r->table;
     w->lists.kernel = ABUTI_BY_LANES(abuti_regions);
     w->lists.seen = r->seen + chunk * regions_seen_words(&r->table);

@@ -405,6 +405,24 @@ static abut_status make(making *m, unsigned wanted, abut_context *context) {
     return abuti_parallel_try(context, "features", to->count, 4096, records_task, m);
 }
 
+/* Makes one vertex of those at the same place, as long as there are so many that hardly any can
+ * have neighbours: loose triangles would have regions that exclude next to nothing. */
+static abut_status weld(const abut_mesh *mesh, abuti_features *to) {
+    abut_context *context = mesh->context;
+    const size_t corners = 3 * (size_t)mesh->triangle_count;
+    if (mesh->vertex_count <= mesh->triangle_count)
+        return ABUT_OK;
+    uint32_t *lowest = abuti_allocate(context, mesh->vertex_count, sizeof *lowest);
+    to->welded = abuti_allocate(context, corners, sizeof *to->welded);
+    abut_status status = lowest && to->welded ? ABUT_OK : ABUT_ERROR_MEMORY;
+    if (!status)
+        status = abuti_coincident_vertices(context, mesh->positions, mesh->vertex_count, lowest);
+    for (size_t i = 0; i < corners && !status; i++)
+        to->welded[i] = lowest[mesh->indices[i]];
+    abuti_release(context, lowest);
+    return status;
+}
+
 abut_status abuti_features_create(abut_mesh *mesh, double scale, const uint32_t *order,
                                   uint32_t leaf_count, unsigned wanted, abuti_features *features) {
     abut_context *context = mesh->context;
@@ -412,7 +430,17 @@ abut_status abuti_features_create(abut_mesh *mesh, double scale, const uint32_t 
     making m = {
         .mesh = mesh, .scale = scale, .order = order, .leaf_count = leaf_count, .to = &made};
     abut_topology *topology = NULL;
-    abut_status status = abut_topology_create(mesh, &topology);
+    abut_mesh welded = {.context = context,
+                        .holds = 1,
+                        .vertex_count = mesh->vertex_count,
+                        .triangle_count = mesh->triangle_count,
+                        .positions = mesh->positions};
+    abut_status status = wanted & FEATURES_WELDED ? weld(mesh, &made) : ABUT_OK;
+    if (made.welded) {
+        welded.indices = made.welded;
+        m.mesh = &welded;
+    }
+    status = status ? status : abut_topology_create(m.mesh, &topology);
     if (!status) {
         m.topology = abut_topology_arrays_get(topology);
         status = make(&m, wanted, context);

@@ -63,7 +63,7 @@ typedef struct feature_fan {
 } feature_fan;
 
 /* What may be wanted beside the records. */
-enum { FEATURES_INCIDENTS = 1, FEATURES_EXACT = 2, FEATURES_FANS = 4 };
+enum { FEATURES_INCIDENTS = 1, FEATURES_EXACT = 2, FEATURES_FANS = 4, FEATURES_WELDED = 8 };
 
 typedef struct abuti_features {
     abut_context *context; /* held; null = none */
@@ -79,6 +79,10 @@ typedef struct abuti_features {
     uint32_t *incidents;
     /* What it is made of: the vertices of an edge, a vertex twice, or a triangle and ABUT_NONE. */
     uint32_t (*ends)[2];
+    /* Welded: the vertices of triangles, of several at one place the same; null = those of the
+     * mesh.
+     */
+    uint32_t *welded;
     unsigned char *marked; /* 1: an edge or a vertex of a triangle lower than FEATURE_HEIGHT */
 } abuti_features;
 

@@ -63,7 +63,7 @@ abut_status abuti_regions_create(const abut_bvh *bvh, unsigned wanted, regions_t
     regions_table made = {.bvh = bvh};
     abut_context *context = bvh->context;
     abut_status status = abuti_features_create(bvh->mesh, bvh->scale, bvh->order, bvh->leaf_count,
-                                               wanted, &made.features);
+                                               wanted | FEATURES_WELDED, &made.features);
     if (status)
         return status;
     _Static_assert(sizeof(regions_row) == sizeof(feature_record), "rows take the place of records");

@@ -293,7 +293,7 @@ TEST(odd_grids) {
 TEST(long_lists) {
     abut_bvh *bvh = hierarchy_of(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 40));
     abut_grid grid = {.origin = vec(-1e-4, -1e-4, -1e-4), .cell = 1e-4, .count = {3, 4, 3}};
-    assert_true(bvh->triangle_count > LIST_MOST);
+    assert_true(bvh->triangle_count > REGIONS_LIST_MOST);
     check_grid_of(bvh, &grid, INFINITY);
     grid.cell = 0.05; /* and lists that are made for small boxes only */
     grid.origin = vec(-0.5, -0.1, -0.1);

@@ -3,7 +3,10 @@
  */
 #include "bvh/meshes.h"
 
-#include "nearest/lists.h"
+#include "base/simd.h"
+#include "nearest/batch.h"
+#include "nearest/pairs.h"
+#include "nearest/regions.h"
 
 #include <math.h>
 
@@ -45,11 +48,25 @@ static abut_vec3 some_point(const abut_mesh *mesh, test_random *random, int kind
     }
 }
 
+/* The same for points in groups, as they come. */
+static void check_grouped(const abut_bvh *bvh, const abut_points *points, double radius,
+                          const abut_nearest *wanted) {
+    static abut_nearest got[MOST];
+    nearest_batch b = {.bvh = bvh, .radius = radius, .nearest = got, .grouped = true};
+    box3 bounds;
+    memset(got, 0xff, sizeof got);
+    assert_ok(abuti_bvh_points_read(__func__, bvh, points, &b.points));
+    assert_ok(abuti_bvh_points_check(__func__, bvh->context, &b.points, &bounds));
+    assert_ok(abuti_batch_nearest(&b, &bounds));
+    assert_memory_equal(wanted, got, points->count * sizeof *got);
+}
+
 static void check_batch(const abut_bvh *bvh, const abut_vec3 *p, size_t count, double radius) {
     static abut_nearest got[MOST];
     abut_points points = abut_points_doubles(p, count);
     memset(got, 0xff, sizeof got);
     assert_ok(abut_nearest_batch(bvh, &points, radius, abut_array_host(got)));
+    check_grouped(bvh, &points, radius, got);
     for (size_t i = 0; i < count; i++) {
         abut_nearest one;
         memset(&one, 0xff, sizeof one);
@@ -123,6 +140,30 @@ TEST(sizes_and_places) {
         check_mesh(make_moved(make_kind(NULL, SOUP_NEEDLES, 100, 3), scales[i], by), 61);
         check_mesh(make_moved(make_kind(NULL, SOUP_GROWING, 100, 3), scales[i], by), 62);
     }
+}
+
+/* Rows of points in a plane, all points at one place, and all of them far away. */
+TEST(rows_and_places) {
+    enum { ROW = 61 };
+    static abut_vec3 p[ROW * ROW];
+    abut_mesh *mesh = make_shape(NULL, ABUT_SHAPE_TORUS, 20);
+    abut_bvh *bvh = hierarchy(abut_mesh_retain(mesh));
+    abut_box b = abut_mesh_bounds(mesh);
+    static const double heights[] = {-0.3, 0, 0.5, 1, 1000};
+    for (int k = 0; k < 5; k++) {
+        for (int i = 0; i < ROW * ROW; i++)
+            p[i] = vec(b.lo.x + (b.hi.x - b.lo.x) * (i % ROW) / (ROW - 1),
+                       b.lo.y + (b.hi.y - b.lo.y) * (i / ROW) / (ROW - 1),
+                       b.lo.z + (b.hi.z - b.lo.z) * heights[k]);
+        check_batch(bvh, p, ROW * ROW, HUGE_VAL);
+    }
+    for (int k = 0; k < 3; k++) {
+        for (int i = 0; i < ROW * ROW; i++)
+            p[i] = k ? triangle_of(mesh, 7).corner[k] : vec(0, 0, 0);
+        check_batch(bvh, p, ROW * ROW, HUGE_VAL);
+    }
+    abut_bvh_destroy(bvh);
+    abut_mesh_destroy(mesh);
 }
 
 /* ---- threads, memory, cancelling ---- */
@@ -212,198 +253,234 @@ TEST(cancelling) {
 
 /* ---- kernels ---- */
 
-/* All kernels that run here, and then null. */
-static const lists_kernel *kernel_of(int i) {
-    const int lanes = 4 << i;
-    if (lanes > abuti_simd_lanes())
-        return NULL;
-    abuti_simd_at_most(lanes);
-    const lists_kernel *kernel = abuti_lists_kernel();
-    abuti_simd_at_most(16);
-    return kernel;
+/* Calls a test for every width of vectors that runs here. */
+static void for_all_lanes(void (*test)(void)) {
+    const int most = abuti_simd_lanes();
+    for (int lanes = 4; lanes <= most; lanes *= 2) {
+        abuti_simd_at_most(lanes);
+        test();
+        abuti_simd_at_most(16);
+    }
 }
 
-/* A list of all triangles of a mesh, and room to work. */
+/* A list of all features of a mesh, and room to work. */
 typedef struct whole {
     abut_mesh *mesh;
     abut_bvh *bvh;
-    lists_table table;
-    lists_list list;
-    uint32_t count, room, *numbers;
+    regions_table table;
+    regions_list list;
+    uint32_t *kept;
     float *scratch;
 } whole;
 
-static whole whole_create(const lists_kernel *kernel, abut_mesh *mesh) {
-    whole w;
-    w.mesh = mesh;
-    assert_ok(abut_bvh_create(mesh, NULL, &w.bvh));
-    assert_ok(abuti_lists_create(w.bvh, &w.table));
-    w.count = abut_mesh_triangle_count(mesh);
-    uint32_t groups = lists_group_count(w.count);
-    w.room = groups * LISTS_GROUP;
-    w.numbers = malloc((w.room + LISTS_GROUP) * sizeof *w.numbers);
-    w.scratch = malloc(4 * w.room * sizeof *w.scratch);
-    w.list.groups = malloc(groups * sizeof *w.list.groups);
-    w.list.places = malloc(w.room * sizeof *w.list.places);
-    assert_true(w.numbers && w.scratch && w.list.groups && w.list.places);
-    for (uint32_t i = 0; i < w.count; i++)
-        w.numbers[i] = i;
-    kernel->gather(&w.table, w.numbers, w.count, &w.list);
+static whole whole_create(abut_mesh *mesh) {
+    whole w = {.mesh = mesh, .bvh = hierarchy(abut_mesh_retain(mesh))};
+    assert_ok(abuti_regions_create(w.bvh, FEATURES_INCIDENTS, &w.table));
+    uint32_t count = w.table.features.count, stride = regions_stride(count);
+    w.kept = malloc(stride * sizeof *w.kept);
+    w.scratch = malloc(4 * stride * sizeof *w.scratch);
+    w.list =
+        (regions_list){count, stride, malloc(REGIONS_COLUMNS * stride * sizeof *w.list.columns),
+                       malloc(stride * sizeof *w.list.names)};
+    assert_true(w.kept && w.scratch && w.list.columns && w.list.names);
+    for (uint32_t i = 0; i < count; i++)
+        w.list.names[i] = i;
+    ABUTI_BY_LANES(abuti_regions)->gather(w.table.rows, &w.list);
     return w;
 }
 
 static void whole_destroy(whole *w) {
-    free(w->numbers);
+    free(w->kept);
     free(w->scratch);
-    free(w->list.groups);
-    free(w->list.places);
-    abuti_lists_destroy(&w->table);
+    free(w->list.columns);
+    free(w->list.names);
+    abuti_regions_destroy(&w->table);
     abut_bvh_destroy(w->bvh);
     abut_mesh_destroy(w->mesh);
 }
 
-static vec3 in_frame(const whole *w, abut_vec3 p, float at_point[3]) {
-    vec3 q = v3_scale(v3_sub(p, w->mesh->origin), w->bvh->scale);
-    at_point[0] = (float)q.x;
-    at_point[1] = (float)q.y;
-    at_point[2] = (float)q.z;
-    return q;
+static vec3 in_frame(const whole *w, abut_vec3 p) {
+    return v3_scale(v3_sub(p, w->mesh->origin), w->bvh->scale);
 }
 
-/* The largest error of a kernel, as a part of the margin. */
-static double worst_error(const lists_kernel *kernel, abut_mesh *mesh, uint64_t seed) {
+/* The distance from a feature in the frame; negative where that is the distance from no plane. */
+static double distance_from(const whole *w, uint32_t name, vec3 p) {
+    const uint32_t *ends = w->table.features.ends[name];
+    if (ends[1] != ABUT_NONE) {
+        segment3 s = {{v3_scale(w->mesh->positions[ends[0]], w->bvh->scale),
+                       v3_scale(w->mesh->positions[ends[1]], w->bvh->scale)}};
+        return segment_closest_point(s, p).distance;
+    }
+    triangle3 t;
+    for (uint32_t k = 0; k < 3; k++)
+        t.corner[k] =
+            v3_scale(w->mesh->positions[w->mesh->indices[3 * ends[0] + k]], w->bvh->scale);
+    closest_on_triangle closest = triangle_closest_point(t, p);
+    return closest.feature == ABUT_FEATURE_FACE ? closest.distance : -1;
+}
+
+/* The largest error of distances, as a part of 16 roundings of the largest coordinate and 2. */
+static double worst_error(abut_mesh *mesh, uint64_t seed) {
+    static regions_winners winners;
     test_random random = {seed};
-    whole w = whole_create(kernel, mesh);
+    whole w = whole_create(mesh);
     double worst = 0;
-    for (int round = 0; round < 24; round++) {
-        abut_vec3 p =
-            round % 8 == 6 ? point_around(mesh, &random, 40) : some_point(mesh, &random, round % 8);
-        float at_point[3], margin = lists_margin((float)v3_max_abs(in_frame(&w, p, at_point)));
-        kernel->measure(&w.list, at_point, margin, w.scratch, w.numbers);
-        for (uint32_t i = 0; i < w.count; i++) {
-            abut_triangle t = triangle_of(mesh, w.bvh->order[i]);
-            abut_closest_on_triangle closest;
-            assert_ok(abut_triangle_closest_point(&t, p, &closest));
-            double error = fabs(sqrt(w.scratch[i]) - closest.distance * w.bvh->scale);
-            worst = fmax(worst, error / margin);
-            /* a clear vertex is the closest point, and that is all there is to it */
-            float corner = w.scratch[w.room + i];
-            if (corner == 3)
-                continue;
-            uint32_t vertex = w.table.names[i].vertex[(int)corner], k = 0;
-            const uint32_t *index = abut_mesh_indices(mesh) + 3 * w.bvh->order[i];
-            while (index[k] != vertex)
-                k++;
-            assert_true(closest.barycentric[k] == 1);
+    for (int round = 0; round < 3; round++) {
+        vec3 p[REGIONS_POINTS];
+        float at[3][REGIONS_POINTS];
+        for (int i = 0; i < REGIONS_POINTS; i++) {
+            p[i] = in_frame(&w, i % 8 == 6 ? point_around(mesh, &random, 40)
+                                           : some_point(mesh, &random, i % 8));
+            for (int k = 0; k < 3; k++)
+                at[k][i] = (float)v3_get(p[i], k);
         }
+        const float *const columns[3] = {at[0], at[1], at[2]};
+        uint32_t count = w.list.count < REGIONS_KEPT ? w.list.count : REGIONS_KEPT;
+        ABUTI_BY_LANES(abuti_regions)
+            ->winners(w.table.rows, w.list.names, count, columns, 1000, &winners);
+        for (uint32_t f = 0; f < count; f++)
+            for (int i = 0; i < REGIONS_POINTS; i++) {
+                double d = distance_from(&w, f, p[i]);
+                double error = fabs(sqrt(winners.square[f][i]) - d);
+                if (d >= 0)
+                    worst = fmax(worst, error / (0x1p-20 * (v3_max_abs(p[i]) + 2)));
+            }
     }
     whole_destroy(&w);
     return worst;
 }
 
-TEST(errors_are_inside) {
-    for (int k = 0; kernel_of(k); k++) {
-        double worst = 0;
-        for (int kind = 0; kind < SOUP_COUNT; kind++)
-            for (uint32_t count = 1; count < 500; count = 7 * count + 3) {
-                abut_mesh *moved =
-                    make_moved(make_kind(NULL, (soup_kind)kind, count, 9), 1e-3, vec(7, -5, 1000));
-                worst = fmax(worst, worst_error(kernel_of(k), moved, 6));
-                worst = fmax(worst, worst_error(kernel_of(k),
-                                                make_kind(NULL, (soup_kind)kind, count, 3), 5));
-            }
-        worst = fmax(worst, worst_error(kernel_of(k), make_shape(NULL, ABUT_SHAPE_TORUS, 16), 7));
-        if (!(worst <= 0.25 && worst > 0.005)) /* below that nothing was measured */
-            fail_msg("the largest error is %g of the margin", worst);
-    }
+static void errors(void) {
+    double worst = 0;
+    for (int kind = 0; kind < SOUP_COUNT; kind++)
+        for (uint32_t count = 1; count < 500; count = 7 * count + 3) {
+            abut_mesh *moved =
+                make_moved(make_kind(NULL, (soup_kind)kind, count, 9), 1e-3, vec(7, -5, 1000));
+            worst = fmax(worst, worst_error(moved, 6));
+            worst = fmax(worst, worst_error(make_kind(NULL, (soup_kind)kind, count, 3), 5));
+        }
+    worst = fmax(worst, worst_error(make_shape(NULL, ABUT_SHAPE_TORUS, 16), 7));
+    if (!(worst <= 0.65 && worst > 0.005)) /* below that nothing was measured */
+        fail_msg("the largest error is %g of the margin", worst);
 }
 
-/* What a filter drops is nearest to no point of the block. */
-static void check_filter(const lists_kernel *kernel, abut_mesh *mesh, uint64_t seed) {
+TEST(errors_are_inside) {
+    for_all_lanes(errors);
+}
+
+/* Whether a list still has a feature of a triangle. */
+static bool is_kept(const whole *w, uint32_t kept, uint32_t triangle) {
+    const abuti_features *features = &w->table.features;
+    for (uint32_t k = 0; k < kept; k++)
+        for (uint32_t i = features->incident_begin[w->kept[k]];
+             i < features->incident_begin[w->kept[k] + 1]; i++)
+            if (w->bvh->order[features->incidents[i]] == triangle)
+                return true;
+    return false;
+}
+
+/* What a filter drops is nearest to no point of the box. */
+static void check_filter(abut_mesh *mesh, uint64_t seed) {
+    enum { EACH = 8 };
     test_random random = {seed};
-    whole w = whole_create(kernel, mesh);
+    whole w = whole_create(mesh);
     double size = largest_extent(mesh);
     for (int round = 0; round < 24; round++) {
-        abut_vec3 c = some_point(mesh, &random, round % 6);
+        abut_vec3 c = some_point(mesh, &random, round % 6), p[EACH];
         double half = size * pow(10, -test_random_real(&random, 0.5, 6)) * (round % 7 ? 1 : 0);
-        abut_vec3 p[8];
-        lists_block block;
-        float lo[3] = {INFINITY, INFINITY, INFINITY}, hi[3] = {-INFINITY, -INFINITY, -INFINITY};
-        float at_point[3];
-        block.margin = 0;
-        for (int i = 0; i < 8; i++) {
+        vec3 lo = v3(INFINITY, INFINITY, INFINITY), hi = v3_scale(lo, -1);
+        for (int i = 0; i < EACH; i++) {
             abut_vec3 d = random_vec(&random, half);
             p[i] = vec(c.x + d.x, c.y + d.y, c.z + d.z);
-            vec3 q = in_frame(&w, p[i], at_point);
-            float margin = lists_margin((float)v3_max_abs(q));
-            block.margin = fmaxf(margin, block.margin);
-            for (int k = 0; k < 3; k++) {
-                lo[k] = fminf(at_point[k], lo[k]);
-                hi[k] = fmaxf(at_point[k], hi[k]);
-            }
+            lo = v3_min(lo, in_frame(&w, p[i]));
+            hi = v3_max(hi, in_frame(&w, p[i]));
         }
+        vec3 middle = v3_scale(v3_add(lo, hi), 0.5);
+        double largest = real_max(v3_max_abs(lo), v3_max_abs(hi));
+        regions_box box = {.margin = 0x1p-20f * ((float)largest + 2), .reach = INFINITY};
+        box.outside = (round % 2 ? 1 : 8) * box.margin;
+        vec3 known = v3_scale(mesh->positions[mesh->indices[round % 3]], w.bvh->scale);
         for (int k = 0; k < 3; k++) {
-            block.centre[k] = 0.5f * (lo[k] + hi[k]);
-            block.half[k] = fmaxf(block.centre[k] - lo[k], hi[k] - block.centre[k]);
+            box.centre[k] = (float)v3_get(middle, k);
+            box.half[k] = (float)(0.5 * (v3_get(hi, k) - v3_get(lo, k))) + 0.25f * box.margin;
+            box.near[k] = box.centre[k] - (float)v3_get(known, k);
+            box.near_sq += box.near[k] * box.near[k];
         }
-        float nearest_sq;
-        uint32_t kept = kernel->filter(&w.list, &block, w.scratch, w.numbers, &nearest_sq);
-        assert_in_range(kept, 1, w.count);
-        for (int i = 0; i < 8; i++) {
+        uint32_t kept = ABUTI_BY_LANES(abuti_regions)->filter(&w.list, &box, w.scratch, w.kept);
+        for (int i = 0; i < EACH; i++) {
             abut_nearest nearest;
             assert_ok(abut_nearest_point(w.bvh, p[i], HUGE_VAL, &nearest));
-            uint32_t k = 0;
-            while (k < kept && w.bvh->order[w.list.places[w.numbers[k]]] != nearest.triangle)
-                k++;
-            assert_true(k < kept);
+            assert_true(is_kept(&w, kept, nearest.triangle));
         }
     }
     whole_destroy(&w);
 }
 
+static void filters(void) {
+    for (int kind = 0; kind < SOUP_COUNT; kind++)
+        check_filter(make_kind(NULL, (soup_kind)kind, 300, 9), 6);
+    check_filter(make_shape(NULL, ABUT_SHAPE_TORUS, 16), 7);
+    check_filter(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 8), 8);
+}
+
 TEST(filters_keep_the_nearest) {
-    for (int k = 0; kernel_of(k); k++) {
-        for (int kind = 0; kind < SOUP_COUNT; kind++)
-            check_filter(kernel_of(k), make_kind(NULL, (soup_kind)kind, 300, 9), 6);
-        check_filter(kernel_of(k), make_shape(NULL, ABUT_SHAPE_TORUS, 16), 7);
-        check_filter(kernel_of(k), make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 8), 8);
+    for_all_lanes(filters);
+}
+
+/* Measures a pair by itself, and compares. */
+static void check_pair(const abut_mesh *mesh, const vec3 *points, nearest_pair pair,
+                       pairs_kind kind) {
+    const pairs_kernel *kernel = ABUTI_BY_LANES(abuti_pairs);
+    abut_triangle t = triangle_of(mesh, pair.triangle);
+    abut_closest_on_triangle closest;
+    assert_ok(abut_triangle_closest_point(&t, points[pair.point], &closest));
+    if (kind == PAIRS_KINDS) { /* as it is */
+        kind = closest.feature >= ABUT_FEATURE_VERTEX_0 ? PAIRS_CORNER
+               : closest.feature >= ABUT_FEATURE_EDGE_0 ? PAIRS_EDGE
+                                                        : PAIRS_FACE;
+        pair.corner = kind == PAIRS_CORNER ? closest.feature - ABUT_FEATURE_VERTEX_0
+                      : kind == PAIRS_EDGE ? closest.feature - ABUT_FEATURE_EDGE_0
+                                           : 0;
+        kernel->exact(mesh, points, kind, &pair, 1);
     }
+    assert_memory_equal(&closest.distance, &pair.distance, sizeof closest.distance);
+    assert_memory_equal(&closest.point, &pair.closest, sizeof closest.point);
+    assert_memory_equal(closest.barycentric, pair.weight, sizeof closest.barycentric);
 }
 
 /* Many at a time give the bits of one at a time. */
-static void check_pairs(const lists_kernel *kernel, abut_mesh *mesh, uint64_t seed) {
+static void check_pairs(abut_mesh *mesh, uint64_t seed) {
     enum { PAIR_COUNT = 301 };
-    static lists_pair pairs[PAIR_COUNT];
+    static nearest_pair pairs[PAIR_COUNT];
     static vec3 points[PAIR_COUNT];
     test_random random = {seed};
     for (uint32_t i = 0; i < PAIR_COUNT; i++) {
         do
             points[i] = some_point(mesh, &random, (int)(i % 8));
         while (!(v3_max_abs(points[i]) <= ABUT_COORDINATE_MAX));
-        pairs[i].point = i;
-        pairs[i].triangle = test_random_below(&random, abut_mesh_triangle_count(mesh));
+        pairs[i] =
+            (nearest_pair){.point = i,
+                           .triangle = test_random_below(&random, abut_mesh_triangle_count(mesh))};
         if (i % 5 == 4) /* on one of its own corners */
             points[i] = triangle_of(mesh, pairs[i].triangle).corner[i % 3];
     }
-    kernel->exact(mesh, points, pairs, PAIR_COUNT);
+    ABUTI_BY_LANES(abuti_pairs)->exact(mesh, points, PAIRS_FACE, pairs, PAIR_COUNT);
     for (uint32_t i = 0; i < PAIR_COUNT; i++) {
-        abut_triangle t = triangle_of(mesh, pairs[i].triangle);
-        abut_closest_on_triangle closest;
-        assert_ok(abut_triangle_closest_point(&t, points[i], &closest));
-        assert_memory_equal(&closest.distance, &pairs[i].distance, sizeof closest.distance);
-        assert_memory_equal(&closest.point, &pairs[i].closest, sizeof closest.point);
-        assert_memory_equal(closest.barycentric, pairs[i].weight, sizeof closest.barycentric);
+        check_pair(mesh, points, pairs[i], PAIRS_FACE);
+        check_pair(mesh, points, pairs[i], PAIRS_KINDS);
     }
     abut_mesh_destroy(mesh);
 }
 
-TEST(pairs_are_exact) {
+static void pairs(void) {
     static const double scales[] = {1, 1e-30, 1e30, 1e-80, 1e80, 1e-25, 3e29};
-    for (int k = 0; kernel_of(k); k++)
-        for (int kind = 0; kind < SOUP_COUNT; kind++)
-            for (int i = 0; i < 7; i++)
-                check_pairs(kernel_of(k),
-                            make_moved(make_kind(NULL, (soup_kind)kind, 60, (uint64_t)i), scales[i],
-                                       vec(0, i ? 0 : 3, 0)),
-                            (uint64_t)(3 + i));
+    for (int kind = 0; kind < SOUP_COUNT; kind++)
+        for (int i = 0; i < 7; i++)
+            check_pairs(make_moved(make_kind(NULL, (soup_kind)kind, 60, (uint64_t)i), scales[i],
+                                   vec(0, i ? 0 : 3, 0)),
+                        (uint64_t)(3 + i));
+}
+
+TEST(pairs_are_exact) {
+    for_all_lanes(pairs);
 }

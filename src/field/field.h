@@ -147,9 +147,10 @@ typedef struct field_job {
     const unsigned char *known;
     void (*get)(const void *known_data, const uint32_t begin[3], float *distances);
     const void *known_data;
-    const struct regions_table *table; /* of the hierarchy (nearest/regions.h); null = made for this job */
-    bool always_lists;               /* tests: also for grids of few cells */
-    double from, to;                 /* what it is of all that is reported as progress */
+    const struct regions_table
+        *table;        /* of the hierarchy (nearest/regions.h); null = made for this job */
+    bool always_lists; /* tests: also for grids of few cells */
+    double from, to;   /* what it is of all that is reported as progress */
 } field_job;
 
 /* Bit x + 2 y + 4 z of a block's layers: where x is 1 its first layer along that axis only, for the

@@ -461,8 +461,8 @@ void abuti_features_destroy(abuti_features *features) {
     if (!features->context)
         return;
     ABUTI_RELEASE(features->context, features->records, features->exact, features->fans,
-                  features->ends, features->marked, features->leaf_begin, features->incident_begin,
-                  features->incidents);
+                  features->welded, features->ends, features->marked, features->leaf_begin,
+                  features->incident_begin, features->incidents);
     abut_context_destroy(features->context);
     memset(features, 0, sizeof *features);
 }

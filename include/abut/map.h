@@ -76,8 +76,8 @@ typedef struct abut_map_info {
     double reach_at_rest;  /* as it was when the atlas was laid out */
     bool has_distances;    /* a query has been answered for this state of the mesh */
     bool has_sign;         /* some of its distances may be negative */
-    abut_advice advice;    /* of the last query: what its signs are worth, the worst of all bodies;
-                            * distances themselves are always what was promised */
+    abut_advice advice;    /* of the last query: what signs are worth, the worst of all bodies, or
+                            * thickness; distances themselves are always what was promised */
 } abut_map_info;
 
 /* Null gives zeros. */
@@ -149,7 +149,8 @@ ABUT_API const char *abut_map_thickness_name(abut_map_thickness kind);
  *         in it by more than a millionth of its radius, and it touches one: never less than the
  *         largest ball. Where normals of facets are off those of a curved wall by a, so is the
  *         answer, by some 2 a (in radians) of itself.
- * Runs on the CPU. Reports progress as stage "map". */
+ * Runs on the CPU. abut_map_info.advice tells what answers are worth on this surface. Reports
+ * progress as stage "map". */
 ABUT_API abut_status abut_map_find_thickness(abut_map *map, abut_map_thickness kind,
                                              const abut_map_query *query);
 
@@ -268,8 +269,8 @@ typedef struct abut_map_hausdorff_result {
  * where every triangle of a is one of b. Of both ways the greater one is the Hausdorff distance.
  * `options` may be null. Both hierarchies are asked on the CPU, on all threads of the context of a.
  * Takes some 100 bytes a vertex and 32 a triangle of a, and 40 and 108 of b, meanwhile. Refused:
- * meshes without triangles, a tolerance that is negative or NaN. Reports progress as stages
- * "nearest" and "hausdorff". Thread-safe. */
+ * a tolerance that is negative or NaN. Reports progress as stages "nearest" and "hausdorff".
+ * Thread-safe. */
 ABUT_API abut_status abut_map_hausdorff(const abut_bvh *a, const abut_bvh *b,
                                         const abut_map_hausdorff_options *options,
                                         abut_map_hausdorff_result *result);

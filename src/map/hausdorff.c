@@ -490,9 +490,6 @@ abut_status abut_map_hausdorff(const abut_bvh *a, const abut_bvh *b,
         return status;
     hausdorff h = {
         .a = a->mesh, .a_bvh = a, .b = b, .context = a->context, .known = {.triangle = ABUT_NONE}};
-    if (!a->triangle_count || !b->triangle_count)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s has no triangles", __func__,
-                          a->triangle_count ? "b" : "a");
     status = read_options(&h, options);
     status = status ? status : find(&h);
     if (status)

@@ -233,6 +233,22 @@ static abut_status answer_all(thickness *t) {
     return status;
 }
 
+/* What answers are worth. */
+static abut_status advise(const abut_bvh *bvh, abut_advice *advice) {
+    const bvh_solid *solid;
+    abut_status status = abuti_bvh_solid(bvh, &solid);
+    if (status)
+        return status;
+    *advice = solid->flipped
+                  ? abuti_unfit("Neighbours face opposite ways, so that some samples look out of "
+                                "the wall.")
+              : solid->border_count
+                  ? abuti_limited("The surface has a border: where there is no far side there is "
+                                  "no thickness, and rays may leave through a hole.")
+                  : abuti_guaranteed("The surface is closed; it should face outwards.");
+    return ABUT_OK;
+}
+
 abut_status abut_map_find_thickness(abut_map *map, abut_map_thickness kind,
                                     const abut_map_query *query) {
     abut_map_query ours;
@@ -251,6 +267,7 @@ abut_status abut_map_find_thickness(abut_map *map, abut_map_thickness kind,
     status = abuti_map_bvh(map, &t.bvh);
     if (!status && !(t.planes = abuti_allocate(map->context, t.bvh->leaf_count, sizeof *t.planes)))
         status = ABUT_ERROR_MEMORY;
+    status = status ? status : advise(t.bvh, &map->advice);
     status = status ? status : answer_all(&t);
     abuti_release(map->context, t.planes);
     if (!status)

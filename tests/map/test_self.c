@@ -514,6 +514,34 @@ TEST(walls_beyond_the_limit_and_none) {
     abut_mesh_destroy(box);
 }
 
+static abut_verdict verdict_of(abut_mesh *mesh) {
+    abut_map *map = map_of(mesh, 32);
+    find_thickness(map, ABUT_MAP_THICKNESS_RAY, 0);
+    const abut_advice advice = abut_map_info_get(map).advice;
+    assert_true(advice.reason && *advice.reason);
+    abut_map_destroy(map);
+    abut_mesh_destroy(mesh);
+    return advice.verdict;
+}
+
+TEST(what_thickness_is_worth) {
+    assert_int_equal(verdict_of(box_of(1, 2, 3, 2)), ABUT_VERDICT_GUARANTEED);
+    assert_int_equal(verdict_of(made(NULL, ABUT_SHAPE_SHEET, 3, 3)), ABUT_VERDICT_LIMITED);
+    abut_mesh *box = box_of(1, 2, 3, 2), *closed = apart(box);
+    const uint32_t count = 3 * abut_mesh_triangle_count(box);
+    uint32_t *indices = malloc(count * sizeof *indices);
+    assert_non_null(indices);
+    memcpy(indices, abut_mesh_indices(box), count * sizeof *indices);
+    indices[0] = abut_mesh_indices(box)[1];
+    indices[1] = abut_mesh_indices(box)[0];
+    abut_mesh *turned =
+        test_mesh(NULL, abut_mesh_positions(box), abut_mesh_vertex_count(box), indices, count / 3);
+    free(indices);
+    abut_mesh_destroy(box);
+    assert_int_equal(verdict_of(closed), ABUT_VERDICT_GUARANTEED);
+    assert_int_equal(verdict_of(turned), ABUT_VERDICT_UNFIT);
+}
+
 /* ---- the rest ---- */
 
 static abut_map_texel *ask_on(uint32_t threads, int question) {

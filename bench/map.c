@@ -68,7 +68,7 @@ typedef struct map_data {
     abut_vec3 *points;
     abut_field_value *values;
     uint32_t anchor_count[2];
-    double ms[PHASES], least_ms[PHASES], frame_ms, field_error;
+    double ms[PHASES], frame_ms, least_ms, field_error;
     uint64_t hash;
 } map_data;
 
@@ -473,8 +473,7 @@ static abut_status setup(bench_state *state) {
         if (!status && data->hash != expected)
             status = bench_fail(ABUT_ERROR_DEVICE, "the answers are not those of the CPU");
     }
-    for (int k = 0; k < PHASES; k++)
-        data->least_ms[k] = HUGE_VAL;
+    data->least_ms = HUGE_VAL;
     state->elements = how == HAUSDORFF ? 2.0 * abut_mesh_triangle_count(data->scene.rest[0]) : 0;
     for (uint32_t i = 0; i < data->scene.count && how != HAUSDORFF && !status; i++)
         state->elements += data->maps[i] ? abut_map_info_get(data->maps[i]).sample_count
@@ -516,8 +515,10 @@ static abut_status finish(bench_state *state) {
     if (!status && path && specs[spec_of(state)].scene == MAP_LETTERS)
         status = write_frame(state, data, path);
     state->hash = data->hash;
-    for (int k = 0; k < PHASES; k++)
-        told.ms[k] = data->least_ms[k] = fmin(data->least_ms[k], data->ms[k]);
+    if (data->round > 1 && data->frame_ms < data->least_ms) { /* the first has nothing to move */
+        data->least_ms = data->frame_ms;
+        memcpy(told.ms, data->ms, sizeof told.ms);
+    }
     told.field_error = data->field_error;
     told.samples = (double)data->measures[0].samples;
     told.mean = data->measures[0].mean;
@@ -547,7 +548,7 @@ static void tell(const bench_case *which, const bench_result *result) {
     way how = specs[which->variant % ON_DEVICE].way;
     bool fields = how == FIELDS || how == FIELDS_PAPER;
     (void)result;
-    printf("\n    least ms:");
+    printf("\n    ms of the quickest:");
     for (int k = 0; k < PHASES; k++)
         if (told.ms[k] > 0)
             printf(" %s %.3f", phase_names[fields][k], told.ms[k]);

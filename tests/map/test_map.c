@@ -276,7 +276,7 @@ TEST(values_anywhere_are_within_their_bounds) {
         abut_bvh *bvh = hierarchy_of(g, round & 2);
         assert_ok(abut_map_move(map, here));
         find_one(map, bvh, round == 3 ? 0.2 : 0);
-        for (uint32_t i = 0; i < test_rounds(3000); i++) {
+        for (uint32_t i = 0; i < (test_thorough() ? 250000 : 375); i++) { /* a million points */
             uint32_t t;
             double weight[3], reach;
             abut_map_value value;

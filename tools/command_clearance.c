@@ -24,8 +24,8 @@ static int load(tool_run *tool, const tool_arguments *arguments, clearance *c) {
     for (int k = 0; k < 2 && !code; k++) {
         code = surface_load(tool, arguments, arguments->operands[k], poses[k], &c->surfaces[k]);
         if (!code)
-            code =
-                surface_index(tool, &c->surfaces[k], !option_given(arguments, "surfaces"), false);
+            code = surface_index(tool, NULL, !option_given(arguments, "surfaces"), false,
+                                 &c->surfaces[k]);
     }
     abut_posed a = {.bvh = c->surfaces[0].bvh}, b = {.bvh = c->surfaces[1].bvh};
     abut_pair_options options = abut_pair_options_default();
@@ -128,7 +128,7 @@ static void tell_patches(tool_output *out, const clearance *c, uint32_t first) {
         json_vector(out, "centre", p->centre);
         json_vector(out, "normal", p->normal);
         tool_text place = {0};
-        text_point(&place, p->centre);
+        text_point(&place, p->centre, c->answers[0].info.reach);
         say_fact(out, "place", "%s", place.data ? place.data : "");
         text_free(&place);
         out_end(out);

@@ -25,7 +25,7 @@ static int load(tool_run *tool, const tool_arguments *arguments, deviation *d) {
     for (int k = 0; k < 2 && !code; k++) {
         code = surface_load(tool, arguments, arguments->operands[k], poses[k], &d->surfaces[k]);
         if (!code)
-            code = surface_index(tool, &d->surfaces[k], sign && k == 1, true);
+            code = surface_index(tool, NULL, sign && k == 1, true, &d->surfaces[k]);
     }
     d->advice = (abut_advice){ABUT_VERDICT_GUARANTEED, "Distances have no sign."};
     if (!code && sign)
@@ -127,7 +127,7 @@ static void tell_way(tool_run *tool, const deviation *d, int k) {
         out_end(out);
     } else {
         tool_text place = {0};
-        text_point(&place, far->point);
+        text_point(&place, far->point, a->info.reach);
         fact_number(out, "mean", m->mean);
         fact_number(out, "rms", m->rms);
         say_fact(out, "5% to 95%", "%.4g to %.4g", a->quantiles[1], a->quantiles[5]);

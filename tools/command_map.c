@@ -26,7 +26,8 @@ static int load(tool_run *tool, const tool_arguments *arguments, map_run *r) {
         code = surface_load(tool, arguments, arguments->operands[i], i ? "pose" : "pose-a",
                             &r->surfaces[i]);
         if (!code && i)
-            code = surface_index(tool, &r->surfaces[i], r->query.sign, r->query.regardless);
+            code =
+                surface_index(tool, r->device, r->query.sign, r->query.regardless, &r->surfaces[i]);
     }
     return code ? code : surface_map(tool, arguments, 0, r->device, &r->surfaces[0]);
 }

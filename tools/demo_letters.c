@@ -2,9 +2,9 @@
  * other (figures 3, 6 and 8 of Sud et al. 2006).
  *
  * With --compare the same distances also come from volumetric distance fields that are built anew
- * in every frame: of each letter, on a grid over the box of the other, whose cells have half a
- * diagonal as long as the farthest way from a point of the surface to a sample of its map. So no
- * point is farther from a value of the field than it is from one of the map.
+ * in every frame, of both letters over the box of both, and interpolated at the samples of the
+ * maps. Half a diagonal of their cells, which bounds the error of an interpolated distance, is as
+ * long as the median of how far points of a triangle are from its samples.
  */
 #include "map.h"
 
@@ -140,26 +140,52 @@ static abut_status gather_samples(letters *l, int k, size_t *count) {
     return status;
 }
 
-/* The grid over the box of a letter. */
-static abut_grid grid_over(const abut_mesh *mesh, double reach) {
-    const abut_box box = abut_mesh_bounds(mesh);
-    const double cell = 2 * reach / sqrt(3),
-                 size[3] = {box.hi.x - box.lo.x, box.hi.y - box.lo.y, box.hi.z - box.lo.z};
-    abut_grid grid = {.origin = {box.lo.x - cell, box.lo.y - cell, box.lo.z - cell}, .cell = cell};
+static int by_size(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The median over all triangles of how far points are from samples. */
+static abut_status median_reach(const letters *l, double *median) {
+    const uint32_t counts[LETTERS] = {abut_mesh_triangle_count(l->rest[0]),
+                                      abut_mesh_triangle_count(l->rest[1])};
+    double *all = malloc(((size_t)counts[0] + counts[1]) * sizeof *all);
+    abut_status status = all ? ABUT_OK : no_memory();
+    for (int k = 0; k < LETTERS && !status; k++)
+        for (uint32_t t = 0; t < counts[k] && !status; t++)
+            status = abut_map_reach(l->surfaces[k].map, t, all + t + (k ? counts[0] : 0));
+    if (!status) {
+        qsort(all, (size_t)counts[0] + counts[1], sizeof *all, by_size);
+        *median = all[((size_t)counts[0] + counts[1]) / 2];
+    }
+    free(all);
+    return status;
+}
+
+/* The grid over the box of both letters. */
+static abut_grid grid_over(const letters *l, double reach) {
+    const abut_box a = abut_mesh_bounds(l->surfaces[0].mesh),
+                   b = abut_mesh_bounds(l->surfaces[1].mesh);
+    const double cell = 2 * reach / sqrt(3);
+    const abut_vec3 lo = {fmin(a.lo.x, b.lo.x), fmin(a.lo.y, b.lo.y), fmin(a.lo.z, b.lo.z)};
+    const double size[3] = {fmax(a.hi.x, b.hi.x) - lo.x, fmax(a.hi.y, b.hi.y) - lo.y,
+                            fmax(a.hi.z, b.hi.z) - lo.z};
+    abut_grid grid = {.origin = lo, .cell = cell};
     for (int k = 0; k < 3; k++)
-        grid.count[k] = (uint32_t)ceil(size[k] / cell) + 3;
+        grid.count[k] = (uint32_t)(size[k] / cell) + 2;
     return grid;
 }
 
 static abut_status field_frame(letters *l, letter_row *row) {
-    abut_status status = ABUT_OK;
+    double reach = 0;
+    abut_status status = median_reach(l, &reach);
     for (int k = 0; k < LETTERS && !status; k++) {
         abut_field_options options = abut_field_options_default();
         abut_field *field = NULL;
         size_t count = 0;
         status = gather_samples(l, k, &count);
         abut_points points = abut_points_doubles(l->points, count);
-        options.grid = grid_over(l->surfaces[k].mesh, l->answers[k].info.reach);
+        options.grid = grid_over(l, reach);
         options.device = l->device;
         double start = now();
         status = status ? status : abut_field_create_from(l->surfaces[1 - k].bvh, &options, &field);
@@ -220,7 +246,7 @@ static abut_status make(letters *l, const tool_arguments *arguments, int *code) 
     for (int k = 0; k < LETTERS && !status && !*code; k++) {
         l->surfaces[k].path = names[k];
         status = pose_letter(l, k, 0);
-        status = status ? status : abut_bvh_create(l->surfaces[k].mesh, NULL, &l->surfaces[k].bvh);
+        status = status ? status : device_bvh(l->surfaces[k].mesh, l->device, &l->surfaces[k].bvh);
         status = status ? status : abut_sign_prepare(l->surfaces[k].bvh, NULL);
         if (!status)
             *code = surface_map(l->tool, arguments, 0, l->device, &l->surfaces[k]);

@@ -87,8 +87,10 @@ int map_check(tool_run *tool, const tool_arguments *arguments);
  */
 int surface_load(tool_run *tool, const tool_arguments *arguments, const char *path,
                  const char *pose, tool_surface *surface);
-/* Makes its hierarchy, with signs where the surface has no border, or regardless. */
-int surface_index(tool_run *tool, tool_surface *surface, bool sign, bool regardless);
+/* Makes its hierarchy, on a device or the CPU (null), with signs where the surface has no border,
+ * or regardless. */
+int surface_index(tool_run *tool, abut_device *device, bool sign, bool regardless,
+                  tool_surface *surface);
 /* Makes its map with the resolution asked for, else with `resolution` or as many as must be. */
 int surface_map(tool_run *tool, const tool_arguments *arguments, uint32_t resolution,
                 abut_device *device, tool_surface *surface);
@@ -104,8 +106,8 @@ int map_measure(tool_run *tool, const tool_surface *surface,
 
 /* Facts of a map: samples, least, greatest, mean, quantiles. `others` name the bodies. */
 void map_tell(tool_run *tool, const map_answer *answer, const tool_surface *others);
-/* Adds a point, without what is only rounding of floats. */
-void text_point(tool_text *to, abut_vec3 point);
+/* Adds a point with as many digits as there are samples for, without rounding of floats. */
+void text_point(tool_text *to, abut_vec3 point, double reach);
 /* A table with bars, a column for each answer, named; all have the same scale. */
 void map_histogram(tool_run *tool, const map_answer *const *answers, const char *const *names,
                    uint32_t count);

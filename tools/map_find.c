@@ -51,8 +51,9 @@ int surface_load(tool_run *tool, const tool_arguments *arguments, const char *pa
     return status ? tool_fail(tool, status) : 0;
 }
 
-int surface_index(tool_run *tool, tool_surface *surface, bool sign, bool regardless) {
-    abut_status status = abut_bvh_create(surface->mesh, NULL, &surface->bvh);
+int surface_index(tool_run *tool, abut_device *device, bool sign, bool regardless,
+                  tool_surface *surface) {
+    abut_status status = device_bvh(surface->mesh, device, &surface->bvh);
     if (!status && sign)
         status = abut_sign_prepare(surface->bvh, NULL);
     if (status || !sign || regardless || abut_sign_info_get(surface->bvh).closed)
@@ -65,7 +66,7 @@ int surface_index(tool_run *tool, tool_surface *surface, bool sign, bool regardl
     text_free(&words);
     abut_bvh_destroy(surface->bvh);
     surface->bvh = NULL;
-    status = abut_bvh_create(surface->mesh, NULL, &surface->bvh);
+    status = device_bvh(surface->mesh, device, &surface->bvh);
     return status ? tool_fail(tool, status) : 0;
 }
 
@@ -142,9 +143,11 @@ static double size_of(abut_vec3 v) {
     return fmax(fabs(v.x), fmax(fabs(v.y), fabs(v.z)));
 }
 
-void text_point(tool_text *to, abut_vec3 p) {
-    double size = size_of(p);
-    text_print(to, "%.6g, %.6g, %.6g", tidy(p.x, size), tidy(p.y, size), tidy(p.z, size));
+void text_point(tool_text *to, abut_vec3 p, double reach) {
+    double size = size_of(p), digits = reach > 0 && size > 0 ? ceil(log10(size / reach)) + 3 : 6;
+    int shown = (int)fmin(15, fmax(6, digits)); /* also far from the origin */
+    text_print(to, "%.*g, %.*g, %.*g", shown, tidy(p.x, size), shown, tidy(p.y, size), shown,
+               tidy(p.z, size));
 }
 
 static void json_witness(tool_output *out, const char *key, const abut_map_witness *w, double error,
@@ -167,7 +170,7 @@ static void json_witness(tool_output *out, const char *key, const abut_map_witne
 }
 
 static void say_witness(tool_output *out, const char *key, const abut_map_witness *w, double error,
-                        const tool_surface *others) {
+                        double reach, const tool_surface *others) {
     if (w->other == ABUT_NONE) {
         say_fact(out, key, "nothing was found");
         return;
@@ -177,9 +180,9 @@ static void say_witness(tool_output *out, const char *key, const abut_map_witnes
     if (error > 0 && error < HUGE_VAL)
         text_print(&words, " (at most %.2g %s)", error, strcmp(key, "least") ? "more" : "less");
     text_add(&words, " at ");
-    text_point(&words, w->point);
+    text_point(&words, w->point, reach);
     text_print(&words, " on triangle %u; to ", w->triangle);
-    text_point(&words, w->other_point);
+    text_point(&words, w->other_point, reach);
     text_print(&words, " on triangle %u", w->other_triangle);
     if (others) {
         text_add(&words, " of ");
@@ -234,8 +237,8 @@ void map_tell(tool_run *tool, const map_answer *a, const tool_surface *others) {
         json_witness(out, "least", &m->least, m->least_error, others);
         json_witness(out, "greatest", &m->greatest, m->greatest_error, others);
     } else {
-        say_witness(out, "least", &m->least, m->least_error, others);
-        say_witness(out, "greatest", &m->greatest, m->greatest_error, others);
+        say_witness(out, "least", &m->least, m->least_error, a->info.reach, others);
+        say_witness(out, "greatest", &m->greatest, m->greatest_error, a->info.reach, others);
     }
     json_number(out, "area", m->area);
     if (m->found) {

@@ -127,7 +127,7 @@ static abut_status read_body(tool_run *tool, frames_run *r, uint32_t body, uint6
 static int begin(tool_run *tool, frames_run *r) {
     int code = 0;
     for (uint32_t i = 1; i < r->body_count && !code; i++) {
-        code = surface_index(tool, &r->surfaces[i], r->query.sign, r->query.regardless);
+        code = surface_index(tool, r->device, r->query.sign, r->query.regardless, &r->surfaces[i]);
         r->others[i - 1].bvh = r->surfaces[i].bvh;
     }
     return code ? code : surface_map(tool, r->arguments, 0, r->device, &r->surfaces[0]);

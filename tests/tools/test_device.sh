@@ -53,7 +53,9 @@ else
     for question in "ray box.obj rays.txt" "ray box.obj rays.txt --all" \
         "inside box.obj --random 50 --winding" \
         "nearest box.obj --random 50 --sign winding" "nearest box.obj --random 50 --sign normal" \
-        "nearest box.obj --random 50 --most 3 --radius 0.2"; do
+        "nearest box.obj --random 50 --most 3 --radius 0.2" \
+        "map box.obj box.obj --pose 3,1,0 --resolution 48 --json" \
+        "map box.obj --self --resolution 48 --json" "thickness box.obj --resolution 48 --json"; do
         try 0 "$tool" $question
         cp out plain
         try 0 "$tool" $question --device 0

@@ -87,6 +87,9 @@ typedef struct abut_points {
     size_t stride;         /* bytes from point to point; 0 = packed, as in a buffer always */
     size_t count;
     const abut_buffer *buffer; /* instead of `points`: on the device of the hierarchy; else null */
+    bool ordered; /* points that follow each other lie close together, as along a surface or in rows
+                   * of a grid: batches need not sort them. Answers are the same, only the time is
+                   * not */
 } abut_points;
 
 ABUT_DEFAULT(abut_points)

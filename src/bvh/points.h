@@ -9,7 +9,7 @@ typedef struct bvh_points {
     abut_scalar_type type;
     size_t stride, count;
     const abut_buffer *buffer; /* instead of `first`; or null */
-    bool ordered; /* neighbours in space follow each other: a device need not sort them */
+    bool ordered; /* points that follow each other lie together: they need not be sorted */
 } bvh_points;
 
 /* Bytes of a point that stands close to the next. */

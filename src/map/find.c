@@ -4,13 +4,14 @@
  * blocks, runs of them in their order; a block whose box is farther from that of the body than the
  * distances that it has already is left out, so that of many bodies a block asks only those next to
  * it (the localised regions of Sud et al. 2006, section 6.2, for any number of bodies). All others
- * go to the batch of the body.
+ * go to the batch of the body, which makes its points as it needs them.
  *
  * Of several bodies the one with the least distance wins, by the float that is kept, and of equals
  * the lowest: that does not depend on the order in which they were asked. Inside counts as less.
  */
 #include "map/map.h"
 
+#include "nearest/batch.h"
 #include "sign/sign.h"
 
 #include <string.h>
@@ -73,10 +74,8 @@ typedef struct finding {
     map_motion motion;
     bool has_sign;
     box3 box;         /* of the body, in the frame of the map */
-    uint32_t *chosen; /* samples that ask it */
-    size_t begin, count;
-    vec3 *points; /* in its frame */
-    abut_nearest *nearest;
+    uint32_t *chosen; /* samples that ask it; null = all, and there are no answers yet */
+    size_t count;
 } finding;
 
 static void box_task(void *data, size_t chunk, size_t begin, size_t end) {
@@ -107,26 +106,33 @@ static void choose(finding *f) {
     }
 }
 
-static void ask_task(void *data, size_t chunk, size_t begin, size_t end) {
-    finding *f = data;
-    (void)chunk;
-    for (size_t i = begin; i < end; i++) {
-        vec3 p = f->map->points[f->chosen[f->begin + i]];
-        f->points[i] = f->motion.moved ? pose_apply(&f->motion.inverse, p) : p;
-    }
+static uint32_t sample_of(const finding *f, size_t i) {
+    return f->chosen ? f->chosen[i] : (uint32_t)i;
 }
 
-static void keep_task(void *data, size_t chunk, size_t begin, size_t end) {
-    finding *f = data;
-    (void)chunk;
-    for (size_t i = begin; i < end; i++) {
-        const abut_nearest *n = &f->nearest[i];
-        abut_map_texel *answer = &f->map->answers[f->chosen[f->begin + i]];
+static void read_samples(void *user, size_t begin, uint32_t count, vec3 *points) {
+    const finding *f = user;
+    if (!f->chosen)
+        abuti_map_samples(f->map, (uint32_t)begin, (uint32_t)(begin + count), points);
+    for (uint32_t i = 0; i < count && f->chosen; i++)
+        points[i] = f->map->points[f->chosen[begin + i]];
+    for (uint32_t i = 0; i < count && f->motion.moved; i++)
+        points[i] = pose_apply(&f->motion.inverse, points[i]);
+}
+
+static void keep_answers(void *user, size_t begin, uint32_t count, const vec3 *points,
+                         const abut_nearest *nearest) {
+    const finding *f = user;
+    for (uint32_t i = 0; i < count; i++) {
+        const abut_nearest *n = &nearest[i];
+        abut_map_texel *answer = &f->map->answers[sample_of(f, begin + i)];
         const float distance = (float)n->distance;
+        if (!f->chosen)
+            *answer = map_nothing();
         if (n->triangle == ABUT_NONE || !(distance <= answer->distance) ||
             (distance == answer->distance && f->other > answer->other))
             continue;
-        vec3 way = v3_sub(n->point, f->points[i]);
+        vec3 way = v3_sub(n->point, points[i]);
         way = f->motion.moved ? m3_apply(&f->motion.turn, way) : way;
         *answer = (abut_map_texel){distance,
                                    {(float)way.x, (float)way.y, (float)way.z},
@@ -136,22 +142,19 @@ static void keep_task(void *data, size_t chunk, size_t begin, size_t end) {
     }
 }
 
+/* Asks the body for all samples that are chosen, or for all. A hierarchy on a device is asked on
+ * the CPU. */
 static abut_status ask_body(finding *f) {
-    choose(f);
-    abut_status status = ABUT_OK;
-    abut_points points = abut_points_doubles(f->points, 0);
     const abut_bvh *bvh = f->posed->bvh;
-    const size_t all = f->count;
-    for (f->begin = 0; f->begin < all && !status; f->begin += SAMPLES_A_PART) {
-        points.count = all - f->begin < SAMPLES_A_PART ? all - f->begin : SAMPLES_A_PART;
-        abuti_parallel_for(f->map->context, points.count, SAMPLES_A_TASK, ask_task, f);
-        status = f->has_sign
-                     ? abut_sign_nearest_batch(bvh, &points, f->limit, abut_array_host(f->nearest))
-                     : abut_nearest_batch(bvh, &points, f->limit, abut_array_host(f->nearest));
-        if (!status)
-            abuti_parallel_for(f->map->context, points.count, SAMPLES_A_TASK, keep_task, f);
-    }
-    return status;
+    nearest_batch batch = {.bvh = bvh,
+                           .points = {.count = f->count, .ordered = true},
+                           .radius = f->limit,
+                           .finish = f->has_sign ? abuti_sign_set : NULL,
+                           .read = read_samples,
+                           .keep = keep_answers,
+                           .user = f};
+    abut_status status = abuti_bvh_check("abut_map_find", bvh, f, "map");
+    return status || !f->count ? status : abuti_batch_nearest(&batch, NULL);
 }
 
 /* ---- many bodies ---- */
@@ -183,6 +186,7 @@ static abut_status ask_all(finding *f, const abut_posed *others, uint32_t count,
     abut_status status = ABUT_OK;
     for (uint32_t i = 0; i < count && !status; i++) {
         set_body(f, &others[orders[i].other], orders[i].other);
+        choose(f);
         status = ask_body(f);
         if (!status && count > 1)
             status = abuti_progress(map->context, "map", (i + 1.0) / count);
@@ -218,30 +222,36 @@ static abut_status remember(abut_map *map, const abut_posed *others, uint32_t co
     return ABUT_OK;
 }
 
-static abut_status find_here(abut_map *map, const abut_posed *others, uint32_t count,
-                             double limit) {
+static abut_status find_among(finding *f, const abut_posed *others, uint32_t count) {
+    abut_map *map = f->map;
+    abut_context *context = map->context;
+    const size_t samples = map->sample_count, blocks = abuti_chunk_count(samples, BLOCK);
     abut_status status = abuti_map_need_points(map);
     if (status)
         return status;
-    finding f = {.map = map, .limit = limit};
-    abut_context *context = map->context;
-    const size_t samples = map->sample_count, blocks = abuti_chunk_count(samples, BLOCK);
-    const size_t part = samples < SAMPLES_A_PART ? samples : SAMPLES_A_PART;
     for (size_t i = 0; i < samples; i++)
         map->answers[i] = map_nothing();
     order *orders = abuti_allocate(context, count, sizeof *orders);
-    f.boxes = abuti_allocate(context, blocks, sizeof *f.boxes);
-    f.chosen = abuti_allocate(context, samples, sizeof *f.chosen);
-    f.points = abuti_allocate(context, part, sizeof *f.points);
-    f.nearest = abuti_allocate(context, part, sizeof *f.nearest);
-    if (!orders || !f.boxes || !f.chosen || !f.points || !f.nearest)
+    f->boxes = abuti_allocate(context, blocks, sizeof *f->boxes);
+    f->chosen = abuti_allocate(context, samples, sizeof *f->chosen);
+    if (!orders || !f->boxes || !f->chosen)
         status = ABUT_ERROR_MEMORY;
     if (!status) {
-        abuti_parallel_for(context, blocks, BLOCKS_A_TASK, box_task, &f);
-        status = ask_all(&f, others, count, orders);
+        abuti_parallel_for(context, blocks, BLOCKS_A_TASK, box_task, f);
+        status = ask_all(f, others, count, orders);
     }
-    ABUTI_RELEASE(context, orders, f.boxes, f.chosen, f.points, f.nearest);
+    ABUTI_RELEASE(context, orders, f->boxes, f->chosen);
     return status;
+}
+
+static abut_status find_here(abut_map *map, const abut_posed *others, uint32_t count,
+                             double limit) {
+    finding f = {.map = map, .limit = limit, .count = map->sample_count};
+    if (count != 1 || limit < HUGE_VAL)
+        return find_among(&f, others, count);
+    abut_status status = abuti_map_need_answers(map);
+    set_body(&f, others, 0);
+    return status ? status : ask_body(&f);
 }
 
 abut_status abut_map_find(abut_map *map, const abut_posed *others, uint32_t count,

@@ -325,30 +325,41 @@ abut_status abut_map_sample_at(const abut_map *map, uint32_t x, uint32_t y,
 
 /* ---- the door of queries ---- */
 
-static void place_points(void *data, size_t chunk, size_t begin, size_t end) {
-    abut_map *map = data;
+void abuti_map_samples(const abut_map *map, uint32_t begin, uint32_t end, vec3 *points) {
     const uint32_t n = map->atlas.resolution;
-    (void)chunk;
-    for (size_t i = begin; i < end; i++) {
+    if (begin == end)
+        return;
+    for (uint32_t i = abuti_map_rank_of(map, begin); begin < end; i++) {
         const uint32_t triangle = map->ranked[i];
-        for (uint32_t s = map->first[i]; s < map->first[i + 1]; s++) {
+        const uint32_t last = map->first[i + 1] < end ? map->first[i + 1] : end;
+        const map_place place = map->atlas.places[triangle];
+        for (; begin < last; begin++) {
             double weight[3];
-            map_weights(&map->atlas.places[triangle], map->texel[s] % n, map->texel[s] / n, weight);
-            map->points[s] = abuti_map_point(map, triangle, weight);
+            map_weights(&place, map->texel[begin] % n, map->texel[begin] / n, weight);
+            *points++ = abuti_map_point(map, triangle, weight);
         }
     }
+}
+
+static void place_points(void *data, size_t chunk, size_t begin, size_t end) {
+    abut_map *map = data;
+    (void)chunk;
+    abuti_map_samples(map, (uint32_t)begin, (uint32_t)end, map->points + begin);
+}
+
+abut_status abuti_map_need_answers(abut_map *map) {
+    if (!map->answers)
+        map->answers = abuti_allocate(map->context, map->sample_count, sizeof *map->answers);
+    return map->answers ? ABUT_OK : ABUT_ERROR_MEMORY;
 }
 
 abut_status abuti_map_need_points(abut_map *map) {
     if (!map->points)
         map->points = abuti_allocate(map->context, map->sample_count, sizeof *map->points);
-    if (!map->answers)
-        map->answers = abuti_allocate(map->context, map->sample_count, sizeof *map->answers);
-    if (!map->points || !map->answers)
+    if (!map->points || abuti_map_need_answers(map))
         return ABUT_ERROR_MEMORY;
     if (!map->has_points)
-        abuti_parallel_for(map->context, map->mesh->triangle_count, TRIANGLES_A_TASK / 8,
-                           place_points, map);
+        abuti_parallel_for(map->context, map->sample_count, SAMPLES_A_TASK, place_points, map);
     map->has_points = true;
     return ABUT_OK;
 }

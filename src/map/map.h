@@ -128,9 +128,13 @@ abut_status abuti_map_check_here(const char *function, const abut_map *map);
 /* The point of a triangle, absolute. */
 vec3 abuti_map_point(const abut_map *map, uint32_t triangle, const double weight[3]);
 
-/* Makes sure that there is memory for points and answers on the host, and that points are those of
+/* Makes sure that there is memory for answers and points on the host, and that points are those of
  * the mesh. */
 abut_status abuti_map_need_points(abut_map *map);
+/* The first of these alone. */
+abut_status abuti_map_need_answers(abut_map *map);
+/* Makes the points of samples from `begin` up to `end`. */
+void abuti_map_samples(const abut_map *map, uint32_t begin, uint32_t end, vec3 *points);
 /* The hierarchy of the mesh as it is. */
 abut_status abuti_map_bvh(abut_map *map, const abut_bvh **bvh);
 /* The sample itself, absolute. */

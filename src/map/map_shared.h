@@ -47,10 +47,11 @@ static inline void map_row(const map_place *place, word32 j, word32 *begin, word
 
 /* Barycentric coordinates of the middle of a texel, in the order of the triangle's corners. */
 static inline void map_weights(const map_place *place, word32 x, word32 y, double weight[3]) {
-    const double up = ((double)y + 0.5 - (double)place->row) / (double)place->height;
+    const double per_row = 1.0 / (double)place->height, per_step = 1.0 / (double)place->width;
+    const double up = ((double)y + 0.5 - (double)place->row) * per_row;
     const double apex = place->down ? 1 - up : up;
     const double side = place->left + apex * (place->apex - place->left);
-    double right = (((double)x + 0.5) * MAP_TEXEL - side) / place->width;
+    double right = (((double)x + 0.5) * MAP_TEXEL - side) * per_step;
     right = right < 0 ? 0 : right > 1 - apex ? 1 - apex : right;
     const double left = 1 - apex - right;
     weight[place->corner] = place->down ? right : left;

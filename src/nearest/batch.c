@@ -191,10 +191,33 @@ static abut_status nearest_by_lists(nearest_batch *b, const box3 *bounds) {
     return status;
 }
 
+/* Points that are made: too few for lists. */
+static void made_task(void *data, size_t chunk, size_t begin, size_t end) {
+    const nearest_batch *b = data;
+    const uint32_t count = (uint32_t)(end - begin);
+    vec3 points[POINTS_A_TASK];
+    abut_nearest answers[POINTS_A_TASK];
+    bvh_hint hint;
+    nearest_ball ball;
+    (void)chunk;
+    hint.known = ball.is = false;
+    b->read(b->user, begin, count, points);
+    for (uint32_t i = 0; i < count; i++) {
+        if (i % 16 == 0 && abuti_stop(b->bvh->context, "nearest"))
+            return;
+        abuti_nearest_point(b->bvh, points[i], b->radius, &hint, &answers[i]);
+        if (b->finish)
+            b->finish(b->bvh, points[i], &ball, &answers[i]);
+    }
+    b->keep(b->user, begin, count, points, answers);
+}
+
 abut_status abuti_batch_nearest(nearest_batch *b, const box3 *bounds) {
     size_t count = b->points.count;
     if (count >= LISTS_LEAST && count / LISTS_A_TRIANGLE >= b->bvh->triangle_count)
-        return b->grouped ? abuti_batch_lists(b) : nearest_by_lists(b, bounds);
+        return b->points.ordered ? abuti_batch_lists(b) : nearest_by_lists(b, bounds);
+    if (b->read)
+        return abuti_parallel_try(b->bvh->context, "nearest", count, POINTS_A_TASK, made_task, b);
     return abuti_bvh_points_visit(b->bvh->context, &b->points, bounds, "nearest", nearest_visit, b);
 }
 

@@ -22,12 +22,17 @@ typedef struct nearest_batch {
     const bvh_place *places; /* the order of others, where lists are used */
     /* Completes the answer to a point, with what the last one has left; null = it is complete. */
     void (*finish)(const abut_bvh *bvh, vec3 point, nearest_ball *ball, abut_nearest *nearest);
-    /* Points that follow each other lie together, by sixteen and by any more: they are taken as
-     * they come. Answers do not depend on it, only the time. */
-    bool grouped;
+    /* Instead of points and answers in memory, of which the count alone stands: makes `count`
+     * points from `begin` on, and takes their answers. They come in a good order. Any thread may
+     * call. */
+    void (*read)(void *user, size_t begin, uint32_t count, vec3 *points);
+    void (*keep)(void *user, size_t begin, uint32_t count, const vec3 *points,
+                 const abut_nearest *answers);
+    void *user;
 } nearest_batch;
 
-/* Answers all points, which have been checked; `bounds` is their box. */
+/* Answers all points, which have been checked; `bounds` is their box, or null where they are made.
+ */
 abut_status abuti_batch_nearest(nearest_batch *b, const box3 *bounds);
 
 /* Answers points one by one, each with a hint from the last. */

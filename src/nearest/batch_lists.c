@@ -401,10 +401,13 @@ static size_t point_at(const worker *w, uint32_t i) {
 static bool read_points(worker *w, uint32_t count) {
     const abut_bvh *bvh = w->b->bvh;
     double largest = 0;
+    if (w->b->read)
+        w->b->read(w->b->user, w->first, count, w->exact);
     for (uint32_t i = 0; i < count; i++) {
         if (w->places && i + AHEAD < count)
             ABUTI_PREFETCH(w->b->points.first + w->places[i + AHEAD].point * w->b->points.stride);
-        w->exact[i] = bvh_point_at(&w->b->points, point_at(w, i));
+        if (!w->b->read)
+            w->exact[i] = bvh_point_at(&w->b->points, point_at(w, i));
         vec3 p = v3_scale(v3_sub(w->exact[i], bvh->mesh->origin), bvh->scale);
         largest = real_max(largest, v3_max_abs(p));
         for (int k = 0; k < 3; k++)
@@ -420,16 +423,19 @@ static void answer_run(worker *w, size_t begin, size_t end) {
     uint32_t count = (uint32_t)(end - begin);
     w->first = begin;
     w->places = w->b->places ? w->b->places + begin : NULL;
-    if (!read_points(w, count)) {
-        abuti_batch_single(w->b, w->b->places, begin, end);
-        return;
-    }
     for (int kind = 0; kind < PAIRS_KINDS; kind++)
         w->waiting[kind].count = 0;
-    collect(w, 0, count);
+    if (read_points(w, count))
+        collect(w, 0, count);
+    else
+        search_points(w, 0, count);
     for (int kind = 0; kind < PAIRS_KINDS; kind++)
         measure_pairs(w, (pairs_kind)kind);
     complete_answers(w, count);
+    if (w->b->keep) {
+        w->b->keep(w->b->user, begin, count, w->exact, w->answers);
+        return;
+    }
     /* Answers may go all over memory. One by one they would hold up the work; here many are under
      * way at once. */
     for (uint32_t i = 0; i < count; i++) {

@@ -38,6 +38,13 @@ static inline const struct bvh_sign *bvh_sign_of(const abut_bvh *bvh) {
                                                              &abuti_sign_kind);
 }
 
+/* ---- signed.c ---- */
+
+/* Sets the sign of a distance that was found for a point: what completes answers of batches.
+ * `known` is what is kept from one point to the next, or null: a ball that holds no surface, and
+ * whether it is inside. */
+void abuti_sign_set(const abut_bvh *bvh, vec3 point, nearest_ball *known, abut_nearest *nearest);
+
 /* ---- device_sign.c: on a device; all has been checked but whether it can, and points of a buffer
  * ---- */
 

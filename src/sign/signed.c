@@ -44,11 +44,12 @@ static double free_ball(const abut_bvh *bvh, double distance) {
     return distance - 0x1p-46 * (distance + v3_max_abs(extent));
 }
 
-/* Whether a ball that holds two points is free. */
+/* Whether two points are on one side, since the balls around them overlap, or one holds the other.
+ */
 static bool same_side(const nearest_ball *known, vec3 point, double ball) {
     vec3 d = v3_sub(point, known->point);
     return v3_max_abs(d) > 1e-150 && /* the square of less is no number to rely on */
-           v3_length(d) < real_max(ball, known->radius);
+           v3_length(d) < ball + known->radius;
 }
 
 static bool closed_inside(const abut_bvh *bvh, vec3 point, double distance, nearest_ball *known) {
@@ -61,9 +62,7 @@ static bool closed_inside(const abut_bvh *bvh, vec3 point, double distance, near
     return inside;
 }
 
-/* Sets the sign of a distance that was found for a point. `known` is what is kept from one point to
- * the next, or null: a ball that holds no surface, and whether it is inside. */
-static void set_sign(const abut_bvh *bvh, vec3 point, nearest_ball *known, abut_nearest *nearest) {
+void abuti_sign_set(const abut_bvh *bvh, vec3 point, nearest_ball *known, abut_nearest *nearest) {
     const struct bvh_sign *sign = bvh_sign_of(bvh);
     double distance = nearest->distance, side = 0;
     if (!(distance > 0 && distance < INFINITY))
@@ -104,7 +103,7 @@ abut_status abut_sign_nearest(const abut_bvh *bvh, abut_vec3 point, double radiu
     if (status)
         return status;
     abuti_nearest_point(bvh, point, radius, NULL, nearest);
-    set_sign(bvh, point, NULL, nearest);
+    abuti_sign_set(bvh, point, NULL, nearest);
     return ABUT_OK;
 }
 
@@ -192,6 +191,6 @@ abut_status abut_sign_nearest_batch(const abut_bvh *bvh, const abut_points *poin
                          .points = b.points,
                          .radius = radius,
                          .nearest = nearest.host,
-                         .finish = set_sign};
+                         .finish = abuti_sign_set};
     return abuti_batch_nearest(&run, &b.bounds);
 }

@@ -48,25 +48,15 @@ static abut_vec3 some_point(const abut_mesh *mesh, test_random *random, int kind
     }
 }
 
-/* The same for points in groups, as they come. */
-static void check_grouped(const abut_bvh *bvh, const abut_points *points, double radius,
-                          const abut_nearest *wanted) {
-    static abut_nearest got[MOST];
-    nearest_batch b = {.bvh = bvh, .radius = radius, .nearest = got, .grouped = true};
-    box3 bounds;
-    memset(got, 0xff, sizeof got);
-    assert_ok(abuti_bvh_points_read(__func__, bvh, points, &b.points));
-    assert_ok(abuti_bvh_points_check(__func__, bvh->context, &b.points, &bounds));
-    assert_ok(abuti_batch_nearest(&b, &bounds));
-    assert_memory_equal(wanted, got, points->count * sizeof *got);
-}
-
 static void check_batch(const abut_bvh *bvh, const abut_vec3 *p, size_t count, double radius) {
     static abut_nearest got[MOST];
     abut_points points = abut_points_doubles(p, count);
     memset(got, 0xff, sizeof got);
     assert_ok(abut_nearest_batch(bvh, &points, radius, abut_array_host(got)));
-    check_grouped(bvh, &points, radius, got);
+    static abut_nearest ordered[MOST];
+    points.ordered = true;
+    assert_ok(abut_nearest_batch(bvh, &points, radius, abut_array_host(ordered)));
+    assert_memory_equal(got, ordered, count * sizeof *got);
     for (size_t i = 0; i < count; i++) {
         abut_nearest one;
         memset(&one, 0xff, sizeof one);

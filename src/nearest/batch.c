@@ -150,7 +150,9 @@ abut_status abuti_bvh_points_visit(abut_context *context, const bvh_points *poin
 
 /* ---- nearest points ---- */
 
-void abuti_batch_single(const nearest_batch *b, const bvh_place *places, size_t begin, size_t end) {
+/* Answers points one by one, each with a hint from the last. */
+static void nearest_visit(void *data, const bvh_place *places, size_t begin, size_t end) {
+    const nearest_batch *b = data;
     bvh_hint hint;
     nearest_ball ball;
     hint.known = ball.is = false;
@@ -163,10 +165,6 @@ void abuti_batch_single(const nearest_batch *b, const bvh_place *places, size_t 
         if (b->finish)
             b->finish(b->bvh, p, &ball, &b->nearest[point]);
     }
-}
-
-static void nearest_visit(void *data, const bvh_place *places, size_t begin, size_t end) {
-    abuti_batch_single(data, places, begin, end);
 }
 
 /* A stray point far away shall not put all others into one cell: the box of the mesh, three times

@@ -35,9 +35,6 @@ typedef struct nearest_batch {
  */
 abut_status abuti_batch_nearest(nearest_batch *b, const box3 *bounds);
 
-/* Answers points one by one, each with a hint from the last. */
-void abuti_batch_single(const nearest_batch *b, const bvh_place *places, size_t begin, size_t end);
-
 /* Answers all points with lists. Reports progress. */
 abut_status abuti_batch_lists(const nearest_batch *b);
 

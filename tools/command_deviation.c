@@ -13,7 +13,6 @@ typedef struct deviation {
     double tolerance;                      /* 0 = none */
     double within[2];                      /* area within it */
     abut_device *device;
-    abut_advice advice; /* of signs */
 } deviation;
 
 /* ---- work ---- */
@@ -27,9 +26,6 @@ static int load(tool_run *tool, const tool_arguments *arguments, deviation *d) {
         if (!code)
             code = surface_index(tool, NULL, sign && k == 1, true, &d->surfaces[k]);
     }
-    d->advice = (abut_advice){ABUT_VERDICT_GUARANTEED, "Distances have no sign."};
-    if (!code && sign)
-        d->advice = abut_sign_info_get(d->surfaces[1].bvh).advice;
     return code;
 }
 
@@ -156,7 +152,7 @@ static int tell(tool_run *tool, const tool_arguments *arguments, const deviation
     out_object(out, NULL);
     json_path(out, "scan", d->surfaces[0].path);
     json_path(out, "model", d->surfaces[1].path);
-    json_advice(out, &d->advice);
+    json_advice(out, &d->answers[0].info.advice);
     say_samples(out, d);
     if (d->tolerance > 0)
         fact_number(out, "tolerance", d->tolerance);
@@ -197,7 +193,7 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     double lower = fmax(d.farthest[0].lower, d.farthest[1].lower),
            upper = fmax(d.farthest[0].upper, d.farthest[1].upper);
     if (!code)
-        tool_advise(tool, &d.advice);
+        tool_advise(tool, &d.answers[0].info.advice);
     code = code ? code : tell(tool, arguments, &d, lower, upper);
     for (int k = 0; k < 2; k++)
         surface_free(&d.surfaces[k]);

@@ -71,6 +71,7 @@ static int tell(tool_run *tool, const tool_arguments *arguments, const map_run *
     }
     if (out->json)
         out_end(out);
+    json_advice(out, &found->info.advice);
     map_tell(tool, found, others);
     if (option_given(arguments, "within"))
         tell_within(out, &found->measures, r->query.measure.within);
@@ -139,6 +140,8 @@ static int run_still(tool_run *tool, const tool_arguments *arguments, map_run *r
     code = code ? code : find(tool, r);
     if (!code)
         code = map_measure(tool, r->surfaces, &r->query.measure, "near", 0, 0, &found);
+    if (!code)
+        tool_advise(tool, &found.info.advice);
     code = code ? code : tell(tool, arguments, r, &found);
     for (uint32_t i = 0; r->surfaces && i < r->count; i++)
         surface_free(&r->surfaces[i]);

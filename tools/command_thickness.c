@@ -3,8 +3,8 @@
 
 #include <math.h>
 
-/* What the answers are worth: rays go in against the normal, and end at a surface. */
-static int advise(tool_run *tool, abut_mesh *mesh, abut_advice *advice) {
+/* Rays go in against the normal; the library does not look which way a closed part faces. */
+static int check_inwards(tool_run *tool, abut_mesh *mesh, abut_advice *advice) {
     abut_topology *topology = NULL;
     abut_mesh_report report;
     abut_status status = abut_topology_create(mesh, &topology);
@@ -12,25 +12,15 @@ static int advise(tool_run *tool, abut_mesh *mesh, abut_advice *advice) {
     abut_topology_destroy(topology);
     if (status)
         return tool_fail(tool, status);
-    if (report.problems[ABUT_PROBLEM_FLIPPED_EDGE].count)
+    if (report.problems[ABUT_PROBLEM_INWARD_COMPONENT].count)
         *advice = (abut_advice){ABUT_VERDICT_UNFIT,
-                                "Neighbours face opposite ways, so that some triangles look out of "
-                                "the wall: 'abut convert --orient' turns them."};
-    else if (report.problems[ABUT_PROBLEM_INWARD_COMPONENT].count)
-        *advice = (abut_advice){ABUT_VERDICT_UNFIT,
-                                "It faces inwards, so that the wall is taken for the room around "
-                                "it: 'abut convert --orient' turns it."};
-    else if (report.bordered)
-        *advice = (abut_advice){ABUT_VERDICT_LIMITED,
-                                "It has a border: behind points without a far side there is no "
-                                "thickness, and rays may leave through a hole."};
-    else
-        *advice = (abut_advice){ABUT_VERDICT_GUARANTEED, "Closed and facing outwards."};
+                                "It faces inwards, so that the room around is taken for the wall: "
+                                "'abut convert --orient' turns it."};
     return 0;
 }
 
 static int tell(tool_run *tool, const tool_arguments *arguments, const tool_surface *surface,
-                const map_answer *found, abut_map_thickness kind, const abut_advice *advice) {
+                const map_answer *found, abut_map_thickness kind) {
     const tool_given *below = option_given(arguments, "below");
     const abut_map_measures *m = &found->measures;
     tool_output *out = &tool->out;
@@ -40,7 +30,7 @@ static int tell(tool_run *tool, const tool_arguments *arguments, const tool_surf
     out_object(out, NULL);
     json_path(out, "file", surface->path);
     json_text(out, "kind", abut_map_thickness_name(kind));
-    json_advice(out, advice);
+    json_advice(out, &found->info.advice);
     map_tell(tool, found, NULL);
     if (below) {
         json_number(out, "below", below->numbers[0]);
@@ -70,7 +60,6 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     abut_map_measure_options measure = abut_map_measure_options_default();
     abut_device *device = NULL;
     tool_surface surface = {0};
-    abut_advice advice = {0};
     map_answer found = {.what = "thickness"};
     query.limit = most ? most->numbers[0] : 0;
     measure.within = below ? below->numbers[0] : 0;
@@ -78,20 +67,20 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     int code = map_check(tool, arguments);
     code = code ? code : device_open(tool, arguments, &device);
     code = code ? code : surface_load(tool, arguments, arguments->operands[0], NULL, &surface);
-    code = code ? code : advise(tool, surface.mesh, &advice);
     code = code ? code : surface_map(tool, arguments, 0, device, &surface);
     abut_status status = code ? ABUT_OK : abut_map_find_thickness(surface.map, kind, &query);
     code = status ? tool_fail(tool, status) : code;
     code = code ? code : map_measure(tool, &surface, &measure, "near", 0, 0, &found);
+    code = code ? code : check_inwards(tool, surface.mesh, &found.info.advice);
     if (!code)
-        tool_advise(tool, &advice);
-    code = code ? code : tell(tool, arguments, &surface, &found, kind, &advice);
+        tool_advise(tool, &found.info.advice);
+    code = code ? code : tell(tool, arguments, &surface, &found, kind);
     surface_free(&surface);
     abut_device_destroy(device);
     if (code || !below)
         return code;
     return tool_outcome(found.measures.found && found.measures.least.distance < measure.within,
-                        &advice);
+                        &found.info.advice);
 }
 
 static const tool_option options[] = {

@@ -34,7 +34,9 @@
 /* Needles have a row for so many texels of their length, and a sample for so many. */
 #define NEEDLE_ROWS 16
 #define NEEDLE_SAMPLES 8
-enum { CLASSES = 256, STEPS = 14 }; /* steps of bisection */
+enum { CLASSES = 256, TRIANGLES_A_TASK = 1024 };
+/* How exactly the scale is found. */
+#define SCALE_STEP 0.002
 
 /* A triangle that waits for its place. */
 typedef struct shape {
@@ -42,7 +44,6 @@ typedef struct shape {
     double base;   /* its length in space */
     double area;   /* twice that of the triangle */
     double height; /* that it shall have in the atlas, as in space */
-    int class;     /* by height; 0 has the highest */
     double top;    /* the greatest height of its class */
 } shape;
 
@@ -84,26 +85,34 @@ static shape shape_of(const abut_mesh *mesh, uint32_t triangle, double importanc
     return s;
 }
 
-static bool after(const void *a, const void *b) {
-    const shape *x = a, *y = b;
-    if (x->class != y->class)
-        return x->class > y->class;
-    return x->base != y->base ? x->base < y->base : x->triangle > y->triangle;
-}
-
-static void sort_shapes(shape *shapes, size_t count) {
+/* Sorts by class, then by base, the longest first, then by triangle. */
+static abut_status sort_shapes(abut_context *context, shape *shapes, size_t count) {
     double most = 0, top[CLASSES] = {0};
     for (size_t i = 0; i < count; i++)
         most = fmax(most, shapes[i].height);
-    for (size_t i = 0; i < count; i++) {
-        double class =
-            shapes[i].height > 0 ? log(shapes[i].height / most) / log(CLASS_RATIO) : CLASSES;
-        shapes[i].class = class < CLASSES - 1 ? (int)class : CLASSES - 1;
-        top[shapes[i].class] = fmax(top[shapes[i].class], shapes[i].height);
+    sort_key *keys = abuti_allocate(context, count, 2 * sizeof *keys);
+    shape *sorted = abuti_allocate(context, count, sizeof *sorted);
+    if (!keys || !sorted) {
+        ABUTI_RELEASE(context, keys, sorted);
+        return ABUT_ERROR_MEMORY;
     }
-    for (size_t i = 0; i < count; i++)
-        shapes[i].top = top[shapes[i].class];
-    abuti_sort_items(shapes, count, sizeof *shapes, after);
+    for (size_t i = 0; i < count; i++) {
+        shape *s = &shapes[i];
+        const double class = s->height > 0 ? log(s->height / most) / log(CLASS_RATIO) : CLASSES;
+        const uint64_t number = class < CLASSES - 1 ? (uint64_t) class : CLASSES - 1;
+        uint64_t bits;
+        memcpy(&bits, &s->base, sizeof bits); /* grows with it, as it is not negative */
+        top[number] = fmax(top[number], s->height);
+        keys[i] = (sort_key){number << 56 | (~bits >> 8 & 0xffffffffffffff), (uint32_t)i};
+    }
+    const sort_key *order = abuti_sort_by_key(keys, keys + count, count);
+    for (size_t i = 0; i < count; i++) {
+        sorted[i] = shapes[order[i].value];
+        sorted[i].top = top[order[i].key >> 56];
+    }
+    memcpy(shapes, sorted, count * sizeof *shapes);
+    ABUTI_RELEASE(context, keys, sorted);
+    return ABUT_OK;
 }
 
 /* ---- places ---- */
@@ -256,6 +265,29 @@ static bool place_on_empty(packing *p, const shape *shapes, size_t count, double
     return !p->status && place_all(p, shapes, count);
 }
 
+/* Places shapes at the greatest scale up to `most` at which they have room: lower and lower until
+ * they have, then halfway between. False: not even with one texel each. */
+static bool place_best(packing *p, const shape *shapes, size_t count, double most) {
+    double hi = most, lo = 0, last = -1;
+    for (double step = SCALE_STEP; hi > 1e-6 * most && !p->status; step *= 2) {
+        const double next = step < 1 ? hi * (1 - step) : 0;
+        last = next;
+        if (place_on_empty(p, shapes, count, next)) {
+            lo = next;
+            break;
+        }
+        hi = next;
+    }
+    while (lo > 0 && hi - lo > SCALE_STEP * hi && !p->status) {
+        last = 0.5 * (lo + hi);
+        if (place_on_empty(p, shapes, count, last))
+            lo = last;
+        else
+            hi = last;
+    }
+    return (last == lo && lo > 0) || place_on_empty(p, shapes, count, lo);
+}
+
 /* The resolution at which so many triangles have room, one texel each. */
 static uint32_t resolution_for(uint32_t count) {
     uint32_t n = (uint32_t)ceil(sqrt((double)count));
@@ -264,14 +296,26 @@ static uint32_t resolution_for(uint32_t count) {
     return n;
 }
 
+typedef struct finishing {
+    const abut_mesh *mesh;
+    map_atlas *atlas;
+} finishing;
+
+static void reach_task(void *data, size_t chunk, size_t begin, size_t end) {
+    const finishing *f = data;
+    (void)chunk;
+    for (size_t t = begin; t < end; t++)
+        set_reach(&f->atlas->places[t], f->mesh, (uint32_t)t);
+}
+
 static void finish(const abut_mesh *mesh, map_atlas *atlas, const shape *shapes, size_t count) {
+    finishing f = {mesh, atlas};
+    abuti_parallel_for(mesh->context, count, TRIANGLES_A_TASK, reach_task, &f);
     for (size_t i = 0; i < count; i++) {
-        const shape *s = &shapes[i];
-        map_place *place = &atlas->places[s->triangle];
-        set_reach(place, mesh, s->triangle);
-        double wanted = 0.5 * s->area * atlas->scale * atlas->scale;
+        double wanted = 0.5 * shapes[i].area * atlas->scale * atlas->scale;
+        double texels = texels_of(&atlas->places[shapes[i].triangle]);
         if (wanted >= 16)
-            atlas->uneven = fmax(atlas->uneven, fabs(texels_of(place) / wanted - 1));
+            atlas->uneven = fmax(atlas->uneven, fabs(texels / wanted - 1));
     }
 }
 
@@ -290,28 +334,16 @@ abut_status abuti_map_atlas_create(const char *function, const abut_mesh *mesh, 
         area += 0.5 * shapes[t].area;
     }
     if (!p.status)
-        sort_shapes(shapes, count);
-    /* The least scale has one texel for each triangle, the greatest all texels for the area. */
-    double most = area > 0 ? resolution / sqrt(area) : 0, lo = 0;
+        p.status = sort_shapes(context, shapes, count);
+    /* No more than all texels for the area; where there is nearly none, than the longest base. */
+    double most = area > 0 ? resolution / sqrt(area) : 0;
     if (!p.status && shapes[0].base > 0 && !(most * shapes[0].base < 4.0 * resolution))
-        most = 4.0 * resolution / shapes[0].base; /* nearly no area */
-    bool fits = !p.status && place_on_empty(&p, shapes, count, 0);
-    if (!fits && !p.status)
+        most = 4.0 * resolution / shapes[0].base;
+    if (!p.status && !place_best(&p, shapes, count, most) && !p.status)
         p.status = abuti_fail(ABUT_ERROR_LIMIT,
                               "%s: %u triangles need a texel each, more than %u x %u have; a "
                               "resolution of %u is enough",
                               function, count, resolution, resolution, resolution_for(count));
-    double best = 0;
-    for (int i = 0, good; i < STEPS && !p.status; i++) {
-        double middle = i ? 0.5 * (lo + most) : most;
-        good = place_on_empty(&p, shapes, count, middle);
-        if (good)
-            best = lo = middle;
-        else
-            most = middle;
-    }
-    if (!p.status)
-        place_on_empty(&p, shapes, count, best);
     if (!p.status)
         finish(mesh, atlas, shapes, count);
     abuti_release(context, shapes);
@@ -407,8 +439,8 @@ abut_status abuti_map_atlas_change(const map_atlas *old, const abut_mesh *mesh,
         keep_places(old, mesh, from, &p, shapes, &fresh, stays);
     if (!p.status) {
         waiting = reuse_places(&p, shapes, fresh, atlas->left, &atlas->left_count);
-        sort_shapes(shapes, waiting);
-        fits = place_all(&p, shapes, waiting);
+        p.status = sort_shapes(context, shapes, waiting);
+        fits = !p.status && place_all(&p, shapes, waiting);
     }
     if (!p.status && fits) {
         for (uint32_t t = 0; t < count; t++)

@@ -118,16 +118,21 @@ X_RANGE = (10, 200000)  # of triangles
 
 
 def label(value):
-    return f"{value:,.0f}" if value >= 1 else f"{value:g}"
+    return f"{value:,.0f}" if value >= 1000 else f"{value:g}"
 
 
-def plot(path, title, unit, y_range, curves, x_unit="triangles", x_range=X_RANGE):
-    """Points and lines over a number of elements, both axes by powers of ten."""
+def powers(low, high):
+    return [10.0 ** power for power in range(-6, 7) if low <= 10.0 ** power <= high]
+
+
+def plot(path, title, unit, y_range, curves, x_unit="triangles", x_range=X_RANGE, x_ticks=None, y_ticks=None):
+    """Points and lines; an axis goes by powers of ten, or evenly where it has ticks."""
+    def share(value, low, high, ticks):
+        return (value - low) / (high - low) if ticks else math.log(value / low) / math.log(high / low)
+
     def place(x, y):
-        def share(value, low, high):
-            return math.log(value / low) / math.log(high / low)
-        return (LEFT + share(x, *x_range) * (WIDTH - LEFT - RIGHT),
-                HEIGHT - BOTTOM - share(y, *y_range) * (HEIGHT - TOP - BOTTOM))
+        return (LEFT + share(x, *x_range, x_ticks) * (WIDTH - LEFT - RIGHT),
+                HEIGHT - BOTTOM - share(y, *y_range, y_ticks) * (HEIGHT - TOP - BOTTOM))
 
     def text(x, y, words, anchor="middle", size=13, more=""):
         parts.append(f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-size="{size}"'
@@ -141,14 +146,12 @@ def plot(path, title, unit, y_range, curves, x_unit="triangles", x_range=X_RANGE
              'font-family="sans-serif" fill="#222831">',
              f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#ffffff"/>']
     text(LEFT, TOP - 22, title, "start", 16)
-    for power in range(-6, 7):
-        value = 10.0 ** power
-        if x_range[0] <= value <= x_range[1]:
-            line(place(value, y_range[0]), place(value, y_range[1]))
-            text(place(value, y_range[0])[0], HEIGHT - BOTTOM + 20, label(value))
-        if y_range[0] <= value <= y_range[1]:
-            line(place(x_range[0], value), place(x_range[1], value))
-            text(LEFT - 8, place(x_range[0], value)[1] + 4, label(value), "end")
+    for value in x_ticks or powers(*x_range):
+        line(place(value, y_range[0]), place(value, y_range[1]))
+        text(place(value, y_range[0])[0], HEIGHT - BOTTOM + 20, label(value))
+    for value in y_ticks or powers(*y_range):
+        line(place(x_range[0], value), place(x_range[1], value))
+        text(LEFT - 8, place(x_range[0], value)[1] + 4, label(value), "end")
     middle = (TOP + HEIGHT - BOTTOM) / 2
     text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 16, x_unit)
     text(22, middle, unit, more=f' transform="rotate(-90 22 {middle:.1f})"')
@@ -157,7 +160,7 @@ def plot(path, title, unit, y_range, curves, x_unit="triangles", x_range=X_RANGE
         way = " ".join(f"{x:.1f},{y:.1f}" for x, y in where)
         parts.append(f'<polyline points="{way}" fill="none" stroke="{colour}" stroke-width="2"/>')
         y = TOP + 14 + 26 * number
-        for x, at in where + [(WIDTH - RIGHT + 22, y)]:
+        for x, at in (where if len(where) < 50 else []) + [(WIDTH - RIGHT + 22, y)]:
             parts.append(f'<circle cx="{x:.1f}" cy="{at:.1f}" r="4" fill="{colour}"/>')
         text(WIDTH - RIGHT + 34, y + 5, name, "start")
     with open(path, "w", encoding="utf-8") as file:

@@ -18,8 +18,9 @@
  * device-.. the same on a device; there fields are built, and interpolated on the CPU
  *
  * Cases of devices compare their first frame with the CPU's. ABUT_BENCH_FRAMES names a file that
- * gets a line for every frame of letters: case, frame, ms, reach over that at rest; and
- * ABUT_BENCH_SCANS a folder that gets the scans, for other programs. */
+ * gets a line for every frame of letters: case, frame, ms, ms without measures and interpolation,
+ * reach over that at rest; and ABUT_BENCH_SCANS a folder that gets the scans, for other programs.
+ */
 #include "bench.h"
 #include "map_scenes.h"
 
@@ -501,7 +502,10 @@ static abut_status write_frame(const bench_state *state, const map_data *data, c
     FILE *file = fopen(path, "a");
     if (!file)
         return bench_fail(ABUT_ERROR_FILE, "cannot write '%s'", path);
-    fprintf(file, "%s,%u,%.4f,%.4f\n", state->which->name, data->frame, data->frame_ms, relative);
+    fprintf(file, "%s,%u,%.4f,%.4f,%.4f\n", state->which->name, data->frame, data->frame_ms,
+            data->frame_ms - data->ms[MEASURE] -
+                (specs[spec_of(state)].way == MAPS ? 0 : data->ms[MOVE]),
+            relative);
     fclose(file);
     return ABUT_OK;
 }

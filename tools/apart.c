@@ -13,7 +13,6 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #define MOST_SECONDS 120
@@ -111,22 +110,16 @@ static abut_status fail(abut_status status, const char *path, const char *format
     return abut_fail(status, sentence);
 }
 
-static double now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
 /* Waits until the child has something to say, or is gone. */
 static abut_status wait_for(tool_run *tool, const char *path, int from) {
-    double end = now() + MOST_SECONDS;
+    double end = seconds_now() + MOST_SECONDS;
     for (;;) {
         struct pollfd ready = {.fd = from, .events = POLLIN};
         if (poll(&ready, 1, 100) > 0)
             return ABUT_OK;
         if (!progress_report(tool->progress, "reading", 0) || tool_cancelled())
             return fail(ABUT_ERROR_CANCELLED, path, "cancelled");
-        if (now() > end)
+        if (seconds_now() > end)
             return fail(ABUT_ERROR_LIMIT, path, "Assimp took more than %d seconds and was stopped",
                         MOST_SECONDS);
     }

@@ -5,13 +5,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-
-static double now_ms(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return 1e3 * (double)time.tv_sec + 1e-6 * (double)time.tv_nsec;
-}
 
 static const char *const sign_words[] = {"auto", "winding numbers", "pseudo-normals"};
 
@@ -195,9 +188,9 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     if (status)
         return tool_fail(tool, status);
     progress_start(tool->progress, path);
-    double begun = now_ms();
+    double begun = seconds_now();
     code = field_build(tool, arguments, mesh, &options, &field);
-    double build_ms = now_ms() - begun;
+    double build_ms = 1e3 * (seconds_now() - begun);
     if (!code && png)
         code = draw(tool, arguments, mesh, field);
     if (!code && file) {

@@ -4,7 +4,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 const replay_rival replay_rivals[SCHEMES] = {
     {"complete", "16-DOPs, all", ABUT_SELF_COMPLETE, ABUT_SELF_DOP16, false, false},
@@ -25,12 +24,6 @@ double replay_total(const replay_tally *t) {
     for (int k = 0; k < STAGES; k++)
         sum += k == STAGE_START ? 0 : t->stages[k];
     return sum;
-}
-
-static double seconds_now(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
 /* ---- which steps ---- */

@@ -5,7 +5,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { PARTS = 20, KNOWN = 22, SEGMENTS = 24, SPACING = 12 };
 
@@ -207,12 +206,6 @@ static int complete_known(tool_run *tool, const tool_assembly *assembly, known *
     return status ? tool_fail(tool, status) : 0;
 }
 
-static double seconds(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static int tell(tool_run *tool, const tool_assembly *assembly, const clash_options *options,
                 const tool_clashes *clashes, const verdicts *v, double wall, const char *png) {
     tool_output *out = &tool->out;
@@ -258,9 +251,9 @@ int demo_clash(tool_run *tool, const tool_arguments *arguments) {
         return tool_refuse(tool, "--bodies is at most 100000");
     int code = make_assembly(tool, modules, seed ? seed->counts[0] : 1, &assembly);
     code = code ? code : complete_known(tool, &assembly, list, count);
-    double start = seconds();
+    double start = seconds_now();
     code = code ? code : clashes_find(tool, &assembly, &options, &clashes);
-    double wall = seconds() - start;
+    double wall = seconds_now() - start;
     abut_picture_options camera = abut_picture_options_default();
     if (modules > 1)
         camera.eye_direction = (abut_vec3){0.3, -0.6, 1};

@@ -6,7 +6,6 @@
 #include "falls.h"
 
 #include <string.h>
-#include <time.h>
 
 static const char *const names[] = {"stairs", "snow", "bounce"}; /* by falls_kind */
 
@@ -26,20 +25,14 @@ typedef struct showing {
     double pixel; /* the largest of all frames */
 } showing;
 
-static double now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
 /* ---- one frame ---- */
 
 static abut_status score_layers(showing *s, int way) {
     falls *f = s->scene;
-    double begun = now();
+    double begun = seconds_now();
     f->query.exact = way == EXACT;
     abut_status status = falls_find(f);
-    s->seconds[way] += now() - begun;
+    s->seconds[way] += seconds_now() - begun;
     abut_world_pair *list = NULL;
     if (!status) {
         list = abut_context_allocate(s->tool->context, (size_t)f->pair_count, sizeof *list);
@@ -61,10 +54,10 @@ static abut_status score_classic(showing *s, int way) {
                               .halvings = way == CLASSIC_SMALL ? 4 : 0};
     abut_world_pair *list = NULL;
     uint64_t count = 0, kept = 0;
-    double begun = now();
+    double begun = seconds_now();
     abut_status status = cinder_find(s->tool->context, f->solids, f->count,
                                      (abut_vec3){-0.5, 1, -0.4}, &options, &list, &count);
-    s->seconds[way] += now() - begun;
+    s->seconds[way] += seconds_now() - begun;
     for (uint64_t i = 0; i < count && !status; i++)
         if (falls_tries(f, list[i].a, list[i].b))
             list[kept++] = list[i];
@@ -75,9 +68,9 @@ static abut_status score_classic(showing *s, int way) {
 }
 
 static abut_status score_frame(showing *s) {
-    double begun = now(), pixel = falls_pixel(s->scene);
+    double begun = seconds_now(), pixel = falls_pixel(s->scene);
     abut_status status = falls_check(s->scene);
-    s->checked += now() - begun;
+    s->checked += seconds_now() - begun;
     s->overlaps += s->scene->exact_count;
     s->pixel = pixel > s->pixel ? pixel : s->pixel;
     for (int way = CLASSIC; way < WAYS && s->compare && !status; way++)

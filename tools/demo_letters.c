@@ -11,7 +11,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { LETTERS = 2, FRAMES = 100 };
 
@@ -40,12 +39,6 @@ typedef struct letters {
     tool_film film;
     letter_row *rows;
 } letters;
-
-static double now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return 1e3 * (double)time.tv_sec + 1e-6 * (double)time.tv_nsec;
-}
 
 static abut_status no_memory(void) {
     return abut_fail(ABUT_ERROR_MEMORY, "there is no memory for the letters");
@@ -84,7 +77,7 @@ static abut_status pose_letter(letters *l, int k, double t) {
 
 static abut_status map_frame(letters *l, letter_row *row) {
     abut_status status = ABUT_OK;
-    double start = now();
+    double start = seconds_now();
     for (int k = 0; k < LETTERS && !status; k++) {
         status = abut_map_move(l->surfaces[k].map, l->surfaces[k].mesh);
         status = status ? status : abut_bvh_refit(l->surfaces[k].bvh, l->surfaces[k].mesh);
@@ -95,7 +88,7 @@ static abut_status map_frame(letters *l, letter_row *row) {
         status = status ? status
                         : abut_map_measure(l->surfaces[k].map, NULL, NULL, &l->answers[k].measures);
     }
-    row->map_ms = now() - start;
+    row->map_ms = 1e3 * (seconds_now() - start);
     row->least = HUGE_VAL;
     for (int k = 0; k < LETTERS && !status; k++) {
         const abut_map_measures *m = &l->answers[k].measures;
@@ -187,11 +180,11 @@ static abut_status field_frame(letters *l, letter_row *row) {
         abut_points points = abut_points_doubles(l->points, count);
         options.grid = grid_over(l, reach);
         options.device = l->device;
-        double start = now();
+        double start = seconds_now();
         status = status ? status : abut_field_create_from(l->surfaces[1 - k].bvh, &options, &field);
         status = status ? status
                         : abut_field_at_batch(field, &points, ABUT_INTERPOLATION_LINEAR, l->values);
-        row->field_ms += now() - start;
+        row->field_ms += 1e3 * (seconds_now() - start);
         row->cells += (double)options.grid.count[0] * options.grid.count[1] * options.grid.count[2];
         for (size_t i = 0; i < count && !status; i++)
             row->field_off =

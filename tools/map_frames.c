@@ -6,7 +6,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 typedef struct frame_row {
     double milliseconds; /* to follow, ask and measure; reading is not counted */
@@ -27,12 +26,6 @@ typedef struct frames_run {
     frame_row *rows;
     uint64_t done;
 } frames_run;
-
-static double now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return 1e3 * (double)time.tv_sec + 1e-6 * (double)time.tv_nsec;
-}
 
 static int no_memory(tool_run *tool) {
     return tool_fail_with(tool, "out of memory", "there is no memory for the frames");
@@ -164,13 +157,13 @@ static int run_frame(tool_run *tool, frames_run *r, uint64_t frame) {
                (unsigned long long)r->frame_count);
     progress_start(tool->progress, subject.data ? subject.data : "");
     text_free(&subject);
-    double start = now();
+    double start = seconds_now();
     int code = frame ? follow(tool, r, frame) : begin(tool, r);
     code = code ? code : map_ask(tool, r->surfaces[0].map, r->others, r->body_count - 1, &r->query);
     abut_status status =
         code ? ABUT_OK
              : abut_map_measure(r->surfaces[0].map, &r->query.measure, NULL, &row->measures);
-    row->milliseconds = now() - start;
+    row->milliseconds = 1e3 * (seconds_now() - start);
     const abut_map_info info = abut_map_info_get(r->surfaces[0].map);
     row->reach = info.reach;
     row->relative = info.reach_at_rest > 0 ? info.reach / info.reach_at_rest : 1;

@@ -20,7 +20,7 @@ struct progress {
     tool_text subject;
 };
 
-static double now(void) {
+double seconds_now(void) {
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
@@ -47,7 +47,7 @@ struct progress *progress_create(bool wanted, bool unicode) {
         return NULL;
     progress->wanted = wanted && isatty(STDERR_FILENO) && term && strcmp(term, "dumb") != 0;
     progress->unicode = unicode;
-    progress->started = now();
+    progress->started = seconds_now();
     return progress;
 }
 
@@ -63,7 +63,7 @@ void progress_start(struct progress *progress, const char *subject) {
     if (!progress)
         return;
     progress_erase(progress);
-    progress->started = now();
+    progress->started = seconds_now();
     text_clear(&progress->subject);
     const char *slash = strrchr(subject, '/');
     text_safe(&progress->subject, slash && slash[1] ? slash + 1 : subject);
@@ -109,7 +109,7 @@ bool progress_report(void *user, const char *stage, double fraction) {
         return false;
     if (!progress || !progress->wanted)
         return true;
-    double time = now();
+    double time = seconds_now();
     if (time - progress->started < PATIENCE || time - progress->drawn_at < PERIOD)
         return true;
     progress->drawn_at = time;

@@ -512,6 +512,9 @@ int demo_stand(tool_run *tool, const tool_arguments *arguments);
 
 /* ---- progress.c ---- */
 
+/* On a clock that only goes on. */
+double seconds_now(void);
+
 struct progress *progress_create(bool wanted, bool unicode);
 void progress_free(struct progress *progress);
 /* Names what is being worked on and starts the clock. */

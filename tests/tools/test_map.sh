@@ -163,7 +163,8 @@ try 0 "$tool" deviation box.obj box.obj --pose 0.1,0,0 $small --json
 is "it['hausdorff_lower'] <= 0.1 <= it['hausdorff_upper'] and it['hausdorff_upper'] - it['hausdorff_lower'] < 1e-5" True
 is "[abs(w['greatest']['distance'] - 0.1) < 1e-6 and w['least']['distance'] >= 0 for w in it['ways']]" "[True, True]"
 try 3 "$tool" deviation box.obj box.obj --pose 0.1,0,0 $small --tolerance 0.05 --json
-is "abs(it['ways'][0]['within_area'] - 15.6) < 0.4" True
+# Of the sides 0.05 are beyond, of the face inside the model 0.05 along its border are within.
+is "abs(it['ways'][0]['within_area'] - 15.99) < 0.2" True
 try 0 "$tool" deviation box.obj box.obj --pose 0.1,0,0 $small --tolerance 0.11
 says "100.00%"
 try 0 "$tool" deviation box.obj box.obj --pose 0.1,0,0 $small --signed --json

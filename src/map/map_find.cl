@@ -182,7 +182,7 @@ map_sides(__global const vec3 *positions, __global const uint *indices,
     __local float size[MAP_GROUP];
     __local uint which[MAP_GROUP];
     __local vec3 middle;
-    __local uint question;
+    __local uint question[1];
     const uint i = (uint)get_global_id(0), item = (uint)get_local_id(0);
     float distance = i < asking.count ? found[i].distance : 0.0f;
     if (!(distance > 0.0f && distance < INFINITY))
@@ -202,12 +202,12 @@ map_sides(__global const vec3 *positions, __global const uint *indices,
     barrier(CLK_LOCAL_MEM_FENCE);
     if (item == which[0]) {
         middle = point;
-        question = distance > 0.0f ? atomic_inc(asked) : ABUT_NONE;
+        question[0] = distance > 0.0f ? atomic_inc(asked) : ABUT_NONE;
         if (distance > 0.0f)
-            questions[question] = point;
+            questions[question[0]] = point;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    uint mine = question;
+    uint mine = question[0];
     if (distance > 0.0f && item != which[0]) {
         const double both = ((double)distance + (double)size[0]) * (1.0 - 0x1p-20);
         if (!(v3_length(v3_sub(point, middle)) < both)) {

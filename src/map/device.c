@@ -193,8 +193,9 @@ static abut_status ask_sides(abut_map *map, map_part *part, const abut_bvh *bvh,
     if (!status)
         ABUTI_KIT_RUN(&part->kit, SIDES, map->sample_count, MAP_GROUP, MAP(POSITIONS), MAP(INDICES),
                       MAP(PLACES), MAP(OWNER), MAP(TEXEL), ABUTI_VALUE(asking), MAP(FOUND),
-                      KIT_BUFFER(&part->kit, ASKED), ABUTI_BUFFER(&d->questions->memory),
-                      MAP(SIDE));
+                      KIT_BUFFER(&part->kit, ASKED), ABUTI_BUFFER(&d->questions->memory), MAP(SIDE),
+                      ABUTI_LOCAL_MEMORY(4 * MAP_GROUP), ABUTI_LOCAL_MEMORY(4 * MAP_GROUP),
+                      ABUTI_LOCAL_MEMORY(sizeof(vec3)), ABUTI_LOCAL_MEMORY(4));
     status = abuti_kit_get(&part->kit, ASKED, &asked, 1, sizeof asked);
     if (status || !asked)
         return status;
@@ -343,9 +344,11 @@ static abut_status tally(const abut_map *map, double within, map_block *blocks,
     const uint32_t count = map->mesh->triangle_count, block_count = (uint32_t)map_block_count(map);
     const size_t bytes = ((size_t)block_count + EXTREME_ROOM) * sizeof *blocks;
     ABUTI_KIT_GROUPS(&d->kit, TALLY, count, MAP_LANES, MAP(POSITIONS), MAP(INDICES), MAP(PLACES),
-                     MAP(OWNER), MAP(FIRST), ABUTI_VALUE(within), MAP(ANSWERS), MAP(TALLIES));
+                     MAP(OWNER), MAP(FIRST), ABUTI_VALUE(within), MAP(ANSWERS), MAP(TALLIES),
+                     ABUTI_LOCAL_MEMORY(MAP_LANES * sizeof(map_tally)));
     ABUTI_KIT_GROUPS(&d->kit, BLOCK, block_count, MAP_LANES, MAP(TALLIES), MAP(FIRST),
-                     ABUTI_VALUE(count), MAP(BLOCKS));
+                     ABUTI_VALUE(count), MAP(BLOCKS),
+                     ABUTI_LOCAL_MEMORY(MAP_LANES * sizeof(map_block)));
     ABUTI_KIT_RUN(&d->kit, EXTREMES, 2, 2, MAP(BLOCKS), ABUTI_VALUE(block_count), MAP(ANSWERS));
     if (!d->down.at)
         abuti_kit_fail(&d->kit, abuti_staging_create(&d->queue, bytes, 1, &d->down));

@@ -178,11 +178,8 @@ __kernel __attribute__((reqd_work_group_size(MAP_GROUP, 1, 1))) void
 map_sides(__global const vec3 *positions, __global const uint *indices,
           __global const map_place *places, __global const uint *owner, __global const uint *texel,
           map_asking asking, __global const map_found *found, __global uint *asked,
-          __global vec3 *questions, __global uint *side) {
-    __local float size[MAP_GROUP];
-    __local uint which[MAP_GROUP];
-    __local vec3 middle;
-    __local uint question[1];
+          __global vec3 *questions, __global uint *side, __local float *size, __local uint *which,
+          __local vec3 *middle, __local uint *question) {
     const uint i = (uint)get_global_id(0), item = (uint)get_local_id(0);
     float distance = i < asking.count ? found[i].distance : 0.0f;
     if (!(distance > 0.0f && distance < INFINITY))
@@ -201,7 +198,7 @@ map_sides(__global const vec3 *positions, __global const uint *indices,
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     if (item == which[0]) {
-        middle = point;
+        middle[0] = point;
         question[0] = distance > 0.0f ? atomic_inc(asked) : ABUT_NONE;
         if (distance > 0.0f)
             questions[question[0]] = point;
@@ -210,7 +207,7 @@ map_sides(__global const vec3 *positions, __global const uint *indices,
     uint mine = question[0];
     if (distance > 0.0f && item != which[0]) {
         const double both = ((double)distance + (double)size[0]) * (1.0 - 0x1p-20);
-        if (!(v3_length(v3_sub(point, middle)) < both)) {
+        if (!(v3_length(v3_sub(point, middle[0])) < both)) {
             mine = atomic_inc(asked);
             questions[mine] = point;
         }
@@ -255,8 +252,7 @@ __kernel __attribute__((reqd_work_group_size(MAP_LANES, 1, 1))) void
 map_tallies(__global const vec3 *positions, __global const uint *indices,
             __global const map_place *places, __global const uint *owner,
             __global const uint *first, double within, __global const map_answer *answers,
-            __global map_tally *tallies) {
-    __local map_tally lanes[MAP_LANES];
+            __global map_tally *tallies, __local map_tally *lanes) {
     const uint i = (uint)get_group_id(0), lane = (uint)get_local_id(0);
     map_tally t = map_tally_none();
     for (uint k = first[i] + lane; k < first[i + 1]; k += MAP_LANES)
@@ -286,8 +282,7 @@ map_tallies(__global const vec3 *positions, __global const uint *indices,
 /* A group for each block of triangles. */
 __kernel __attribute__((reqd_work_group_size(MAP_LANES, 1, 1))) void
 map_blocks(__global const map_tally *tallies, __global const uint *first, uint triangle_count,
-           __global map_block *blocks) {
-    __local map_block lanes[MAP_LANES];
+           __global map_block *blocks, __local map_block *lanes) {
     const uint block = (uint)get_group_id(0), lane = (uint)get_local_id(0);
     map_block b = map_block_none();
     for (uint i = block * MAP_BLOCK + lane; i < min((block + 1) * MAP_BLOCK, triangle_count);

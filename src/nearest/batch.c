@@ -22,6 +22,10 @@ enum {
      * triangles, all about or near the surface), and never for so few points that memory has hardly
      * been taken when all is done. */
     LISTS_A_TRIANGLE = 2,
+    /* Points in order begin with a near triangle, that of the last one: of four a triangle lists
+     * take half as long again on a scan, and 2.5 times as long far from a model of 16,000
+     * triangles; of eleven three quarters. */
+    LISTS_A_TRIANGLE_IN_ORDER = 8,
     LISTS_LEAST = 1024,
 };
 
@@ -212,7 +216,8 @@ static void made_task(void *data, size_t chunk, size_t begin, size_t end) {
 
 abut_status abuti_batch_nearest(nearest_batch *b, const box3 *bounds) {
     size_t count = b->points.count;
-    if (count >= LISTS_LEAST && count / LISTS_A_TRIANGLE >= b->bvh->triangle_count)
+    const size_t each = b->points.ordered ? LISTS_A_TRIANGLE_IN_ORDER : LISTS_A_TRIANGLE;
+    if (count >= LISTS_LEAST && count / each >= b->bvh->triangle_count)
         return b->points.ordered ? abuti_batch_lists(b) : nearest_by_lists(b, bounds);
     if (b->read)
         return abuti_parallel_try(b->bvh->context, "nearest", count, POINTS_A_TASK, made_task, b);

@@ -299,12 +299,12 @@ static map_tally tally_triangle(const abut_map *map, uint32_t i, double within) 
     const uint32_t triangle = map->ranked[i];
     uint32_t lanes = count < MAP_LANES ? count : MAP_LANES;
     map_tally lane[MAP_LANES];
-    for (uint32_t k = 0; k < lanes; k++) {
+    for (uint32_t k = 0; k < lanes; k++)
         lane[k] = map_tally_none();
-        for (uint32_t s = begin + k; s < begin + count; s += MAP_LANES)
-            if (map->answers[s].other != ABUT_NONE)
-                map_tally_sample(&lane[k], map->answers[s].distance, s, within);
-    }
+    for (uint32_t k = 0; k < count; k++)
+        if (map->answers[begin + k].other != ABUT_NONE)
+            map_tally_sample(&lane[k % MAP_LANES], map->answers[begin + k].distance, begin + k,
+                             within);
     for (uint32_t away = MAP_LANES / 2; away > 0; away /= 2)
         for (uint32_t k = 0; k < away && k + away < lanes; k++)
             map_tally_add(&lane[k], &lane[k + away]);

@@ -1,5 +1,5 @@
 /* abut contacts: where two meshes touch, or a mesh and a solid, how deep and which way out, by
- * exact geometry or by their distance fields. */
+ * exact geometry, by their distance fields, or by a map of distances on the first. */
 #include "tool.h"
 
 #include <math.h>
@@ -60,12 +60,13 @@ typedef struct bodies {
     abut_body body[2];
     abut_contact *list;  /* from malloc */
     size_t count, all;   /* that are told; that there are */
-    abut_patch *patches; /* from malloc; by exact geometry */
+    abut_patch *patches; /* from malloc; not by fields */
     size_t patch_count;
     bool exact, separates;
     abut_advice advice;
     const char *with; /* what the solid is that B is, or null */
     abut_solid solid;
+    abut_map *map; /* of A, to B; null = not by maps */
 } bodies;
 
 /* ---- making ---- */
@@ -114,13 +115,53 @@ static abut_contact_options options_of(const tool_arguments *arguments) {
     return o;
 }
 
+/* Finds how far A is from B all over its surface. */
+static abut_status make_map(const tool_arguments *arguments, bodies *b) {
+    const tool_given *resolution = option_given(arguments, "resolution");
+    abut_map_options o = abut_map_options_default();
+    abut_posed other = {.bvh = b->pair.bvh[1]};
+    abut_pose inverse;
+    o.resolution = resolution ? resolution->counts[0] : 0;
+    abut_status status = abut_sign_prepare(b->pair.bvh[1], NULL);
+    status = status ? status : abut_map_create(abut_bvh_mesh(b->pair.bvh[0]), &o, &b->map);
+    status = status ? status : abut_pose_invert(&b->pair.pose[0], &inverse);
+    status = status ? status : abut_pose_compose(&inverse, &b->pair.pose[1], &other.pose);
+    return status ? status : abut_map_find(b->map, &other, 1, NULL);
+}
+
+static abut_vec3 turned(const abut_pose *pose, abut_vec3 direction) {
+    const abut_pose turn = {pose->rotation, {0, 0, 0}};
+    abut_pose_apply(&turn, direction, &direction);
+    return direction;
+}
+
+/* Those of the map, from the coordinates of A to those of the world. */
+static abut_status ask_map(const bodies *b, const abut_patch_options *options,
+                           abut_patches *found) {
+    const abut_pose *pose = &b->pair.pose[0];
+    abut_status status = abut_map_contacts(b->map, options, found);
+    for (uint64_t i = 0; i < found->contact_count && !status; i++) {
+        abut_contact *contact = &found->contacts[i];
+        contact->normal = turned(pose, contact->normal);
+        status = abut_pose_apply(pose, contact->point, &contact->point);
+    }
+    for (uint64_t i = 0; i < found->count && !status; i++) {
+        abut_patch *patch = &found->list[i];
+        patch->normal = turned(pose, patch->normal);
+        status = abut_pose_apply(pose, patch->centre, &patch->centre);
+    }
+    return status;
+}
+
 static abut_status ask(const bodies *b, const abut_patch_options *options, abut_patches *found) {
+    if (b->map)
+        return ask_map(b, options, found);
     abut_posed posed[2] = {{b->pair.bvh[0], b->pair.pose[0]}, {b->pair.bvh[1], b->pair.pose[1]}};
     return b->with ? abut_contact_solid(&posed[0], &b->solid, options, found)
                    : abut_contact_patches(&posed[0], &posed[1], options, found);
 }
 
-/* By exact geometry. */
+/* By exact geometry, or by a map. */
 static int find_patches(tool_run *tool, const tool_arguments *arguments, bodies *b) {
     const tool_given *most = option_given(arguments, "most"),
                      *margin = option_given(arguments, "margin"),
@@ -518,13 +559,24 @@ static int check(tool_run *tool, const tool_arguments *arguments, abut_pose *to)
     return 0;
 }
 
+static bool wants_map(const tool_arguments *arguments) {
+    const tool_given *method = option_given(arguments, "method");
+    return method && strcmp(method->words, "map") == 0;
+}
+
 /* Whether fields are asked for, also by an option of theirs. What is wrong goes into `code`. */
 static bool wants_fields(tool_run *tool, const tool_arguments *arguments, int *code) {
     static const char *const own[] = {"cells", "samples", "limit", "cache"};
     const tool_given *method = option_given(arguments, "method");
-    bool fields = method && strcmp(method->words, "field") == 0;
-    if (method && !fields && strcmp(method->words, "exact") != 0)
-        *code = tool_refuse(tool, "--method is exact or field, not '%s'", method->words);
+    bool fields = method && strcmp(method->words, "field") == 0, map = wants_map(arguments);
+    if (method && !fields && !map && strcmp(method->words, "exact") != 0)
+        *code = tool_refuse(tool, "--method is exact, field or map, not '%s'", method->words);
+    if (!*code && option_given(arguments, "resolution") && !map)
+        *code = tool_refuse(tool, "--resolution is of --method map");
+    if (!*code && map &&
+        (option_given(arguments, "hint") || option_given(arguments, "with") ||
+         option_given(arguments, "to")))
+        *code = tool_refuse(tool, "--hint, --with and --to do not go with --method map");
     for (size_t i = 0; i < sizeof own / sizeof *own && !*code; i++) {
         if (!option_given(arguments, own[i]))
             continue;
@@ -575,6 +627,11 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
         else
             warn_of_thin_parts(tool, &b, side);
     }
+    if (!code && wants_map(arguments)) {
+        progress_start(tool->progress, arguments->operands[0]);
+        abut_status status = make_map(arguments, &b);
+        code = status ? tool_fail(tool, status) : 0;
+    }
     if (!code && option_given(arguments, "to")) {
         double *q = &to.rotation.x, length = hypot(hypot(q[0], q[1]), hypot(q[2], q[3]));
         for (int i = 0; i < 4; i++)
@@ -588,6 +645,7 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
         abut_samples_destroy(b.samples[side]);
         abut_field_destroy(b.field[side]);
     }
+    abut_map_destroy(b.map);
     free(b.list);
     free(b.patches);
     pair_free(&b.pair);
@@ -608,8 +666,9 @@ static const tool_option options[] = {
      "B moves there: tell when it touches A first, from 0 to 1, whatever its speed", NULL, false},
     {"method", "NAME", OPTION_TEXT,
      "exact: from the contours in which the meshes meet (default); field: samples of each mesh in "
-     "the distance field of the other",
-     "exact|field", false},
+     "the distance field of the other; map: texels of A, by their distance to B",
+     "exact|field|map", false},
+    {"resolution", "N", OPTION_COUNT, "map: N x N texels on A (default: 512)", NULL, false},
     {"cells", "N", OPTION_COUNT,
      "fields: of each along its longest side (default: 64). This and the other options of fields "
      "imply --method field",

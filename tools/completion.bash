@@ -163,7 +163,8 @@ _abut_values() {
     contacts:--pose-a) values="" ;;
     contacts:--with) values="plane: sphere: capsule: box: cylinder:" ;;
     contacts:--to) values="" ;;
-    contacts:--method) values="exact field" ;;
+    contacts:--method) values="exact field map" ;;
+    contacts:--resolution) values="" ;;
     contacts:--cells) values="" ;;
     contacts:--margin) values="" ;;
     contacts:--hint) values="" ;;
@@ -248,7 +249,7 @@ _abut() {
     slice) options="--axis --at --size --palette --cubic --sign --json --quiet --threads --help" ;;
     offset) options="--by --cells --cell --sign --to --cache --device --json --quiet --threads --help" ;;
     samples) options="--features --cells --cell --threshold --flat --even --radius --count --limit --cache --out --png --view --up --json --quiet --threads --help" ;;
-    contacts) options="--pose --pose-a --with --to --method --cells --cache --margin --hint --patches --samples --limit --most --out --png --after --view --up --json --quiet --threads --help" ;;
+    contacts) options="--pose --pose-a --with --to --method --resolution --cells --cache --margin --hint --patches --samples --limit --most --out --png --after --view --up --json --quiet --threads --help" ;;
     interfere) options="--views --resolution --tolerance --conservative --exact --volume --overlaps --clearance --own --edges --parts --cap --first --out --png --images --view --up --device --json --quiet --threads --help" ;;
     cache) options="--older --json --quiet --threads --help" ;;
     demo) options="--png --plot --triangles --solid --frames --record --meshes --device --bodies --seconds --seed --resolution --model --compare --json --quiet --threads --help" ;;

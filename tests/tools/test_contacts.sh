@@ -79,7 +79,22 @@ complains "at least 2"
 try 2 "$tool" contacts ball.obj slab.obj --to 0,0,1 --cells 32
 complains "options of fields"
 try 2 "$tool" contacts ball.obj slab.obj --method guess
-complains "exact or field"
+complains "exact, field or map"
+# By a map of A: a box stands 0.05 deep in the slab, also where both are turned.
+try 3 "$tool" contacts box.obj slab.obj --pose-a 0,0,1.45 --method map --resolution 128 --json
+is "[len(it['patches']), it['contacts'], round(it['depth'], 6), [round(x, 6) + 0.0 for x in it['normal']]]" "[1, 4, 0.05, [0.0, 0.0, 1.0]]"
+is "abs(it['volume'] - 0.05) < 0.01 and it['separates']" False
+try 3 "$tool" contacts box.obj slab.obj --pose-a 1.45,0,0@y,90 --pose 0,0,0@y,90 --method map --resolution 128 --json
+is "[round(it['depth'], 6), [round(x, 6) + 0.0 for x in it['normal']]]" "[0.05, [1.0, 0.0, 0.0]]"
+try 0 "$tool" contacts box.obj slab.obj --pose-a 0,0,1.51 --method map
+try 3 "$tool" contacts box.obj slab.obj --pose-a 0,0,1.51 --method map --margin 0.02 --patches
+demand "not a patch" "$(wc -l <out)" -eq 2
+try 2 "$tool" contacts box.obj slab.obj --resolution 64
+complains "--resolution is of --method map"
+try 2 "$tool" contacts box.obj --with sphere:0,0,0,1 --method map
+complains "do not go with --method map"
+try 1 "$tool" contacts box.obj slab.obj --method map --resolution 3
+complains "is enough"
 try 2 "$tool" contacts ball.obj slab.obj --method exact --cells 32
 complains "--cells is of --method field"
 try 2 "$tool" contacts ball.obj slab.obj --most 9

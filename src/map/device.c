@@ -147,6 +147,7 @@ static map_asking asking_of(const abut_map *map, const abut_posed *posed, uint32
                          .inverse = motion.inverse,
                          .turn = motion.turn,
                          .radius = limit,
+                         .slack = 0x1p-44 * v3_max_abs(v3_sub(mesh->bounds.hi, mesh->bounds.lo)),
                          .count = map->sample_count,
                          .resolution = map->atlas.resolution,
                          .triangle_count = there->tree.triangle_count,

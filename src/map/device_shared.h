@@ -8,11 +8,12 @@
 
 /* A question to one body. */
 typedef struct map_asking {
-    vec3 origin;        /* of the mesh of the map */
-    pose inverse;       /* to the coordinates of the body */
-    mat3 turn;          /* and back */
-    double radius;      /* in the world; may be infinite */
-    float limit;        /* the same in the frame of the body */
+    vec3 origin;   /* of the mesh of the map */
+    pose inverse;  /* to the coordinates of the body */
+    mat3 turn;     /* and back */
+    double radius; /* in the world; may be infinite */
+    double slack;  /* more than distances of the body err by, beside their rounding to floats */
+    float limit;   /* the same in the frame of the body */
     float lo[3], hi[3]; /* box of the body in its frame */
     word32 count;       /* of samples */
     word32 resolution;

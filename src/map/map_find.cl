@@ -206,7 +206,7 @@ map_sides(__global const vec3 *positions, __global const uint *indices,
     barrier(CLK_LOCAL_MEM_FENCE);
     uint mine = question[0];
     if (distance > 0.0f && item != which[0]) {
-        const double both = ((double)distance + (double)size[0]) * (1.0 - 0x1p-20);
+        const double both = ((double)distance + (double)size[0]) * (1.0 - 0x1p-20) - asking.slack;
         if (!(v3_length(v3_sub(point, middle[0])) < both)) {
             mine = atomic_inc(asked);
             questions[mine] = point;

@@ -42,7 +42,7 @@ static int find(tool_run *tool, const tool_arguments *arguments, clearance *c) {
     double lo = 0;
     int code = 0;
     query.limit = c->apart.relation == ABUT_PAIR_APART ? LIMIT * c->below : 0;
-    measure.within = c->below;
+    measure.within = c->apart.distance < c->below ? c->below : -1; /* what is clear has none */
     for (int k = 0; k < 2 && !code; k++) {
         c->answers[k].limits[0] = c->below;
         abut_posed other = {.bvh = c->surfaces[1 - k].bvh};
@@ -69,6 +69,8 @@ static int find_patches(tool_run *tool, clearance *c) {
     abut_patch_options options = abut_patch_options_default();
     abut_patches found = {0};
     options.margin = c->below;
+    if (!(c->apart.distance < c->below))
+        return 0;
     const abut_map *map = c->surfaces[0].map;
     abut_status status = abut_map_contacts(map, &options, &found);
     if (status == ABUT_ERROR_BUFFER) {
@@ -107,7 +109,7 @@ static void tell_surfaces(tool_run *tool, const clearance *c) {
             fact_number(out, "too near", m->within_area);
             say_fact(out, "share", "%.3g%%", 100 * m->within_area / fmax(m->area, 1e-300));
             if (m->found)
-                say_fact(out, "least", "%.6g", m->least.distance);
+                say_fact(out, "least", "%.6g", map_shown(m->least.distance, m));
             else
                 say_fact(out, "least", "above %.6g", 2 * c->below);
             say_fact(out, "error", "%.2g", c->answers[k].info.reach);
@@ -124,7 +126,7 @@ static void tell_patches(tool_output *out, const clearance *c, uint32_t first) {
         out_object(out, NULL);
         say_fact(out, "patch", "%llu", (unsigned long long)i);
         fact_number(out, "area", p->area);
-        fact_number(out, "least", -p->depth);
+        map_number(out, "least", -p->depth, &c->answers[0].measures);
         json_vector(out, "centre", p->centre);
         json_vector(out, "normal", p->normal);
         tool_text place = {0};

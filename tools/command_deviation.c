@@ -124,9 +124,10 @@ static void tell_way(tool_run *tool, const deviation *d, int k) {
     } else {
         tool_text place = {0};
         text_point(&place, far->point, a->info.reach);
-        fact_number(out, "mean", m->mean);
-        fact_number(out, "rms", m->rms);
-        say_fact(out, "5% to 95%", "%.4g to %.4g", a->quantiles[1], a->quantiles[5]);
+        map_number(out, "mean", m->mean, m);
+        map_number(out, "rms", m->rms, m);
+        say_fact(out, "5% to 95%", "%.4g to %.4g", map_shown(a->quantiles[1], m),
+                 map_shown(a->quantiles[5], m));
         if (d->tolerance > 0)
             say_fact(out, "within", "%.2f%%", 100 * d->within[k] / fmax(m->area, 1e-300));
         say_bounds(out, "farthest", far->lower, far->upper);

@@ -19,6 +19,13 @@ static int check_inwards(tool_run *tool, abut_mesh *mesh, abut_advice *advice) {
     return 0;
 }
 
+/* A sheet has no far side anywhere: then nothing is known to be thick enough. */
+static void check_found(const abut_map_measures *measures, bool limited, abut_advice *advice) {
+    if (!measures->found && !limited && advice->verdict != ABUT_VERDICT_UNFIT)
+        *advice = (abut_advice){ABUT_VERDICT_UNFIT,
+                                "No sample has a far side, so that there is no wall to measure."};
+}
+
 static int tell(tool_run *tool, const tool_arguments *arguments, const tool_surface *surface,
                 const map_answer *found, abut_map_thickness kind) {
     const tool_given *below = option_given(arguments, "below");
@@ -72,8 +79,10 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     code = status ? tool_fail(tool, status) : code;
     code = code ? code : map_measure(tool, &surface, &measure, "near", 0, 0, &found);
     code = code ? code : check_inwards(tool, surface.mesh, &found.info.advice);
-    if (!code)
+    if (!code) {
+        check_found(&found.measures, most != NULL, &found.info.advice);
         tool_advise(tool, &found.info.advice);
+    }
     code = code ? code : tell(tool, arguments, &surface, &found, kind);
     surface_free(&surface);
     abut_device_destroy(device);

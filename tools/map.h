@@ -26,6 +26,7 @@ typedef struct map_answer {
     double areas[MAP_BINS]; /* by distance, from the least of the scale on */
     const char *what;       /* distances are; null = "distance" */
     double limits[2];       /* that matter to the question: lines across the scale; 0 = none */
+    double inside_area;     /* deeper than rounding */
 } map_answer;
 
 /* What to ask of a map. */
@@ -104,6 +105,12 @@ int map_measure(tool_run *tool, const tool_surface *surface,
                 const abut_map_measure_options *options, const char *palette, double lo, double hi,
                 map_answer *answer);
 
+/* The area that is inside by more than rounding: surfaces that lie on each other are not. */
+abut_status map_inside(const abut_map *map, const abut_map_measures *measures, double *area);
+/* A distance as people read it: 0 where it is rounding. */
+double map_shown(double distance, const abut_map_measures *measures);
+void map_number(tool_output *out, const char *key, double distance,
+                const abut_map_measures *measures);
 /* Facts of a map: samples, least, greatest, mean, quantiles. `others` name the bodies. */
 void map_tell(tool_run *tool, const map_answer *answer, const tool_surface *others);
 /* Adds a point with as many digits as there are samples for, without rounding of floats. */

@@ -264,6 +264,7 @@ static abut_status paint_fine(abut_picture *picture, const map_panel *panel, map
     abut_mesh *mesh = NULL;
     abut_mesh_style style = abut_mesh_style_default();
     style.triangle_colour = colours;
+    style.two_sided = true; /* colours tell distances, also on scans that face inwards */
     style.colour = nothing;
     status = status ? status : abut_mesh_create(context, &input, &mesh);
     status = status ? status : abut_picture_add_mesh(picture, mesh, (abut_pose){0}, &style);

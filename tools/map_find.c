@@ -20,10 +20,13 @@ int map_check(tool_run *tool, const tool_arguments *arguments) {
         const char *name = given->option->name;
         if (strcmp(name, "png") == 0)
             code = picture_check(tool, given->words);
-        else if (strcmp(name, "out") == 0 &&
+        else if (strcmp(name, "out") == 0 && strcmp(given->words, "-") != 0 &&
                  !word_in(path_ending(given->words), "ply|csv|npy|png|ppm"))
-            code = tool_refuse(tool, "--out %s: its name must end in .ply, .csv, .npy or .png",
-                               given->words);
+            code = tool_refuse(
+                tool,
+                "--out %s: its name must end in .ply, .csv, .npy or .png, or be - for rows "
+                "on standard output",
+                given->words);
         picture = picture || strcmp(name, "png") == 0 ||
                   (strcmp(name, "out") == 0 && word_in(path_ending(given->words), "png|ppm"));
     }
@@ -56,11 +59,14 @@ int surface_index(tool_run *tool, abut_device *device, bool sign, bool regardles
     abut_status status = device_bvh(surface->mesh, device, &surface->bvh);
     if (!status && sign)
         status = abut_sign_prepare(surface->bvh, NULL);
-    if (status || !sign || regardless || abut_sign_info_get(surface->bvh).closed)
+    const abut_sign_info info = abut_sign_info_get(surface->bvh);
+    if (status || !sign || regardless || info.closed)
         return status ? tool_fail(tool, status) : 0;
     tool_text words = {0};
     text_safe(&words, surface->path);
-    text_add(&words, ": has a border and so no inside: distances to it have no sign");
+    text_print(&words, ": %s and so no inside: distances to it have no sign",
+               info.advice.verdict == ABUT_VERDICT_UNFIT ? "has neighbours that face opposite ways"
+                                                         : "has a border");
     if (!tool->out.json && words.data)
         tool_log(tool, ABUT_LOG_INFO, words.data);
     text_free(&words);
@@ -105,6 +111,28 @@ int map_ask(tool_run *tool, abut_map *map, const abut_posed *others, uint32_t co
     return status ? tool_fail(tool, status) : 0;
 }
 
+static double size_of(abut_vec3 v) {
+    return fmax(fabs(v.x), fmax(fabs(v.y), fabs(v.z)));
+}
+
+/* How far distances at samples are off by rounding of their places, with room to spare. */
+static double rounding(const abut_map_measures *m) {
+    return 1e-14 * (sqrt(m->area) + size_of(m->least.point) + size_of(m->greatest.point));
+}
+
+double map_shown(double distance, const abut_map_measures *m) {
+    return fabs(distance) < rounding(m) ? 0 : distance;
+}
+
+abut_status map_inside(const abut_map *map, const abut_map_measures *m, double *area) {
+    double areas[2] = {0}, depth = rounding(m);
+    abut_status status = ABUT_OK;
+    if (m->inside && depth > 0) /* the first bin is all that is below its end */
+        status = abut_map_histogram(map, -2 * depth, 0, 2, areas);
+    *area = areas[0];
+    return status;
+}
+
 int map_measure(tool_run *tool, const tool_surface *surface,
                 const abut_map_measure_options *options, const char *palette, double lo, double hi,
                 map_answer *answer) {
@@ -116,6 +144,7 @@ int map_measure(tool_run *tool, const tool_surface *surface,
     abut_status status =
         abut_map_measure(surface->map, &ours, answer->quantiles, &answer->measures);
     const abut_map_measures *m = &answer->measures;
+    status = status ? status : map_inside(surface->map, m, &answer->inside_area);
     if (!(lo < hi) && m->found) {
         lo = fmin(m->least.distance, m->greatest.distance);
         hi = m->greatest.distance;
@@ -137,10 +166,6 @@ static const char *name_of(const tool_surface *others, uint32_t other) {
 /* A number without the rounding of floats, so that 5.5e-9 is 0 beside others of size 1. */
 static double tidy(double x, double size) {
     return fabs(x) < 2e-7 * size ? 0 : x;
-}
-
-static double size_of(abut_vec3 v) {
-    return fmax(fabs(v.x), fmax(fabs(v.y), fabs(v.z)));
 }
 
 void text_point(tool_text *to, abut_vec3 p, double reach) {
@@ -169,14 +194,15 @@ static void json_witness(tool_output *out, const char *key, const abut_map_witne
     out_end(out);
 }
 
-static void say_witness(tool_output *out, const char *key, const abut_map_witness *w, double error,
-                        double reach, const tool_surface *others) {
+static void say_witness(tool_output *out, const char *key, const map_answer *a,
+                        const abut_map_witness *w, double error, const tool_surface *others) {
+    const double reach = a->info.reach;
     if (w->other == ABUT_NONE) {
         say_fact(out, key, "nothing was found");
         return;
     }
     tool_text words = {0};
-    text_print(&words, "%.6g", tidy(w->distance, 1e-5 * size_of(w->point)));
+    text_print(&words, "%.6g", map_shown(w->distance, &a->measures));
     if (error > 0 && error < HUGE_VAL)
         text_print(&words, " (at most %.2g %s)", error, strcmp(key, "least") ? "more" : "less");
     text_add(&words, " at ");
@@ -215,7 +241,8 @@ static void tell_quantiles(tool_output *out, const map_answer *a) {
     for (int k = 0; k < MAP_QUANTILES; k++) {
         if (out->json)
             json_numbers(out, NULL, (double[2]){map_shares[k], a->quantiles[k]}, 2);
-        text_print(&words, "%s%g%%: %.4g", k ? ", " : "", 100 * map_shares[k], a->quantiles[k]);
+        text_print(&words, "%s%g%%: %.4g", k ? ", " : "", 100 * map_shares[k],
+                   map_shown(a->quantiles[k], &a->measures));
     }
     if (out->json)
         out_end(out);
@@ -229,6 +256,10 @@ static void tell_area(tool_output *out, const char *key, double area, double all
     say_fact(out, key, "%.6g, %.3g%%", area, all > 0 ? 100 * area / all : 0);
 }
 
+void map_number(tool_output *out, const char *key, double distance, const abut_map_measures *m) {
+    fact_number(out, key, out->json ? distance : map_shown(distance, m));
+}
+
 void map_tell(tool_run *tool, const map_answer *a, const tool_surface *others) {
     tool_output *out = &tool->out;
     const abut_map_measures *m = &a->measures;
@@ -237,20 +268,22 @@ void map_tell(tool_run *tool, const map_answer *a, const tool_surface *others) {
         json_witness(out, "least", &m->least, m->least_error, others);
         json_witness(out, "greatest", &m->greatest, m->greatest_error, others);
     } else {
-        say_witness(out, "least", &m->least, m->least_error, a->info.reach, others);
-        say_witness(out, "greatest", &m->greatest, m->greatest_error, a->info.reach, others);
+        say_witness(out, "least", a, &m->least, m->least_error, others);
+        say_witness(out, "greatest", a, &m->greatest, m->greatest_error, others);
     }
     json_number(out, "area", m->area);
     if (m->found) {
-        fact_number(out, "mean", m->mean);
-        fact_number(out, "rms", m->rms);
+        map_number(out, "mean", m->mean, m);
+        map_number(out, "rms", m->rms, m);
         tell_quantiles(out, a);
     }
     if (m->found < m->samples)
         tell_area(out, "not_found", m->area - m->found_area, m->area);
     if (a->info.has_sign)
-        tell_area(out, "inside", m->inside_area, m->area);
-    if (!out->json)
+        tell_area(out, "inside", a->inside_area, m->area);
+    if (!m->found)
+        json_null(out, "histogram");
+    if (!out->json || !m->found)
         return;
     out_object(out, "histogram");
     json_number(out, "from", a->scale.least);
@@ -286,21 +319,34 @@ void map_histogram(tool_run *tool, const map_answer *const *answers, const char 
                    uint32_t count) {
     tool_output *out = &tool->out;
     const tool_scale *scale = &answers[0]->scale;
+    const double range = scale->most - scale->least;
+    const double size = fmax(fabs(scale->least), fabs(scale->most));
     double most = 0;
+    bool less = false, more = false; /* than the scale shows */
     if (out->json)
         return;
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; i++) {
+        const abut_map_measures *m = &answers[i]->measures;
+        less = less || (m->found && m->least.distance < scale->least - 1e-5 * range);
+        more = more || (m->found && m->greatest.distance > scale->most + 1e-5 * range);
         for (int line = 0; line < MAP_LINES; line++)
-            most = fmax(most, area_of(answers[i], line) / answers[i]->measures.area);
-    /* of surfaces that lie on each other there is only rounding */
-    if (!(most > 0) || scale->most - scale->least < 1e-12 * sqrt(answers[0]->measures.area))
+            most = fmax(most, area_of(answers[i], line) / m->area);
+    }
+    /* where all are the same there is only rounding */
+    if (!(most > 0) || range < 1e-12 * sqrt(answers[0]->measures.area) || range < 1e-5 * size)
         return;
+    const int digits = range < 1e-3 * size ? 8 : 4;
     out_table(out, "histogram");
     for (int line = 0; line < MAP_LINES; line++) {
-        double step = (scale->most - scale->least) / MAP_LINES, from = scale->least + line * step;
+        double step = range / MAP_LINES, from = scale->least + line * step;
         out_object(out, NULL);
-        say_fact(out, answers[0]->what, "%.4g to %.4g", tidy(from, scale->most - scale->least),
-                 tidy(from + step, scale->most - scale->least));
+        if (line == 0 && less)
+            say_fact(out, answers[0]->what, "below %.*g", digits, tidy(from + step, range));
+        else if (line == MAP_LINES - 1 && more)
+            say_fact(out, answers[0]->what, "%.*g or more", digits, tidy(from, range));
+        else
+            say_fact(out, answers[0]->what, "%.*g to %.*g", digits, tidy(from, range), digits,
+                     tidy(from + step, range));
         for (uint32_t i = 0; i < count; i++) {
             double share = area_of(answers[i], line) / answers[i]->measures.area;
             tool_text cell = {0};

@@ -9,7 +9,7 @@
 
 typedef struct frame_row {
     double milliseconds; /* to follow, ask and measure; reading is not counted */
-    double reach, relative;
+    double reach, relative, inside_area;
     abut_map_measures measures;
 } frame_row;
 
@@ -134,8 +134,9 @@ static int follow(tool_run *tool, frames_run *r, uint64_t frame) {
         tool_surface *s = &r->surfaces[i];
         status = i ? abut_bvh_refit(s->bvh, s->mesh) : abut_map_move(s->map, s->mesh);
         if (status == ABUT_ERROR_ARGUMENT)
-            return tool_fail_with(tool, abut_status_name(status), "%s: frame %llu: %s", s->path,
-                                  (unsigned long long)frame, tool_sentence(abut_last_error()));
+            return tool_fail_with(tool, abut_status_name(status),
+                                  "%s: frame %llu has other triangles than frame 0", s->path,
+                                  (unsigned long long)frame);
     }
     return status ? tool_fail(tool, status) : 0;
 }
@@ -164,6 +165,8 @@ static int run_frame(tool_run *tool, frames_run *r, uint64_t frame) {
         code ? ABUT_OK
              : abut_map_measure(r->surfaces[0].map, &r->query.measure, NULL, &row->measures);
     row->milliseconds = 1e3 * (seconds_now() - start);
+    if (!status && !code)
+        status = map_inside(r->surfaces[0].map, &row->measures, &row->inside_area);
     const abut_map_info info = abut_map_info_get(r->surfaces[0].map);
     row->reach = info.reach;
     row->relative = info.reach_at_rest > 0 ? info.reach / info.reach_at_rest : 1;
@@ -191,7 +194,7 @@ static void give_row(const void *data, size_t i, double *values) {
     values[5] = m->found ? m->mean : NAN;
     values[6] = m->found ? m->rms : NAN;
     values[7] = m->within_area;
-    values[8] = m->inside_area;
+    values[8] = row->inside_area;
     values[9] = row->reach;
     values[10] = row->relative;
 }
@@ -199,6 +202,7 @@ static void give_row(const void *data, size_t i, double *values) {
 static void tell_frame(tool_run *tool, const frames_run *r, uint64_t frame) {
     tool_output *out = &tool->out;
     double values[TABLE_COLUMNS];
+    const abut_map_measures *m = &r->rows[frame].measures;
     give_row(r->rows, (size_t)frame, values);
     out_object(out, NULL);
     fact_count(out, "frame", frame);
@@ -207,8 +211,8 @@ static void tell_frame(tool_run *tool, const frames_run *r, uint64_t frame) {
             json_number(out, columns[k].name, values[k]);
     } else {
         say_fact(out, "ms", "%.3g", values[1]);
-        say_fact(out, "least", isnan(values[2]) ? "beyond" : "%.6g", values[2]);
-        say_fact(out, "mean", isnan(values[5]) ? "-" : "%.6g", values[5]);
+        say_fact(out, "least", isnan(values[2]) ? "beyond" : "%.6g", map_shown(values[2], m));
+        say_fact(out, "mean", isnan(values[5]) ? "-" : "%.6g", map_shown(values[5], m));
         if (r->query.measure.within != 0)
             say_fact(out, "area within", "%.4g", values[7]);
         if (abut_map_info_get(r->surfaces[0].map).has_sign)

@@ -69,7 +69,7 @@ int frames_list(tool_run *tool, const char *folder, tool_frames *frames) {
                               folder);
     if (frames->count < 2)
         return tool_fail_with(tool, "file error",
-                              "%s: has %zu mesh%s (.obj, .ply, .stl, ...); a step takes two",
+                              "%s: has %zu mesh%s (.obj, .ply, .stl, ...); a motion takes two",
                               folder, frames->count, frames->count == 1 ? "" : "es");
     qsort(frames->paths, frames->count, sizeof *frames->paths, by_name);
     return 0;

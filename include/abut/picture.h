@@ -43,6 +43,7 @@ typedef struct abut_mesh_style {
     bool edges;                         /* draw triangle edges; they fade out where triangles get
                                          * smaller than some pixels */
     bool smooth;                        /* shade by vertex normals, except across creases */
+    bool two_sided;                     /* back sides keep the colour of their triangle */
 } abut_mesh_style;
 
 ABUT_DEFAULT(abut_mesh_style)
@@ -58,8 +59,8 @@ ABUT_API void abut_picture_destroy(abut_picture *picture);
 ABUT_API abut_colour abut_picture_colour(uint32_t number);
 
 /* Adds a mesh at a pose; the picture keeps it. Back sides are drawn in a second hue, so that
- * flipped and open parts are seen; only see-through triangles keep theirs. `style` may be null.
- * Refused: a null mesh, a pose or colour that is not finite or out of range. */
+ * flipped and open parts are seen, but for `two_sided` and see-through triangles. `style` may be
+ * null. Refused: a null mesh, a pose or colour that is not finite or out of range. */
 ABUT_API abut_status abut_picture_add_mesh(abut_picture *picture, abut_mesh *mesh, abut_pose pose,
                                            const abut_mesh_style *style);
 /* Adds a line or a dot; `width` in pixels, 0 = 2 for lines and 8 for dots. A colour with a = 0

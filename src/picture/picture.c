@@ -151,7 +151,8 @@ abut_status abut_picture_add_mesh(abut_picture *picture, abut_mesh *mesh, abut_p
                            .paint = abuti_paint_of(look.colour),
                            .triangle_paint = paints,
                            .edges = look.edges,
-                           .smooth = look.smooth};
+                           .smooth = look.smooth,
+                           .two_sided = look.two_sided};
     for (size_t i = 0; paints && i < mesh->triangle_count; i++)
         paints[i] =
             look.triangle_colour[i].a == 0 ? item->paint : abuti_paint_of(look.triangle_colour[i]);

@@ -82,7 +82,7 @@ typedef struct picture_item {
     vec3 translation;
     paint paint;
     paint *triangle_paint; /* one a triangle, or null */
-    bool edges, smooth;
+    bool edges, smooth, two_sided;
 } picture_item;
 
 /* A line, or a dot where both ends are the same. */
@@ -180,7 +180,7 @@ typedef struct scene_item {
     const paint *triangle_paint;
     uint32_t first_triangle;
     const f3 *corner_normals; /* 3 a triangle, camera coordinates; null = flat */
-    bool edges;
+    bool edges, two_sided;
 } scene_item;
 
 typedef struct scene_mark {

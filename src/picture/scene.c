@@ -73,7 +73,8 @@ static abut_status gather_item(gather *g) {
                          .back = abuti_back_colour(g->item->paint.colour),
                          .triangle_paint = g->item->triangle_paint,
                          .first_triangle = (uint32_t)g->first_triangle,
-                         .edges = g->item->edges};
+                         .edges = g->item->edges,
+                         .two_sided = g->item->two_sided};
     f3 *corners = g->item->smooth ? s->corner_normals + g->first_smooth : NULL;
     made->corner_normals = corners;
     abut_status status = abuti_corner_normals(s->context, mesh, s->face_normals + g->first_triangle,

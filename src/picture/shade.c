@@ -83,7 +83,7 @@ void abuti_shade_setup(const picture_scene *scene, uint32_t triangle, shade_setu
     s->colour = p.colour;
     s->alpha = p.alpha;
     /* one always looks at back sides through a see-through front, so there they keep their hue */
-    if (s->back && p.alpha >= 1)
+    if (s->back && p.alpha >= 1 && !item->two_sided)
         s->colour = item->triangle_paint ? abuti_back_colour(p.colour) : item->back;
     line_setup(s, item->edges, scene->creases + 3 * (size_t)triangle, a, b, c, area);
 }

@@ -314,6 +314,35 @@ TEST(smooth_welds_soups_and_keeps_creases) {
     free(whole);
 }
 
+/* A sheet from behind: another hue, or its own. */
+TEST(back_sides_have_a_hue_of_their_own_but_where_asked) {
+    enum { SIZE = 40 };
+    static const double corners[3][3] = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}};
+    static const uint32_t indices[2][3] = {{0, 1, 2}, {0, 2, 1}};
+    uint8_t *seen[2][2];
+    for (int behind = 0; behind < 2; behind++)
+        for (int both = 0; both < 2; both++) {
+            abut_mesh_input input = abut_mesh_input_doubles(corners, 3, indices[behind], 1);
+            abut_picture_options options = abut_picture_options_default();
+            abut_mesh_style style = abut_mesh_style_default();
+            abut_picture *picture;
+            abut_mesh *mesh;
+            options.width = options.height = SIZE;
+            options.eye_direction = (abut_vec3){0, 0, 1};
+            style.colour = (abut_colour){0.2f, 0.3f, 0.8f, 1};
+            style.two_sided = both;
+            assert_ok(abut_mesh_create(NULL, &input, &mesh));
+            assert_ok(abut_picture_create(NULL, &options, &picture));
+            put(picture, mesh, style);
+            seen[behind][both] = develop(picture, SIZE, SIZE);
+        }
+    assert_memory_equal(seen[0][0], seen[0][1], 4 * SIZE * SIZE);
+    assert_int_equal(0, difference(seen[0][1], seen[1][1], 4 * SIZE * SIZE, 8));
+    assert_true(difference(seen[0][0], seen[1][0], 4 * SIZE * SIZE, 30) > SIZE * SIZE / 10);
+    for (int k = 0; k < 4; k++)
+        free(seen[k / 2][k % 2]);
+}
+
 static uint8_t *portrait_at(double scale, abut_vec3 middle, double fov) {
     abut_picture_options options = abut_picture_options_default();
     options.width = 96;

@@ -45,6 +45,15 @@ is "it['least']['distance'] > 0.74 and it['signed'] is False and 'inside' not in
 try 0 "$tool" map box.obj box.obj $small --json
 is "abs(it['least']['distance']) < 1e-12 and abs(it['greatest']['distance']) < 1e-12" True
 try 0 "$tool" map box.obj box.obj $small
+says "inside      0, 0%"
+# Boxes that stand flush have only rounding in common.
+try 0 "$tool" map box.obj box.obj --pose 2,0,0 $small --json
+is "[abs(it['least']['distance']) < 1e-12, it['inside'], abs(it['mean'] - 1) < 0.05]" "[True, 0, True]"
+try 0 "$tool" map box.obj box.obj --pose 0.1,0,0 $small --json
+is "it['inside'] > 3.5" True
+awk '/^f/ && ++n % 2 {print $1, $3, $2, $4; next} {print}' box.obj >both.obj
+try 0 "$tool" map ball.ply both.obj $small
+complains "both.obj: has neighbours that face opposite ways and so no inside"
 try 0 "$tool" map ball.ply sheet.obj $small
 complains "sheet.obj: has a border and so no inside"
 try 0 "$tool" map ball.ply sheet.obj $small --json
@@ -59,7 +68,7 @@ is "it['greatest']['distance'] < -0.74" True
 try 0 "$tool" map box.obj box.obj --pose 3,0,0 $small --max 1.5 --json
 is "it['not_found'] > 10 and it['greatest']['distance'] <= 1.5" True
 try 0 "$tool" map box.obj box.obj --pose 30,0,0 $small --max 1.5 --json
-is "[it['least'], abs(it['not_found'] - 24) < 1e-9]" "[None, True]"
+is "[it['least'], it['histogram'], abs(it['not_found'] - 24) < 1e-9]" "[None, None, True]"
 try 0 "$tool" map box.obj box.obj --pose 30,0,0 $small --max 1.5 --quiet
 says none
 try 0 "$tool" map box.obj box.obj --pose 30,0,0 $small --max 1.5 --png none.$png
@@ -80,6 +89,17 @@ demand "box.ply has no distances" "$(head -c 400 box.ply | grep -ac 'property fl
 try 0 "$tool" map box.obj ball.ply --pose 3,0,0 $small --show voronoi --out voronoi.$png
 says "picture"
 demand "colours of features and of distances are the same" "$(cmp voronoi.$png box.$png | wc -l)" -eq 1
+
+# Rows on standard output; what is said goes elsewhere.
+try 0 "$tool" map box.obj ball.ply --pose 3,0,0 $small --out -
+demand "rows on standard output are others than in a file" "$(cmp out rows.csv 2>&1 | wc -l)" -eq 0
+complains "least"
+# A surface has the same colours from both sides, up to rounding.
+mkdir turned
+awk '/^f/ {print $1, $3, $2, $4; next} {print}' sheet.obj >turned/sheet.obj
+try 0 "$tool" map sheet.obj ball.ply --pose 0,0,3 $small --png front.ppm --quiet
+try 0 "$tool" map turned/sheet.obj ball.ply --pose 0,0,3 $small --png back.ppm --json
+is "sum(abs(a - b) > 40 for a, b in zip(open('front.ppm', 'rb').read(), open('back.ppm', 'rb').read())) < 20000" True
 
 # Wrong input.
 try 2 "$tool" map box.obj
@@ -128,7 +148,7 @@ try 2 "$tool" map frames
 complains "give A and B"
 "$tool" make icosphere frames/f11.ply --segments 3 --quiet || exit 1
 try 1 "$tool" map frames box.obj $small
-complains "frame 3"
+complains "frame 3 has other triangles than frame 0"
 try 2 "$tool" map frames box.obj $small --images atlas
 complains "--images is for bodies that do not move"
 "$tool" demo sleeve --triangles 300 --frames 3 --record sleeve.abutm --quiet >sleeve.out || exit 1
@@ -150,6 +170,10 @@ try 3 "$tool" clearance box.obj box.obj --pose 3,0,0 --below 2 $small --quiet
 says no
 try 0 "$tool" clearance box.obj box.obj --pose 3,0,0 --below 1 $small --quiet
 says yes
+try 0 "$tool" clearance box.obj box.obj --pose 3,0,0 --below 1 $small --json
+is "[it['clear'], it['patches'], [s['below_area'] for s in it['surfaces']]]" "[True, [], [0, 0]]"
+try 3 "$tool" clearance box.obj box.obj --pose 2,0,0 --below 0.1 $small
+says "0.18 or more"
 try 3 "$tool" clearance ball.ply box.obj --below 0.1 $small --json
 is "[it['relation'], it['distance'], it['surfaces'][0]['least']['distance'] < -0.84]" "['a-inside', 0, True]"
 try 0 "$tool" clearance ball.ply box.obj --below 0.1 $small --surfaces --quiet
@@ -207,8 +231,10 @@ says 2
 try 0 "$tool" thickness box.obj $small --max 1.9 --quiet
 says none
 try 0 "$tool" thickness sheet.obj $small
-complains "limited"
+complains "unfit: No sample has a far side"
 says "nothing was found"
+try 1 "$tool" thickness sheet.obj $small --below 0.1 --quiet
+says none
 try 1 "$tool" thickness flipped.obj $small --below 0.1
 complains "unfit: It faces inwards"
 try 2 "$tool" thickness box.obj --below 0

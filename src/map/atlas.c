@@ -34,7 +34,7 @@
 /* Needles have a row for so many texels of their length, and a sample for so many. */
 #define NEEDLE_ROWS 16
 #define NEEDLE_SAMPLES 8
-enum { CLASSES = 256, TRIANGLES_A_TASK = 1024 };
+enum { FEW = 16, CLASSES = 256, TRIANGLES_A_TASK = 1024 };
 /* How exactly the scale is found. */
 #define SCALE_STEP 0.002
 
@@ -226,8 +226,10 @@ static size_t fill_strip(packing *p, const map_rectangle *strip, const shape *sh
                          size_t count) {
     const int begin = (int)strip->x * MAP_TEXEL, end = begin + (int)strip->width * MAP_TEXEL;
     /* Where the lower and the upper line are taken. The apex of the first is over the middle of its
-     * base, and so it is of all others of the same length. */
-    int line[2] = {begin, begin + width_of(p, &shapes[0], strip->height) / 2};
+     * base, and so it is of all others of the same length; but where few have room, over its
+     * beginning, so that two make a parallelogram that fills the strip. */
+    const int first = width_of(p, &shapes[0], strip->height);
+    int line[2] = {begin, begin + (FEW * first <= end - begin ? first / 2 : 0)};
     size_t i = 0;
     for (; i < count; i++) {
         const shape *s = &shapes[i];

@@ -45,6 +45,7 @@ static int find(tool_run *tool, const tool_arguments *arguments, clearance *c) {
     measure.within = c->apart.distance < c->below ? c->below : -1; /* what is clear has none */
     for (int k = 0; k < 2 && !code; k++) {
         c->answers[k].limits[0] = c->below;
+        c->answers[k].cut = true;
         abut_posed other = {.bvh = c->surfaces[1 - k].bvh};
         code = surface_map(tool, arguments, 0, c->device, &c->surfaces[k]);
         abut_status status = code ? ABUT_OK : abut_map_find(c->surfaces[k].map, &other, 1, &query);

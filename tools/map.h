@@ -27,6 +27,7 @@ typedef struct map_answer {
     const char *what;       /* distances are; null = "distance" */
     double limits[2];       /* that matter to the question: lines across the scale; 0 = none */
     double inside_area;     /* deeper than rounding */
+    bool cut;               /* what is beyond the scale is grey and counts nowhere */
 } map_answer;
 
 /* What to ask of a map. */

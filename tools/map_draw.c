@@ -207,9 +207,11 @@ static abut_colour direction_colour(const float v[3]) {
 
 static abut_colour colour_of(const map_panel *panel, map_show show, const abut_map_texel *texel,
                              double distance) {
-    if (texel->other == ABUT_NONE)
+    const map_answer *a = panel->answer;
+    if (texel->other == ABUT_NONE ||
+        (show == MAP_SHOW_DISTANCE && a->cut && distance > a->scale.most))
         return nothing;
-    return show == MAP_SHOW_DISTANCE  ? scale_colour(&panel->answer->scale, distance)
+    return show == MAP_SHOW_DISTANCE  ? scale_colour(&a->scale, distance)
            : show == MAP_SHOW_VORONOI ? site_colour(panel, texel)
                                       : direction_colour(texel->vector);
 }
@@ -360,8 +362,10 @@ static abut_status draw_panel(tool_run *tool, const map_panel *panel, map_show s
     abut_picture *picture = NULL;
     for (uint32_t i = 0; i < panel->other_count; i++)
         legend_file(&legend, abut_picture_colour(i), panel->others[i].path);
-    if (show == MAP_SHOW_DISTANCE &&
-        panel->answer->measures.found < panel->answer->measures.samples)
+    const map_answer *a = panel->answer;
+    if (show == MAP_SHOW_DISTANCE && a->cut)
+        legend_add(&legend, nothing, "farther than %.5g", a->scale.most);
+    else if (show == MAP_SHOW_DISTANCE && a->measures.found < a->measures.samples)
         legend_add(&legend, nothing, "nothing found");
     if (show == MAP_SHOW_DISTANCE && panel->marked)
         legend_add(&legend, ink, "%s: %.5g", panel->marked, panel->value);

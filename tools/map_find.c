@@ -133,6 +133,18 @@ abut_status map_inside(const abut_map *map, const abut_map_measures *m, double *
     return status;
 }
 
+/* A bin more than are kept takes what is beyond a scale that is cut. */
+static abut_status find_areas(const abut_map *map, map_answer *a) {
+    const double lo = a->scale.least, hi = a->scale.most;
+    double areas[MAP_BINS + 1];
+    abut_status status =
+        a->cut ? abut_map_histogram(map, lo, hi + (hi - lo) / MAP_BINS, MAP_BINS + 1, areas)
+               : abut_map_histogram(map, lo, hi, MAP_BINS, areas);
+    if (!status)
+        memcpy(a->areas, areas, sizeof a->areas);
+    return status;
+}
+
 int map_measure(tool_run *tool, const tool_surface *surface,
                 const abut_map_measure_options *options, const char *palette, double lo, double hi,
                 map_answer *answer) {
@@ -151,8 +163,7 @@ int map_measure(tool_run *tool, const tool_surface *surface,
     }
     answer->scale = scale_of(palette, lo, hi);
     if (!status)
-        status = abut_map_histogram(surface->map, answer->scale.least, answer->scale.most, MAP_BINS,
-                                    answer->areas);
+        status = find_areas(surface->map, answer);
     return status ? tool_fail(tool, status) : 0;
 }
 
@@ -328,7 +339,8 @@ void map_histogram(tool_run *tool, const map_answer *const *answers, const char 
     for (uint32_t i = 0; i < count; i++) {
         const abut_map_measures *m = &answers[i]->measures;
         less = less || (m->found && m->least.distance < scale->least - 1e-5 * range);
-        more = more || (m->found && m->greatest.distance > scale->most + 1e-5 * range);
+        more = more ||
+               (m->found && !answers[i]->cut && m->greatest.distance > scale->most + 1e-5 * range);
         for (int line = 0; line < MAP_LINES; line++)
             most = fmax(most, area_of(answers[i], line) / m->area);
     }

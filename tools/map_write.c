@@ -107,7 +107,8 @@ static abut_status add_points(tool_text *to, const map_panel *panel, const map_f
         if (any[i])
             status = abut_map_at(panel->surface->map, fine->source[(any[i] - 1) / 3],
                                  fine->weights[(any[i] - 1) / 3][(any[i] - 1) % 3], &value);
-        if (isfinite(value.distance))
+        if (isfinite(value.distance) &&
+            !(panel->answer->cut && value.distance > panel->answer->scale.most))
             c = scale_colour(&panel->answer->scale, value.distance);
         for (int k = 0; k < 3; k++) {
             uint64_t bits;

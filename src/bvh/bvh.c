@@ -206,8 +206,7 @@ abut_status abuti_bvh_check_refit(const char *function, const abut_mesh *old,
                                   const abut_mesh *mesh) {
     if (mesh->triangle_count != old->triangle_count)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "%s: the mesh has %u triangles instead of %u; build a new hierarchy for "
-                          "it",
+                          "%s: the mesh has %u triangles instead of %u; only vertices may move",
                           function, mesh->triangle_count, old->triangle_count);
     size_t count = 3 * (size_t)old->triangle_count;
     if (mesh->indices == old->indices ||
@@ -215,10 +214,10 @@ abut_status abuti_bvh_check_refit(const char *function, const abut_mesh *old,
         return ABUT_OK;
     for (size_t i = 0; i < count; i++)
         if (mesh->indices[i] != old->indices[i])
-            return abuti_fail(ABUT_ERROR_ARGUMENT,
-                              "%s: triangle %zu has vertex %u instead of %u; build a new hierarchy "
-                              "for another mesh",
-                              function, i / 3, mesh->indices[i], old->indices[i]);
+            return abuti_fail(
+                ABUT_ERROR_ARGUMENT,
+                "%s: triangle %zu has vertex %u instead of %u; only vertices may move", function,
+                i / 3, mesh->indices[i], old->indices[i]);
     return ABUT_OK;
 }
 

@@ -21,6 +21,15 @@ _abut_values() {
     picture:--fov) values="" ;;
     picture:--colour) values="" ;;
     picture:--background) values="" ;;
+    character:--clip) values="" ;;
+    character:--time) values="" ;;
+    character:--skinning) values="linear dual" ;;
+    character:--out) values="" ;;
+    character:--png) values="" ;;
+    character:--film) values="" ;;
+    character:--view) values="front back left right top bottom iso" ;;
+    character:--up) values="x y z -x -y -z" ;;
+    character:--fov) values="" ;;
     nearest:--radius) values="" ;;
     nearest:--sign) values="winding normal" ;;
     nearest:--most) values="" ;;
@@ -228,11 +237,12 @@ _abut() {
     esac
   done
   case $command in
-    '') words="info convert make picture nearest inside ray overlap distance selfcheck map clearance deviation thickness sweep replay field slice offset samples contacts interfere cache demo devices bench version help" options="--json --quiet --threads --help --version" files= ;;
+    '') words="info convert make picture character nearest inside ray overlap distance selfcheck map clearance deviation thickness sweep replay field slice offset samples contacts interfere cache demo devices bench version help" options="--json --quiet --threads --help --version" files= ;;
     info) options="--all --strict --no-self --from --json --quiet --threads --help" ;;
     convert) options="--weld --orient --scale --rotate --translate --fan --ascii --from --to --json --quiet --threads --help" ;;
     make) options="--list --size --radius --radius2 --height --segments --rings --ascii --to --json --quiet --threads --help" ;;
     picture) options="--size --view --up --fov --edges --flat --colour --ground --background --no-legend --defects --json --quiet --threads --help" ;;
+    character) options="--clip --time --skinning --out --png --film --view --up --fov --json --quiet --threads --help" ;;
     nearest) options="--radius --sign --most --random --near --seed --out --device --json --quiet --threads --help" ;;
     inside) options="--winding --random --near --seed --out --device --json --quiet --threads --help" ;;
     ray) options="--from --towards --most --all --out --device --json --quiet --threads --help" ;;
@@ -260,7 +270,7 @@ _abut() {
   esac
   case $command:$operand in
     make:) words="box uvsphere icosphere torus cone cylinder capsule tube sheet stairs letter-e letter-g teapot teapot-solid" ;;
-    help:) words="info convert make picture nearest inside ray overlap distance selfcheck map clearance deviation thickness sweep replay field slice offset samples contacts interfere cache demo devices bench version help exit-codes formats" ;;
+    help:) words="info convert make picture character nearest inside ray overlap distance selfcheck map clearance deviation thickness sweep replay field slice offset samples contacts interfere cache demo devices bench version help exit-codes formats" ;;
     bench:* | help:* | version:*) files= ;;
   esac
   if _abut_values "$command" "$previous"; then

@@ -5,6 +5,7 @@
 
 #include <abut/base.h>
 #include <abut/bvh.h>
+#include <abut/character.h>
 #include <abut/contact.h>
 #include <abut/device.h>
 #include <abut/field.h>

@@ -79,7 +79,14 @@ typedef struct abuti_reader {
     uint32_t first_corner, last_corner, corner_count; /* of the face being built */
     uint32_t face_first;                              /* its first triangle */
     vec3 up;                                          /* as the format has it; zero = unknown */
+    struct abuti_rig *rig;                            /* of a character; null = a mesh is read */
 } abuti_reader;
+
+/* Reads a character: glTF only. From the file `path`, or, where that is null, from memory. The mesh
+ * is as the rig binds it (see abuti_rig). */
+abut_status abuti_mesh_read_rigged(abut_context *context, const char *path, const void *data,
+                                   size_t bytes, const char *name, struct abuti_rig *rig,
+                                   abut_mesh **mesh);
 
 /* One for each format: fills the lists. */
 abut_status abuti_read_obj(abuti_reader *reader);

@@ -20,6 +20,7 @@ typedef enum abuti_gltf_list {
     ABUTI_GLTF_NODES,
     ABUTI_GLTF_SCENES,
     ABUTI_GLTF_SKINS,
+    ABUTI_GLTF_ANIMATIONS,
     ABUTI_GLTF_LIST_COUNT
 } abuti_gltf_list;
 
@@ -45,6 +46,7 @@ typedef struct abuti_gltf {
     abuti_gltf_bytes *buffers; /* data is null until they are needed */
     uint64_t bytes;            /* that were read so far: text, binary part, buffers */
     uint64_t looks;            /* members and sparse indices looked at so far */
+    uint64_t spent;            /* see abuti_gltf_spend() */
 } abuti_gltf;
 
 /* Reads container and JSON, checks version and extensions, finds the lists. Close it in any case.
@@ -60,6 +62,9 @@ static inline bool abuti_gltf_keep(abuti_gltf *gltf, abut_status status) {
         gltf->status = status;
     return gltf->status != ABUT_OK;
 }
+
+/* Counts work: vertices, corners, keys. False where it is more than the file is worth. */
+bool abuti_gltf_spend(abuti_gltf *gltf, uint64_t amount);
 
 /* gltf_buffer.c: reads the container; the bytes of a buffer, as many as it says. */
 void abuti_gltf_load(abuti_gltf *gltf);
@@ -90,6 +95,14 @@ typedef struct abuti_gltf_affine {
     vec3 shift;
 } abuti_gltf_affine;
 abuti_gltf_affine abuti_gltf_transform(abuti_gltf *gltf, uint32_t node);
+/* The same as the file has it: a matrix, or first scale, then rotation, then translation. */
+typedef struct abuti_gltf_place {
+    vec3 translation, scale;
+    quat rotation;
+    bool has_matrix;
+    abuti_gltf_affine matrix;
+} abuti_gltf_place;
+abuti_gltf_place abuti_gltf_place_of(abuti_gltf *gltf, uint32_t node);
 
 /* A typed view of bytes, checked: whatever index below `count` is asked for lies in its buffer. */
 typedef struct abuti_gltf_accessor {
@@ -106,7 +119,37 @@ typedef struct abuti_gltf_accessor {
 
 /* Opens an accessor, which must be of `type` ("SCALAR", "VEC3", ...). One without data is zeros. */
 abuti_gltf_accessor abuti_gltf_accessor_open(abuti_gltf *gltf, uint32_t index, const char *type);
+/* The same, and refuses one without data. */
+abuti_gltf_accessor abuti_gltf_accessor_filled(abuti_gltf *gltf, uint32_t index, const char *type);
 /* The components of an element as doubles. */
 void abuti_gltf_get(const abuti_gltf_accessor *accessor, uint32_t index, double *components);
+
+/* ---- rigs (read_gltf.c) ---- */
+
+/* A node of the scene, or another way in which a skin binds it: then its parent is the bone of the
+ * node itself. */
+typedef struct abuti_rig_bone {
+    uint32_t node, parent;
+    bool bound;
+    abuti_gltf_affine bind; /* from the mesh to the bone, where bound */
+    uint32_t other;         /* the next bone of the same node; ABUT_NONE = none */
+} abuti_rig_bone;
+
+typedef struct abuti_rig_weight {
+    uint32_t bone;
+    double weight;
+} abuti_rig_weight;
+
+/* What a reader of characters asks for beside the triangles, whose vertices are then as the meshes
+ * have them, moved neither by nodes nor by joints. The lists are the caller's to release. */
+typedef struct abuti_rig {
+    abuti_list bones;   /* abuti_rig_bone; those of nodes come first, parents before children */
+    abuti_list weights; /* abuti_rig_weight; of each vertex at least one */
+    abuti_list starts;  /* size_t: of each vertex, its first weight */
+    uint32_t
+        *bone_of; /* of each node; ABUT_NONE = not in the scene. Lives until `finish` is over */
+    /* Reads what else the document has, while it is open. */
+    void (*finish)(struct abuti_rig *rig, abuti_gltf *gltf);
+} abuti_rig;
 
 #endif

@@ -202,6 +202,13 @@ abuti_gltf_accessor abuti_gltf_accessor_open(abuti_gltf *gltf, uint32_t index, c
     return gltf->status ? none : accessor;
 }
 
+abuti_gltf_accessor abuti_gltf_accessor_filled(abuti_gltf *gltf, uint32_t index, const char *type) {
+    abuti_gltf_accessor accessor = abuti_gltf_accessor_open(gltf, index, type);
+    if (!gltf->status && !accessor.data && !accessor.sparse_count)
+        abuti_gltf_fail(gltf, "has no data: neither a buffer view nor a sparse part");
+    return accessor;
+}
+
 /* Which of the sparse elements stands for this one; null where none does. */
 static const unsigned char *sparse_find(const abuti_gltf_accessor *accessor, uint32_t index) {
     uint32_t low = 0, high = accessor->sparse_count;

@@ -138,6 +138,9 @@ static abut_status read_source(abuti_reader *reader, const char *path, const cha
     abut_status status = skip_mark(reader);
     if (!status && format == ABUT_MESH_FORMAT_AUTO)
         format = choose_format(reader, name);
+    if (!status && reader->rig && format != ABUT_MESH_FORMAT_GLTF)
+        status = abuti_fail(ABUT_ERROR_FORMAT, "%s: is not glTF, which characters are read from",
+                            reader->name);
     if (!status)
         status = abuti_progress(reader->context, reader->stage, 0);
     if (!status && format == ABUT_MESH_FORMAT_OTHER) {
@@ -232,6 +235,17 @@ abut_status abut_mesh_read_memory(abut_context *context, const void *data, size_
     abuti_reader reader = {.context = abuti_context_of(context)};
     abuti_source_memory(&reader.source, reader.context, data, bytes, name);
     return read_and_close(&reader, NULL, name, &ours, mesh);
+}
+
+abut_status abuti_mesh_read_rigged(abut_context *context, const char *path, const void *data,
+                                   size_t bytes, const char *name, struct abuti_rig *rig,
+                                   abut_mesh **mesh) {
+    const abut_mesh_read_options options = abut_mesh_read_options_default();
+    abuti_reader reader = {.context = abuti_context_of(context), .rig = rig};
+    if (!path)
+        abuti_source_memory(&reader.source, reader.context, data, bytes, name);
+    abut_status status = path ? abuti_source_open(&reader.source, reader.context, path) : ABUT_OK;
+    return status ? status : read_and_close(&reader, path, path ? path : name, &options, mesh);
 }
 
 /* ---- names ---- */

@@ -8,7 +8,7 @@
  *
  * Primitives of a mesh that share positions share vertices. Points and lines are left out, with a
  * warning. What a file of a few bytes may ask for by instances is limited by the work that the file
- * is worth: see WORTH.
+ * is worth: see abuti_gltf_spend().
  */
 #include "mesh/gltf.h"
 
@@ -17,12 +17,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Vertices, corners and primitives that a file may ask for: so many, and for each of its bytes so
- * many more. 10,000 instances of 1,000 vertices are a fifth of what their file is worth; a bomb of
- * a few bytes ends at 25 MB. */
-#define WORTH_ANY 1000000u
-#define WORTH_BYTE 64u
-
 typedef struct scene {
     abuti_gltf *gltf;
     abuti_reader *reader;
@@ -30,19 +24,22 @@ typedef struct scene {
     unsigned char *reached;
     uint32_t *order, count; /* nodes of the scene, parents before children */
     uint32_t *stack;
+    uint32_t *parents;        /* of each node that was reached */
+    abuti_rig *rig;           /* of a character, or null */
     uint32_t *owners, *bases; /* of each accessor: the instance that added it, its first vertex */
     uint32_t instance;        /* nodes with a mesh so far */
-    uint64_t spent;           /* of what the file is worth */
     uint64_t skipped;         /* points, lines, and what has no positions */
 } scene;
 
 /* A mesh in its place. */
 typedef struct instance {
-    uint32_t mesh;
+    uint32_t mesh, node;
     abuti_gltf_affine placed;
     bool turned;
-    uint32_t weights;          /* of morph targets: a list in the JSON, or 0 */
-    abuti_gltf_affine *joints; /* null = no skin */
+    uint32_t weights; /* of morph targets: a list in the JSON, or 0 */
+    bool skinned;
+    abuti_gltf_affine *joints; /* where each joint takes the mesh */
+    uint32_t *bones;           /* those of the joints, of a rig */
     uint32_t joint_count;
 } instance;
 
@@ -53,22 +50,6 @@ static abuti_gltf_affine compose(const abuti_gltf_affine *outer, const abuti_glt
 
 static vec3 apply(const abuti_gltf_affine *affine, vec3 p) {
     return v3_add(m3_apply(&affine->linear, p), affine->shift);
-}
-
-/* Counts work; false where it is more than the file is worth. Looks into the JSON count too, since
- * an instance looks up again what its mesh is. */
-static bool spend(scene *s, uint64_t amount) {
-    uint64_t worth = WORTH_ANY + WORTH_BYTE * s->gltf->bytes;
-    if (s->gltf->status)
-        return false;
-    s->spent += amount; /* each amount is below 2^33 */
-    if (s->spent + s->gltf->looks <= worth)
-        return true;
-    s->gltf->status = abuti_fail(ABUT_ERROR_LIMIT,
-                                 "%s: its instances make more than %" PRIu64
-                                 " vertices and corners of %" PRIu64 " bytes",
-                                 s->reader->name, worth, s->gltf->bytes);
-    return false;
 }
 
 /* ---- nodes ---- */
@@ -114,7 +95,7 @@ static void follow(scene *s, uint32_t depth) {
         push_list(s, &depth, abuti_gltf_member(gltf, object, "children", ABUTI_JSON_LIST),
                   "children");
         for (uint32_t i = from; i < depth; i++)
-            s->placed[s->stack[i]] = s->placed[node];
+            s->placed[s->stack[i]] = s->placed[node], s->parents[s->stack[i]] = node;
         if (!gltf->status && s->count % 65536 == 0)
             gltf->status = abuti_read_report(s->reader);
     }
@@ -154,7 +135,7 @@ static void place_nodes(scene *s) {
     uint32_t scenes = gltf->lists[ABUTI_GLTF_SCENES].count, depth = 0;
     uint32_t nodes = gltf->lists[ABUTI_GLTF_NODES].count;
     for (uint32_t i = 0; i < nodes; i++)
-        s->placed[i] = identity;
+        s->placed[i] = identity, s->parents[i] = ABUT_NONE;
     if (!scenes) {
         push_roots(s, &depth);
         follow(s, depth);
@@ -175,15 +156,54 @@ static void place_nodes(scene *s) {
                   scenes, chosen);
 }
 
-/* ---- positions ---- */
+/* ---- rigs ---- */
 
-/* Opens an accessor that is of use with data alone. */
-static abuti_gltf_accessor open_filled(abuti_gltf *gltf, uint32_t index, const char *type) {
-    abuti_gltf_accessor accessor = abuti_gltf_accessor_open(gltf, index, type);
-    if (!gltf->status && !accessor.data && !accessor.sparse_count)
-        abuti_gltf_fail(gltf, "has no data: neither a buffer view nor a sparse part");
-    return accessor;
+static uint32_t add_bone(scene *s, const abuti_rig_bone *bone) {
+    abuti_rig_bone *added = abuti_list_push(s->reader->context, &s->rig->bones);
+    if (!added) {
+        abuti_gltf_keep(s->gltf, ABUT_ERROR_MEMORY);
+        return ABUT_NONE;
+    }
+    *added = *bone;
+    return (uint32_t)s->rig->bones.count - 1;
 }
+
+static void add_bones(scene *s) {
+    for (uint32_t i = 0; i < s->gltf->lists[ABUTI_GLTF_NODES].count; i++)
+        s->rig->bone_of[i] = ABUT_NONE;
+    for (uint32_t i = 0; i < s->count && !s->gltf->status; i++) {
+        uint32_t node = s->order[i], parent = s->parents[node];
+        abuti_rig_bone bone = {.node = node,
+                               .parent = parent == ABUT_NONE ? ABUT_NONE : s->rig->bone_of[parent],
+                               .other = ABUT_NONE};
+        s->rig->bone_of[node] = add_bone(s, &bone);
+    }
+}
+
+/* The bone that stands for a node bound by this matrix. */
+static uint32_t bind_bone(scene *s, uint32_t node, const abuti_gltf_affine *bind) {
+    abuti_list *bones = &s->rig->bones;
+    uint32_t first = s->rig->bone_of[node], at = first;
+    while (abuti_gltf_spend(s->gltf, 1)) {
+        abuti_rig_bone *bone = abuti_list_at(bones, at);
+        if (!bone->bound) {
+            bone->bound = true;
+            bone->bind = *bind;
+        }
+        if (!memcmp(&bone->bind, bind, sizeof *bind))
+            return at;
+        if (bone->other == ABUT_NONE) {
+            abuti_rig_bone more = {node, first, true, *bind, ABUT_NONE};
+            uint32_t added = add_bone(s, &more);
+            ((abuti_rig_bone *)abuti_list_at(bones, at))->other = added;
+            return added;
+        }
+        at = bone->other;
+    }
+    return 0;
+}
+
+/* ---- positions ---- */
 
 /* Adds what morph targets move a vertex by. */
 typedef struct morph {
@@ -199,7 +219,7 @@ static uint32_t open_morphs(scene *s, const instance *in, uint32_t primitive, ui
     abuti_gltf *gltf = s->gltf;
     const abuti_json_value *values = gltf->json.values;
     uint32_t targets = abuti_gltf_member(gltf, primitive, "targets", ABUTI_JSON_LIST), count = 0;
-    if (!targets || !in->weights || !spend(s, values[targets].is.count))
+    if (!targets || !in->weights || !abuti_gltf_spend(s->gltf, values[targets].is.count))
         return 0;
     if (values[targets].is.count != values[in->weights].is.count) {
         abuti_gltf_fail(gltf, "has %" PRIu32 " morph targets and %" PRIu32 " weights",
@@ -224,7 +244,7 @@ static uint32_t open_morphs(scene *s, const instance *in, uint32_t primitive, ui
             abuti_gltf_fail(gltf, "moves %" PRIu32 " vertices of %" PRIu32,
                             morphs[count].targets.count, vertices);
         count += !gltf->status;
-        spend(s, vertices);
+        abuti_gltf_spend(s->gltf, vertices);
     }
     return count;
 }
@@ -240,7 +260,7 @@ static uint32_t open_bindings(scene *s, const instance *in, uint32_t attributes,
                               binding *bindings) {
     abuti_gltf *gltf = s->gltf;
     uint32_t count = 0;
-    while (in->joints && !gltf->status) {
+    while (in->skinned && !gltf->status) {
         abuti_gltf_at(gltf, ABUTI_GLTF_MESHES, in->mesh);
         char joints_name[16], weights_name[16];
         snprintf(joints_name, sizeof joints_name, "JOINTS_%" PRIu32, count);
@@ -254,8 +274,8 @@ static uint32_t open_bindings(scene *s, const instance *in, uint32_t attributes,
             break;
         }
         binding *one = &bindings[count];
-        one->weights = open_filled(gltf, w, "VEC4");
-        one->joints = open_filled(gltf, j, "VEC4");
+        one->weights = abuti_gltf_accessor_filled(gltf, w, "VEC4");
+        one->joints = abuti_gltf_accessor_filled(gltf, j, "VEC4");
         if (!gltf->status && (one->joints.component != 5121 && one->joints.component != 5123))
             abuti_gltf_fail(gltf, "joints must be unsigned integers of 8 or 16 bits");
         if (!gltf->status && (one->joints.count != vertices || one->weights.count != vertices))
@@ -264,9 +284,49 @@ static uint32_t open_bindings(scene *s, const instance *in, uint32_t attributes,
                             one->joints.count, one->weights.count, vertices);
         one->joints.normalized = false;
         count++;
-        spend(s, vertices);
+        abuti_gltf_spend(s->gltf, vertices);
     }
     return gltf->status ? 0 : count;
+}
+
+/* Checks a joint of a vertex. */
+static bool is_joint(scene *s, const instance *in, uint32_t vertex, double joint) {
+    if (!(joint < in->joint_count))
+        abuti_gltf_fail(s->gltf, "vertex %" PRIu32 " names joint %g of %" PRIu32, vertex, joint,
+                        in->joint_count);
+    return !s->gltf->status;
+}
+
+/* Adds what binds a vertex to a rig: its first joint, and others with a weight that is not 0; or,
+ * without joints, the bone of its own node. */
+static void weigh(scene *s, const instance *in, const binding *bindings, uint32_t count,
+                  uint32_t vertex, uint32_t own) {
+    abut_context *context = s->reader->context;
+    size_t *start = abuti_list_push(context, &s->rig->starts), first = s->rig->weights.count;
+    uint32_t least = count ? 4 * count : 1;
+    double joints[4] = {0}, weights[4] = {1, 0, 0, 0};
+    if (!start) {
+        s->gltf->status = ABUT_ERROR_MEMORY;
+        return;
+    }
+    *start = first;
+    for (uint32_t i = 0; i < least; i++) {
+        if (count && i % 4 == 0) {
+            abuti_gltf_get(&bindings[i / 4].joints, vertex, joints);
+            abuti_gltf_get(&bindings[i / 4].weights, vertex, weights);
+        }
+        if (count && !is_joint(s, in, vertex, joints[i % 4]))
+            return;
+        if (i && weights[i % 4] == 0)
+            continue;
+        abuti_rig_weight *weight = abuti_list_push(context, &s->rig->weights);
+        if (!weight) {
+            s->gltf->status = ABUT_ERROR_MEMORY;
+            return;
+        }
+        weight->bone = count ? in->bones[(uint32_t)joints[i % 4]] : own;
+        weight->weight = weights[i % 4];
+    }
 }
 
 /* Moves a vertex by its joints, weights taken to sum up to 1. One without weights goes with its
@@ -281,11 +341,8 @@ static vec3 bend(scene *s, const instance *in, const binding *bindings, uint32_t
         abuti_gltf_get(&bindings[set].joints, vertex, joints);
         abuti_gltf_get(&bindings[set].weights, vertex, weights);
         for (int i = 0; i < 4; i++) {
-            if (!(joints[i] < in->joint_count)) {
-                abuti_gltf_fail(s->gltf, "vertex %" PRIu32 " names joint %g of %" PRIu32, vertex,
-                                joints[i], in->joint_count);
+            if (!is_joint(s, in, vertex, joints[i]))
                 return p;
-            }
             uint32_t joint = (uint32_t)joints[i];
             first = first == ABUT_NONE ? joint : first;
             total += weights[i];
@@ -302,7 +359,7 @@ static uint32_t add_vertices(scene *s, const instance *in, uint32_t primitive, u
     abuti_gltf *gltf = s->gltf;
     morph morphs[MORPH_MOST];
     binding bindings[BINDING_MOST];
-    abuti_gltf_accessor positions = open_filled(gltf, index, "VEC3");
+    abuti_gltf_accessor positions = abuti_gltf_accessor_filled(gltf, index, "VEC3");
     *count = positions.count;
     if (gltf->status)
         return 0;
@@ -312,8 +369,10 @@ static uint32_t add_vertices(scene *s, const instance *in, uint32_t primitive, u
     bool shared = !morph_count && !binding_count;
     if (shared && s->owners[index] == s->instance)
         return s->bases[index];
-    uint32_t base = (uint32_t)s->reader->positions.count;
-    spend(s, *count);
+    uint32_t base = (uint32_t)s->reader->positions.count, own = ABUT_NONE;
+    if (s->rig && !binding_count)
+        own = bind_bone(s, in->node, &identity);
+    abuti_gltf_spend(s->gltf, *count);
     abuti_gltf_at(gltf, ABUTI_GLTF_ACCESSORS, index);
     for (uint32_t i = 0; i < *count && !gltf->status; i++) {
         double p[3], moved[3];
@@ -324,10 +383,14 @@ static uint32_t add_vertices(scene *s, const instance *in, uint32_t primitive, u
                 p[axis] += morphs[k].weight * moved[axis];
         }
         vec3 at = v3(p[0], p[1], p[2]);
-        at = binding_count ? bend(s, in, bindings, binding_count, i, at) : apply(&in->placed, at);
+        if (!s->rig)
+            at = binding_count ? bend(s, in, bindings, binding_count, i, at)
+                               : apply(&in->placed, at);
         if (gltf->status)
             break;
         gltf->status = abuti_read_vertex(s->reader, at);
+        if (!gltf->status && s->rig)
+            weigh(s, in, bindings, binding_count, i, own);
         if (!gltf->status)
             gltf->status = abuti_read_tick(s->reader);
     }
@@ -384,7 +447,7 @@ static void add_triangles(scene *s, const instance *in, const corners *c, uint64
 }
 
 static void open_indices(abuti_gltf *gltf, uint32_t index, uint64_t mode, corners *c) {
-    c->indices = open_filled(gltf, index, "SCALAR");
+    c->indices = abuti_gltf_accessor_filled(gltf, index, "SCALAR");
     c->indexed = true;
     c->count = c->indices.count;
     uint32_t type = c->indices.component;
@@ -397,7 +460,7 @@ static void open_indices(abuti_gltf *gltf, uint32_t index, uint64_t mode, corner
 static void add_primitive(scene *s, const instance *in, uint32_t primitive) {
     abuti_gltf *gltf = s->gltf;
     abuti_gltf_at(gltf, ABUTI_GLTF_MESHES, in->mesh);
-    if (!spend(s, 1))
+    if (!abuti_gltf_spend(s->gltf, 1))
         return;
     if (gltf->json.values[primitive].kind != ABUTI_JSON_OBJECT) {
         abuti_gltf_fail(gltf, "a primitive is no object");
@@ -424,7 +487,7 @@ static void add_primitive(scene *s, const instance *in, uint32_t primitive) {
         open_indices(gltf, indices, mode, &c);
     if (!gltf->status && (c.count < 3 || (mode == 4 && c.count % 3)))
         abuti_gltf_fail(gltf, "%" PRIu32 " corners make no whole number of triangles", c.count);
-    if (spend(s, c.count))
+    if (abuti_gltf_spend(s->gltf, c.count))
         add_triangles(s, in, &c, mode);
 }
 
@@ -440,7 +503,7 @@ static void add_mesh(scene *s, instance *in) {
     in->turned = v3_dot(in->placed.linear.row[0],
                         v3_cross(in->placed.linear.row[1], in->placed.linear.row[2])) < 0;
     s->instance++;
-    spend(s, 1);
+    abuti_gltf_spend(s->gltf, 1);
     for (uint32_t i = list + 1; list && i < values[list].next && !gltf->status; i = values[i].next)
         add_primitive(s, in, i);
 }
@@ -455,19 +518,21 @@ static void open_skin(scene *s, uint32_t skin, instance *in) {
     uint32_t count = joints ? values[joints].is.count : 0;
     if (!gltf->status && !count)
         abuti_gltf_fail(gltf, "has no joints");
-    if (!spend(s, count))
+    if (!abuti_gltf_spend(s->gltf, count))
         return;
     abuti_gltf_accessor inverse = {0};
     if (bind != ABUT_NONE)
-        inverse = open_filled(gltf, bind, "MAT4");
+        inverse = abuti_gltf_accessor_filled(gltf, bind, "MAT4");
     if (!gltf->status && bind != ABUT_NONE && inverse.count < count)
         abuti_gltf_fail(gltf, "has %" PRIu32 " matrices for %" PRIu32 " joints", inverse.count,
                         count);
     abuti_gltf_at(gltf, ABUTI_GLTF_SKINS, skin);
     if (gltf->status)
         return;
+    in->skinned = true;
     in->joints = abuti_allocate(s->reader->context, count, sizeof *in->joints);
-    if (!in->joints) {
+    in->bones = abuti_allocate(s->reader->context, s->rig ? count : 0, sizeof *in->bones);
+    if (!in->joints || !in->bones) {
         gltf->status = ABUT_ERROR_MEMORY;
         return;
     }
@@ -479,16 +544,17 @@ static void open_skin(scene *s, uint32_t skin, instance *in) {
             return;
         if (!s->reached[node])
             abuti_gltf_fail(gltf, "its joint nodes[%" PRIu32 "] is not in the scene", node);
-        in->joints[i] = s->placed[node];
-        if (bind == ABUT_NONE)
-            continue;
+        abuti_gltf_affine here = identity;
         double m[16];
-        abuti_gltf_affine here;
-        abuti_gltf_get(&inverse, i, m);
-        for (int row = 0; row < 3; row++)
-            here.linear.row[row] = v3(m[row], m[row + 4], m[row + 8]);
-        here.shift = v3(m[12], m[13], m[14]);
-        in->joints[i] = compose(&s->placed[node], &here);
+        if (bind != ABUT_NONE) {
+            abuti_gltf_get(&inverse, i, m);
+            for (int row = 0; row < 3; row++)
+                here.linear.row[row] = v3(m[row], m[row + 4], m[row + 8]);
+            here.shift = v3(m[12], m[13], m[14]);
+        }
+        in->joints[i] = bind != ABUT_NONE ? compose(&s->placed[node], &here) : s->placed[node];
+        if (s->rig && !gltf->status)
+            in->bones[i] = bind_bone(s, node, &here);
     }
 }
 
@@ -496,6 +562,7 @@ static void add_node(scene *s, uint32_t node) {
     abuti_gltf *gltf = s->gltf;
     uint32_t object = abuti_gltf_at(gltf, ABUTI_GLTF_NODES, node);
     instance in = {.mesh = abuti_gltf_reference(gltf, object, "mesh", ABUTI_GLTF_MESHES),
+                   .node = node,
                    .placed = s->placed[node]};
     if (gltf->status || in.mesh == ABUT_NONE)
         return;
@@ -505,17 +572,21 @@ static void add_node(scene *s, uint32_t node) {
         open_skin(s, skin, &in);
     if (!gltf->status)
         add_mesh(s, &in);
-    abuti_release(s->reader->context, in.joints);
+    ABUTI_RELEASE(s->reader->context, in.joints, in.bones);
 }
 
 static void add_scene(scene *s) {
     abuti_gltf *gltf = s->gltf;
     place_nodes(s);
+    if (s->rig)
+        add_bones(s);
     for (uint32_t i = 0; i < s->count && !gltf->status; i++)
         add_node(s, s->order[i]);
     uint32_t meshes = gltf->lists[ABUTI_GLTF_MESHES].count;
     if (gltf->lists[ABUTI_GLTF_NODES].count || gltf->lists[ABUTI_GLTF_SCENES].count)
         meshes = 0;
+    if (s->rig && !s->count)
+        abuti_gltf_fail(gltf, "has no nodes, so that there are no bones");
     for (uint32_t i = 0; i < meshes && !gltf->status; i++) {
         instance in = {.mesh = i, .placed = identity};
         add_mesh(s, &in);
@@ -525,6 +596,8 @@ static void add_scene(scene *s) {
                   "%s: %" PRIu64 " primitives are points or lines, or have no positions, and are "
                   "left out",
                   s->reader->name, s->skipped);
+    if (!gltf->status && s->rig)
+        s->rig->finish(s->rig, gltf);
 }
 
 abut_status abuti_read_gltf(abuti_reader *reader, const char *path) {
@@ -537,24 +610,25 @@ abut_status abuti_read_gltf(abuti_reader *reader, const char *path) {
     if (!status) {
         uint32_t nodes = gltf.lists[ABUTI_GLTF_NODES].count;
         uint32_t accessors = gltf.lists[ABUTI_GLTF_ACCESSORS].count;
-        scene s = {.gltf = &gltf, .reader = reader};
+        scene s = {.gltf = &gltf, .reader = reader, .rig = reader->rig};
         s.placed = abuti_allocate(context, nodes, sizeof *s.placed);
         s.reached = abuti_allocate_zeroed(context, nodes, 1);
         s.order = abuti_allocate(context, nodes, sizeof *s.order);
         s.stack = abuti_allocate(context, nodes, sizeof *s.stack);
+        s.parents = abuti_allocate(context, nodes, sizeof *s.parents);
         s.owners = abuti_allocate_zeroed(context, accessors, sizeof *s.owners);
         s.bases = abuti_allocate(context, accessors, sizeof *s.bases);
         status = ABUT_ERROR_MEMORY;
-        if (s.placed && s.reached && s.order && s.stack && s.owners && s.bases) {
+        uint32_t *bone_of = abuti_allocate(context, s.rig ? nodes : 0, sizeof *bone_of);
+        if (s.rig)
+            s.rig->bone_of = bone_of;
+        if (bone_of && s.placed && s.reached && s.order && s.stack && s.parents && s.owners &&
+            s.bases) {
             add_scene(&s);
             status = gltf.status;
         }
-        abuti_release(context, s.placed);
-        abuti_release(context, s.reached);
-        abuti_release(context, s.order);
-        abuti_release(context, s.stack);
-        abuti_release(context, s.owners);
-        abuti_release(context, s.bases);
+        ABUTI_RELEASE(context, s.placed, s.reached, s.order, s.stack, s.parents, s.owners, s.bases,
+                      bone_of);
     }
     abuti_gltf_close(&gltf);
     return status;

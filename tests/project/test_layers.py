@@ -10,7 +10,7 @@ import re
 import sys
 
 # From the ground up. Folders on one floor do not know each other.
-FLOORS = ("base", "geom", "device", "mesh", "raster", "frames shape picture", "scene", "bvh",
+FLOORS = ("base", "geom", "device", "mesh", "raster", "frames shape character picture", "scene", "bvh",
           "nearest", "ray sign", "pair", "sweep field", "contact self layers", "map", "world")
 
 # "who includes": {"what", ...}; a folder of src, or a file of the faces.

@@ -1,0 +1,211 @@
+/* Characters: a mesh that bones bend. Bones with a rest pose, weights that bind vertices to bones,
+ * clips that move bones; from the caller's arrays or from glTF files. A pose is one matrix a bone;
+ * skinning a pose gives positions, or a mesh with the triangles of the character, which everything
+ * else of the library takes.
+ *
+ * Bones may be scaled, sheared and mirrored: their matrices are any affine ones.
+ */
+#ifndef ABUT_CHARACTER_H
+#define ABUT_CHARACTER_H
+
+#include <abut/base.h>
+#include <abut/mesh.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct abut_character abut_character;
+
+/* An affine map by rows: the last column is the shift. */
+typedef struct abut_character_matrix {
+    double m[3][4];
+} abut_character_matrix;
+
+typedef struct abut_character_bone {
+    const char *name;      /* null = "bone-N" */
+    uint32_t parent;       /* ABUT_NONE = a root; parents need not come before their children */
+    abut_vec3 translation; /* the rest pose, relative to the parent: first scale, then rotation, */
+    abut_quat rotation;    /* then translation. A rotation of all zeros is none */
+    abut_vec3 scale;
+    bool has_matrix; /* the rest pose is `matrix` instead, and no channel may move the bone */
+    abut_character_matrix matrix;
+} abut_character_bone;
+
+/* A root at the origin: without a parent, of scale 1. */
+static inline abut_character_bone abut_character_bone_default(void) {
+    abut_character_bone bone;
+    memset(&bone, 0, sizeof bone);
+    bone.parent = ABUT_NONE;
+    bone.scale.x = bone.scale.y = bone.scale.z = 1;
+    return bone;
+}
+
+/* What a channel moves. */
+typedef enum abut_character_target {
+    ABUT_CHARACTER_TARGET_TRANSLATION = 0,
+    ABUT_CHARACTER_TARGET_ROTATION,
+    ABUT_CHARACTER_TARGET_SCALE
+} abut_character_target;
+
+/* Between two keys. Rotations go the short way at constant speed where linear. */
+typedef enum abut_character_interpolation {
+    ABUT_CHARACTER_INTERPOLATION_LINEAR = 0,
+    ABUT_CHARACTER_INTERPOLATION_STEP, /* the earlier key holds */
+    ABUT_CHARACTER_INTERPOLATION_CUBIC /* Hermite spline, as glTF has it */
+} abut_character_interpolation;
+
+/* "translation", "rotation", "scale"; "linear", "step", "cubic". */
+ABUT_API const char *abut_character_target_name(abut_character_target target);
+ABUT_API const char *abut_character_interpolation_name(abut_character_interpolation interpolation);
+
+typedef struct abut_character_channel {
+    uint32_t bone;
+    abut_character_target target;
+    abut_character_interpolation interpolation;
+    uint32_t key_count;   /* at least 1 */
+    const double *times;  /* in seconds, ascending, not negative */
+    const double *values; /* three a key, four (x, y, z, w) of rotations; cubic: the tangent that
+                           * comes in, the value and the tangent that goes out for each key */
+} abut_character_channel;
+
+typedef struct abut_character_clip {
+    const char *name; /* null = "clip-N" */
+    double duration;  /* in seconds; 0 = that of the last key */
+    uint32_t channel_count;
+    const abut_character_channel *channels; /* of two that move the same, the later counts */
+} abut_character_clip;
+
+typedef struct abut_character_input {
+    size_t size;
+    abut_mesh *mesh; /* as the binds take it; held */
+    uint32_t bone_count;
+    const abut_character_bone *bones;
+    const abut_character_matrix *binds; /* for each bone from the mesh to its own space; null = the
+                                         * mesh is in the rest pose */
+    uint32_t weight_count;              /* a vertex: how many bones and weights, at least 1 */
+    const uint32_t *weight_bones;       /* weight_count a vertex */
+    const double *weights;              /* the same; any sum */
+    uint32_t clip_count;
+    const abut_character_clip *clips;
+} abut_character_input;
+
+ABUT_DEFAULT(abut_character_input)
+
+/* At most so many weights a vertex are kept. */
+#define ABUT_CHARACTER_WEIGHT_COUNT 8
+
+/* Makes a character; all arrays are copied. Of each vertex the largest weights are kept and made to
+ * sum to 1; one without any goes with its first bone; the report counts what was changed. Refused:
+ * no bones, bones that are their own ancestors, a rest pose that binds cannot be made of, numbers
+ * that are not finite or out of range. Thread-safe. */
+ABUT_API abut_status abut_character_create(abut_context *context, const abut_character_input *input,
+                                           abut_character **character);
+
+/* Reads glTF 2.0 or GLB: every node of the scene is a bone, the mesh of a node without skin goes
+ * with that node. A node that skins bind in several ways becomes several bones. Morph targets stay
+ * as the file has them at rest. Thread-safe. */
+ABUT_API abut_status abut_character_read(abut_context *context, const char *path,
+                                         abut_character **character);
+/* The same from memory. `name` stands in for the path in messages; it may be null. Thread-safe. */
+ABUT_API abut_status abut_character_read_memory(abut_context *context, const void *data,
+                                                size_t bytes, const char *name,
+                                                abut_character **character);
+
+/* Null is allowed. No other thread may use the character. */
+ABUT_API void abut_character_destroy(abut_character *character);
+
+typedef struct abut_character_info {
+    uint32_t vertex_count, triangle_count;
+    uint32_t bone_count, clip_count;
+    uint32_t weight_count; /* a vertex at most, as kept: 1 to ABUT_CHARACTER_WEIGHT_COUNT */
+} abut_character_info;
+
+/* Tells how much there is. Null gives zeros. Thread-safe. */
+ABUT_API abut_character_info abut_character_info_get(const abut_character *character);
+/* A bone or a clip; what it points to lives as long as the character. All zeros for a number that
+ * is too high. Thread-safe. */
+ABUT_API abut_character_bone abut_character_bone_get(const abut_character *character,
+                                                     uint32_t bone);
+ABUT_API abut_character_clip abut_character_clip_get(const abut_character *character,
+                                                     uint32_t clip);
+/* The mesh in the rest pose, skinned linearly; it lives as long as the character. Thread-safe. */
+ABUT_API abut_mesh *abut_character_rest(const abut_character *character);
+/* The weights of a vertex as kept, the largest first: room for ABUT_CHARACTER_WEIGHT_COUNT each.
+ * Returns how many there are; 0 for a vertex that does not exist. Thread-safe. */
+ABUT_API uint32_t abut_character_weights(const abut_character *character, uint32_t vertex,
+                                         uint32_t *bones, double *weights);
+
+/* ---- health ---- */
+
+typedef enum abut_character_problem {
+    ABUT_CHARACTER_PROBLEM_UNWEIGHTED_VERTEX = 0, /* no weight above 0: goes with its first bone */
+    ABUT_CHARACTER_PROBLEM_SUM_VERTEX,            /* weights did not sum to 1 within 0.001 */
+    ABUT_CHARACTER_PROBLEM_NEGATIVE_VERTEX,       /* a weight was below 0: dropped */
+    ABUT_CHARACTER_PROBLEM_DROPPED_VERTEX,        /* more weights than are kept */
+    ABUT_CHARACTER_PROBLEM_SHORT_BONE,            /* at the place of its parent */
+    ABUT_CHARACTER_PROBLEM_UNUSED_BONE, /* neither it nor a bone below it moves a vertex */
+    ABUT_CHARACTER_PROBLEM_LONG_CLIP,   /* lasts longer than its keys, which then hold */
+    ABUT_CHARACTER_PROBLEM_EMPTY_CLIP,  /* no channels */
+    ABUT_CHARACTER_PROBLEM_COUNT
+} abut_character_problem;
+
+/* "unweighted-vertex", "sum-vertex" and so on. */
+ABUT_API const char *abut_character_problem_name(abut_character_problem problem);
+
+typedef struct abut_character_report {
+    abut_problem problems[ABUT_CHARACTER_PROBLEM_COUNT]; /* vertices, bones or clips */
+} abut_character_report;
+
+/* Tells what was wrong with the input. Thread-safe. */
+ABUT_API abut_status abut_character_report_get(const abut_character *character,
+                                               abut_character_report *report);
+
+/* ---- poses ---- */
+
+typedef struct abut_character_pose_options {
+    size_t size;
+    uint32_t clip; /* ABUT_NONE = the rest pose */
+    double time;   /* in seconds, any: clips are repeated */
+    bool clamp;    /* not repeated: before its begin a clip is at its begin, after its end there */
+    double blend;  /* from 0, all of `clip`, to 1, all of `other` */
+    uint32_t other;
+    double other_time;
+} abut_character_pose_options;
+
+ABUT_DEFAULT(abut_character_pose_options)
+
+/* Where the bones are: a matrix from the space of each bone to the world, bone_count of them. Null
+ * options give the rest pose. Rotations are blended the short way at constant speed. Thread-safe.
+ */
+ABUT_API abut_status abut_character_pose(const abut_character *character,
+                                         const abut_character_pose_options *options,
+                                         abut_character_matrix *bones);
+
+/* ---- skinning ---- */
+
+typedef enum abut_character_skinning {
+    ABUT_CHARACTER_SKINNING_LINEAR = 0, /* mean of matrices */
+    ABUT_CHARACTER_SKINNING_DUAL        /* dual quaternions, which keep the volume of bent and
+                                         * twisted limbs; scale and shear stay linear */
+} abut_character_skinning;
+
+/* "linear", "dual". */
+ABUT_API const char *abut_character_skinning_name(abut_character_skinning skinning);
+
+/* Where the vertices are, for the matrices of all bones; on all threads of the context, with the
+ * same bits on any number of them. Refused: matrices that are not finite or lead out of range.
+ * Thread-safe. */
+ABUT_API abut_status abut_character_skin(const abut_character *character,
+                                         const abut_character_matrix *bones,
+                                         abut_character_skinning skinning, abut_vec3 *positions);
+/* The same as a mesh, with the triangles of the character. */
+ABUT_API abut_status abut_character_mesh(const abut_character *character,
+                                         const abut_character_matrix *bones,
+                                         abut_character_skinning skinning, abut_mesh **mesh);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

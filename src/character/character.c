@@ -1,0 +1,501 @@
+/* Characters from arrays: everything is checked and copied once, here, so that poses and skinning
+ * need not look again. */
+#include "character/character.h"
+
+#include <string.h>
+
+/* Weights are ratios; beyond this their sums might overflow. */
+#define WEIGHT_MAX 1e30
+/* What sums of floats and of normalised bytes miss 1 by. */
+#define SUM_TOLERANCE 1e-3
+
+/* ---- memory ---- */
+
+void *abuti_character_allocate(character_pool *pool, size_t count, size_t element_bytes) {
+    if (pool->count == pool->room && abuti_grow(pool->context, &pool->items, pool->count,
+                                                pool->count + 1, sizeof(void *), &pool->room))
+        return NULL;
+    void *memory = abuti_allocate(pool->context, count, element_bytes);
+    if (memory)
+        pool->items[pool->count++] = memory;
+    return memory;
+}
+
+void abuti_character_release(character_pool *pool) {
+    for (size_t i = 0; i < pool->count; i++)
+        abuti_release(pool->context, pool->items[i]);
+    abuti_release(pool->context, pool->items);
+}
+
+static void *copy(abut_character *c, const void *from, size_t count, size_t element_bytes) {
+    void *memory = abuti_character_allocate(&c->pool, count, element_bytes);
+    if (memory && count)
+        memcpy(memory, from, count * element_bytes);
+    return memory;
+}
+
+/* A name, or KIND-NUMBER where there is none. */
+static const char *copy_name(abut_character *c, const char *name, const char *kind, uint32_t i) {
+    char made[32];
+    snprintf(made, sizeof made, "%s-%u", kind, i);
+    name = name ? name : made;
+    return copy(c, name, strlen(name) + 1, 1);
+}
+
+static void complain(abut_character *c, abut_character_problem kind, uint32_t element) {
+    abut_problem *problem = &c->report.problems[kind];
+    if (problem->count < ABUT_PROBLEM_FIRST_COUNT)
+        problem->first[problem->count] = element;
+    problem->count++;
+}
+
+/* The sentence of a failure in the rest pose begins with the input's name. */
+static abut_status of_rest(const char *who, abut_status status) {
+    char why[400];
+    if (status != ABUT_ERROR_ARGUMENT)
+        return status;
+    snprintf(why, sizeof why, "%s", abut_last_error());
+    return abuti_fail(status, "%s: in the rest pose: %s", who, why);
+}
+
+/* ---- bones ---- */
+
+static bool is_sound(const double *numbers, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (!(fabs(numbers[i]) <= ABUT_COORDINATE_MAX)) /* NaN is not */
+            return false;
+    return true;
+}
+
+static abut_status copy_bones(abut_character *c, const char *who, const abut_character_bone *bones,
+                              uint32_t count) {
+    c->info.bone_count = count;
+    c->bones = copy(c, bones, count, sizeof *bones);
+    if (!c->bones)
+        return ABUT_ERROR_MEMORY;
+    for (uint32_t i = 0; i < count; i++) {
+        abut_character_bone *b = &c->bones[i];
+        const double numbers[10] = {b->translation.x, b->translation.y, b->translation.z,
+                                    b->rotation.x,    b->rotation.y,    b->rotation.z,
+                                    b->rotation.w,    b->scale.x,       b->scale.y,
+                                    b->scale.z};
+        b->name = copy_name(c, b->name, "bone", i);
+        if (!b->name)
+            return ABUT_ERROR_MEMORY;
+        if (b->parent != ABUT_NONE && b->parent >= count)
+            return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: the parent of bone %u is %u; there are %u",
+                              who, i, b->parent, count);
+        if (!is_sound(numbers, 10) || (b->has_matrix && !matrix_is_sound(&b->matrix)))
+            return abuti_fail(ABUT_ERROR_ARGUMENT,
+                              "%s: the rest pose of bone %u is not finite, or beyond %g", who, i,
+                              ABUT_COORDINATE_MAX);
+    }
+    return ABUT_OK;
+}
+
+/* Orders bones so that parents come before children; those of a circle never get their turn. */
+static abut_status order_bones(abut_character *c, const char *who) {
+    uint32_t count = c->info.bone_count, done = 0;
+    uint32_t *child = abuti_allocate(c->context, count, sizeof *child); /* the first one */
+    uint32_t *next = abuti_allocate(c->context, count, sizeof *next);   /* of the same parent */
+    c->order = abuti_character_allocate(&c->pool, count, sizeof *c->order);
+    if (!child || !next || !c->order) {
+        ABUTI_RELEASE(c->context, child, next);
+        return ABUT_ERROR_MEMORY;
+    }
+    for (uint32_t i = 0; i < count; i++)
+        child[i] = ABUT_NONE;
+    for (uint32_t i = count; i-- > 0;) {
+        uint32_t parent = c->bones[i].parent;
+        if (parent != ABUT_NONE)
+            next[i] = child[parent], child[parent] = i;
+    }
+    for (uint32_t i = 0; i < count; i++)
+        if (c->bones[i].parent == ABUT_NONE)
+            c->order[done++] = i;
+    for (uint32_t i = 0; i < done; i++)
+        for (uint32_t k = child[c->order[i]]; k != ABUT_NONE; k = next[k])
+            c->order[done++] = k;
+    ABUTI_RELEASE(c->context, child, next);
+    if (done == count)
+        return ABUT_OK;
+    return abuti_fail(ABUT_ERROR_ARGUMENT,
+                      "%s: %u of %u bones are, or hang from, their own ancestors: the skeleton has "
+                      "a circle",
+                      who, count - done, count);
+}
+
+/* The inverse of an affine map; false where it has none. */
+static bool invert(const abut_character_matrix *a, abut_character_matrix *inverse) {
+    vec3 rows[3], columns[3];
+    for (int i = 0; i < 3; i++)
+        rows[i] = v3(a->m[i][0], a->m[i][1], a->m[i][2]);
+    for (int i = 0; i < 3; i++)
+        columns[i] = v3_cross(rows[(i + 1) % 3], rows[(i + 2) % 3]);
+    double determinant = v3_dot(rows[0], columns[0]);
+    vec3 shift = v3(0, 0, 0);
+    if (!(fabs(determinant) > 0))
+        return false;
+    for (int i = 0; i < 3; i++)
+        columns[i] = v3_scale(columns[i], 1 / determinant);
+    for (int i = 0; i < 3; i++)
+        shift = v3_sub(shift, v3_scale(columns[i], a->m[i][3]));
+    for (int i = 0; i < 3; i++) {
+        for (int k = 0; k < 3; k++)
+            inverse->m[i][k] = v3_get(columns[k], i);
+        inverse->m[i][3] = v3_get(shift, i);
+    }
+    return matrix_is_sound(inverse);
+}
+
+static abut_status bind_bones(abut_character *c, const char *who,
+                              const abut_character_matrix *binds) {
+    uint32_t count = c->info.bone_count;
+    c->binds = abuti_character_allocate(&c->pool, count, sizeof *c->binds);
+    if (!c->binds)
+        return ABUT_ERROR_MEMORY;
+    abut_status status = binds ? ABUT_OK : of_rest(who, abut_character_pose(c, NULL, c->binds));
+    for (uint32_t i = 0; i < count && !status; i++) {
+        abut_character_matrix rest = c->binds[i];
+        if (binds) {
+            c->binds[i] = binds[i];
+            if (!matrix_is_sound(&binds[i]))
+                status = abuti_fail(ABUT_ERROR_ARGUMENT,
+                                    "%s: the bind matrix of bone %u is not finite, or beyond %g",
+                                    who, i, ABUT_COORDINATE_MAX);
+        } else if (!invert(&rest, &c->binds[i])) {
+            status = abuti_fail(ABUT_ERROR_ARGUMENT,
+                                "%s: the rest pose of bone %u has no inverse, such as by a scale "
+                                "of 0; give bind matrices",
+                                who, i);
+        }
+    }
+    return status;
+}
+
+/* ---- weights ---- */
+
+/* Keeps the largest weights of a vertex, in order. */
+static abut_status weigh(abut_character *c, const char *who, uint32_t vertex, const uint32_t *bones,
+                         const double *weights, size_t count) {
+    uint32_t stride = c->weight_stride, kept = 0;
+    uint32_t *kept_bones = c->weight_bones + (size_t)stride * vertex;
+    double *kept_weights = c->weights + (size_t)stride * vertex, sum = 0;
+    bool negative = false, dropped = false;
+    for (size_t i = 0; i < count; i++) {
+        double weight = weights[i];
+        if (bones[i] >= c->info.bone_count || !(fabs(weight) <= WEIGHT_MAX))
+            return abuti_fail(ABUT_ERROR_ARGUMENT,
+                              "%s: vertex %u has a weight of %g for bone %u of %u", who, vertex,
+                              weight, bones[i], c->info.bone_count);
+        sum += weight;
+        negative = negative || weight < 0;
+        if (!(weight > 0))
+            continue;
+        dropped = dropped || kept == stride;
+        if (kept == stride && !(weight > kept_weights[kept - 1]))
+            continue;
+        uint32_t at = kept < stride ? kept++ : kept - 1;
+        for (; at && kept_weights[at - 1] < weight; at--) {
+            kept_weights[at] = kept_weights[at - 1];
+            kept_bones[at] = kept_bones[at - 1];
+        }
+        kept_weights[at] = weight;
+        kept_bones[at] = bones[i];
+    }
+    if (negative)
+        complain(c, ABUT_CHARACTER_PROBLEM_NEGATIVE_VERTEX, vertex);
+    if (dropped)
+        complain(c, ABUT_CHARACTER_PROBLEM_DROPPED_VERTEX, vertex);
+    if (!kept) {
+        complain(c, ABUT_CHARACTER_PROBLEM_UNWEIGHTED_VERTEX, vertex);
+        kept_bones[0] = bones[0];
+        kept_weights[kept++] = 1;
+    } else if (fabs(sum - 1) > SUM_TOLERANCE) {
+        complain(c, ABUT_CHARACTER_PROBLEM_SUM_VERTEX, vertex);
+    }
+    double total = 0;
+    for (uint32_t i = 0; i < kept; i++)
+        total += kept_weights[i];
+    for (uint32_t i = 0; i < kept; i++) {
+        kept_weights[i] /= total;
+        c->moves[kept_bones[i]] = 1;
+    }
+    for (uint32_t i = kept; i < stride; i++) {
+        kept_bones[i] = 0;
+        kept_weights[i] = 0;
+    }
+    c->info.weight_count = kept > c->info.weight_count ? kept : c->info.weight_count;
+    return ABUT_OK;
+}
+
+static abut_status copy_weights(abut_character *c, const char *who,
+                                const abut_character_input *input, const size_t *starts) {
+    uint32_t vertices = c->info.vertex_count, most = ABUT_CHARACTER_WEIGHT_COUNT;
+    size_t widest = input->weight_count, all = 0;
+    for (uint32_t i = 0; starts && i < vertices; i++)
+        widest = starts[i + 1] - starts[i] > widest ? starts[i + 1] - starts[i] : widest;
+    c->weight_stride = widest < most ? (uint32_t)widest : most;
+    if (abuti_multiply_overflows(c->weight_stride, vertices, &all))
+        return abuti_fail(ABUT_ERROR_LIMIT, "%s: too many weights", who);
+    c->weight_bones = abuti_character_allocate(&c->pool, all, sizeof *c->weight_bones);
+    c->weights = abuti_character_allocate(&c->pool, all, sizeof *c->weights);
+    c->moves = abuti_character_allocate(&c->pool, c->info.bone_count, 1);
+    if (!c->weight_bones || !c->weights || !c->moves)
+        return ABUT_ERROR_MEMORY;
+    memset(c->moves, 0, c->info.bone_count);
+    for (uint32_t i = 0; i < vertices; i++) {
+        size_t from = starts ? starts[i] : (size_t)input->weight_count * i;
+        size_t count = starts ? starts[i + 1] - from : input->weight_count;
+        abut_status status =
+            weigh(c, who, i, input->weight_bones + from, input->weights + from, count);
+        if (status)
+            return status;
+        vec3 p = abuti_mesh_position(c->mesh, i);
+        c->extent = v3(fmax(c->extent.x, fabs(p.x)), fmax(c->extent.y, fabs(p.y)),
+                       fmax(c->extent.z, fabs(p.z)));
+    }
+    return ABUT_OK;
+}
+
+/* Bones that move nothing, and those at the place of their parent. */
+static abut_status examine_bones(abut_character *c) {
+    uint32_t count = c->info.bone_count;
+    unsigned char *used = abuti_allocate(c->context, count, 1);
+    if (!used)
+        return ABUT_ERROR_MEMORY;
+    memcpy(used, c->moves, count);
+    for (uint32_t i = count; i-- > 0;) {
+        uint32_t bone = c->order[i], parent = c->bones[bone].parent;
+        if (used[bone] && parent != ABUT_NONE)
+            used[parent] = 1;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        const abut_character_bone *b = &c->bones[i];
+        vec3 to = b->translation;
+        if (b->has_matrix)
+            to = v3(b->matrix.m[0][3], b->matrix.m[1][3], b->matrix.m[2][3]);
+        if (!used[i])
+            complain(c, ABUT_CHARACTER_PROBLEM_UNUSED_BONE, i);
+        else if (b->parent != ABUT_NONE && v3_max_abs(to) == 0)
+            complain(c, ABUT_CHARACTER_PROBLEM_SHORT_BONE, i);
+    }
+    abuti_release(c->context, used);
+    return ABUT_OK;
+}
+
+/* ---- clips ---- */
+
+/* What is wrong with a channel, or null. */
+static const char *flaw_of(const abut_character *c, const abut_character_channel *channel) {
+    size_t width = channel->target == ABUT_CHARACTER_TARGET_ROTATION ? 4 : 3;
+    if ((unsigned)channel->target > ABUT_CHARACTER_TARGET_SCALE ||
+        (unsigned)channel->interpolation > ABUT_CHARACTER_INTERPOLATION_CUBIC)
+        return "has an unknown target or interpolation";
+    if (channel->bone >= c->info.bone_count)
+        return "moves a bone that is not there";
+    if (c->bones[channel->bone].has_matrix)
+        return "moves a bone whose rest pose is a matrix";
+    if (!channel->key_count || !channel->times || !channel->values)
+        return "has no keys";
+    if (channel->interpolation == ABUT_CHARACTER_INTERPOLATION_CUBIC)
+        width *= 3;
+    for (uint32_t i = 0; i < channel->key_count; i++)
+        if (!(channel->times[i] >= (i ? channel->times[i - 1] : 0) &&
+              channel->times[i] <= ABUT_COORDINATE_MAX))
+            return "has times that are negative, not finite or do not ascend";
+    if (!is_sound(channel->values, width * channel->key_count))
+        return "has values that are not finite or too large";
+    return NULL;
+}
+
+static abut_status copy_channel(abut_character *c, abut_character_channel *to) {
+    size_t width = to->target == ABUT_CHARACTER_TARGET_ROTATION ? 4 : 3;
+    if (to->interpolation == ABUT_CHARACTER_INTERPOLATION_CUBIC)
+        width *= 3;
+    to->times = copy(c, to->times, to->key_count, sizeof(double));
+    to->values = copy(c, to->values, width * to->key_count, sizeof(double));
+    return to->times && to->values ? ABUT_OK : ABUT_ERROR_MEMORY;
+}
+
+static abut_status copy_clip(abut_character *c, const char *who, uint32_t number) {
+    abut_character_clip *clip = &c->clips[number];
+    const abut_character_channel *from = clip->channels;
+    double last = 0;
+    clip->name = copy_name(c, clip->name, "clip", number);
+    if (!clip->name)
+        return ABUT_ERROR_MEMORY;
+    if (clip->channel_count && !from)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: the channels of clip %u are null", who, number);
+    if (!(clip->duration >= 0 && clip->duration <= ABUT_COORDINATE_MAX))
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "%s: clip %u lasts %g s; it must be finite and not negative", who, number,
+                          clip->duration);
+    abut_character_channel *channels = copy(c, from, clip->channel_count, sizeof *channels);
+    if (!channels)
+        return ABUT_ERROR_MEMORY;
+    clip->channels = channels;
+    for (uint32_t i = 0; i < clip->channel_count; i++) {
+        const char *flaw = flaw_of(c, &channels[i]);
+        if (flaw)
+            return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: clip %u: channel %u %s", who, number, i,
+                              flaw);
+        if (copy_channel(c, &channels[i]))
+            return ABUT_ERROR_MEMORY;
+        last = fmax(last, channels[i].times[channels[i].key_count - 1]);
+    }
+    if (!clip->channel_count)
+        complain(c, ABUT_CHARACTER_PROBLEM_EMPTY_CLIP, number);
+    else if (clip->duration > last)
+        complain(c, ABUT_CHARACTER_PROBLEM_LONG_CLIP, number);
+    clip->duration = clip->duration > 0 ? clip->duration : last;
+    return ABUT_OK;
+}
+
+static abut_status copy_clips(abut_character *c, const char *who,
+                              const abut_character_input *input) {
+    c->info.clip_count = input->clip_count;
+    c->clips = copy(c, input->clips, input->clip_count, sizeof *c->clips);
+    abut_status status = c->clips ? ABUT_OK : ABUT_ERROR_MEMORY;
+    for (uint32_t i = 0; i < input->clip_count && !status; i++)
+        status = copy_clip(c, who, i);
+    return status;
+}
+
+/* ---- the whole ---- */
+
+static abut_status fill(abut_character *c, const char *who, const abut_character_input *input,
+                        const size_t *starts) {
+    c->info.vertex_count = input->mesh->vertex_count;
+    c->info.triangle_count = input->mesh->triangle_count;
+    abut_status status = copy_bones(c, who, input->bones, input->bone_count);
+    status = status ? status : order_bones(c, who);
+    status = status ? status : bind_bones(c, who, input->binds);
+    status = status ? status : copy_weights(c, who, input, starts);
+    status = status ? status : examine_bones(c);
+    status = status ? status : copy_clips(c, who, input);
+    if (status)
+        return status;
+    abut_character_matrix *bones = abuti_allocate(c->context, c->info.bone_count, sizeof *bones);
+    status = bones ? abut_character_pose(c, NULL, bones) : ABUT_ERROR_MEMORY;
+    if (!status)
+        status = abut_character_mesh(c, bones, ABUT_CHARACTER_SKINNING_LINEAR, &c->rest);
+    abuti_release(c->context, bones);
+    return of_rest(who, status);
+}
+
+abut_status abuti_character_make(abut_context *context, const char *who,
+                                 const abut_character_input *input, const size_t *starts,
+                                 abut_character **character) {
+    context = abuti_context_of(context);
+    if (!input->bone_count)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: there are no bones", who);
+    abut_character *made = abuti_allocate_zeroed(context, 1, sizeof *made);
+    if (!made)
+        return ABUT_ERROR_MEMORY;
+    made->context = made->pool.context = abuti_context_retain(context);
+    made->mesh = abut_mesh_retain(input->mesh);
+    abut_status status = fill(made, who, input, starts);
+    if (status)
+        abut_character_destroy(made);
+    else
+        *character = made;
+    return status;
+}
+
+abut_status abut_character_create(abut_context *context, const abut_character_input *input,
+                                  abut_character **character) {
+    abut_character_input ours = abut_character_input_default();
+    if (!input || !character)
+        return abuti_null(__func__, input ? "character" : "input");
+    abut_status status =
+        abuti_options_read(&ours, sizeof ours, input, "abut_character_create: input");
+    if (status)
+        return status;
+    if (!ours.mesh || (!ours.bones && ours.bone_count) || !ours.weights || !ours.weight_bones ||
+        (!ours.clips && ours.clip_count))
+        return abuti_null(__func__, !ours.mesh                       ? "input.mesh"
+                                    : !ours.bones && ours.bone_count ? "input.bones"
+                                    : !ours.weights                  ? "input.weights"
+                                    : !ours.weight_bones             ? "input.weight_bones"
+                                                                     : "input.clips");
+    if (!ours.weight_count)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_character_create: weight_count is 0");
+    return abuti_character_make(context, "abut_character_create", &ours, NULL, character);
+}
+
+void abut_character_destroy(abut_character *character) {
+    if (!character)
+        return;
+    abut_context *context = character->context;
+    abut_mesh_destroy(character->mesh);
+    abut_mesh_destroy(character->rest);
+    abuti_character_release(&character->pool);
+    abuti_release(context, character);
+    abut_context_destroy(context);
+}
+
+/* ---- asking ---- */
+
+abut_character_info abut_character_info_get(const abut_character *character) {
+    return character ? character->info : (abut_character_info){0};
+}
+
+abut_character_bone abut_character_bone_get(const abut_character *character, uint32_t bone) {
+    return character && bone < character->info.bone_count ? character->bones[bone]
+                                                          : (abut_character_bone){0};
+}
+
+abut_character_clip abut_character_clip_get(const abut_character *character, uint32_t clip) {
+    return character && clip < character->info.clip_count ? character->clips[clip]
+                                                          : (abut_character_clip){0};
+}
+
+abut_mesh *abut_character_rest(const abut_character *character) {
+    return character ? character->rest : NULL;
+}
+
+uint32_t abut_character_weights(const abut_character *character, uint32_t vertex, uint32_t *bones,
+                                double *weights) {
+    uint32_t count = 0;
+    if (!character || vertex >= character->info.vertex_count || !bones || !weights)
+        return 0;
+    size_t from = (size_t)character->weight_stride * vertex;
+    for (; count < character->weight_stride && character->weights[from + count] > 0; count++) {
+        bones[count] = character->weight_bones[from + count];
+        weights[count] = character->weights[from + count];
+    }
+    return count;
+}
+
+abut_status abut_character_report_get(const abut_character *character,
+                                      abut_character_report *report) {
+    if (!character || !report)
+        return abuti_null(__func__, character ? "report" : "character");
+    *report = character->report;
+    return ABUT_OK;
+}
+
+/* ---- names ---- */
+
+const char *abut_character_target_name(abut_character_target target) {
+    static const char *const names[] = {"translation", "rotation", "scale"};
+    return ABUTI_NAME(names, target);
+}
+
+const char *abut_character_interpolation_name(abut_character_interpolation interpolation) {
+    static const char *const names[] = {"linear", "step", "cubic"};
+    return ABUTI_NAME(names, interpolation);
+}
+
+const char *abut_character_problem_name(abut_character_problem problem) {
+    static const char *const names[] = {"unweighted-vertex", "sum-vertex", "negative-vertex",
+                                        "dropped-vertex",    "short-bone", "unused-bone",
+                                        "long-clip",         "empty-clip"};
+    return ABUTI_NAME(names, problem);
+}
+
+const char *abut_character_skinning_name(abut_character_skinning skinning) {
+    static const char *const names[] = {"linear", "dual"};
+    return ABUTI_NAME(names, skinning);
+}

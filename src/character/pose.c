@@ -1,0 +1,192 @@
+/* Forward kinematics: channels of clips give translation, rotation and scale of each bone relative
+ * to its parent; products from the roots down give matrices to the world.
+ *
+ * Keys are interpolated as glTF 2.0 does (appendix C): rotations by slerp along the short way,
+ * cubic splines with tangents in units a second, rotations normalised afterwards. */
+#include "character/character.h"
+
+/* A bone relative to its parent. */
+typedef struct local {
+    vec3 translation, scale;
+    quat rotation;
+} local;
+
+/* ---- channels ---- */
+
+static double quat_dot(quat a, quat b) {
+    return a.x * b.x + a.y * b.y + a.z * b.z + a.w * b.w;
+}
+
+/* From a to b, which are unit, the short way at constant speed. */
+static quat slerp(quat a, quat b, double t) {
+    double cosine = quat_dot(a, b), sign = cosine < 0 ? -1 : 1, from = 1 - t, to = t;
+    cosine *= sign;
+    if (cosine < 1 - 1e-8) { /* nearer, the chord and the arc are the same in doubles */
+        double angle = acos(cosine), sine = sin(angle);
+        from = sin(from * angle) / sine;
+        to = sin(to * angle) / sine;
+    }
+    to *= sign;
+    quat q = {from * a.x + to * b.x, from * a.y + to * b.y, from * a.z + to * b.z,
+              from * a.w + to * b.w};
+    return quat_normalise(q);
+}
+
+/* The last key at or before `time`; the first where there is none. */
+static uint32_t find_key(const abut_character_channel *channel, double time) {
+    uint32_t low = 0, high = channel->key_count - 1;
+    while (low < high) {
+        uint32_t middle = low + (high - low + 1) / 2;
+        if (channel->times[middle] <= time)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    return low;
+}
+
+/* The value of a channel: three numbers, or four of a rotation. */
+static void sample(const abut_character_channel *channel, double time, double *value) {
+    bool turns = channel->target == ABUT_CHARACTER_TARGET_ROTATION;
+    bool cubic = channel->interpolation == ABUT_CHARACTER_INTERPOLATION_CUBIC;
+    size_t width = turns ? 4 : 3, step = cubic ? 3 * width : width;
+    uint32_t key = find_key(channel, time);
+    const double *a = channel->values + key * step + (cubic ? width : 0), *b = a + step;
+    bool between = key + 1 < channel->key_count && time > channel->times[key] &&
+                   channel->interpolation != ABUT_CHARACTER_INTERPOLATION_STEP;
+    double length = between ? channel->times[key + 1] - channel->times[key] : 1;
+    double t = between ? (time - channel->times[key]) / length : 0;
+    if (!between) {
+        for (size_t i = 0; i < width; i++)
+            value[i] = a[i];
+    } else if (cubic) {
+        double t2 = t * t, t3 = t2 * t;
+        for (size_t i = 0; i < width; i++)
+            value[i] = (2 * t3 - 3 * t2 + 1) * a[i] + length * (t3 - 2 * t2 + t) * a[width + i] +
+                       (3 * t2 - 2 * t3) * b[i] + length * (t3 - t2) * (b - width)[i];
+    } else if (turns) {
+        quat from = {a[0], a[1], a[2], a[3]}, to = {b[0], b[1], b[2], b[3]};
+        quat q = slerp(quat_normalise(from), quat_normalise(to), t);
+        value[0] = q.x, value[1] = q.y, value[2] = q.z, value[3] = q.w;
+    } else {
+        for (size_t i = 0; i < width; i++)
+            value[i] = a[i] + t * (b[i] - a[i]);
+    }
+}
+
+/* The time within a clip. */
+static double time_in(const abut_character_clip *clip, double time, bool clamp) {
+    if (clamp || !(clip->duration > 0))
+        return fmin(fmax(time, 0), clip->duration);
+    double rest = fmod(time, clip->duration);
+    return rest < 0 ? rest + clip->duration : rest;
+}
+
+static void place_bones(const abut_character *c, uint32_t number, double time, bool clamp,
+                        local *locals) {
+    for (uint32_t i = 0; i < c->info.bone_count; i++)
+        locals[i] = (local){c->bones[i].translation, c->bones[i].scale,
+                            quat_normalise(c->bones[i].rotation)};
+    if (number == ABUT_NONE)
+        return;
+    const abut_character_clip *clip = &c->clips[number];
+    time = time_in(clip, time, clamp);
+    for (uint32_t i = 0; i < clip->channel_count; i++) {
+        const abut_character_channel *channel = &clip->channels[i];
+        local *bone = &locals[channel->bone];
+        double v[4];
+        sample(channel, time, v);
+        if (channel->target == ABUT_CHARACTER_TARGET_ROTATION)
+            bone->rotation = quat_normalise((quat){v[0], v[1], v[2], v[3]});
+        else
+            *(channel->target == ABUT_CHARACTER_TARGET_SCALE ? &bone->scale : &bone->translation) =
+                v3(v[0], v[1], v[2]);
+    }
+}
+
+static void blend(const abut_character *c, local *locals, const local *others, double t) {
+    for (uint32_t i = 0; i < c->info.bone_count; i++) {
+        local *a = &locals[i];
+        const local *b = &others[i];
+        a->translation = v3_add(v3_scale(a->translation, 1 - t), v3_scale(b->translation, t));
+        a->scale = v3_add(v3_scale(a->scale, 1 - t), v3_scale(b->scale, t));
+        a->rotation = slerp(a->rotation, b->rotation, t);
+    }
+}
+
+/* ---- matrices ---- */
+
+static abut_character_matrix matrix_of(const abut_character_bone *bone, const local *l) {
+    if (bone->has_matrix)
+        return bone->matrix;
+    mat3 turn = quat_matrix(l->rotation);
+    abut_character_matrix made;
+    for (int i = 0; i < 3; i++) {
+        made.m[i][0] = turn.row[i].x * l->scale.x;
+        made.m[i][1] = turn.row[i].y * l->scale.y;
+        made.m[i][2] = turn.row[i].z * l->scale.z;
+        made.m[i][3] = v3_get(l->translation, i);
+    }
+    return made;
+}
+
+static abut_status follow(const abut_character *c, const local *locals,
+                          abut_character_matrix *world) {
+    for (uint32_t i = 0; i < c->info.bone_count; i++) {
+        uint32_t bone = c->order[i], parent = c->bones[bone].parent;
+        abut_character_matrix here = matrix_of(&c->bones[bone], &locals[bone]);
+        world[bone] = parent == ABUT_NONE ? here : matrix_multiply(&world[parent], &here);
+        if (!matrix_is_sound(&world[bone]))
+            return abuti_fail(ABUT_ERROR_ARGUMENT,
+                              "abut_character_pose: bone %u is moved or scaled beyond %g", bone,
+                              ABUT_COORDINATE_MAX);
+    }
+    return ABUT_OK;
+}
+
+static abut_status check(const abut_character *c, const abut_character_pose_options *o) {
+    const char *function = "abut_character_pose";
+    if (!(o->blend >= 0 && o->blend <= 1))
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: blend is %g; it must be from 0 to 1", function,
+                          o->blend);
+    uint32_t other = o->blend > 0 ? o->other : ABUT_NONE;
+    if ((o->clip != ABUT_NONE && o->clip >= c->info.clip_count) ||
+        (other != ABUT_NONE && other >= c->info.clip_count))
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: there is no clip %u; there are %u", function,
+                          o->clip != ABUT_NONE && o->clip >= c->info.clip_count ? o->clip : other,
+                          c->info.clip_count);
+    if (!isfinite(o->time) || !isfinite(o->other_time))
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: the time is not finite", function);
+    return ABUT_OK;
+}
+
+abut_status abut_character_pose(const abut_character *character,
+                                const abut_character_pose_options *options,
+                                abut_character_matrix *bones) {
+    if (!character || !bones)
+        return abuti_null(__func__, character ? "bones" : "character");
+    const abut_character *c = character;
+    size_t count = c->info.bone_count;
+    abut_character_pose_options o = abut_character_pose_options_default();
+    abut_status status = abuti_options_read(&o, sizeof o, options, "abut_character_pose: options");
+    if (!options)
+        o.clip = ABUT_NONE;
+    status = status ? status : check(c, &o);
+    if (status)
+        return status;
+    local *locals = abuti_allocate(c->context, 2 * count, sizeof *locals);
+    abut_character_matrix *world = abuti_allocate(c->context, count, sizeof *world);
+    status = locals && world ? ABUT_OK : ABUT_ERROR_MEMORY;
+    if (!status) {
+        place_bones(c, o.clip, o.time, o.clamp, locals);
+        if (o.blend > 0) {
+            place_bones(c, o.other, o.other_time, o.clamp, locals + count);
+            blend(c, locals, locals + count, o.blend);
+        }
+        status = follow(c, locals, world);
+    }
+    for (size_t i = 0; i < count && !status; i++)
+        bones[i] = world[i];
+    ABUTI_RELEASE(c->context, locals, world);
+    return status;
+}

@@ -1,0 +1,63 @@
+/* Any bytes as the JSON of a GLB and, behind the first zero, its binary part: a character. What is
+ * one must pose and skin at any time, or say why not. */
+#include "fuzz.h"
+
+static void put_u32(uint8_t *to, size_t value) {
+    for (int i = 0; i < 4; i++)
+        to[i] = (uint8_t)(value >> 8 * i);
+}
+
+static void use(const abut_character *character) {
+    abut_character_info info = abut_character_info_get(character);
+    abut_character_matrix *bones = malloc(info.bone_count * sizeof *bones);
+    FUZZ_CHECK(info.bone_count && info.weight_count && bones);
+    fuzz_valid(abut_character_rest(character));
+    for (uint32_t clip = 0; clip <= info.clip_count && clip < 4; clip++) {
+        abut_character_pose_options options = abut_character_pose_options_default();
+        options.clip = clip < info.clip_count ? clip : ABUT_NONE;
+        options.time = 0.3;
+        abut_status status = abut_character_pose(character, &options, bones);
+        FUZZ_CHECK(!status || (clip < info.clip_count && status == ABUT_ERROR_ARGUMENT));
+        for (int how = 0; how <= ABUT_CHARACTER_SKINNING_DUAL && !status; how++) {
+            abut_mesh *mesh = NULL;
+            abut_status skinned =
+                abut_character_mesh(character, bones, (abut_character_skinning)how, &mesh);
+            FUZZ_CHECK(!skinned || skinned == ABUT_ERROR_ARGUMENT);
+            if (mesh)
+                fuzz_valid(mesh);
+            abut_mesh_destroy(mesh);
+        }
+    }
+    free(bones);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
+    const uint8_t *zero = bytes ? memchr(data, 0, bytes) : NULL;
+    size_t text = zero ? (size_t)(zero - data) : bytes;
+    size_t binary = zero ? bytes - 1 - text : 0, all = 12 + 8 + text + 8 + binary;
+    abut_character *character = NULL;
+    uint8_t *glb = malloc(all);
+    if (!glb)
+        return 0;
+    memcpy(glb, "glTF\2\0\0\0", 8);
+    put_u32(glb + 8, all);
+    put_u32(glb + 12, text);
+    memcpy(glb + 16, "JSON", 4);
+    if (text)
+        memcpy(glb + 20, data, text);
+    put_u32(glb + 20 + text, binary);
+    memcpy(glb + 24 + text, "BIN", 4);
+    if (binary)
+        memcpy(glb + 28 + text, zero + 1, binary);
+    abut_status status = abut_character_read_memory(fuzz_context(), glb, all, "fuzz", &character);
+    FUZZ_CHECK(!status == (character != NULL));
+    if (status)
+        FUZZ_CHECK((status == ABUT_ERROR_FORMAT || status == ABUT_ERROR_UNSUPPORTED ||
+                    status == ABUT_ERROR_LIMIT) &&
+                   !strncmp(abut_last_error(), "fuzz: ", 6));
+    else
+        use(character);
+    abut_character_destroy(character);
+    free(glb);
+    return 0;
+}

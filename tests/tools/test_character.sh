@@ -1,0 +1,25 @@
+# abut character: tables, a pose as a mesh, pictures, and what is refused.
+. "$(dirname "$0")/support.sh"
+
+case $("$tool" version) in *gltf*) ;; *) exit 77 ;; esac
+try 0 "$tool" make box box.glb --segments 1
+try 0 "$tool" character box.glb
+demand "one bone moves all" "$(grep -c '^ *0 .* 8$' out)" = 1
+try 0 "$tool" character box.glb --json
+demand "programs see the bones" "$(grep -c '"vertices": 8' out)" = 2
+try 0 "$tool" character box.glb --quiet
+demand "quiet is one line" "$(wc -l <out | tr -d ' ')" = 1
+try 0 "$tool" character box.glb --skinning dual --out posed.obj
+try 0 "$tool" convert box.glb plain.obj
+demand "the rest pose is the mesh" "$(grep -c '^v ' posed.obj)" = "$(grep -c '^v ' plain.obj)"
+try 0 "$tool" character box.glb --png posed.ppm --view front
+demand "there is a picture" -s posed.ppm
+try 1 "$tool" character plain.obj
+demand "it says why" "$(grep -c 'is not glTF' err)" = 1
+try 1 "$tool" character missing.glb
+try 2 "$tool" character box.glb --clip walk
+try 2 "$tool" character box.glb --time 1
+try 2 "$tool" character box.glb --film film.ppm
+try 2 "$tool" character box.glb --png posed.txt
+try 2 "$tool" character box.glb --out posed.txt
+finish

@@ -1,0 +1,337 @@
+/* abut character: bones, clips, weights and health of a skinned mesh; a pose of it as a mesh, a
+ * picture or a film strip. */
+#include "tool.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A character that is being looked at. */
+typedef struct subject {
+    abut_character *character;
+    abut_character_info info;
+    abut_character_matrix *bones; /* the pose; from malloc */
+    uint32_t *vertices;           /* that each bone moves; from malloc */
+    abut_character_pose_options options;
+    abut_character_skinning skinning;
+} subject;
+
+/* ---- what there is ---- */
+
+static bool count_vertices(subject *s) {
+    s->bones = malloc(s->info.bone_count * sizeof *s->bones);
+    s->vertices = calloc(s->info.bone_count, sizeof *s->vertices);
+    for (uint32_t v = 0; s->bones && s->vertices && v < s->info.vertex_count; v++) {
+        uint32_t bones[ABUT_CHARACTER_WEIGHT_COUNT];
+        double weights[ABUT_CHARACTER_WEIGHT_COUNT];
+        uint32_t count = abut_character_weights(s->character, v, bones, weights);
+        for (uint32_t i = 0; i < count; i++)
+            s->vertices[bones[i]]++;
+    }
+    return s->bones && s->vertices;
+}
+
+/* A name out of the file, as terminals bear it. */
+static void name_fact(tool_output *out, const char *key, const char *name) {
+    tool_text safe = {0};
+    text_safe(&safe, name);
+    fact_text(out, key, safe.data ? safe.data : "");
+    text_free(&safe);
+}
+
+static void tell_bones(tool_output *out, const subject *s) {
+    out_table(out, "bones");
+    for (uint32_t i = 0; i < s->info.bone_count; i++) {
+        abut_character_bone bone = abut_character_bone_get(s->character, i);
+        out_object(out, NULL);
+        fact_count(out, "bone", i);
+        name_fact(out, "name", bone.name);
+        if (bone.parent != ABUT_NONE) {
+            fact_count(out, "parent", bone.parent);
+        } else {
+            json_null(out, "parent");
+            say_fact(out, "parent", "-");
+        }
+        fact_count(out, "vertices", s->vertices[i]);
+        out_end(out);
+    }
+    out_end(out);
+}
+
+static void tell_clips(tool_output *out, const subject *s) {
+    out_table(out, "clips");
+    for (uint32_t i = 0; i < s->info.clip_count; i++) {
+        abut_character_clip clip = abut_character_clip_get(s->character, i);
+        uint64_t keys = 0;
+        for (uint32_t k = 0; k < clip.channel_count; k++)
+            keys += clip.channels[k].key_count;
+        out_object(out, NULL);
+        fact_count(out, "clip", i);
+        name_fact(out, "name", clip.name);
+        fact_number(out, "seconds", clip.duration);
+        fact_count(out, "channels", clip.channel_count);
+        fact_count(out, "keys", keys);
+        out_end(out);
+    }
+    out_end(out);
+}
+
+/* Returns how many kinds of problems there are. */
+static int tell_health(tool_output *out, const abut_character_report *report) {
+    int kinds = 0;
+    out_table(out, "problems");
+    for (int kind = 0; kind < ABUT_CHARACTER_PROBLEM_COUNT; kind++) {
+        const abut_problem *problem = &report->problems[kind];
+        tool_text first = {0};
+        double elements[ABUT_PROBLEM_FIRST_COUNT];
+        uint32_t shown =
+            problem->count < ABUT_PROBLEM_FIRST_COUNT ? problem->count : ABUT_PROBLEM_FIRST_COUNT;
+        kinds += problem->count > 0;
+        if (!problem->count && !out->json)
+            continue;
+        for (uint32_t i = 0; i < shown; i++) {
+            elements[i] = problem->first[i];
+            text_print(&first, "%s%u", i ? ", " : "", problem->first[i]);
+        }
+        text_add(&first, problem->count > shown ? ", ..." : "");
+        out_object(out, NULL);
+        fact_text(out, "problem", abut_character_problem_name((abut_character_problem)kind));
+        fact_count(out, "count", problem->count);
+        json_numbers(out, "first", elements, shown);
+        say_fact(out, "first", "%s", first.data ? first.data : "");
+        out_end(out);
+        text_free(&first);
+    }
+    out_end(out);
+    return kinds;
+}
+
+static int tell(tool_run *tool, const char *path, const subject *s) {
+    tool_output *out = &tool->out;
+    abut_character_report report;
+    abut_status status = abut_character_report_get(s->character, &report);
+    if (status)
+        return tool_fail(tool, status);
+    int kinds = 0;
+    for (int i = 0; i < ABUT_CHARACTER_PROBLEM_COUNT; i++)
+        kinds += report.problems[i].count > 0;
+    json_path(out, "file", path);
+    json_count(out, "vertices", s->info.vertex_count);
+    json_count(out, "triangles", s->info.triangle_count);
+    json_count(out, "weights", s->info.weight_count);
+    say_of(out, path,
+           "%u triangles on %u bones, up to %u weights a vertex, %u clip%s; %d kind%s of problem",
+           s->info.triangle_count, s->info.bone_count, s->info.weight_count, s->info.clip_count,
+           s->info.clip_count == 1 ? "" : "s", kinds, kinds == 1 ? "" : "s");
+    if (tool->quiet && !out->json)
+        return 0;
+    tell_bones(out, s);
+    if (s->info.clip_count || out->json)
+        tell_clips(out, s);
+    if (kinds || out->json)
+        tell_health(out, &report);
+    return 0;
+}
+
+/* ---- which pose ---- */
+
+/* A clip by its name, or by its number. */
+static int find_clip(tool_run *tool, const subject *s, const char *words, uint32_t *clip) {
+    char *end;
+    for (uint32_t i = 0; i < s->info.clip_count; i++) {
+        if (!strcmp(words, abut_character_clip_get(s->character, i).name)) {
+            *clip = i;
+            return 0;
+        }
+    }
+    unsigned long number = strtoul(words, &end, 10);
+    if (words[0] >= '0' && words[0] <= '9' && !*end && number < s->info.clip_count) {
+        *clip = (uint32_t)number;
+        return 0;
+    }
+    return tool_refuse(tool, "--clip needs the name of a clip, or its number below %u; '%s' is not",
+                       s->info.clip_count, words);
+}
+
+static int read_pose(tool_run *tool, const tool_arguments *arguments, subject *s) {
+    const tool_given *clip = option_given(arguments, "clip"),
+                     *time = option_given(arguments, "time"),
+                     *skinning = option_given(arguments, "skinning");
+    s->options = abut_character_pose_options_default();
+    s->options.clip = ABUT_NONE;
+    if (time && !clip)
+        return tool_refuse(tool, "--time needs --clip");
+    if (option_given(arguments, "film") && !clip)
+        return tool_refuse(tool, "--film needs --clip");
+    if (time)
+        s->options.time = time->numbers[0];
+    if (skinning && !strcmp(skinning->words, "dual"))
+        s->skinning = ABUT_CHARACTER_SKINNING_DUAL;
+    return clip ? find_clip(tool, s, clip->words, &s->options.clip) : 0;
+}
+
+/* ---- drawing ---- */
+
+static abut_status pose_mesh(const subject *s, abut_mesh **mesh) {
+    abut_status status = abut_character_pose(s->character, &s->options, s->bones);
+    return status ? status : abut_character_mesh(s->character, s->bones, s->skinning, mesh);
+}
+
+static abut_vec3 place_of(const abut_character_matrix *bone) {
+    return (abut_vec3){bone->m[0][3], bone->m[1][3], bone->m[2][3]};
+}
+
+/* The mesh as glass, and the bones that move it as lines from their parents. */
+static abut_status draw(tool_run *tool, const subject *s, const abut_picture_options *options,
+                        abut_picture **picture) {
+    const abut_colour ink = {0.75f, 0.1f, 0.1f, 1};
+    abut_mesh_style style = abut_mesh_style_default();
+    abut_mesh *mesh = NULL;
+    style.smooth = true;
+    style.colour = abut_picture_colour(0);
+    style.colour.a = 0.6f;
+    abut_status status = pose_mesh(s, &mesh);
+    status = status ? status : abut_picture_create(tool->context, options, picture);
+    status = status ? status : abut_picture_add_mesh(*picture, mesh, (abut_pose){0}, &style);
+    for (uint32_t i = 0; i < s->info.bone_count && !status; i++) {
+        uint32_t parent = abut_character_bone_get(s->character, i).parent;
+        if (!s->vertices[i])
+            continue;
+        status = abut_picture_add_point(*picture, place_of(&s->bones[i]), 5, ink);
+        if (!status && parent != ABUT_NONE && s->vertices[parent])
+            status = abut_picture_add_line(*picture, place_of(&s->bones[parent]),
+                                           place_of(&s->bones[i]), 2, ink);
+    }
+    abut_mesh_destroy(mesh);
+    return status;
+}
+
+static int write_picture(tool_run *tool, const subject *s, abut_picture_options *options,
+                         const char *path) {
+    abut_picture *picture = NULL;
+    abut_status status = draw(tool, s, options, &picture);
+    if (!status)
+        status = picture_write(tool, picture, options, NULL, path);
+    abut_picture_destroy(picture);
+    return status ? tool_fail(tool, status) : 0;
+}
+
+/* Frames at even times over the clip. */
+static int write_film(tool_run *tool, const subject *s, const abut_picture_options *camera,
+                      const char *path) {
+    tool_film film;
+    subject frame = *s;
+    abut_picture_options options = *camera;
+    abut_status status = ABUT_OK;
+    double duration = abut_character_clip_get(s->character, s->options.clip).duration;
+    options.width = FILM_WIDTH;
+    options.height = FILM_HEIGHT;
+    if (!film_start(&film))
+        return tool_fail(tool, abut_fail(ABUT_ERROR_MEMORY, "out of memory for a film strip"));
+    for (int i = 0; i < FILM_FRAMES && !status; i++) {
+        abut_picture *picture = NULL;
+        frame.options.time = duration * i / FILM_FRAMES;
+        status = draw(tool, &frame, &options, &picture);
+        if (!status)
+            status = film_take(&film, picture);
+        abut_picture_destroy(picture);
+    }
+    if (!status)
+        status = film_write(tool, &film, path);
+    film_free(&film);
+    return status ? tool_fail(tool, status) : 0;
+}
+
+/* ---- the whole ---- */
+
+static int write_mesh(tool_run *tool, const subject *s, const char *path, abut_mesh_format format) {
+    abut_mesh_write_options how = abut_mesh_write_options_default();
+    abut_mesh *mesh = NULL;
+    how.format = format;
+    abut_status status = pose_mesh(s, &mesh);
+    if (!status)
+        status = abut_mesh_write(mesh, tool_target(tool, path), &how);
+    abut_mesh_destroy(mesh);
+    return status ? tool_fail(tool, status) : 0;
+}
+
+static int work(tool_run *tool, const tool_arguments *arguments, subject *s) {
+    const tool_given *to = option_given(arguments, "out"), *png = option_given(arguments, "png"),
+                     *film = option_given(arguments, "film");
+    const char *path = arguments->operands[0];
+    abut_picture_options camera = abut_picture_options_default();
+    abut_mesh_format format = ABUT_MESH_FORMAT_AUTO;
+    int code = to ? tool_output_format(tool, to->words, NULL, &format) : 0;
+    code = code || !png ? code : picture_check(tool, png->words);
+    code = code || !film ? code : picture_check(tool, film->words);
+    if (code)
+        return code;
+    progress_start(tool->progress, path);
+    abut_status status = abut_character_read(tool->context, path, &s->character);
+    if (status)
+        return tool_fail(tool, status);
+    s->info = abut_character_info_get(s->character);
+    tool->up = abut_mesh_up(abut_character_rest(s->character));
+    if (!count_vertices(s))
+        return tool_fail(tool, abut_fail(ABUT_ERROR_MEMORY, "out of memory for the pose"));
+    code = read_pose(tool, arguments, s);
+    code = code ? code : camera_read(tool, arguments, &camera);
+    if (code)
+        return code;
+    out_object(&tool->out, NULL);
+    code = tell(tool, path, s);
+    code = code || !to ? code : write_mesh(tool, s, to->words, format);
+    code = code || !png ? code : write_picture(tool, s, &camera, png->words);
+    code = code || !film ? code : write_film(tool, s, &camera, film->words);
+    if (!code)
+        out_end(&tool->out);
+    return code;
+}
+
+static int run(tool_run *tool, const tool_arguments *arguments) {
+    subject s = {0};
+    int code = work(tool, arguments, &s);
+    free(s.bones);
+    free(s.vertices);
+    abut_character_destroy(s.character);
+    return code;
+}
+
+static const tool_option options[] = {
+    {"clip", "CLIP", OPTION_TEXT, "pose by this clip: its name or number (default: rest pose)",
+     NULL, false},
+    {"time", "SECONDS", OPTION_NUMBER, "where in the clip, which is repeated (default: 0)", NULL,
+     false},
+    {"skinning", "HOW", OPTION_CHOICE,
+     "how vertices follow: mean of matrices, or dual quaternions (default: linear)", "linear|dual",
+     false},
+    {"out", "FILE", OPTION_TEXT, "write the posed mesh there (.obj, .ply, .stl, .off, .gltf)", NULL,
+     false},
+    {"png", "FILE", OPTION_TEXT, "draw the posed mesh and its bones into FILE", NULL, false},
+    {"film", "FILE", OPTION_TEXT, "draw eight frames of the clip side by side into FILE", NULL,
+     false},
+    {"view", "VIEW", OPTION_TEXT,
+     "where to look from: front, back, left, right, top, bottom, iso, or X,Y,Z (default: iso)",
+     "front|back|left|right|top|bottom|iso", false},
+    {"up", "AXIS", OPTION_TEXT, "which way is up: x, y, z, -x, -y, -z or X,Y,Z (default: y)",
+     "x|y|z|-x|-y|-z", false},
+    {"fov", "DEGREES", OPTION_NUMBER, "vertical field of view; 0 = parallel (default: 30)", NULL,
+     false},
+    {0}};
+
+const tool_command command_character = {
+    .name = "character",
+    .operands = "FILE",
+    .summary = "show bones, clips and health of a skinned mesh, and pose it",
+    .about =
+        "Reads a skinned and animated mesh from glTF or GLB: lists its bones with how many "
+        "vertices each moves, its clips, and what is wrong with its weights. With --out, --png "
+        "or --film it is posed, at rest or by a clip.",
+    .examples = "  abut character human.glb\n"
+                "  abut character human.glb --clip walk --time 0.5 --out step.ply\n"
+                "  abut character human.glb --clip dance --skinning dual --film dance.png\n",
+    .options = options,
+    .operand_kind = OPERAND_FILES,
+    .operand_least = 1,
+    .operand_most = 1,
+    .run = run,
+};

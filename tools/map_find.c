@@ -85,9 +85,12 @@ int surface_map(tool_run *tool, const tool_arguments *arguments, uint32_t resolu
     options.resolution = given        ? given->counts[0]
                          : resolution ? resolution
                                       : (uint32_t)fmin(RESOLUTION_MOST, fmax(RESOLUTION, enough));
-    if (options.resolution > RESOLUTION_MOST)
+    if (given && options.resolution > RESOLUTION_MOST)
         return tool_refuse(tool, "--resolution needs a whole number from 1 to %d; '%s' is not",
-                           RESOLUTION_MOST, given ? given->words : "that of so many samples");
+                           RESOLUTION_MOST, given->words);
+    if (options.resolution > RESOLUTION_MOST)
+        return tool_refuse(tool, "--samples needs more than %d x %d texels, which is the most",
+                           RESOLUTION_MOST, RESOLUTION_MOST);
     progress_start(tool->progress, surface->path);
     abut_status status = abut_map_create(surface->mesh, &options, &surface->map);
     if (status == ABUT_ERROR_LIMIT)

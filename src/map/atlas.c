@@ -343,9 +343,10 @@ abut_status abuti_map_atlas_create(const char *function, const abut_mesh *mesh, 
         most = 4.0 * resolution / shapes[0].base;
     if (!p.status && !place_best(&p, shapes, count, most) && !p.status)
         p.status = abuti_fail(ABUT_ERROR_LIMIT,
-                              "%s: %u triangles need a texel each, more than %u x %u have; a "
+                              "%s: there is no room for %u triangle%s in %u x %u texels; a "
                               "resolution of %u is enough",
-                              function, count, resolution, resolution, resolution_for(count));
+                              function, count, count == 1 ? "" : "s", resolution, resolution,
+                              resolution_for(count));
     if (!p.status)
         finish(mesh, atlas, shapes, count);
     abuti_release(context, shapes);

@@ -113,7 +113,7 @@ try 2 "$tool" map box.obj box.obj --resolution 0
 try 2 "$tool" map box.obj box.obj --resolution 16385
 complains "from 1 to 16384"
 try 1 "$tool" map box.obj box.obj --resolution 6
-complains "a resolution of"
+complains "there is no room for 48 triangles in 6 x 6 texels; a resolution of"
 try 2 "$tool" map box.obj box.obj --out rows.txt
 complains ".ply, .csv, .npy or .png"
 try 2 "$tool" map box.obj box.obj --png box.tiff
@@ -208,6 +208,8 @@ complains "limited"
 try 0 "$tool" deviation box.obj box.obj --samples 9000 --json
 is "it['ways'][0]['resolution']" 100
 try 2 "$tool" deviation box.obj box.obj --samples 9000 --resolution 100
+try 2 "$tool" deviation box.obj box.obj --samples 4000000000
+complains "--samples needs more than 16384 x 16384 texels"
 
 # ---- of itself, and thickness ----
 

@@ -302,6 +302,17 @@ TEST(long_lists) {
     abut_bvh_destroy(bvh);
 }
 
+/* Beyond the point of a sharp triangle cells are hardly outside its two long edges, but far from
+ * it. */
+TEST(sharp_points) {
+    static const abut_vec3 positions[] = {{0, 0, 0}, {1, 0.001, 0}, {1, -0.001, 0}};
+    static const uint32_t indices[][3] = {{0, 1, 2}};
+    abut_bvh *bvh = hierarchy_of(test_mesh(NULL, positions, 3, indices, 1));
+    abut_grid grid = {.origin = vec(-0.004, -0.0005, 0.1), .cell = 0.00025, .count = {20, 5, 4}};
+    check_grid_of(bvh, &grid, INFINITY);
+    abut_bvh_destroy(bvh);
+}
+
 /* Some blocks and some layers of others, on a grid that is longer than a tile. */
 static void check_wanted(abut_mesh *mesh, uint64_t seed) {
     abut_bvh *bvh = hierarchy_of(mesh);

@@ -52,10 +52,10 @@
 enum {
     POINTS_A_RUN = 4096,
     RUNS_A_WORKER = 4, /* from one report of progress to the next: none waits long for others */
-    /* Points that get a list from the hierarchy, if there are so few for each triangle; where there
-     * are more, more get one. */
-    COLLECT_MOST = 256,
-    COLLECT_FEW = 32,
+    /* Points that get a list from the hierarchy: so many times those for each triangle, and at
+     * least. */
+    COLLECT_TIMES = 16,
+    COLLECT_MOST_LEAST = 64,
     COLLECT_A_POINT = 100, /* features of a list that are worth it: a search takes as long */
     COLLECT_LEAST = 8,     /* points; fewer are searched one by one */
     DIVISION = 4,          /* a new list when the points are so many times fewer */
@@ -425,6 +425,7 @@ static void answer_run(worker *w, size_t begin, size_t end) {
     w->places = w->b->places ? w->b->places + begin : NULL;
     for (int kind = 0; kind < PAIRS_KINDS; kind++)
         w->waiting[kind].count = 0;
+    w->lists.hint.known = false;
     if (read_points(w, count))
         collect(w, 0, count);
     else
@@ -456,8 +457,9 @@ static void worker_task(void *data, size_t chunk, size_t begin, size_t end) {
     (void)end;
     w->b = r->b;
     w->pairs = ABUTI_BY_LANES(abuti_pairs);
-    w->collect_most = r->b->points.count / COLLECT_FEW / r->b->bvh->triangle_count * COLLECT_MOST;
-    w->collect_most = w->collect_most > COLLECT_MOST ? w->collect_most : COLLECT_MOST;
+    w->collect_most = COLLECT_TIMES * r->b->points.count / r->b->bvh->triangle_count;
+    if (w->collect_most < COLLECT_MOST_LEAST)
+        w->collect_most = COLLECT_MOST_LEAST;
     w->lists.table = &r->table;
     w->lists.kernel = ABUTI_BY_LANES(abuti_regions);
     w->lists.seen = r->seen + chunk * regions_seen_words(&r->table);

@@ -276,7 +276,8 @@ regions_outcome abuti_regions_collect(regions_room *room, const regions_box *box
     vec3 centre = v3(box->centre[0], box->centre[1], box->centre[2]);
     abut_nearest nearest;
     abuti_nearest_point(bvh, v3_along(bvh->mesh->origin, to_world, centre),
-                        1.001 * to_world * ((double)box->reach + rho + 4 * margin), NULL, &nearest);
+                        1.001 * to_world * ((double)box->reach + rho + 4 * margin), &room->hint,
+                        &nearest);
     *clear = nearest.distance * bvh->scale > rho + 4 * (double)margin;
     if (nearest.triangle == ABUT_NONE)
         return REGIONS_NOTHING;

@@ -142,6 +142,7 @@ typedef struct regions_room {
     const regions_kernel *kernel;
     uint64_t *seen; /* a bit for each group of the table */
     uint32_t used;  /* of the room */
+    bvh_hint hint;  /* of the last list from the hierarchy, if that was near by */
     float near[3];  /* the point of the mesh that was found last: a bound to start from */
     uint32_t kept[REGIONS_LIST_MOST + REGIONS_GROUP];
     float scratch[4 * (REGIONS_LIST_MOST + REGIONS_GROUP)];

@@ -251,7 +251,7 @@ static void compute_cube(worker *w, const uint32_t first[3], const uint32_t coun
     known k = {.is_signed = c->closed, .is_far = c->is_searched || !(largest <= NEAR_CELLS)};
     set_rule(w, largest);
     w->lists.used = 0;
-    w->hint.known = false;
+    w->hint.known = w->lists.hint.known = false;
     if (k.is_far)
         compute_blocks(w, first, count, &k);
     else

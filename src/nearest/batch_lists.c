@@ -201,18 +201,6 @@ static bool is_beside(const worker *w, uint32_t i, const float *row) {
                -clear;
 }
 
-/* The corner of a triangle that is a vertex, or from which on the edge of two is. */
-static uint32_t corner_of(const regions_table *table, uint32_t triangle, const uint32_t ends[2]) {
-    const uint32_t *welded = table->features.welded;
-    const uint32_t *index = (welded ? welded : table->bvh->mesh->indices) + 3 * (size_t)triangle;
-    for (uint32_t k = 0; k < 2; k++) {
-        const uint32_t next = ends[0] == ends[1] ? index[k] : index[k + 1];
-        if ((index[k] == ends[0] && next == ends[1]) || (index[k] == ends[1] && next == ends[0]))
-            return k;
-    }
-    return 2;
-}
-
 /* Adds what has to be measured where a feature may be nearest. False: the point has to be searched
  * for. */
 static bool add_feature(worker *w, uint32_t i, uint32_t name) {
@@ -234,10 +222,9 @@ static bool add_feature(worker *w, uint32_t i, uint32_t name) {
     } else if (offset > 0 && end == k + 2 && is_beside(w, i, row)) {
         kind = PAIRS_EDGE;
     }
-    for (; k < end; k++) {
-        const uint32_t triangle = table->bvh->order[features->incidents[k]];
-        add_pair(w, kind, i, triangle, kind == PAIRS_BORDER ? 0 : corner_of(table, triangle, ends));
-    }
+    for (; k < end; k++)
+        add_pair(w, kind, i, features->incidents[k] / 4,
+                 kind == PAIRS_BORDER ? 0 : features->incidents[k] % 4);
     return true;
 }
 
@@ -482,7 +469,7 @@ abut_status abuti_batch_lists(const nearest_batch *b) {
     r.worker_count = r.worker_count < runs ? r.worker_count : (uint32_t)runs;
     r.workers = abuti_allocate(context, r.worker_count, sizeof *r.workers);
     abut_status status =
-        r.workers ? abuti_regions_create(b->bvh, FEATURES_INCIDENTS | FEATURES_FANS, &r.table)
+        r.workers ? abuti_regions_create(b->bvh, FEATURES_CORNERS | FEATURES_FANS, &r.table)
                   : ABUT_ERROR_MEMORY;
     if (!status) {
         size_t words = regions_seen_words(&r.table);

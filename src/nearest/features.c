@@ -279,29 +279,35 @@ static void number_features(making *m) {
     to->leaf_begin[m->leaf_count] = to->count;
 }
 
-/* The features of a triangle, at most seven. */
-static int features_of(const making *m, uint32_t triangle, uint32_t features[7]) {
+/* The features of a triangle, at most seven, and its corners that they begin at. */
+static int features_of(const making *m, uint32_t triangle, uint32_t features[7],
+                       uint32_t corners[7]) {
     int count = 0;
+    corners[0] = 0;
     if (m->face_feature[triangle] != ABUT_NONE)
         features[count++] = m->face_feature[triangle];
-    for (size_t k = 0; k < 3; k++) {
+    for (uint32_t k = 0; k < 3; k++) {
         uint32_t edge = m->topology.triangle_edges[3 * (size_t)triangle + k];
-        if (edge != ABUT_NONE)
+        if (edge != ABUT_NONE) {
+            corners[count] = k;
             features[count++] = m->edge_feature[edge];
+        }
+        corners[count] = k;
         features[count++] = m->vertex_feature[m->mesh->indices[3 * (size_t)triangle + k]];
     }
     return count;
 }
 
-/* Lists the triangles of each feature, ascending. */
+/* Lists the triangles of each feature, ascending; by their places, or as corners where there are
+ * none. */
 static void list_incidents(making *m, uint32_t *place) {
     abuti_features *to = m->to;
-    uint32_t features[7];
-    for (uint32_t i = 0; i < m->mesh->triangle_count; i++)
+    uint32_t features[7], corners[7];
+    for (uint32_t i = 0; i < m->mesh->triangle_count && place; i++)
         place[m->order[i]] = i;
     memset(to->incident_begin, 0, ((size_t)to->count + 1) * sizeof *to->incident_begin);
     for (uint32_t t = 0; t < m->mesh->triangle_count; t++)
-        for (int i = features_of(m, t, features); i-- > 0;)
+        for (int i = features_of(m, t, features, corners); i-- > 0;)
             to->incident_begin[features[i]]++;
     uint32_t sum = 0;
     for (uint32_t f = 0; f <= to->count; f++) { /* the end of each, for now */
@@ -310,8 +316,9 @@ static void list_incidents(making *m, uint32_t *place) {
     }
     to->incident_count = sum;
     for (uint32_t t = m->mesh->triangle_count; t-- > 0;)
-        for (int i = features_of(m, t, features); i-- > 0;)
-            to->incidents[--to->incident_begin[features[i]]] = place[t];
+        for (int i = features_of(m, t, features, corners); i-- > 0;)
+            to->incidents[--to->incident_begin[features[i]]] =
+                place ? place[t] : 4 * t + corners[i];
 }
 
 static void records_task(void *data, size_t chunk, size_t begin, size_t end) {
@@ -348,16 +355,16 @@ static uint32_t *allocate_none(abut_context *context, size_t count) {
 }
 
 /* The triangles of each feature. */
-static abut_status add_incidents(making *m, abut_context *context) {
+static abut_status add_incidents(making *m, bool as_corners, abut_context *context) {
     abuti_features *to = m->to;
     size_t triangles = m->mesh->triangle_count;
     if (7 * triangles > UINT32_MAX)
         return abuti_fail(ABUT_ERROR_LIMIT, "%zu triangles have too many edges and corners to list",
                           triangles);
-    uint32_t *place = abuti_allocate(context, triangles, sizeof *place);
+    uint32_t *place = as_corners ? NULL : abuti_allocate(context, triangles, sizeof *place);
     to->incident_begin = abuti_allocate(context, (size_t)to->count + 1, sizeof *to->incident_begin);
     to->incidents = abuti_allocate(context, 7 * triangles, sizeof *to->incidents);
-    bool ready = place && to->incident_begin && to->incidents;
+    bool ready = (place || as_corners) && to->incident_begin && to->incidents;
     if (ready)
         list_incidents(m, place);
     abuti_release(context, place);
@@ -405,20 +412,21 @@ static abut_status make(making *m, unsigned wanted, abut_context *context) {
     return abuti_parallel_try(context, "features", to->count, 4096, records_task, m);
 }
 
-/* Makes one vertex of those at the same place, as long as there are so many that hardly any can
- * have neighbours: loose triangles would have regions that exclude next to nothing. */
-static abut_status weld(const abut_mesh *mesh, abuti_features *to) {
+/* Makes one vertex of those at the same place, the lowest, where there are so many that hardly any
+ * triangle can have neighbours: regions of loose triangles exclude next to nothing. Gives new
+ * indices, or none. */
+static abut_status weld(const abut_mesh *mesh, uint32_t **indices) {
     abut_context *context = mesh->context;
     const size_t corners = 3 * (size_t)mesh->triangle_count;
     if (mesh->vertex_count <= mesh->triangle_count)
         return ABUT_OK;
     uint32_t *lowest = abuti_allocate(context, mesh->vertex_count, sizeof *lowest);
-    to->welded = abuti_allocate(context, corners, sizeof *to->welded);
-    abut_status status = lowest && to->welded ? ABUT_OK : ABUT_ERROR_MEMORY;
+    *indices = abuti_allocate(context, corners, sizeof **indices);
+    abut_status status = lowest && *indices ? ABUT_OK : ABUT_ERROR_MEMORY;
     if (!status)
         status = abuti_coincident_vertices(context, mesh->positions, mesh->vertex_count, lowest);
     for (size_t i = 0; i < corners && !status; i++)
-        to->welded[i] = lowest[mesh->indices[i]];
+        (*indices)[i] = lowest[mesh->indices[i]];
     abuti_release(context, lowest);
     return status;
 }
@@ -435,21 +443,20 @@ abut_status abuti_features_create(abut_mesh *mesh, double scale, const uint32_t 
                         .vertex_count = mesh->vertex_count,
                         .triangle_count = mesh->triangle_count,
                         .positions = mesh->positions};
-    abut_status status = wanted & FEATURES_WELDED ? weld(mesh, &made) : ABUT_OK;
-    if (made.welded) {
-        welded.indices = made.welded;
+    abut_status status = wanted & FEATURES_WELDED ? weld(mesh, &welded.indices) : ABUT_OK;
+    if (welded.indices)
         m.mesh = &welded;
-    }
     status = status ? status : abut_topology_create(m.mesh, &topology);
     if (!status) {
         m.topology = abut_topology_arrays_get(topology);
         status = make(&m, wanted, context);
     }
-    if (!status && wanted & FEATURES_INCIDENTS)
-        status = add_incidents(&m, context);
+    if (!status && wanted & (FEATURES_INCIDENTS | FEATURES_CORNERS))
+        status = add_incidents(&m, wanted & FEATURES_CORNERS, context);
     ABUTI_RELEASE(context, m.edge_feature, m.vertex_feature, m.face_feature, m.has_face, m.edge_low,
                   m.height, m.source, m.kind);
     abut_topology_destroy(topology);
+    abuti_release(context, welded.indices);
     if (status)
         abuti_features_destroy(&made);
     else
@@ -461,8 +468,8 @@ void abuti_features_destroy(abuti_features *features) {
     if (!features->context)
         return;
     ABUTI_RELEASE(features->context, features->records, features->exact, features->fans,
-                  features->welded, features->ends, features->marked, features->leaf_begin,
-                  features->incident_begin, features->incidents);
+                  features->ends, features->marked, features->leaf_begin, features->incident_begin,
+                  features->incidents);
     abut_context_destroy(features->context);
     memset(features, 0, sizeof *features);
 }

@@ -63,7 +63,13 @@ typedef struct feature_fan {
 } feature_fan;
 
 /* What may be wanted beside the records. */
-enum { FEATURES_INCIDENTS = 1, FEATURES_EXACT = 2, FEATURES_FANS = 4, FEATURES_WELDED = 8 };
+enum {
+    FEATURES_INCIDENTS = 1,
+    FEATURES_EXACT = 2,
+    FEATURES_FANS = 4,
+    FEATURES_CORNERS = 8, /* incidents, as corners */
+    FEATURES_WELDED = 16  /* several vertices at one place are one: the lowest */
+};
 
 typedef struct abuti_features {
     abut_context *context; /* held; null = none */
@@ -74,15 +80,13 @@ typedef struct abuti_features {
     feature_support *exact; /* where they were asked for, as all that follows */
     feature_fan *fans;      /* of all vertices of the mesh that have triangles */
     uint32_t *leaf_begin;   /* leaf_count + 1 */
-    /* All triangles of a feature by their places in the order, ascending by their numbers. */
+    /* All triangles of a feature, ascending by their numbers: by their places in the order; or, as
+     * corners, four times the number and which of its corners the vertex is or the edge begins at.
+     */
     uint32_t *incident_begin; /* count + 1 */
     uint32_t *incidents;
     /* What it is made of: the vertices of an edge, a vertex twice, or a triangle and ABUT_NONE. */
     uint32_t (*ends)[2];
-    /* Welded: the vertices of triangles, of several at one place the same; null = those of the
-     * mesh.
-     */
-    uint32_t *welded;
     unsigned char *marked; /* 1: an edge or a vertex of a triangle lower than FEATURE_HEIGHT */
 } abuti_features;
 

@@ -5,8 +5,9 @@
  * finds them again.
  * Method: a list holds every feature that can be nearest to some point of a box. That of a large
  * box comes from the hierarchy (abuti_regions_collect), that of a smaller box inside it is what is
- * left when the features that cannot be nearest in there are taken out: by their distance, or
- * because the box is outside the region in which the feature is nearest to anything. Sixteen points
+ * left when the features that cannot be nearest in there are taken out: because some other point of
+ * the mesh is nearer to all of the box, or because the box is outside the region in which the
+ * feature is nearest to anything. Sixteen points
  * are then measured against the few features that are left (`winners`). All of that is in floats,
  * many lanes at once; what may win is measured in doubles by the caller.
  *
@@ -24,6 +25,18 @@
  * Bounds come from edges and vertices as they are, and from a face only where p is over it by m:
  * beyond the point of a sharp triangle both borders are near, and the plane is worth nothing.
  * So F is within 2 m of the least bound, and within m of its region: a candidate.
+ *
+ * By a near point. Let c be the middle of a box, h its half extents, rho = |h|, and g some point of
+ * the mesh. F can be dropped if |p - q| > |p - g| for all points p of the box and q of F. With
+ * everything relative to c, the difference of the squares is at least |q|^2 - |g|^2 - 2 sum h_i
+ * |g_i
+ * - q_i| (regions.c). Let f be the point of F, or of the plane of a face, that is nearest to c, and
+ * s = |q - f|. As F is convex, |q|^2 >= |f|^2 + s^2; and with x = sum h_i |u_i| for the direction u
+ * of an edge, x = rho for a face, that is at least
+ *     |f|^2 - |g|^2 - 2 sum h_i |g_i - f_i| + s^2 - 2 x s.
+ * F stays unless that is positive for all s, which are at most the length of an edge, and 0 for a
+ * vertex. The point g is the nearest to c that is known. Coordinates and the ways from f and g to c
+ * err by less than m; the limit for that is derived in regions.c.
  */
 #ifndef ABUTI_NEAREST_REGIONS_H
 #define ABUTI_NEAREST_REGIONS_H

@@ -7,9 +7,9 @@
  * box comes from the hierarchy (abuti_regions_collect), that of a smaller box inside it is what is
  * left when the features that cannot be nearest in there are taken out: because some other point of
  * the mesh is nearer to all of the box, or because the box is outside the region in which the
- * feature is nearest to anything. Sixteen points
- * are then measured against the few features that are left (`winners`). All of that is in floats,
- * many lanes at once; what may win is measured in doubles by the caller.
+ * feature is nearest to anything. Sixteen points are then measured against the few features that
+ * are left (`winners`). All of that is in floats, many lanes at once; what may win is measured in
+ * doubles by the caller.
  *
  * Nothing that wins is lost. All is in the frame of the hierarchy. Let p be a point and q the point
  * of the mesh that is nearest to it, exactly, on the inside of a feature F. Then p is in the region

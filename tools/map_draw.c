@@ -368,7 +368,7 @@ static abut_status draw_panel(tool_run *tool, const map_panel *panel, map_show s
     else if (show == MAP_SHOW_DISTANCE && a->measures.found < a->measures.samples)
         legend_add(&legend, nothing, "nothing found");
     if (show == MAP_SHOW_DISTANCE && panel->marked)
-        legend_add(&legend, ink, "%s: %.5g", panel->marked, panel->value);
+        legend_add(&legend, ink, "%s: %.5g", panel->marked, map_shown(panel->value, &a->measures));
     if (show == MAP_SHOW_GRADIENT)
         add_directions(&legend);
     canvas.pixels = malloc(bytes);
@@ -399,7 +399,8 @@ int map_draw(tool_run *tool, const tool_arguments *arguments, const map_panel *p
     const tool_scale *scale = &panels[0].answer->scale;
     const int wide = (int)(count * camera.width), high = (int)camera.height - TOP - 50;
     const int words = BORDER + (int)scale_width(scale) + BORDER;
-    const int strip = show == MAP_SHOW_DISTANCE ? words + (int)count * (BARS + BORDER) : 0;
+    const bool found = panels[0].answer->measures.found || panels[count - 1].answer->measures.found;
+    const int strip = show == MAP_SHOW_DISTANCE && found ? words + (int)count * (BARS + BORDER) : 0;
     tool_canvas sheet = {.width = (uint32_t)(wide + strip), .height = camera.height};
     const size_t bytes = 4 * (size_t)sheet.width * sheet.height;
     progress_start(tool->progress, path);

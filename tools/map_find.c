@@ -164,6 +164,10 @@ int map_measure(tool_run *tool, const tool_surface *surface,
         lo = fmin(m->least.distance, m->greatest.distance);
         hi = m->greatest.distance;
     }
+    if (m->found && fmax(fabs(lo), fabs(hi)) < rounding(m)) { /* a scale of it would tell nothing */
+        lo = lo < 0 ? -1e-6 * sqrt(m->area) : 0;
+        hi = 1e-6 * sqrt(m->area);
+    }
     answer->scale = scale_of(palette, lo, hi);
     if (!status)
         status = find_areas(surface->map, answer);
@@ -337,18 +341,20 @@ void map_histogram(tool_run *tool, const map_answer *const *answers, const char 
     const double size = fmax(fabs(scale->least), fabs(scale->most));
     double most = 0;
     bool less = false, more = false; /* than the scale shows */
+    bool apart = false;              /* by more than rounding */
     if (out->json)
         return;
     for (uint32_t i = 0; i < count; i++) {
         const abut_map_measures *m = &answers[i]->measures;
+        apart = apart || map_shown(m->least.distance, m) != 0 ||
+                map_shown(m->greatest.distance, m) != 0;
         less = less || (m->found && m->least.distance < scale->least - 1e-5 * range);
         more = more ||
                (m->found && !answers[i]->cut && m->greatest.distance > scale->most + 1e-5 * range);
         for (int line = 0; line < MAP_LINES; line++)
             most = fmax(most, area_of(answers[i], line) / m->area);
     }
-    /* where all are the same there is only rounding */
-    if (!(most > 0) || range < 1e-12 * sqrt(answers[0]->measures.area) || range < 1e-5 * size)
+    if (!(most > 0) || !apart || range < 1e-5 * size) /* all are the same */
         return;
     const int digits = range < 1e-3 * size ? 8 : 4;
     out_table(out, "histogram");

@@ -46,6 +46,8 @@ try 0 "$tool" map box.obj box.obj $small --json
 is "abs(it['least']['distance']) < 1e-12 and abs(it['greatest']['distance']) < 1e-12" True
 try 0 "$tool" map box.obj box.obj $small
 says "inside      0, 0%"
+try 0 "$tool" deviation box.obj box.obj --signed $small --json
+is "[[1e-6 < w['histogram']['to'] < 1e-5, abs(sum(w['histogram']['areas']) - 24) < 1e-9] for w in it['ways']]" "[[True, True], [True, True]]"
 # Boxes that stand flush have only rounding in common.
 try 0 "$tool" map box.obj box.obj --pose 2,0,0 $small --json
 is "[abs(it['least']['distance']) < 1e-12, it['inside'], abs(it['mean'] - 1) < 0.05]" "[True, 0, True]"

@@ -16,6 +16,7 @@ enum { SPOTS, WINDOWS, SMALL, REST, LARGE, BEND, RAYS, GATHER, CLEAR, KERNELS };
 enum {
     SIGHTS,
     BODIES,
+    MEETS,
     MOTIONS,
     VERTICES,
     INDICES,
@@ -184,9 +185,13 @@ static abut_status place_all(abut_layers *layers, placement *p) {
 static abut_status upload_all(abut_layers *layers, const placement *p) {
     layers_device *d = layers->device;
     const layers_mesh *meshes = layers->meshes.data;
+    size_t solids = layers->solids.count;
     uint32_t(*chunks)[2] = abuti_allocate(layers->context, p->chunks, sizeof *chunks);
-    if (!chunks)
+    uint32_t(*meets)[2] = abuti_allocate(layers->context, solids, sizeof *meets);
+    if (!chunks || !meets) {
+        ABUTI_RELEASE(layers->context, chunks, meets);
         return ABUT_ERROR_MEMORY;
+    }
     abuti_kit_reserve(&d->kit, VERTICES, p->vertices, sizeof(vec3));
     abuti_kit_reserve(&d->kit, INDICES, p->triangles, 3 * sizeof(uint32_t));
     for (size_t m = 0; m < layers->meshes.count; m++)
@@ -199,8 +204,10 @@ static abut_status upload_all(abut_layers *layers, const placement *p) {
         }
     const layers_body *bodies = d->bodies.data;
     d->chunk_count = 0;
-    for (size_t i = 0; i < layers->solids.count; i++) {
+    for (size_t i = 0; i < solids; i++) {
         const layers_solid *solid = &layers_solids(layers)[i];
+        meets[i][0] = bodies[i].group;
+        meets[i][1] = bodies[i].mask;
         for (uint32_t t = 0; t < bodies[i].triangle_count; t += LAYERS_CHUNK) {
             chunks[d->chunk_count][0] = (uint32_t)i;
             chunks[d->chunk_count++][1] = t;
@@ -210,9 +217,10 @@ static abut_status upload_all(abut_layers *layers, const placement *p) {
                             layers_mesh_of(layers, solid)->mesh->vertex_count, sizeof(vec3));
     }
     abuti_kit_put(&d->kit, CHUNKS, chunks, d->chunk_count, sizeof *chunks);
-    abuti_kit_put(&d->kit, BODIES, bodies, layers->solids.count, sizeof *bodies);
+    abuti_kit_put(&d->kit, BODIES, bodies, solids, sizeof *bodies);
+    abuti_kit_put(&d->kit, MEETS, meets, solids, sizeof *meets);
     abut_status status = abuti_kit_finish(&d->kit);
-    abuti_release(layers->context, chunks);
+    ABUTI_RELEASE(layers->context, chunks, meets);
     return status;
 }
 
@@ -419,7 +427,7 @@ static void launch(abut_layers *layers, uint32_t views, uint32_t tiles, uint32_t
                      ABUTI_VALUE(room[LAYERS_COUNT_FRAGMENTS]), MEMORY(COUNTS),
                      ABUTI_LOCAL_MEMORY(2 * sizeof(uint32_t)));
     ABUTI_KIT_GROUPS(&d->kit, RAYS, (size_t)LAYERS_STRIPS * tiles, LAYERS_RAYS, MEMORY(SIGHTS),
-                     ABUTI_VALUE(views), MEMORY(BODIES), MEMORY(TILES), MEMORY(HEADS),
+                     ABUTI_VALUE(views), MEMORY(MEETS), MEMORY(TILES), MEMORY(HEADS),
                      MEMORY(FRAGMENTS), MEMORY(TABLE), ABUTI_VALUE(d->slots), MEMORY(USED),
                      ABUTI_VALUE(room[LAYERS_COUNT_SUMS]), MEMORY(TOUCHES),
                      ABUTI_VALUE(room[LAYERS_COUNT_TOUCHES]), MEMORY(LONGS),
@@ -427,6 +435,8 @@ static void launch(abut_layers *layers, uint32_t views, uint32_t tiles, uint32_t
                      ABUTI_VALUE(room[LAYERS_COUNT_CROSSINGS]), MEMORY(COUNTS), ABUTI_VALUE(wanted),
                      ABUTI_LOCAL_MEMORY(LAYERS_PIECES * sizeof(layers_piece)),
                      ABUTI_LOCAL_MEMORY(LAYERS_OWNERS * sizeof(layers_sum)),
+                     ABUTI_LOCAL_MEMORY(LAYERS_FIRSTS * sizeof(uint32_t)),
+                     ABUTI_LOCAL_MEMORY(LAYERS_PIECES * sizeof(uint16_t)),
                      ABUTI_LOCAL_MEMORY((2 + LAYERS_OWNERS) * sizeof(uint32_t)));
     ABUTI_KIT_GROUPS(&d->kit, GATHER, groups, LAYERS_ITEMS, MEMORY(TABLE), ABUTI_VALUE(d->slots),
                      MEMORY(USED), ABUTI_VALUE(room[LAYERS_COUNT_SUMS]), MEMORY(SUMS),

@@ -17,7 +17,9 @@
 #define LAYERS_SHORT 64      /* crossings of a ray that is traced there */
 #define LAYERS_PIECES 320    /* overlaps of LAYERS_RAYS rays that are added up there */
 #define LAYERS_OWN_PIECES 24 /* of one ray */
-#define LAYERS_OWNERS 16     /* sums that go to the table at once */
+#define LAYERS_FIRSTS 512    /* a power of two, no less than that */
+#define LAYERS_LAST 0xffff
+#define LAYERS_OWNERS 16 /* sums that go to the table at once */
 #define LAYERS_NOTHING 0xffffffffu
 #define LAYERS_PROBES 64       /* slots of a hash table that are tried */
 #define LAYERS_BEND_GROUPS 128 /* work-groups that look at positions */
@@ -77,8 +79,9 @@ typedef struct layers_large {
 typedef struct layers_piece {
     word32 a, b;
     word32 from, to, length, volume;
-    word32 pixel; /* x and y in the tile, 16 bits each */
-    word32 what;  /* a sum of LAYERS_IS_... */
+    word32 pixel;        /* x and y in the tile, 16 bits each */
+    unsigned short what; /* a sum of LAYERS_IS_... */
+    unsigned short next; /* piece of the same pair, or LAYERS_LAST */
 } layers_piece;
 
 enum {

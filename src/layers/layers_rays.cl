@@ -16,8 +16,9 @@
 
 #include "layers/tile_cl.h"
 
-static int may_meet(__global const layers_body *a, __global const layers_body *b) {
-    return (a->group & b->mask) && (b->group & a->mask);
+/* By groups and masks. */
+static int may_meet(uint2 a, uint2 b) {
+    return (a.x & b.y) && (b.x & a.y);
 }
 
 /* ---- rays ---- */
@@ -30,7 +31,7 @@ typedef struct ray_work {
     __global const layers_view *view;
     uint tolerance;
     uint x, y, pixel;
-    __global const layers_body *bodies;
+    __global const uint2 *meets; /* group and mask of each solid */
     __local layers_piece *pieces;
     __local uint *piece_count;
     uint own_count; /* pieces of this ray, and where they are */
@@ -72,13 +73,14 @@ static void put_piece(ray_work *w, layers_piece piece) {
 static void ray_overlap(ray_work *w, uint a, uint b, uint from, uint to, uint begins, uint ends) {
     layers_piece piece;
     layers_measure(w->view, w->x, w->y, from, to, &piece.length, &piece.volume);
-    if (piece.length <= w->tolerance || (a != b && !may_meet(&w->bodies[a], &w->bodies[b])))
+    if (piece.length <= w->tolerance || (a != b && !may_meet(w->meets[a], w->meets[b])))
         return;
     piece.a = min(a, b);
     piece.b = max(a, b);
     piece.from = from;
     piece.to = to;
     piece.pixel = w->pixel;
+    piece.next = LAYERS_LAST;
     piece.what = LAYERS_IS_OVERLAP | (begins == piece.a ? LAYERS_BEGINS_A : 0) |
                  (ends == piece.a ? LAYERS_ENDS_A : 0);
     put_piece(w, piece);
@@ -90,7 +92,7 @@ static void ray_touch(ray_work *w, size_t place, uint around, uint since, uint t
     layers_measure(w->view, w->x, w->y, since, z, &before, &volume);
     layers_measure(w->view, w->x, w->y, z, to, &behind, &volume);
     if (before <= w->tolerance || behind <= w->tolerance ||
-        !may_meet(&w->bodies[of], &w->bodies[around]))
+        !may_meet(w->meets[of], w->meets[around]))
         return;
     layers_piece piece;
     piece.a = min(of, around);
@@ -99,6 +101,7 @@ static void ray_touch(ray_work *w, size_t place, uint around, uint since, uint t
     piece.length = 0;
     piece.volume = w->parts[place];
     piece.pixel = w->pixel;
+    piece.next = LAYERS_LAST;
     piece.what = of == piece.a ? LAYERS_EDGE_A : LAYERS_EDGE_B;
     put_piece(w, piece);
 }
@@ -128,22 +131,28 @@ static void add_piece(layers_sum *s, __local const layers_piece *p, uint x, uint
     s->z1 = max(s->z1, p->to);
 }
 
-/* Sorts the crossings of a ray; gives how many there are, which may be more than are kept. */
+/* Sorts the crossings of a ray; gives how many there are, which may be more than are kept. Parts
+ * are wanted of edges alone. */
 static uint sort_ray(ray_work *w, __global const uint4 *fragments, uint head) {
     uint count = 0;
+    uint4 is = fragments[head];
     for (uint f = head; f != LAYERS_NOTHING; count++) {
-        const uint4 is = fragments[f];
+        const ulong key = layers_key(is.y, is.x);
+        const uint part = is.w;
         f = is.z;
+        if (f != LAYERS_NOTHING)
+            is = fragments[f]; /* while this one is sorted */
         if (count >= LAYERS_SHORT)
             continue;
-        const ulong key = layers_key(is.y, is.x);
         uint at = count;
         for (; at && w->keys[at - 1] > key; at--) {
             w->keys[at] = w->keys[at - 1];
-            w->parts[at] = w->parts[at - 1];
+            if (w->edges)
+                w->parts[at] = w->parts[at - 1];
         }
         w->keys[at] = key;
-        w->parts[at] = is.w;
+        if (w->edges)
+            w->parts[at] = part;
     }
     w->count = count;
     return count;
@@ -308,7 +317,9 @@ typedef struct tally {
     __local layers_piece *pieces;
     __local layers_sum *sums; /* LAYERS_OWNERS */
     __local uint *places;     /* of these in the table */
-    __local uint *owners;     /* how many there are */
+    __local uint *firsts;     /* LAYERS_FIRSTS: a piece of each pair, by hash */
+    __local ushort *owners;   /* where there are such */
+    __local uint *owner_count;
 } tally;
 
 static void put_touch(const tally *t, __local const layers_piece *p, raster_rect tile) {
@@ -326,47 +337,65 @@ static void put_touch(const tally *t, __local const layers_piece *p, raster_rect
         t->touches[at] = touch;
 }
 
-/* Adds up pieces. Of those of a pair the first one is the owner, and its
- * item adds them; then all items add the sums of some owners to the table, a number each. */
+/* Puts a piece in front of the others of its pair: by a hash table of the first ones, whose slots
+ * change only to another piece of the same pair. The first one of all makes its slot an owner. */
+static void chain_piece(const tally *t, uint slots, uint k) {
+    __local layers_piece *p = &t->pieces[k];
+    uint at = p->a * 0x9e3779b9u ^ p->b * 0x85ebca6bu;
+    at ^= at >> 15;
+    for (uint probe = 0; probe < slots; probe++) {
+        volatile __local uint *first = &t->firsts[(at + probe) & (slots - 1)];
+        const uint there = atomic_cmpxchg(first, LAYERS_NOTHING, k);
+        if (there == LAYERS_NOTHING) {
+            p->next = LAYERS_LAST;
+            t->owners[atomic_inc(t->owner_count)] = (ushort)((at + probe) & (slots - 1));
+            return;
+        }
+        if (same_pair(&t->pieces[there], p)) {
+            p->next = (ushort)atomic_xchg(first, k);
+            return;
+        }
+    }
+}
+
+/* Adds up pieces: chains of those of a pair, then an item a pair; and all items add the sums of
+ * some pairs to the table, a number each. Neighbours have the same number of other pairs. */
 static void add_up(const tally *t, uint count, raster_rect tile) {
     const uint item = (uint)get_local_id(0);
-    uint number[LAYERS_PIECES / LAYERS_RAYS + 1];
+    uint slots = LAYERS_RAYS;
+    while (slots < LAYERS_FIRSTS && slots < 2 * count)
+        slots *= 2;
+    for (uint k = item; k < slots; k += LAYERS_RAYS)
+        t->firsts[k] = LAYERS_NOTHING;
     if (item == 0)
-        *t->owners = 0;
+        *t->owner_count = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (uint k = item, n = 0; k < count; k += LAYERS_RAYS, n++) {
-        int owns = 1;
-        for (uint j = 0; j < k && owns; j++)
-            owns = !same_pair(&t->pieces[j], &t->pieces[k]);
-        number[n] = owns ? atomic_inc(t->owners) : LAYERS_NOTHING;
+    for (uint k = item; k < count; k += LAYERS_RAYS) {
+        chain_piece(t, slots, k);
         if ((t->wanted & LAYERS_HITS) && (t->pieces[k].what & (LAYERS_EDGE_A | LAYERS_EDGE_B)))
             put_touch(t, &t->pieces[k], tile);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    const uint owners = *t->owners;
+    const uint owners = *t->owner_count;
     for (uint base = 0; base < owners; base += LAYERS_OWNERS) {
         const uint some = min(owners - base, (uint)LAYERS_OWNERS);
-        for (uint k = item, n = 0; k < count; k += LAYERS_RAYS, n++) {
-            if (number[n] < base || number[n] >= base + some)
-                continue;
+        if (item < some) {
+            uint k = t->firsts[t->owners[base + item]];
             layers_sum s = empty_sum();
             s.a = t->pieces[k].a;
             s.b = t->pieces[k].b;
-            for (uint j = k; j < count; j++)
-                if (same_pair(&t->pieces[j], &t->pieces[k]))
-                    add_piece(&s, &t->pieces[j], (uint)tile.x0 + (t->pieces[j].pixel & 0xffff),
-                              (uint)tile.y0 + (t->pieces[j].pixel >> 16));
-            t->sums[number[n] - base] = s;
+            t->places[item] =
+                slot_of(t->table, t->slots, s.a, s.b, t->counts, t->used, t->room, t->first_slot);
+            for (; k != LAYERS_LAST; k = t->pieces[k].next)
+                add_piece(&s, &t->pieces[k], (uint)tile.x0 + (t->pieces[k].pixel & 0xffff),
+                          (uint)tile.y0 + (t->pieces[k].pixel >> 16));
+            t->sums[item] = s;
         }
         barrier(CLK_LOCAL_MEM_FENCE);
-        if (item < some)
-            t->places[item] = slot_of(t->table, t->slots, t->sums[item].a, t->sums[item].b,
-                                      t->counts, t->used, t->room, t->first_slot);
-        barrier(CLK_LOCAL_MEM_FENCE);
         for (uint k = item; k < some * SUM_FIELDS; k += LAYERS_RAYS) {
-            const uint place = t->places[k / SUM_FIELDS];
+            const uint place = t->places[k % some];
             if (place != LAYERS_NOTHING)
-                add_field(&t->table[place], &t->sums[k / SUM_FIELDS], k % SUM_FIELDS);
+                add_field(&t->table[place], &t->sums[k % some], k / some);
         }
         barrier(CLK_LOCAL_MEM_FENCE);
     }
@@ -393,14 +422,15 @@ static void put_long(__global const uint4 *fragments, uint head, uint count, uin
 }
 
 __kernel void layers_rays(__global const layers_sight *sights, uint views,
-                          __global const layers_body *bodies, __global const uint *tiles,
+                          __global const uint2 *meets, __global const uint *tiles,
                           __global uint *heads, __global const uint4 *fragments,
                           __global layers_sum *table, uint slots, __global uint *used, uint room,
                           __global layers_touch *touches, uint touch_room,
                           __global layers_long *longs, uint long_room,
                           __global layers_crossing *crossings, uint crossing_room,
                           __global uint *counts, uint wanted, __local layers_piece *pieces,
-                          __local layers_sum *sums, __local uint *shared) {
+                          __local layers_sum *sums, __local uint *firsts, __local ushort *owners,
+                          __local uint *shared) {
     const uint at = (uint)get_group_id(0) / LAYERS_STRIPS, item = (uint)get_local_id(0);
     if (tiles[at] == LAYERS_NOTHING)
         return;
@@ -419,7 +449,7 @@ __kernel void layers_rays(__global const layers_sight *sights, uint views,
     w.eye = lens.near > 0.0;
     w.own = (wanted & LAYERS_OWN) != 0;
     w.edges = (wanted & LAYERS_EDGES) != 0;
-    w.bodies = bodies;
+    w.meets = meets;
     w.pieces = pieces;
     w.piece_count = shared;
     tally t;
@@ -435,7 +465,9 @@ __kernel void layers_rays(__global const layers_sight *sights, uint views,
     t.wanted = wanted;
     t.pieces = pieces;
     t.sums = sums;
-    t.owners = shared + 1;
+    t.firsts = firsts;
+    t.owners = owners;
+    t.owner_count = shared + 1;
     t.places = shared + 2;
     /* Strips of a tile go to work-groups by turns. */
     for (uint first = (uint)get_group_id(0) % LAYERS_STRIPS * LAYERS_RAYS; first < all;

@@ -63,13 +63,14 @@ struct layers_device {
     size_t clean;         /* heads that hold nothing */
     uint32_t slots;       /* of the table of a view */
     uint32_t clean_slots; /* of all views that hold nothing */
-    size_t sum_count;
+    uint32_t expected;    /* sums that come back with the counts */
     abuti_vector sights, longs, crossings, ray;
 };
 
 #define MEMORY(which) KIT_BUFFER(&d->kit, which)
 #define PIXELS_MOST ((uint64_t)1 << 28)
-enum { FIRST_SLOTS = 1024 };
+enum { FIRST_SLOTS = 1024, COUNTS_BYTES = 64 /* in front of sums */ };
+_Static_assert(LAYERS_COUNTS * sizeof(uint32_t) <= COUNTS_BYTES, "counts have room");
 
 /* ---- create ---- */
 
@@ -459,6 +460,20 @@ static void clean(abut_layers *layers, uint32_t views, uint32_t pixels) {
     d->clean = d->clean_slots = 0; /* until the rays have cleared what they used */
 }
 
+/* Brings counts to the host, and with them as many sums as are expected. */
+static abut_status receive(layers_device *d, uint32_t counts[LAYERS_COUNTS]) {
+    const uint32_t room = d->lists[LAYERS_COUNT_SUMS].room;
+    d->expected = d->expected < room ? d->expected : room;
+    abuti_kit_receive(&d->kit, COUNTS, 0, d->down.at, LAYERS_COUNTS, sizeof *counts);
+    if (d->expected)
+        abuti_kit_receive(&d->kit, SUMS, 0, (char *)d->down.at + COUNTS_BYTES, d->expected,
+                          sizeof(layers_sum));
+    abut_status status = abuti_kit_finish(&d->kit);
+    if (!status)
+        memcpy(counts, d->down.at, LAYERS_COUNTS * sizeof *counts);
+    return status;
+}
+
 /* Launches until all lists were long enough. */
 static abut_status launch_all(abut_layers *layers, uint32_t views, uint32_t tiles, uint32_t pixels,
                               uint32_t wanted, bool cuts, uint32_t counts[LAYERS_COUNTS]) {
@@ -483,7 +498,7 @@ static abut_status launch_all(abut_layers *layers, uint32_t views, uint32_t tile
     do {
         clean(layers, views, pixels);
         launch(layers, views, tiles, wanted, cuts);
-        abut_status status = abuti_kit_get(&d->kit, COUNTS, counts, LAYERS_COUNTS, sizeof *counts);
+        abut_status status = receive(d, counts);
         if (status)
             return status;
         again = counts[LAYERS_COUNT_LOST] > 0;
@@ -551,33 +566,35 @@ static abut_status fetch(abut_layers *layers, const uint32_t counts[LAYERS_COUNT
             status = abuti_kit_get(&d->kit, lists[i].buffer, lists[i].to->data, lists[i].count,
                                    lists[i].bytes);
     }
-    d->sum_count = status ? 0 : counts[LAYERS_COUNT_SUMS];
-    if (!status)
-        status = stage(d, &d->down, d->sum_count * sizeof(layers_sum));
-    to->sums = d->down.at;
-    to->sum_count = d->sum_count;
-    if (status || !d->sum_count)
+    const uint32_t sums = counts[LAYERS_COUNT_SUMS];
+    if (!status && sums > d->expected) {
+        d->expected = 0;
+        status = stage(d, &d->down, COUNTS_BYTES + (size_t)sums * sizeof(layers_sum));
+        if (status)
+            return status;
+        abuti_kit_receive(&d->kit, SUMS, 0, (char *)d->down.at + COUNTS_BYTES, sums,
+                          sizeof(layers_sum));
+        status = abuti_kit_finish(&d->kit);
+    }
+    if (status)
         return status;
-    abuti_kit_receive(&d->kit, SUMS, 0, d->down.at, d->sum_count, sizeof(layers_sum));
-    return abuti_kit_finish(&d->kit);
+    d->expected = sums + sums / 8;
+    to->sums = (const layers_sum *)(const void *)((char *)d->down.at + COUNTS_BYTES);
+    to->sum_count = sums;
+    return ABUT_OK;
 }
 
 /* What the host has to add: rays that were left to it. */
 static abut_status add_long(abut_layers *layers, layers_pass *passes, uint32_t count,
                             layers_answer *to) {
-    layers_device *d = layers->device;
     abut_context *context = layers->context;
-    abut_status status =
-        abuti_vector_reserve(context, &to->memory, d->sum_count, sizeof(layers_sum));
-    if (!status && d->sum_count)
-        memcpy(to->memory.data, d->down.at, d->sum_count * sizeof(layers_sum));
-    to->memory.count = status ? 0 : d->sum_count;
+    abut_status status = ABUT_OK;
     for (size_t c = 0; c < LAYERS_CHUNKS; c++)
         abuti_layers_table_clear(&layers->chunks[c].table);
     for (uint32_t v = 0; v < count && !status; v++) {
         const abuti_vector *touches = &layers->chunks[0].touches;
         status = trace_long(layers, passes, count, v);
-        status = status ? status : abuti_layers_gather(layers, v, &to->memory);
+        status = status ? status : abuti_layers_gather(layers, v, &to->more);
         status =
             status ? status
                    : abuti_vector_reserve(context, &to->touches, to->touches.count + touches->count,
@@ -587,8 +604,6 @@ static abut_status add_long(abut_layers *layers, layers_pass *passes, uint32_t c
                    touches->count * sizeof(layers_touch));
         to->touches.count += status ? 0 : touches->count;
     }
-    to->sums = to->memory.data;
-    to->sum_count = to->memory.count;
     return status;
 }
 
@@ -612,6 +627,9 @@ static abut_status run(abut_layers *layers, layers_pass *passes, uint32_t count,
     bool cuts = false;
     for (uint32_t v = 0; v < count; v++)
         cuts = cuts || !passes[v].fitted;
+    status = stage(d, &d->down, COUNTS_BYTES + (size_t)d->expected * sizeof(layers_sum));
+    if (status)
+        return status;
     if ((status = send_solids(layers))) {
         abuti_queue_report(&d->queue);
         return status;

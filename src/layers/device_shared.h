@@ -16,7 +16,7 @@
 #define LAYERS_STRIPS 4      /* work-groups of a tile */
 #define LAYERS_SHORT 64      /* crossings of a ray that is traced there */
 #define LAYERS_PIECES 320    /* overlaps of LAYERS_RAYS rays that are added up there */
-#define LAYERS_OWN_PIECES 24 /* of one ray */
+#define LAYERS_OWN_PIECES 32 /* of one ray */
 #define LAYERS_FIRSTS 512    /* a power of two, no less than that */
 #define LAYERS_LAST 0xffff
 #define LAYERS_OWNERS 16 /* sums that go to the table at once */

@@ -31,6 +31,7 @@ typedef struct find_work {
     const abut_raster_view *list;
     uint32_t view_count;
     abuti_vector keys;       /* sort_key */
+    abuti_vector begin;      /* size_t: of pairs among these */
     abuti_vector measured;   /* abut_layers_pair, by a and b; also of solids with themselves */
     abuti_vector sums;       /* layers_sum, of candidates of one view */
     abuti_vector hits;       /* abut_layers_hit */
@@ -245,18 +246,23 @@ static abut_layers_pair finish(const build *b) {
 /* Measures pairs, of which each has some sums. */
 typedef struct measure_work {
     const layers_pass *passes;
-    const layers_sum *sums;
+    const layers_answer *answer;
     const sort_key *order; /* the sums of a pair stand together */
     const size_t *begin;   /* of pairs */
     abut_layers_pair *to;
 } measure_work;
+
+static const layers_sum *sum_at(const layers_answer *answer, size_t i) {
+    return i < answer->sum_count ? &answer->sums[i]
+                                 : (const layers_sum *)answer->more.data + (i - answer->sum_count);
+}
 
 /* The lowest view of some sums, from one on; UINT64_MAX = none. */
 static uint64_t first_view(const measure_work *w, const sort_key *order, size_t count,
                            uint64_t from) {
     uint64_t lowest = UINT64_MAX;
     for (size_t i = 0; i < count; i++) {
-        uint64_t view = w->sums[order[i].value].view;
+        uint64_t view = sum_at(w->answer, order[i].value)->view;
         lowest = view >= from && view < lowest ? view : lowest;
     }
     return lowest;
@@ -277,8 +283,8 @@ static void measure_pairs(void *data, size_t chunk, size_t begin, size_t end) {
              view = first_view(w, order, count, view + 1)) {
             layers_sum all = {.x0 = UINT32_MAX, .y0 = UINT32_MAX, .z0 = UINT32_MAX};
             for (size_t i = 0; i < count; i++)
-                if (w->sums[order[i].value].view == view)
-                    abuti_layers_add_sum(&all, &w->sums[order[i].value]);
+                if (sum_at(w->answer, order[i].value)->view == view)
+                    abuti_layers_add_sum(&all, sum_at(w->answer, order[i].value));
             add_view(&b, &w->passes[view], &all);
         }
         w->to[k] = finish(&b);
@@ -286,8 +292,8 @@ static void measure_pairs(void *data, size_t chunk, size_t begin, size_t end) {
 }
 
 /* Sorts sums by pairs. */
-static abut_status sort_sums(find_work *w, const layers_sum *sums, size_t count,
-                             const sort_key **sorted) {
+static abut_status sort_sums(find_work *w, const layers_answer *answer, const sort_key **sorted) {
+    const size_t count = answer->sum_count + answer->more.count;
     w->keys.count = 0;
     abut_status status =
         abuti_vector_reserve(w->layers->context, &w->keys, 2 * count, sizeof(sort_key));
@@ -295,7 +301,8 @@ static abut_status sort_sums(find_work *w, const layers_sum *sums, size_t count,
         return status;
     sort_key *keys = w->keys.data;
     for (size_t i = 0; i < count; i++)
-        keys[i] = (sort_key){(uint64_t)sums[i].a << 32 | sums[i].b, (uint32_t)i};
+        keys[i] =
+            (sort_key){(uint64_t)sum_at(answer, i)->a << 32 | sum_at(answer, i)->b, (uint32_t)i};
     *sorted = abuti_sort_by_key(keys, keys + count, count);
     return ABUT_OK;
 }
@@ -304,14 +311,16 @@ static abut_status sort_sums(find_work *w, const layers_sum *sums, size_t count,
 static abut_status measure_all(find_work *w, const layers_pass *passes,
                                const layers_answer *answer) {
     abut_context *context = w->layers->context;
-    size_t count = answer->sum_count, pairs = 0;
-    measure_work work = {.passes = passes, .sums = answer->sums};
+    size_t count = answer->sum_count + answer->more.count, pairs = 0;
+    measure_work work = {.passes = passes, .answer = answer};
     if (count > UINT32_MAX)
         return abuti_fail(ABUT_ERROR_LIMIT, "abut_layers_find: more than 2^32 overlaps");
-    abut_status status = sort_sums(w, answer->sums, count, &work.order);
-    size_t *begin = status ? NULL : abuti_allocate(context, count + 1, sizeof *begin);
-    if (!begin)
-        return ABUT_ERROR_MEMORY;
+    abut_status status = sort_sums(w, answer, &work.order);
+    if (!status)
+        status = abuti_vector_reserve(context, &w->begin, count + 1, sizeof(size_t));
+    if (status)
+        return status;
+    size_t *begin = w->begin.data;
     for (size_t i = 0; i < count; i++)
         if (!i || work.order[i].key != work.order[i - 1].key)
             begin[pairs++] = i;
@@ -323,7 +332,6 @@ static abut_status measure_all(find_work *w, const layers_pass *passes,
         status = abuti_parallel_try(context, "layers", pairs, layers_grain(pairs, PAIRS_A_TASK),
                                     measure_pairs, &work);
     w->measured.count = status ? 0 : pairs;
-    abuti_release(context, begin);
     return status;
 }
 
@@ -411,10 +419,11 @@ static void keep_hits(find_work *w) {
  * so what one of them lacks is none; views of a part add to these. */
 static abut_status add_candidates(find_work *w, bool fitted) {
     const sort_key *sums = NULL;
+    const layers_answer answer = {.more = w->sums};
     size_t count = w->sums.count, i = 0, j = 0, made = 0;
     bool all = !(fitted && w->has_fitted);
     abuti_vector merged = {0};
-    abut_status status = sort_sums(w, w->sums.data, count, &sums);
+    abut_status status = sort_sums(w, &answer, &sums);
     status = status ? status
                     : abuti_vector_reserve(w->layers->context, &merged, w->candidates.count + count,
                                            sizeof(uint64_t));
@@ -550,7 +559,17 @@ static abut_status collect(find_work *w, const asked *answers) {
     const abut_layers_pair *measured = w->measured.data;
     const uint64_t *pairs = w->candidates.data;
     bool superset = w->query->conservative || w->query->exact || w->query->volume;
-    w->found.count = 0;
+    size_t dropped = 0;
+    for (size_t k = 0; k < w->measured.count; k++) {
+        w->own_count += measured[k].a == measured[k].b;
+        dropped += measured[k].a == measured[k].b || !measured[k].view_count;
+    }
+    if (!superset && !dropped) { /* as they are */
+        const abuti_vector all = w->measured;
+        w->measured = w->found;
+        w->found = all;
+        return ABUT_OK;
+    }
     abut_status status =
         abuti_vector_reserve(w->layers->context, &w->found, w->measured.count + w->candidates.count,
                              sizeof(abut_layers_pair));
@@ -578,8 +597,6 @@ static abut_status collect(find_work *w, const asked *answers) {
         to[made++] = p;
     }
     w->found.count = made;
-    for (size_t k = 0; k < w->measured.count; k++)
-        w->own_count += measured[k].a == measured[k].b;
     return ABUT_OK;
 }
 
@@ -663,7 +680,7 @@ static abut_status find_sums(find_work *w) {
     }
     status = status ? status : measure_all(w, passes, &answer);
     status = status ? status : list_hits(w, passes, &answer.touches);
-    ABUTI_RELEASE(context, passes, answer.memory.data, answer.touches.data);
+    ABUTI_RELEASE(context, passes, answer.more.data, answer.touches.data);
     return status;
 }
 
@@ -716,6 +733,10 @@ abut_status abut_layers_find(abut_layers *layers, const abut_layers_query *query
         return status;
     find_work w = {.layers = layers,
                    .query = &ours,
+                   .keys = layers->keys,
+                   .begin = layers->begin,
+                   .measured = layers->measured,
+                   .found = layers->found,
                    .list = ours.views,
                    .view_count = ours.view_count};
     if (!ours.view_count) {
@@ -727,7 +748,11 @@ abut_status abut_layers_find(abut_layers *layers, const abut_layers_query *query
         w.view_count = 3;
     }
     status = find(&w, result);
-    ABUTI_RELEASE(layers->context, w.keys.data, w.measured.data, w.sums.data, w.hits.data,
-                  w.candidates.data, w.found.data);
+    layers->keys = w.keys;
+    layers->begin = w.begin;
+    layers->measured = w.measured;
+    layers->found = w.found;
+    layers->measured.count = layers->found.count = 0;
+    ABUTI_RELEASE(layers->context, w.sums.data, w.hits.data, w.candidates.data);
     return status;
 }

@@ -63,7 +63,8 @@ void abut_layers_destroy(abut_layers *layers) {
                   layers->at.data, layers->windows.data, layers->tile_begin.data,
                   layers->tile_solids.data, layers->tile_places.data, layers->busy.data,
                   layers->points.data, layers->point_begin.data, layers->triangle_begin.data,
-                  layers->drawn.data);
+                  layers->drawn.data, layers->keys.data, layers->begin.data, layers->measured.data,
+                  layers->found.data);
     for (size_t c = 0; c < LAYERS_CHUNKS; c++) {
         const layers_chunk *chunk = &layers->chunks[c];
         ABUTI_RELEASE(context, chunk->points.data, chunk->shapes.data, chunk->drawn.data,

@@ -100,6 +100,7 @@ struct abut_layers {
     abuti_vector windows; /* layers_window: solid by solid, tile by tile */
     abuti_vector tile_begin, tile_solids, tile_places, busy;
     abuti_vector points, point_begin, triangle_begin, drawn;
+    abuti_vector keys, begin, measured, found; /* of find.c */
     layers_chunk chunks[LAYERS_CHUNKS];
 };
 
@@ -191,7 +192,7 @@ abut_status abuti_layers_step(layers_pass *pass, size_t count, size_t least,
 typedef struct layers_answer {
     const layers_sum *sums; /* in any order; of a pair and view there may be several */
     size_t sum_count;
-    abuti_vector memory;  /* of the sums, where they are not the back end's */
+    abuti_vector more;    /* layers_sum: others, in memory that is not the back end's */
     abuti_vector touches; /* layers_touch, in any order */
 } layers_answer;
 

@@ -476,7 +476,7 @@ static abut_status cpu_run(abut_layers *layers, layers_pass *passes, uint32_t co
     abut_status status = ABUT_OK;
     for (uint32_t v = 0; v < count && !status; v++) {
         status = abuti_layers_pass(&passes[v]);
-        status = status ? status : abuti_layers_gather(layers, v, &answer->memory);
+        status = status ? status : abuti_layers_gather(layers, v, &answer->more);
         for (size_t c = 0; c < LAYERS_CHUNKS && !status; c++) {
             const abuti_vector *from = &layers->chunks[c].touches;
             abuti_vector *to = &answer->touches;
@@ -488,8 +488,6 @@ static abut_status cpu_run(abut_layers *layers, layers_pass *passes, uint32_t co
             to->count += status ? 0 : from->count;
         }
     }
-    answer->sums = answer->memory.data;
-    answer->sum_count = answer->memory.count;
     return status;
 }
 

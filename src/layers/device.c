@@ -489,7 +489,8 @@ static abut_status launch_all(abut_layers *layers, uint32_t views, uint32_t tile
         if (!d->lists[i].room)
             abuti_kit_grow(&d->kit, &d->lists[i], first[i]);
     d->slots = d->slots ? d->slots : FIRST_SLOTS;
-    abuti_kit_put(&d->kit, SIGHTS, d->sights.data, views, sizeof(layers_sight));
+    abuti_kit_reserve(&d->kit, SIGHTS, views, sizeof(layers_sight));
+    abuti_kit_send(&d->kit, SIGHTS, 0, d->sights.data, views, sizeof(layers_sight));
     abuti_kit_reserve(&d->kit, SOLID_SPOTS, (size_t)views * layers->solids.count,
                       sizeof(layers_spot));
     abuti_kit_reserve(&d->kit, TILES, tiles, sizeof(uint32_t));

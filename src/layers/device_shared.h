@@ -11,7 +11,6 @@
 #define LAYERS_SMALL 64      /* pixels: what has more in its box is drawn by work-groups, */
 #define LAYERS_PARTS 32      /* so many a shape at most, */
 #define LAYERS_PART_TILES 4  /* and of so many tiles at least */
-#define LAYERS_RAY_PARTS 4   /* of the rays of a work-group, where they tell too much */
 #define LAYERS_RAYS 64       /* items of a work-group that traces rays */
 #define LAYERS_STRIPS 4      /* work-groups of a tile */
 #define LAYERS_SHORT 64      /* crossings of a ray that is traced there */

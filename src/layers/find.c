@@ -139,9 +139,32 @@ static double wide(const layers_wide *w) {
     return (double)w->high * 18446744073709551616.0 + (double)w->low;
 }
 
-/* Rays beside those that are in both are not, so it ends within a pixel of their centres. */
-static box3 box_of(const layers_pass *pass, const layers_sum *s) {
+/* A view, and what is divided by otherwise for every pair. */
+typedef struct view_units {
+    const layers_pass *pass;
+    double pixel, depth, volume; /* of parallel views: a pixel, a step of depth; a unit of volume */
+} view_units;
+
+static view_units units_of(const layers_pass *pass) {
     const raster_camera *c = &pass->view.camera;
+    return (view_units){.pass = pass,
+                        .pixel = 1 / c->scale,
+                        .depth = 1 / c->lens.depth,
+                        .volume = pass->view.volume_unit / (c->scale * c->scale)};
+}
+
+static vec3 point_of(const view_units *u, double x, double y, double z) {
+    const raster_camera *c = &u->pass->view.camera;
+    if (c->lens.near > 0)
+        return abuti_raster_point(c, x, y, z);
+    vec3 p = v3_along(c->origin, (x - c->lens.middle_x) * u->pixel, c->axes.row[0]);
+    p = v3_along(p, (y - c->lens.middle_y) * u->pixel, c->axes.row[1]);
+    return v3_along(p, z * u->depth - c->begin, c->axes.row[2]);
+}
+
+/* Rays beside those that are in both are not, so it ends within a pixel of their centres. */
+static box3 box_of(const view_units *u, const layers_sum *s) {
+    const raster_camera *c = &u->pass->view.camera;
     double x[2] = {s->x0 - 0.5, s->x1 + 1.5}, y[2] = {s->y0 - 0.5, s->y1 + 1.5};
     double z[2] = {s->z0, s->z1};
     box3 box = box_empty();
@@ -150,10 +173,9 @@ static box3 box_of(const layers_pass *pass, const layers_sum *s) {
             box = box_grow(box, abuti_raster_point(c, x[k & 1], y[k >> 1 & 1], z[k >> 2]));
         return box;
     }
-    vec3 middle =
-        abuti_raster_point(c, 0.5 * (x[0] + x[1]), 0.5 * (y[0] + y[1]), 0.5 * (z[0] + z[1]));
-    double half[3] = {0.5 * (x[1] - x[0]) / c->scale, 0.5 * (y[1] - y[0]) / c->scale,
-                      0.5 * (z[1] - z[0]) / c->lens.depth};
+    vec3 middle = point_of(u, 0.5 * (x[0] + x[1]), 0.5 * (y[0] + y[1]), 0.5 * (z[0] + z[1]));
+    double half[3] = {0.5 * (x[1] - x[0]) * u->pixel, 0.5 * (y[1] - y[0]) * u->pixel,
+                      0.5 * (z[1] - z[0]) * u->depth};
     vec3 reach = v3(0, 0, 0);
     for (int k = 0; k < 3; k++)
         reach = v3_along(reach, half[k], v3_abs(c->axes.row[k]));
@@ -166,10 +188,10 @@ static void cut_box(abut_box *to, box3 by) {
         *to = cut;
 }
 
-static void add_flux(build *b, const layers_pass *pass, const layers_sum *s) {
-    const vec3 d = pass->view.camera.axes.row[2];
+static void add_flux(build *b, const view_units *u, const layers_sum *s) {
+    const vec3 d = u->pass->view.camera.axes.row[2];
     double surplus = (double)(int64_t)(s->leaves_a - s->enters_a);
-    double flux = surplus / (pass->view.camera.scale * pass->view.camera.scale);
+    double flux = surplus * (u->pixel * u->pixel);
     b->matrix[0] += d.x * d.x;
     b->matrix[1] += d.y * d.y;
     b->matrix[2] += d.z * d.z;
@@ -180,7 +202,8 @@ static void add_flux(build *b, const layers_pass *pass, const layers_sum *s) {
 }
 
 /* Adds what a view tells of a pair. */
-static void add_view(build *b, const layers_pass *pass, const layers_sum *s) {
+static void add_view(build *b, const view_units *u, const layers_sum *s) {
+    const layers_pass *pass = u->pass;
     abut_layers_pair *p = &b->pair;
     const raster_camera *c = &pass->view.camera;
     p->edges_a += s->edges_a;
@@ -188,9 +211,8 @@ static void add_view(build *b, const layers_pass *pass, const layers_sum *s) {
     if (!s->intervals)
         return;
     double longest = s->longest * pass->view.length_unit;
-    double weight = wide(&s->volume),
-           volume = weight * pass->view.volume_unit / (c->scale * c->scale);
-    double pixel = 1 / c->scale;
+    double weight = wide(&s->volume), volume = weight * u->volume;
+    double pixel = u->pixel;
     if (c->lens.near > 0)
         pixel *= raster_way(c, s->z1) + c->lens.near;
     double error =
@@ -208,15 +230,14 @@ static void add_view(build *b, const layers_pass *pass, const layers_sum *s) {
         p->volume = volume;
     }
     if (weight > 0)
-        b->centre =
-            v3_add(b->centre, abuti_raster_point(c, wide(&s->x) / weight + 0.5,
-                                                 wide(&s->y) / weight + 0.5, wide(&s->z) / weight));
+        b->centre = v3_add(b->centre, point_of(u, wide(&s->x) / weight + 0.5,
+                                               wide(&s->y) / weight + 0.5, wide(&s->z) / weight));
     if (first)
-        p->box = box_of(pass, s);
+        p->box = box_of(u, s);
     else
-        cut_box(&p->box, box_of(pass, s));
+        cut_box(&p->box, box_of(u, s));
     if (c->lens.near <= 0)
-        add_flux(b, pass, s);
+        add_flux(b, u, s);
 }
 
 /* V of the head of this file: (sum of d dT) V = flux. Zero where directions do not span space: of a
@@ -245,7 +266,7 @@ static abut_layers_pair finish(const build *b) {
 
 /* Measures pairs, of which each has some sums. */
 typedef struct measure_work {
-    const layers_pass *passes;
+    const view_units *units; /* of views */
     const layers_answer *answer;
     const sort_key *order; /* the sums of a pair stand together */
     const size_t *begin;   /* of pairs */
@@ -281,11 +302,19 @@ static void measure_pairs(void *data, size_t chunk, size_t begin, size_t end) {
         /* View by view, so that the order of sums does not matter. */
         for (uint64_t view = first_view(w, order, count, 0); view != UINT64_MAX;
              view = first_view(w, order, count, view + 1)) {
-            layers_sum all = {.x0 = UINT32_MAX, .y0 = UINT32_MAX, .z0 = UINT32_MAX};
-            for (size_t i = 0; i < count; i++)
-                if (sum_at(w->answer, order[i].value)->view == view)
-                    abuti_layers_add_sum(&all, sum_at(w->answer, order[i].value));
-            add_view(&b, &w->passes[view], &all);
+            layers_sum all;
+            const layers_sum *only = NULL; /* as most are */
+            for (size_t i = 0; i < count; i++) {
+                const layers_sum *s = sum_at(w->answer, order[i].value);
+                if (s->view != view)
+                    continue;
+                if (only) {
+                    all = only == &all ? all : *only;
+                    abuti_layers_add_sum(&all, s);
+                }
+                only = only ? &all : s;
+            }
+            add_view(&b, &w->units[view], only);
         }
         w->to[k] = finish(&b);
     }
@@ -312,14 +341,18 @@ static abut_status measure_all(find_work *w, const layers_pass *passes,
                                const layers_answer *answer) {
     abut_context *context = w->layers->context;
     size_t count = answer->sum_count + answer->more.count, pairs = 0;
-    measure_work work = {.passes = passes, .answer = answer};
+    measure_work work = {.answer = answer};
     if (count > UINT32_MAX)
         return abuti_fail(ABUT_ERROR_LIMIT, "abut_layers_find: more than 2^32 overlaps");
     abut_status status = sort_sums(w, answer, &work.order);
     if (!status)
         status = abuti_vector_reserve(context, &w->begin, count + 1, sizeof(size_t));
-    if (status)
-        return status;
+    view_units *units = status ? NULL : abuti_allocate(context, w->view_count, sizeof *units);
+    if (!units)
+        return ABUT_ERROR_MEMORY;
+    for (uint32_t v = 0; v < w->view_count; v++)
+        units[v] = units_of(&passes[v]);
+    work.units = units;
     size_t *begin = w->begin.data;
     for (size_t i = 0; i < count; i++)
         if (!i || work.order[i].key != work.order[i - 1].key)
@@ -332,6 +365,7 @@ static abut_status measure_all(find_work *w, const layers_pass *passes,
         status = abuti_parallel_try(context, "layers", pairs, layers_grain(pairs, PAIRS_A_TASK),
                                     measure_pairs, &work);
     w->measured.count = status ? 0 : pairs;
+    abuti_release(context, units);
     return status;
 }
 

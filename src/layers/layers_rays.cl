@@ -34,9 +34,9 @@ typedef struct ray_work {
     __global const uint2 *meets; /* group and mask of each solid */
     __local layers_piece *pieces;
     __local uint *piece_count;
-    uint own_count; /* pieces of this ray, and where they are */
+    uint told;      /* pieces of this ray, */
+    uint own_count; /* those that had room, and where they are */
     uint own_at[LAYERS_OWN_PIECES];
-    int too_many;
 } ray_work;
 
 static ulong ray_key(const ray_work *w, size_t i) {
@@ -54,13 +54,12 @@ static int is_known(const ray_work *w, const layers_piece *piece) {
 }
 
 static void put_piece(ray_work *w, layers_piece piece) {
-    if (w->own_count == LAYERS_OWN_PIECES && !w->too_many) { /* all of them are left to the host */
-        w->too_many = 1;
-        for (uint k = 0; k < LAYERS_OWN_PIECES; k++)
+    if (w->told++ >= LAYERS_OWN_PIECES) { /* all of them are left to the host */
+        for (uint k = 0; k < w->own_count; k++)
             w->pieces[w->own_at[k]].what = 0;
-    }
-    if (w->too_many)
+        w->own_count = 0;
         return;
+    }
     if ((piece.what & LAYERS_IS_OVERLAP) && !is_known(w, &piece))
         piece.what |= LAYERS_IS_FIRST;
     const uint at = atomic_inc(w->piece_count);
@@ -70,9 +69,17 @@ static void put_piece(ray_work *w, layers_piece piece) {
     w->own_at[w->own_count++] = at;
 }
 
+/* A length and a volume as layers_measure() has them, which for parallel rays are the way. */
+static void measure(const ray_work *w, uint from, uint to, uint *length, uint *volume) {
+    if (w->eye)
+        layers_measure(w->view, w->x, w->y, from, to, length, volume);
+    else
+        *length = *volume = to - from;
+}
+
 static void ray_overlap(ray_work *w, uint a, uint b, uint from, uint to, uint begins, uint ends) {
     layers_piece piece;
-    layers_measure(w->view, w->x, w->y, from, to, &piece.length, &piece.volume);
+    measure(w, from, to, &piece.length, &piece.volume);
     if (piece.length <= w->tolerance || (a != b && !may_meet(w->meets[a], w->meets[b])))
         return;
     piece.a = min(a, b);
@@ -89,8 +96,8 @@ static void ray_overlap(ray_work *w, uint a, uint b, uint from, uint to, uint be
 static void ray_touch(ray_work *w, size_t place, uint around, uint since, uint to) {
     const uint of = layers_solid_of(w->keys[place]), z = layers_depth(w->keys[place]);
     uint before, behind, volume;
-    layers_measure(w->view, w->x, w->y, since, z, &before, &volume);
-    layers_measure(w->view, w->x, w->y, z, to, &behind, &volume);
+    measure(w, since, z, &before, &volume);
+    measure(w, z, to, &behind, &volume);
     if (before <= w->tolerance || behind <= w->tolerance ||
         !may_meet(w->meets[of], w->meets[around]))
         return;
@@ -401,6 +408,19 @@ static void add_up(const tally *t, uint count, raster_rect tile) {
     }
 }
 
+/* When it is the turn of a ray, from 1 on, so that what the rays of a turn tell has room; 0 = it
+ * tells nothing. */
+static uint turn_of_ray(__local const uint *told, uint *turns) {
+    const uint item = (uint)get_local_id(0), each = LAYERS_PIECES - LAYERS_OWN_PIECES;
+    uint before = 0, total = 0;
+    for (uint k = 0; k < LAYERS_RAYS; k++) {
+        before += k <= item ? told[k] : 0;
+        total += told[k];
+    }
+    *turns = (total + each - 1) / each;
+    return told[item] ? 1 + (before - 1) / each : 0;
+}
+
 /* Leaves a ray to the host. */
 static void put_long(__global const uint4 *fragments, uint head, uint count, uint pixel,
                      __global layers_long *longs, uint long_room,
@@ -483,27 +503,28 @@ __kernel void layers_rays(__global const layers_sight *sights, uint views,
         }
         if (head != LAYERS_NOTHING)
             count = sort_ray(&w, fragments, head);
-        int is_long = count > LAYERS_SHORT, done = 0;
+        int is_long = count > LAYERS_SHORT;
         const int traced = count && !is_long && (w.own || !is_of_one(&w));
-        /* All rays at once; where these tell too much, a part after the other. */
-        for (uint part = 0; part <= LAYERS_RAY_PARTS && !done; part++) {
+        /* All rays at once; where these tell more than there is room for, in turns. */
+        uint turns = 0, turn = 0;
+        for (uint now = 0; now <= turns; now++) {
             barrier(CLK_LOCAL_MEM_FENCE);
             if (item == 0)
                 shared[0] = 0;
             barrier(CLK_LOCAL_MEM_FENCE);
-            const int now = traced && (!part || item % LAYERS_RAY_PARTS == part - 1);
-            if (now) {
+            if (traced && now == turn) {
                 layers_open open[LAYERS_SHORT];
-                w.own_count = 0;
-                w.too_many = 0;
+                w.told = w.own_count = 0;
                 layers_trace(&w, open);
+                is_long = w.told > LAYERS_OWN_PIECES;
             }
+            firsts[item] = traced && !is_long ? w.told : 0;
             barrier(CLK_LOCAL_MEM_FENCE);
             const uint total = shared[0];
-            if (total && total <= LAYERS_PIECES)
+            if (total > LAYERS_PIECES)
+                turn = turn_of_ray(firsts, &turns);
+            else if (total)
                 add_up(&t, total, tile);
-            is_long |= now && (total <= LAYERS_PIECES ? w.too_many : part > 0);
-            done = !part && total <= LAYERS_PIECES;
         }
         if (is_long)
             put_long(fragments, head, count, place, longs, long_room, crossings, crossing_room,

@@ -14,11 +14,12 @@
 #define LAYERS_RAYS 64       /* items of a work-group that traces rays */
 #define LAYERS_STRIPS 4      /* work-groups of a tile */
 #define LAYERS_SHORT 64      /* crossings of a ray that is traced there */
-#define LAYERS_PIECES 320    /* overlaps of LAYERS_RAYS rays that are added up there */
+#define LAYERS_INSERTED 12   /* that are sorted one by one */
+#define LAYERS_PIECES 192    /* overlaps of LAYERS_RAYS rays that are added up there */
 #define LAYERS_OWN_PIECES 32 /* of one ray */
-#define LAYERS_FIRSTS 512    /* a power of two, no less than that */
+#define LAYERS_FIRSTS 256    /* a power of two, no less than that */
 #define LAYERS_LAST 0xffff
-#define LAYERS_OWNERS 16 /* sums that go to the table at once */
+#define LAYERS_OWNERS 8 /* sums that go to the table at once */
 #define LAYERS_NOTHING 0xffffffffu
 #define LAYERS_PROBES 64       /* slots of a hash table that are tried */
 #define LAYERS_BEND_GROUPS 128 /* work-groups that look at positions */

@@ -17,7 +17,7 @@ enum { SOLIDS_A_TASK = 1024, PAIRS_A_TASK = 256 };
 
 /* A pair while views are added up. */
 typedef struct build {
-    abut_layers_pair pair;
+    abut_layers_pair *pair;
     double least;     /* error of the volume so far */
     double matrix[6]; /* sums of d dT: xx yy zz xy yz zx */
     vec3 flux;        /* sum of (d . V) d */
@@ -204,7 +204,7 @@ static void add_flux(build *b, const view_units *u, const layers_sum *s) {
 /* Adds what a view tells of a pair. */
 static void add_view(build *b, const view_units *u, const layers_sum *s) {
     const layers_pass *pass = u->pass;
-    abut_layers_pair *p = &b->pair;
+    abut_layers_pair *p = b->pair;
     const raster_camera *c = &pass->view.camera;
     p->edges_a += s->edges_a;
     p->edges_b += s->edges_b;
@@ -252,16 +252,15 @@ static vec3 solve(const build *b) {
               v3_dot(x, v3_cross(y, f)) / det);
 }
 
-static abut_layers_pair finish(const build *b) {
-    abut_layers_pair p = b->pair;
-    if (p.view_count)
-        p.centre = v3_scale(b->centre, 1.0 / p.view_count);
-    if (p.a != p.b) {
+static void finish(const build *b) {
+    abut_layers_pair *p = b->pair;
+    if (p->view_count)
+        p->centre = v3_scale(b->centre, 1.0 / p->view_count);
+    if (p->a != p->b) {
         vec3 v = solve(b);
-        p.area = v3_length(v);
-        p.normal = v3_scale(v3_normalise(v), -1);
+        p->area = v3_length(v);
+        p->normal = v3_scale(v3_normalise(v), -1);
     }
-    return p;
 }
 
 /* Measures pairs, of which each has some sums. */
@@ -295,10 +294,12 @@ static void measure_pairs(void *data, size_t chunk, size_t begin, size_t end) {
     for (size_t k = begin; k < end; k++) {
         const sort_key *order = w->order + w->begin[k];
         size_t count = w->begin[k + 1] - w->begin[k];
-        build b = {.pair = {.a = (uint32_t)(order->key >> 32),
-                            .b = (uint32_t)order->key,
-                            .relation = ABUT_PAIR_MEETING,
-                            .kind = ABUT_COMMON_OVERLAP}};
+        build b = {.pair = &w->to[k]};
+        memset(b.pair, 0, sizeof *b.pair);
+        b.pair->a = (uint32_t)(order->key >> 32);
+        b.pair->b = (uint32_t)order->key;
+        b.pair->relation = ABUT_PAIR_MEETING;
+        b.pair->kind = ABUT_COMMON_OVERLAP;
         /* View by view, so that the order of sums does not matter. */
         for (uint64_t view = first_view(w, order, count, 0); view != UINT64_MAX;
              view = first_view(w, order, count, view + 1)) {
@@ -316,7 +317,7 @@ static void measure_pairs(void *data, size_t chunk, size_t begin, size_t end) {
             }
             add_view(&b, &w->units[view], only);
         }
-        w->to[k] = finish(&b);
+        finish(&b);
     }
 }
 

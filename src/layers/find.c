@@ -10,10 +10,12 @@
  */
 #include "layers/layers.h"
 
+#include "base/simd.h"
+
 #include <math.h>
 #include <string.h>
 
-enum { SOLIDS_A_TASK = 1024, PAIRS_A_TASK = 256 };
+enum { SOLIDS_A_TASK = 1024, PAIRS_A_TASK = 256, PAIRS_AHEAD = 8 };
 
 /* A pair while views are added up. */
 typedef struct build {
@@ -288,10 +290,23 @@ static uint64_t first_view(const measure_work *w, const sort_key *order, size_t 
     return lowest;
 }
 
+/* Sums of a pair are anywhere in memory, and where a device wrote them in no cache: without this
+ * the host mostly waits for them. */
+static void fetch_ahead(const measure_work *w, size_t pair) {
+    for (size_t i = w->begin[pair]; i < w->begin[pair + 1]; i++) {
+        const char *sum = (const char *)sum_at(w->answer, w->order[i].value);
+        for (size_t at = 0; at < sizeof(layers_sum); at += 64)
+            ABUTI_PREFETCH(sum + at);
+        ABUTI_PREFETCH(sum + sizeof(layers_sum) - 1);
+    }
+}
+
 static void measure_pairs(void *data, size_t chunk, size_t begin, size_t end) {
     const measure_work *w = data;
     (void)chunk;
     for (size_t k = begin; k < end; k++) {
+        if (k + PAIRS_AHEAD < end)
+            fetch_ahead(w, k + PAIRS_AHEAD);
         const sort_key *order = w->order + w->begin[k];
         size_t count = w->begin[k + 1] - w->begin[k];
         build b = {.pair = &w->to[k]};

@@ -1,30 +1,11 @@
-/* A query: its views one after the other, and what they tell together.
- *
- * Of each view there are sums of whole numbers for each pair. Lengths, volumes, centres and boxes
- * come from each view by itself. The area of the part of a's surface inside b, as a vector V, has
- * the component
- *     d . V = (times that rays along d leave a inside b - times that they enter it there) x pixel
- * along the direction d of a parallel view: that is what its rays count. Views in three directions
- * give all of V (least squares where there are more), whatever the triangles are. V is also the
- * gradient of the volume of the overlap when b is moved, so -V is the way out for a.
- */
+/* A query: its views one after the other, what they tell together (measure.c), and what triangles
+ * say of it. */
 #include "layers/layers.h"
-
-#include "base/simd.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { SOLIDS_A_TASK = 1024, PAIRS_A_TASK = 256, PAIRS_AHEAD = 8 };
-
-/* A pair while views are added up. */
-typedef struct build {
-    abut_layers_pair *pair;
-    double least;     /* error of the volume so far */
-    double matrix[6]; /* sums of d dT: xx yy zz xy yz zx */
-    vec3 flux;        /* sum of (d . V) d */
-    vec3 centre;      /* sum over views */
-} build;
+enum { SOLIDS_A_TASK = 1024 };
 
 typedef struct find_work {
     abut_layers *layers;
@@ -32,8 +13,6 @@ typedef struct find_work {
     abut_raster_view views[3]; /* where the query has none */
     const abut_raster_view *list;
     uint32_t view_count;
-    abuti_vector keys;       /* sort_key */
-    abuti_vector begin;      /* size_t: of pairs among these */
     abuti_vector measured;   /* abut_layers_pair, by a and b; also of solids with themselves */
     abuti_vector sums;       /* layers_sum, of candidates of one view */
     abuti_vector hits;       /* abut_layers_hit */
@@ -135,256 +114,6 @@ abut_status abuti_layers_begin(const char *function, abut_layers *layers,
     return ABUT_OK;
 }
 
-/* ---- sums ---- */
-
-static double wide(const layers_wide *w) {
-    return (double)w->high * 18446744073709551616.0 + (double)w->low;
-}
-
-/* A view, and what is divided by otherwise for every pair. */
-typedef struct view_units {
-    const layers_pass *pass;
-    double pixel, depth, volume; /* of parallel views: a pixel, a step of depth; a unit of volume */
-} view_units;
-
-static view_units units_of(const layers_pass *pass) {
-    const raster_camera *c = &pass->view.camera;
-    return (view_units){.pass = pass,
-                        .pixel = 1 / c->scale,
-                        .depth = 1 / c->lens.depth,
-                        .volume = pass->view.volume_unit / (c->scale * c->scale)};
-}
-
-static vec3 point_of(const view_units *u, double x, double y, double z) {
-    const raster_camera *c = &u->pass->view.camera;
-    if (c->lens.near > 0)
-        return abuti_raster_point(c, x, y, z);
-    vec3 p = v3_along(c->origin, (x - c->lens.middle_x) * u->pixel, c->axes.row[0]);
-    p = v3_along(p, (y - c->lens.middle_y) * u->pixel, c->axes.row[1]);
-    return v3_along(p, z * u->depth - c->begin, c->axes.row[2]);
-}
-
-/* Rays beside those that are in both are not, so it ends within a pixel of their centres. */
-static box3 box_of(const view_units *u, const layers_sum *s) {
-    const raster_camera *c = &u->pass->view.camera;
-    double x[2] = {s->x0 - 0.5, s->x1 + 1.5}, y[2] = {s->y0 - 0.5, s->y1 + 1.5};
-    double z[2] = {s->z0, s->z1};
-    box3 box = box_empty();
-    if (c->lens.near > 0) {
-        for (int k = 0; k < 8; k++)
-            box = box_grow(box, abuti_raster_point(c, x[k & 1], y[k >> 1 & 1], z[k >> 2]));
-        return box;
-    }
-    vec3 middle = point_of(u, 0.5 * (x[0] + x[1]), 0.5 * (y[0] + y[1]), 0.5 * (z[0] + z[1]));
-    double half[3] = {0.5 * (x[1] - x[0]) * u->pixel, 0.5 * (y[1] - y[0]) * u->pixel,
-                      0.5 * (z[1] - z[0]) * u->depth};
-    vec3 reach = v3(0, 0, 0);
-    for (int k = 0; k < 3; k++)
-        reach = v3_along(reach, half[k], v3_abs(c->axes.row[k]));
-    return (box3){v3_sub(middle, reach), v3_add(middle, reach)};
-}
-
-static void cut_box(abut_box *to, box3 by) {
-    box3 cut = {v3_max(to->lo, by.lo), v3_min(to->hi, by.hi)};
-    if (cut.lo.x <= cut.hi.x && cut.lo.y <= cut.hi.y && cut.lo.z <= cut.hi.z)
-        *to = cut;
-}
-
-static void add_flux(build *b, const view_units *u, const layers_sum *s) {
-    const vec3 d = u->pass->view.camera.axes.row[2];
-    double surplus = (double)(int64_t)(s->leaves_a - s->enters_a);
-    double flux = surplus * (u->pixel * u->pixel);
-    b->matrix[0] += d.x * d.x;
-    b->matrix[1] += d.y * d.y;
-    b->matrix[2] += d.z * d.z;
-    b->matrix[3] += d.x * d.y;
-    b->matrix[4] += d.y * d.z;
-    b->matrix[5] += d.z * d.x;
-    b->flux = v3_along(b->flux, flux, d);
-}
-
-/* Adds what a view tells of a pair. */
-static void add_view(build *b, const view_units *u, const layers_sum *s) {
-    const layers_pass *pass = u->pass;
-    abut_layers_pair *p = b->pair;
-    const raster_camera *c = &pass->view.camera;
-    p->edges_a += s->edges_a;
-    p->edges_b += s->edges_b;
-    if (!s->intervals)
-        return;
-    double longest = s->longest * pass->view.length_unit;
-    double weight = wide(&s->volume), volume = weight * u->volume;
-    double pixel = u->pixel;
-    if (c->lens.near > 0)
-        pixel *= raster_way(c, s->z1) + c->lens.near;
-    double error =
-        pixel * pixel * ((double)(s->x1 - s->x0 + 1) + (double)(s->y1 - s->y0 + 1)) * longest;
-    bool first = !p->view_count++;
-    p->pixels += s->pixels;
-    p->intervals += s->intervals;
-    p->length = real_max(p->length, longest);
-    if (first || longest < p->depth) {
-        p->depth = longest;
-        p->mean_length = wide(&s->length) * pass->view.length_unit / (double)s->pixels;
-    }
-    if (first || error < b->least) {
-        b->least = p->volume_error = error;
-        p->volume = volume;
-    }
-    if (weight > 0)
-        b->centre = v3_add(b->centre, point_of(u, wide(&s->x) / weight + 0.5,
-                                               wide(&s->y) / weight + 0.5, wide(&s->z) / weight));
-    if (first)
-        p->box = box_of(u, s);
-    else
-        cut_box(&p->box, box_of(u, s));
-    if (c->lens.near <= 0)
-        add_flux(b, u, s);
-}
-
-/* V of the head of this file: (sum of d dT) V = flux. Zero where directions do not span space: of a
- * unit of trace the determinant is 1/27 for directions at right angles. */
-static vec3 solve(const build *b) {
-    const double *m = b->matrix, trace = m[0] + m[1] + m[2];
-    vec3 x = v3(m[0], m[3], m[5]), y = v3(m[3], m[1], m[4]), z = v3(m[5], m[4], m[2]), f = b->flux;
-    double det = v3_dot(x, v3_cross(y, z));
-    if (!(det > 1e-5 * trace * trace * trace))
-        return v3(0, 0, 0);
-    return v3(v3_dot(f, v3_cross(y, z)) / det, v3_dot(x, v3_cross(f, z)) / det,
-              v3_dot(x, v3_cross(y, f)) / det);
-}
-
-static void finish(const build *b) {
-    abut_layers_pair *p = b->pair;
-    if (p->view_count)
-        p->centre = v3_scale(b->centre, 1.0 / p->view_count);
-    if (p->a != p->b) {
-        vec3 v = solve(b);
-        p->area = v3_length(v);
-        p->normal = v3_scale(v3_normalise(v), -1);
-    }
-}
-
-/* Measures pairs, of which each has some sums. */
-typedef struct measure_work {
-    const view_units *units; /* of views */
-    const layers_answer *answer;
-    const sort_key *order; /* the sums of a pair stand together */
-    const size_t *begin;   /* of pairs */
-    abut_layers_pair *to;
-} measure_work;
-
-static const layers_sum *sum_at(const layers_answer *answer, size_t i) {
-    return i < answer->sum_count ? &answer->sums[i]
-                                 : (const layers_sum *)answer->more.data + (i - answer->sum_count);
-}
-
-/* The lowest view of some sums, from one on; UINT64_MAX = none. */
-static uint64_t first_view(const measure_work *w, const sort_key *order, size_t count,
-                           uint64_t from) {
-    uint64_t lowest = UINT64_MAX;
-    for (size_t i = 0; i < count; i++) {
-        uint64_t view = sum_at(w->answer, order[i].value)->view;
-        lowest = view >= from && view < lowest ? view : lowest;
-    }
-    return lowest;
-}
-
-/* Sums of a pair are anywhere in memory, and where a device wrote them in no cache: without this
- * the host mostly waits for them. */
-static void fetch_ahead(const measure_work *w, size_t pair) {
-    for (size_t i = w->begin[pair]; i < w->begin[pair + 1]; i++) {
-        const char *sum = (const char *)sum_at(w->answer, w->order[i].value);
-        for (size_t at = 0; at < sizeof(layers_sum); at += 64)
-            ABUTI_PREFETCH(sum + at);
-        ABUTI_PREFETCH(sum + sizeof(layers_sum) - 1);
-    }
-}
-
-static void measure_pairs(void *data, size_t chunk, size_t begin, size_t end) {
-    const measure_work *w = data;
-    (void)chunk;
-    for (size_t k = begin; k < end; k++) {
-        if (k + PAIRS_AHEAD < end)
-            fetch_ahead(w, k + PAIRS_AHEAD);
-        const sort_key *order = w->order + w->begin[k];
-        size_t count = w->begin[k + 1] - w->begin[k];
-        build b = {.pair = &w->to[k]};
-        memset(b.pair, 0, sizeof *b.pair);
-        b.pair->a = (uint32_t)(order->key >> 32);
-        b.pair->b = (uint32_t)order->key;
-        b.pair->relation = ABUT_PAIR_MEETING;
-        b.pair->kind = ABUT_COMMON_OVERLAP;
-        /* View by view, so that the order of sums does not matter. */
-        for (uint64_t view = first_view(w, order, count, 0); view != UINT64_MAX;
-             view = first_view(w, order, count, view + 1)) {
-            layers_sum all;
-            const layers_sum *only = NULL; /* as most are */
-            for (size_t i = 0; i < count; i++) {
-                const layers_sum *s = sum_at(w->answer, order[i].value);
-                if (s->view != view)
-                    continue;
-                if (only) {
-                    all = only == &all ? all : *only;
-                    abuti_layers_add_sum(&all, s);
-                }
-                only = only ? &all : s;
-            }
-            add_view(&b, &w->units[view], only);
-        }
-        finish(&b);
-    }
-}
-
-/* Sorts sums by pairs. */
-static abut_status sort_sums(find_work *w, const layers_answer *answer, const sort_key **sorted) {
-    const size_t count = answer->sum_count + answer->more.count;
-    w->keys.count = 0;
-    abut_status status =
-        abuti_vector_reserve(w->layers->context, &w->keys, 2 * count, sizeof(sort_key));
-    if (status)
-        return status;
-    sort_key *keys = w->keys.data;
-    for (size_t i = 0; i < count; i++)
-        keys[i] =
-            (sort_key){(uint64_t)sum_at(answer, i)->a << 32 | sum_at(answer, i)->b, (uint32_t)i};
-    *sorted = abuti_sort_by_key(keys, keys + count, count);
-    return ABUT_OK;
-}
-
-/* Sorts the sums of all views by pairs, and measures these. */
-static abut_status measure_all(find_work *w, const layers_pass *passes,
-                               const layers_answer *answer) {
-    abut_context *context = w->layers->context;
-    size_t count = answer->sum_count + answer->more.count, pairs = 0;
-    measure_work work = {.answer = answer};
-    if (count > UINT32_MAX)
-        return abuti_fail(ABUT_ERROR_LIMIT, "abut_layers_find: more than 2^32 overlaps");
-    abut_status status = sort_sums(w, answer, &work.order);
-    if (!status)
-        status = abuti_vector_reserve(context, &w->begin, count + 1, sizeof(size_t));
-    view_units *units = status ? NULL : abuti_allocate(context, w->view_count, sizeof *units);
-    if (!units)
-        return ABUT_ERROR_MEMORY;
-    for (uint32_t v = 0; v < w->view_count; v++)
-        units[v] = units_of(&passes[v]);
-    work.units = units;
-    size_t *begin = w->begin.data;
-    for (size_t i = 0; i < count; i++)
-        if (!i || work.order[i].key != work.order[i - 1].key)
-            begin[pairs++] = i;
-    begin[pairs] = count;
-    status = abuti_vector_reserve(context, &w->measured, pairs, sizeof(abut_layers_pair));
-    work.begin = begin;
-    work.to = w->measured.data;
-    if (!status)
-        status = abuti_parallel_try(context, "layers", pairs, layers_grain(pairs, PAIRS_A_TASK),
-                                    measure_pairs, &work);
-    w->measured.count = status ? 0 : pairs;
-    abuti_release(context, units);
-    return status;
-}
-
 /* ---- hits ---- */
 
 static vec3 normal_of(const abut_layers *layers, const layers_solid *solid, uint32_t triangle) {
@@ -473,7 +202,7 @@ static abut_status add_candidates(find_work *w, bool fitted) {
     size_t count = w->sums.count, i = 0, j = 0, made = 0;
     bool all = !(fitted && w->has_fitted);
     abuti_vector merged = {0};
-    abut_status status = sort_sums(w, &answer, &sums);
+    abut_status status = abuti_layers_sort_sums(w->layers, &answer, &sums);
     status = status ? status
                     : abuti_vector_reserve(w->layers->context, &merged, w->candidates.count + count,
                                            sizeof(uint64_t));
@@ -728,7 +457,8 @@ static abut_status find_sums(find_work *w) {
         w->tolerance = real_max(w->tolerance, view->tolerance * view->length_unit);
         w->fragments += passes[v].fragments;
     }
-    status = status ? status : measure_all(w, passes, &answer);
+    status = status ? status
+                    : abuti_layers_measure(w->layers, passes, w->view_count, &answer, &w->measured);
     status = status ? status : list_hits(w, passes, &answer.touches);
     ABUTI_RELEASE(context, passes, answer.more.data, answer.touches.data);
     return status;
@@ -783,8 +513,6 @@ abut_status abut_layers_find(abut_layers *layers, const abut_layers_query *query
         return status;
     find_work w = {.layers = layers,
                    .query = &ours,
-                   .keys = layers->keys,
-                   .begin = layers->begin,
                    .measured = layers->measured,
                    .found = layers->found,
                    .list = ours.views,
@@ -798,8 +526,6 @@ abut_status abut_layers_find(abut_layers *layers, const abut_layers_query *query
         w.view_count = 3;
     }
     status = find(&w, result);
-    layers->keys = w.keys;
-    layers->begin = w.begin;
     layers->measured = w.measured;
     layers->found = w.found;
     layers->measured.count = layers->found.count = 0;

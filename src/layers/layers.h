@@ -256,6 +256,16 @@ abut_status abuti_layers_bvh(abut_layers *layers, uint32_t id, const abut_bvh **
 /* Whether the surface of a solid cuts itself, or so much of it overlaps that this is not known. */
 abut_status abuti_layers_cuts_itself(abut_layers *layers, uint32_t id, bool *cuts);
 
+/* ---- measure.c ---- */
+
+/* Sorts the sums of an answer by pairs, in memory of the layers. */
+abut_status abuti_layers_sort_sums(abut_layers *layers, const layers_answer *answer,
+                                   const sort_key **sorted);
+/* Sorts the sums of all views by pairs, and measures these: abut_layers_pair, by a and b. */
+abut_status abuti_layers_measure(abut_layers *layers, const layers_pass *passes,
+                                 uint32_t view_count, const layers_answer *answer,
+                                 abuti_vector *measured);
+
 /* ---- find.c ---- */
 
 /* Makes ready to go through a view, or the one that is fitted to all solids. */

@@ -1,6 +1,6 @@
 /* Assemblies: the bodies of a scene file, or of mesh files of which each is a body, or each
  * connected part of one. */
-#include "tool.h"
+#include "clash.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* Which bodies of an assembly interfere: found by abut_layers_find(), in images or exactly, and
  * those that only come near by abut_pair_distance(). */
-#include "tool.h"
+#include "clash.h"
 
 #include <math.h>
 #include <stdlib.h>

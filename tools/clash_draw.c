@@ -4,7 +4,7 @@
  * the overlap are cut until they are small, and those are clipped where their edges leave the other
  * body. The curves along which surfaces meet are drawn over their borders, and those are exact.
  */
-#include "tool.h"
+#include "clash.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* What a view of solids sees, as images: figures 9 to 13 of Malmsten and Klasen (2005), and more;
  * each by itself, and all of them on one sheet. */
-#include "tool.h"
+#include "clash.h"
 
 #include <math.h>
 #include <stdlib.h>

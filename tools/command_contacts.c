@@ -1,6 +1,6 @@
 /* abut contacts: where two meshes touch, or a mesh and a solid, how deep and which way out, by
  * exact geometry, by their distance fields, or by a map of distances on the first. */
-#include "tool.h"
+#include "clash.h"
 
 #include <math.h>
 #include <stdio.h>

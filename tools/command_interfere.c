@@ -1,5 +1,5 @@
 /* abut interfere: which of many solids overlap, how deep, by which volume, and where. */
-#include "tool.h"
+#include "clash.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* abut contacts SCENE.json: all contacts of a world. */
-#include "tool.h"
+#include "clash.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* abut demo clash: an assembly of generated parts whose interferences are known, what is found of
  * them, and how long that takes. */
-#include "tool.h"
+#include "clash.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* abut demo stairs, snow, bounce: what falls is moved by the overlaps that images show, and every
  * frame is held against the exact ones. */
-#include "tool.h"
+#include "clash.h"
 
 #include "cinder.h"
 #include "falls.h"

@@ -31,6 +31,7 @@
 // Pairs with a contact of a depth of at least 0 overlap.
 #include "crowd.h"
 #include "field.h"
+#include "paths.h"
 
 #include <BulletCollision/CollisionShapes/btMiniSDF.h>
 #include <BulletCollision/Gimpact/btGImpactCollisionAlgorithm.h>

@@ -16,6 +16,7 @@
 // Many bodies: its DynamicAABBTreeCollisionManager for boxes that overlap, and collide() for each;
 // spheres and steps are BVHModels as above (crowd.h).
 #include "crowd.h"
+#include "paths.h"
 
 #include <fcl/config.h>
 #include <fcl/fcl.h>

@@ -60,7 +60,8 @@ ABUT_API abut_status abut_map_move(abut_map *map, abut_mesh *mesh);
 /* Takes a mesh with other triangles. from[i] is the triangle of the old mesh whose place triangle i
  * keeps, each at most once, or ABUT_NONE; null = all are new. Only new triangles are placed, where
  * others have left or where there was room; if there is not enough, all are (see
- * abut_map_info.placed). On failure all is as before. */
+ * abut_map_info.placed). Importance is not kept: new triangles get texels by their area. On failure
+ * all is as before. */
 ABUT_API abut_status abut_map_change(abut_map *map, abut_mesh *mesh, const uint32_t *from);
 
 typedef struct abut_map_info {

@@ -84,6 +84,18 @@ typedef struct abuti_vector {
 abut_status abuti_vector_reserve(abut_context *context, abuti_vector *vector, size_t room,
                                  size_t element_bytes);
 
+/* The number of the lowest bit that is set; there must be one. */
+static inline uint32_t abuti_lowest_bit(uint32_t bits) {
+#if defined(__GNUC__)
+    return (uint32_t)__builtin_ctz(bits);
+#else
+    uint32_t k = 0;
+    for (; !(bits >> k & 1); k++)
+        continue;
+    return k;
+#endif
+}
+
 bool abuti_multiply_overflows(size_t a, size_t b, size_t *product);
 bool abuti_add_overflows(size_t a, size_t b, size_t *sum);
 

@@ -263,17 +263,6 @@ static void list_block_tiles(const draw_work *w, block_tiles *to) {
     }
 }
 
-static uint32_t first_bit(uint32_t bits) {
-#if defined(__GNUC__)
-    return (uint32_t)__builtin_ctz(bits);
-#else
-    uint32_t k = 0;
-    for (; !(bits >> k & 1); k++)
-        continue;
-    return k;
-#endif
-}
-
 /* The fragments of a block. */
 static void draw_block(const draw_work *w, uint32_t i, layers_fragment *to) {
     const uint32_t *corner = w->indices + 3 * (size_t)w->triangle[i];
@@ -283,7 +272,7 @@ static void draw_block(const draw_work *w, uint32_t i, layers_fragment *to) {
     raster_shape s;
     raster_depths(w->points[corner[0]].p, w->points[corner[1]].p, w->points[corner[2]].p, &s);
     for (uint32_t bits = w->blocks.mask[i]; bits; bits &= bits - 1) {
-        uint32_t bit = first_bit(bits), x = x0 + (bit & 3), y = y0 + (bit >> 2);
+        uint32_t bit = abuti_lowest_bit(bits), x = x0 + (bit & 3), y = y0 + (bit >> 2);
         *to++ = (layers_fragment){(uint64_t)raster_depth_at(&s, (int)x, (int)y) << 32 | low,
                                   (y & inside) << w->bits | (x & inside), w->triangle[i]};
     }
@@ -427,7 +416,7 @@ static void draw_solids(void *data, size_t chunk, size_t begin, size_t end) {
     w.pass = pass;
     w.chunk = own;
     w.kernel = abuti_raster_kernel();
-    w.bits = first_bit(pass->view.tile);
+    w.bits = abuti_lowest_bit(pass->view.tile);
     memset(&w.triangles, 0, sizeof w.triangles);
     memset(&w.blocks, 0, sizeof w.blocks);
     for (size_t d = range_of(&layers->triangle_begin, begin), at = begin, next;

@@ -228,7 +228,7 @@ static abut_patch measure_patch(const gathering *g, const uint32_t *members, uin
 
 /* The deepest texel, and then each time the one that is farthest from those chosen. */
 static uint32_t choose_contacts(const gathering *g, const uint32_t *members, uint32_t count,
-                                uint32_t keep, uint32_t chosen[KEEP_MOST]) {
+                                uint32_t keep, uint32_t *chosen) {
     uint32_t found = 0;
     for (; found < keep; found++) {
         uint32_t best = ABUT_NONE;
@@ -253,6 +253,7 @@ static uint32_t choose_contacts(const gathering *g, const uint32_t *members, uin
 typedef struct patch_order {
     double depth;
     uint32_t begin, count; /* of its members */
+    uint32_t first;        /* of its contacts */
 } patch_order;
 
 static bool patch_after(const void *a, const void *b) {
@@ -268,7 +269,7 @@ static uint32_t order_patches(const gathering *g, uint32_t *members, patch_order
         uint32_t root = abuti_root(g->parent, i);
         if (root == i) {
             g->list[i].patch = count;
-            orders[count++] = (patch_order){-HUGE_VAL, 0, 0};
+            orders[count++] = (patch_order){.depth = -HUGE_VAL};
         }
         g->list[i].patch = g->list[root].patch;
         patch_order *order = &orders[g->list[i].patch];
@@ -290,38 +291,38 @@ static uint32_t order_patches(const gathering *g, uint32_t *members, patch_order
 
 static abut_status write_patches(const gathering *g, const abut_patch_options *options,
                                  abut_patches *to) {
-    abut_status status = ABUT_OK;
     uint32_t *members = abuti_allocate(g->context, g->count, sizeof *members);
+    uint32_t *chosen =
+        abuti_allocate(g->context, g->count, sizeof *chosen); /* one after the other */
     patch_order *orders = abuti_allocate(g->context, g->count, sizeof *orders);
     const uint32_t keep = options->keep ? options->keep : KEEP;
-    if (!members || !orders)
-        status = ABUT_ERROR_MEMORY;
-    uint32_t count = status ? 0 : order_patches(g, members, orders);
-    for (int pass = 0; pass < 2 && !status; pass++) {
-        uint64_t contacts = 0;
-        for (uint32_t k = 0; k < count; k++) {
-            uint32_t chosen[KEEP_MOST];
-            const uint32_t *its = members + orders[k].begin;
-            uint32_t found = choose_contacts(g, its, orders[k].count, keep, chosen);
-            for (uint32_t i = 0; pass && i < found; i++)
-                to->contacts[contacts + i] = contact_at(g, chosen[i], options->pair);
-            if (pass) {
-                to->list[k] = measure_patch(g, its, orders[k].count);
-                to->list[k].first = contacts;
-                to->list[k].count = found;
-            }
-            contacts += found;
-        }
+    abut_status status = members && chosen && orders ? ABUT_OK : ABUT_ERROR_MEMORY;
+    const uint32_t count = status ? 0 : order_patches(g, members, orders);
+    uint32_t contacts = 0;
+    for (uint32_t k = 0; k < count; k++) {
+        orders[k].first = contacts;
+        contacts +=
+            choose_contacts(g, members + orders[k].begin, orders[k].count, keep, chosen + contacts);
+    }
+    if (!status) {
         to->count = count;
         to->contact_count = contacts;
-        if (count > to->capacity || contacts > to->contact_capacity)
-            status = abuti_fail(ABUT_ERROR_BUFFER,
-                                "abut_map_contacts: there are %u patches and %llu contacts", count,
-                                (unsigned long long)contacts);
+        to->separates = !count;
+        to->advice = g->map->advice;
     }
-    to->separates = !count;
-    to->advice = g->map->advice;
-    ABUTI_RELEASE(g->context, members, orders);
+    if (!status && (count > to->capacity || contacts > to->contact_capacity))
+        status =
+            abuti_fail(ABUT_ERROR_BUFFER, "abut_map_contacts: there are %u patches and %u contacts",
+                       count, contacts);
+    for (uint32_t k = 0; k < count && !status; k++) {
+        const uint32_t end = k + 1 < count ? orders[k + 1].first : contacts;
+        to->list[k] = measure_patch(g, members + orders[k].begin, orders[k].count);
+        to->list[k].first = orders[k].first;
+        to->list[k].count = end - orders[k].first;
+    }
+    for (uint32_t i = 0; i < contacts && !status; i++)
+        to->contacts[i] = contact_at(g, chosen[i], options->pair);
+    ABUTI_RELEASE(g->context, members, chosen, orders);
     return status;
 }
 

@@ -51,17 +51,6 @@ static inline unsigned overlapping_surely(const sweep_group *group, const wide_b
     return bits;
 }
 
-static inline uint32_t lowest_bit(unsigned bits) {
-#if defined(__GNUC__)
-    return (uint32_t)__builtin_ctz(bits);
-#else
-    uint32_t k = 0;
-    for (; !(bits >> k & 1); k++)
-        continue;
-    return k;
-#endif
-}
-
 /* ---- a walk: which groups overlap a box ---- */
 
 typedef struct walk {
@@ -89,7 +78,7 @@ static inline uint32_t next_group(walk *w) {
         while (!w->left[w->level])
             if (w->level++ == w->tree->top)
                 return UINT32_MAX;
-        uint32_t child = SWEEP_GROUP * w->at[w->level] + lowest_bit(w->left[w->level]);
+        uint32_t child = SWEEP_GROUP * w->at[w->level] + abuti_lowest_bit(w->left[w->level]);
         w->left[w->level] &= w->left[w->level] - 1;
         if (w->level == 1)
             return child;
@@ -103,7 +92,7 @@ static inline uint32_t next_group(walk *w) {
 static unsigned decide(const sweep_sides *sides, uint32_t first, uint32_t second, unsigned bits,
                        unsigned doubtful) {
     for (; doubtful; doubtful &= doubtful - 1) {
-        uint32_t k = lowest_bit(doubtful);
+        uint32_t k = abuti_lowest_bit(doubtful);
         if (!abuti_broad_overlap(sides, first, second + k))
             bits &= ~(1u << k);
     }
@@ -129,7 +118,7 @@ static inline void add_faces(const sweep_tree *faces, uint32_t vertex, uint32_t 
                              unsigned bits, sweep_candidates *to) {
     uint32_t n = to->count;
     for (; bits; bits &= bits - 1) {
-        uint32_t face = second + lowest_bit(bits);
+        uint32_t face = second + abuti_lowest_bit(bits);
         const uint32_t *corner = faces->corner + 3 * (size_t)face;
         uint32_t *pair = to->pairs + 2 * (size_t)n, *corners = to->corners + 4 * (size_t)n;
         pair[0] = vertex;
@@ -148,7 +137,7 @@ static inline void add_edges(const sweep_tree *edges, uint32_t first, uint32_t s
     const uint32_t a = edges->corner[2 * (size_t)first], b = edges->corner[2 * (size_t)first + 1];
     uint32_t n = to->count;
     for (; bits; bits &= bits - 1) {
-        uint32_t edge = second + lowest_bit(bits);
+        uint32_t edge = second + abuti_lowest_bit(bits);
         uint32_t c = edges->corner[2 * (size_t)edge], d = edges->corner[2 * (size_t)edge + 1];
         uint32_t *pair = to->pairs + 2 * (size_t)n, *corners = to->corners + 4 * (size_t)n;
         pair[0] = first;
@@ -171,7 +160,7 @@ static void pair_groups(const sweep_sides *sides, uint32_t group, uint32_t other
     const uint32_t here = SWEEP_GROUP * group, there = SWEEP_GROUP * other, from = to->count;
     wide_box around = box_at(&second->groups[1][other / SWEEP_GROUP], other % SWEEP_GROUP);
     for (unsigned rows = overlapping(ours, &around); rows; rows &= rows - 1) {
-        uint32_t k = lowest_bit(rows);
+        uint32_t k = abuti_lowest_bit(rows);
         wide_box box = box_at(ours, k);
         unsigned sure, bits = overlapping_surely(theirs, &box, &sure);
         if (same && group == other)

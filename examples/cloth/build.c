@@ -345,6 +345,7 @@ void cloth_destroy(cloth *c) {
         abut_context_release(context, arrays[i]);
     cloth_free_contacts(c);
     cloth_free_impacts(c);
+    cloth_free_holds(c);
     c->backend->destroy(c);
     abut_topology_destroy(c->topology);
     abut_topology_destroy(c->solid_topology);

@@ -81,6 +81,31 @@ CONSTRAINT(cloth_edges, cloth_edge, cloth_hold_edge(&s, &list[i], w, x))
 CONSTRAINT(cloth_hinges, cloth_hinge, cloth_hold_hinge(&s, &list[i], w, x))
 CONSTRAINT(cloth_nears, cloth_near, cloth_hold_near(&list[i], s.friction, w, x, before))
 
+/* An item a hold: where it goes in the step. */
+__kernel GROUP_OF(GROUP) void cloth_place_holds(uint count, uint vertices,
+                                                __global const uint *solid_corners,
+                                                __global const vec *start,
+                                                __global const vec *solid_end, uint solid_moves,
+                                                __global const vec *given,
+                                                __global cloth_held *list) {
+    uint i = (uint)get_global_id(0);
+    if (i >= count)
+        return;
+    cloth_held h = list[i];
+    cloth_place_hold(&h, solid_corners, start + vertices,
+                     solid_moves ? solid_end : start + vertices, given + 2 * (size_t)i,
+                     start[h.vertex]);
+    list[i] = h;
+}
+
+__kernel GROUP_OF(GROUP) void cloth_holds(cloth_substep s, uint count,
+                                          __global const cloth_held *list, __global const double *w,
+                                          __global vec *x) {
+    uint i = (uint)get_global_id(0);
+    if (i < count)
+        cloth_hold_held(&s, &list[i], w, x);
+}
+
 /* An item a vertex. Each group tells its least gap and how many touches it has. */
 __kernel GROUP_OF(GROUP) void cloth_find_touches(uint vertices, double thickness, double range,
                                                  __global const vec_nearest *nearest,
@@ -132,17 +157,16 @@ __kernel GROUP_OF(GROUP) void cloth_end(cloth_substep s, uint vertices, uint tou
 }
 
 /* Where all are about to go, the solid's vertices too. */
-__kernel GROUP_OF(GROUP) void cloth_aims(uint all, uint vertices, __global const double *w,
-                                         __global const vec *x, __global const vec *start,
-                                         __global const vec *solid_end, uint solid_moves,
-                                         __global vec *end) {
+__kernel GROUP_OF(GROUP) void cloth_aims(uint all, uint vertices, __global const vec *x,
+                                         __global const vec *start, __global const vec *solid_end,
+                                         uint solid_moves, __global vec *end) {
     uint i = (uint)get_global_id(0);
     if (i >= all)
         return;
     vec to = start[i];
-    if (i < vertices && w[i] > 0)
+    if (i < vertices)
         to = x[i];
-    else if (i >= vertices && solid_moves)
+    else if (solid_moves)
         to = solid_end[i - vertices];
     end[i] = cloth_aim_of(to);
 }

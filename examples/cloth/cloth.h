@@ -29,8 +29,11 @@ typedef struct cloth_options {
     double thickness;      /* that contacts keep; 0 = a fifth of the mean length of edges */
     double friction;       /* coefficient, against the solid and itself */
     uint32_t substeps;     /* of a step; 0 = 10 */
-    const uint32_t *pins;  /* vertices that stay where they are; copied */
+    const uint32_t *pins;  /* vertices that stay where they are; copied. For those that move see
+                            * cloth_add_holds() */
     uint32_t pin_count;
+    bool solid_yields;   /* vertices of the solid that would crush cloth may lag behind, so that the
+                          * rest can go on; see cloth_step() */
     uint32_t grain;      /* items that a thread takes at a time; 0 = 4096 */
     abut_device *device; /* where it moves; null = the CPU. Held while the cloth lives */
 } cloth_options;
@@ -46,12 +49,39 @@ void cloth_destroy(cloth *c);
  * before the first step. */
 abut_status cloth_add_solid(cloth *c, abut_mesh *solid);
 
+/* ---- what holds the cloth ---- */
+
+/* A vertex that is held at a place which moves: one that the caller gives, or one of the solid. */
+typedef struct cloth_hold {
+    uint32_t vertex;
+    uint32_t triangle; /* of the solid; ABUT_NONE = where cloth_move_holds() says, until then where
+                        * the vertex is */
+    double weight[3];  /* of the triangle's corners, of which they make the place; 1 in all */
+    double offset;     /* from there along the normal of the triangle */
+    double stiffness;  /* of the pull, in N/m; 0 = pinned: always exactly there, unless impacts are
+                        * in the way */
+} cloth_hold;
+
+/* Makes holds of vertices at the points of the solid that are next to them: they keep the offset
+ * that they have. Nothing is held before they are added. */
+abut_status cloth_bind(cloth *c, const uint32_t *vertices, uint32_t count, double stiffness,
+                       cloth_hold *holds);
+/* Holds vertices, each at one place at most. Once, after the solid, before the first step. Copied.
+ */
+abut_status cloth_add_holds(cloth *c, const cloth_hold *holds, uint32_t count);
+/* Where holds go in the next step: absolute, one a hold. Those at the solid go with it. */
+abut_status cloth_move_holds(cloth *c, const abut_vec3 *targets);
+
+/* ---- a step ---- */
+
 /* What happened in a step. */
 typedef struct cloth_report {
     uint32_t contacts;    /* places where repulsion was at work */
     uint32_t impacts;     /* that the sweep of the first plan found */
     uint32_t rounds;      /* sweeps until there were none */
     uint32_t zone_halved; /* times that the motion of some vertices was halved */
+    uint32_t solid_late;  /* vertices of the solid that are not where they were to be */
+    double latest;        /* how far the one that is furthest off */
     double thinnest;      /* gap between a vertex and a surface when the step began; the range of
                            * repulsion where nothing is as near */
     double fraction;      /* of the step that was taken: below 1 only where nothing else helped */
@@ -60,8 +90,11 @@ typedef struct cloth_report {
 
 /* Goes on by some seconds, while the solid moves to `solid_end`: absolute positions, floats, null
  * without one or where it rests. Where the whole step cannot be taken without an intersection only
- * a part of it is, by cloth and solid alike; see the report. On failure, such as ABUT_ERROR_LIMIT
- * where forces tear the cloth apart or ABUT_ERROR_DEVICE, all but the aims is as before. */
+ * a part of it is, by cloth and solid alike; see the report. Cloth between two parts of a solid
+ * that pass through each other would so stop everything for good: with `solid_yields` those
+ * vertices of the solid that are in the way lag behind, and catch up when they can. On failure,
+ * such as ABUT_ERROR_LIMIT where forces tear the cloth apart or ABUT_ERROR_DEVICE, all but the aims
+ * is as before. */
 abut_status cloth_step(cloth *c, double seconds, const abut_vec3 *solid_end, cloth_report *report);
 
 /* Where vertices are, those of the cloth first and then those of the solid; and where they were

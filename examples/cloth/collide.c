@@ -8,7 +8,9 @@
  *      have when they meet; the ends of the ways are moved until all planes found so far hold, and
  *      the sweep is made again (impulses, as Bridson et al. 2002, section 7; that planes are kept
  * from sweep to sweep is Harmon et al. 2008, "Robust treatment of simultaneous collisions");
- *   2. halving: what still meets goes half as far, and in the end nowhere;
+ *   2. halving: what still meets goes half as far, and in the end nowhere. So do vertices of the
+ *      solid, later, where it may yield: they then are where cloth leaves them room, and go on from
+ *      there to where they are to be in the next step;
  *   3. the whole scene, the solid with it, goes only up to just before the earliest impact. Times
  * of impact are never late, so that this way is free; and nowhere is always free.
  *
@@ -18,6 +20,9 @@
 #include "parts.h"
 
 enum { BARRIER_ROUNDS = 10, BARRIER_PASSES = 6, HALVING_ROUNDS = 8, MOST_HALVINGS = 4, CUTS = 6 };
+/* Where the solid yields: rounds in which cloth alone is held back, and then both. What stops takes
+ * its neighbours with it, one ring a round. */
+enum { CLOTH_ROUNDS = 4, YIELD_ROUNDS = 40 };
 
 /* ---- on the CPU ---- */
 
@@ -32,12 +37,13 @@ static abut_status cpu_begin(cloth *c, const vec *solid_end) {
 }
 
 static abut_status cpu_plan(cloth *c, double seconds, const vec *solid_end) {
+    cloth_place_holds(c, solid_end);
     cloth_advance(c, seconds);
     for (uint32_t i = 0; i < c->all_vertices; i++) {
         vec to = c->position[i];
-        if (i < c->vertices && c->inverse_mass[i] > 0)
+        if (i < c->vertices)
             to = c->now[i];
-        else if (i >= c->vertices && solid_end)
+        else if (solid_end)
             to = solid_end[i - c->vertices];
         c->aim[i] = cloth_aim_of(to);
     }
@@ -82,7 +88,7 @@ static abut_status make_room(cloth *c) {
     if (!c->end)
         c->end = abut_context_allocate(c->context, c->all_vertices, sizeof *c->end);
     if (!c->halvings)
-        c->halvings = abut_context_allocate(c->context, c->vertices, 1);
+        c->halvings = abut_context_allocate(c->context, c->all_vertices, 1);
     return c->end && c->halvings ? make_motions(c) : ABUT_ERROR_MEMORY;
 }
 
@@ -193,17 +199,18 @@ static void hold_barriers(cloth *c) {
 
 /* ---- holding back ---- */
 
-static void halve(cloth *c, cloth_report *report) {
+static void halve(cloth *c, bool solid_too, cloth_report *report) {
+    const uint32_t count = solid_too ? c->all_vertices : c->vertices;
     for (size_t i = 0; i < c->impact_count; i++) {
         cloth_near n;
         cloth_features_of(c, &c->impacts[i], &n);
         for (int k = 0; k < 4; k++) {
             uint32_t v = n.vertex[k];
-            if (v < c->vertices && c->halvings[v] < 128)
+            if (v < count && c->halvings[v] < 128)
                 c->halvings[v] |= 128; /* once a round */
         }
     }
-    for (uint32_t v = 0; v < c->vertices; v++) {
+    for (uint32_t v = 0; v < count; v++) {
         if (c->halvings[v] < 128)
             continue;
         c->halvings[v] = (unsigned char)((c->halvings[v] & 127) + 1);
@@ -234,13 +241,15 @@ static double earliest(const cloth *c) {
 /* What is done about the impacts of a round. False where there is nothing left to do: then nothing
  * moves, and nothing meets. */
 static abut_status handle(cloth *c, int round, cloth_report *report, bool *goes_on) {
-    *goes_on = round < BARRIER_ROUNDS + HALVING_ROUNDS + CUTS;
+    const bool yields = c->options.solid_yields;
+    const int halvings = yields ? YIELD_ROUNDS : HALVING_ROUNDS;
+    *goes_on = round < BARRIER_ROUNDS + halvings + CUTS;
     if (round < BARRIER_ROUNDS) {
         if (add_barriers(c))
             return ABUT_ERROR_MEMORY;
         hold_barriers(c);
-    } else if (round < BARRIER_ROUNDS + HALVING_ROUNDS) {
-        halve(c, report);
+    } else if (round < BARRIER_ROUNDS + halvings) {
+        halve(c, yields && round >= BARRIER_ROUNDS + CLOTH_ROUNDS, report);
     } else {
         double part = *goes_on ? 0.9 * earliest(c) : 0;
         cut(c, part);
@@ -251,7 +260,7 @@ static abut_status handle(cloth *c, int round, cloth_report *report, bool *goes_
 
 static abut_status settle(cloth *c, cloth_report *report) {
     memcpy(c->end, c->aim, c->all_vertices * sizeof *c->end);
-    memset(c->halvings, 0, c->vertices);
+    memset(c->halvings, 0, c->all_vertices);
     c->barrier_count = 0;
     report->fraction = 1;
     abut_status status = ABUT_OK;
@@ -266,9 +275,18 @@ static abut_status settle(cloth *c, cloth_report *report) {
     return status;
 }
 
+static void count_late(const cloth *c, cloth_report *report) {
+    for (uint32_t i = c->vertices; i < c->all_vertices; i++) {
+        double off = vec_length(vec_sub(c->end[i], c->aim[i]));
+        report->solid_late += off > 0;
+        report->latest = fmax(report->latest, off);
+    }
+}
+
 /* Where vertices could not go as they were to, their velocity is what became of it. */
 static void finish(cloth *c, double seconds) {
     bool changed = false;
+    cloth_finish_holds(c);
     for (uint32_t i = 0; i < c->vertices; i++) {
         vec off = vec_sub(c->end[i], c->aim[i]);
         if (vec_dot(off, off) > 0) {
@@ -321,6 +339,7 @@ abut_status cloth_step(cloth *c, double seconds, const abut_vec3 *solid_end, clo
         memcpy(c->velocity, c->kept, c->vertices * sizeof *c->kept);
         return status;
     }
+    count_late(c, &told);
     finish(c, seconds);
     told.search = found - start;
     told.dynamics = planned - found;

@@ -34,8 +34,7 @@ void cloth_free_contacts(cloth *c) {
 
 /* ---- contacts ---- */
 
-/* The hierarchy of a part where it is now. */
-static abut_status fit(cloth *c, uint32_t which, abut_bvh **bvh) {
+abut_status cloth_fit(cloth *c, uint32_t which, abut_bvh **bvh) {
     abut_mesh *mesh = NULL;
     if (which && *bvh && c->solid_fit == c->solid_moved)
         return ABUT_OK;
@@ -77,7 +76,7 @@ static double expected_motion(const cloth *c, double seconds, const vec *solid_e
 abut_status cloth_find_touches(cloth *c, double radius, const vec *solid_end) {
     abut_points points = all_points(c);
     abut_status status = make_room(c);
-    status = status ? status : fit(c, 1, &c->solid_bvh);
+    status = status ? status : cloth_fit(c, 1, &c->solid_bvh);
     status = status
                  ? status
                  : abut_nearest_batch(c->solid_bvh, &points, radius, abut_array_host(c->nearest));
@@ -176,10 +175,10 @@ double cloth_thinnest_gap(const cloth *c) {
 abut_status cloth_is_free(cloth *c, bool *is_free) {
     bool meets = false;
     uint64_t count = 0;
-    abut_status status = fit(c, 0, &c->cloth_bvh);
+    abut_status status = cloth_fit(c, 0, &c->cloth_bvh);
     status = status ? status : abut_pair_self_any(c->cloth_bvh, NULL, &meets);
     if (!status && c->solid) {
-        status = fit(c, 1, &c->solid_bvh);
+        status = cloth_fit(c, 1, &c->solid_bvh);
         if (status)
             return status;
         abut_posed a = {.bvh = c->cloth_bvh}, b = {.bvh = c->solid_bvh};

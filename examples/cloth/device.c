@@ -28,6 +28,8 @@ typedef enum kernel {
     KERNEL_NEARS,
     KERNEL_NEARS_TAIL,
     KERNEL_FIND_TOUCHES,
+    KERNEL_PLACE_HOLDS,
+    KERNEL_HOLDS,
     KERNEL_END,
     KERNEL_AIMS,
     KERNELS
@@ -38,8 +40,8 @@ typedef enum kernel {
 static const abuti_kernel_source sources[KERNELS] = {
     KERNEL("volumes"), KERNEL("pressure"),   KERNEL("push"),         KERNEL("move"),
     KERNEL("edges"),   KERNEL("edges_tail"), KERNEL("hinges"),       KERNEL("hinges_tail"),
-    KERNEL("nears"),   KERNEL("nears_tail"), KERNEL("find_touches"), KERNEL("end"),
-    KERNEL("aims"),
+    KERNEL("nears"),   KERNEL("nears_tail"), KERNEL("find_touches"), KERNEL("place_holds"),
+    KERNEL("holds"),   KERNEL("end"),        KERNEL("aims"),
 };
 
 typedef enum memory {
@@ -63,6 +65,8 @@ typedef enum memory {
     MEMORY_TOLD,          /* of touches, by group */
     MEMORY_SOLID_CORNERS, /* these where there is a solid */
     MEMORY_SOLID_END,
+    MEMORY_HELD, /* these where there are holds */
+    MEMORY_GIVEN,
     MEMORIES
 } memory;
 
@@ -78,6 +82,7 @@ struct cloth_device {
     uint64_t solid_fit;           /* as that of the cloth */
     uint32_t solid_moves;         /* in this step */
     bool has_start, has_velocity; /* `position` and `velocity` are there */
+    bool has_held;
 };
 
 /* Trees become worse as a solid changes its shape; building takes as long as a few refits. */
@@ -198,6 +203,10 @@ static void queue_substep(cloth *c, const cloth_substep *s) {
     cloth_device *d = c->device;
     const uint32_t touches = c->touch_count > 0;
     queue_forces(c, s);
+    if (c->held_count)
+        ABUTI_KIT_RUN(&d->kit, KERNEL_HOLDS, c->held_count, GROUP, ABUTI_VALUE(*s),
+                      ABUTI_VALUE(c->held_count), MEMORY(MEMORY_HELD), MEMORY(MEMORY_INVERSE_MASS),
+                      MEMORY(MEMORY_NOW));
     queue_colours(d, s, &c->hinge_colours, KERNEL_HINGES, MEMORY_HINGES);
     queue_colours(d, s, &c->edge_colours, KERNEL_EDGES, MEMORY_EDGES);
     queue_colours(d, s, &c->near_colours, KERNEL_NEARS, MEMORY_NEARS);
@@ -224,6 +233,19 @@ static abut_status make_positions(cloth *c) {
     return status;
 }
 
+/* Holds may come after the cloth was made, and make masses infinite. */
+static void put_holds(cloth *c) {
+    cloth_device *d = c->device;
+    if (!c->held_count)
+        return;
+    if (!d->has_held) {
+        abuti_kit_put(&d->kit, MEMORY_INVERSE_MASS, c->inverse_mass, c->vertices, sizeof(double));
+        abuti_kit_put(&d->kit, MEMORY_HELD, c->held, c->held_count, sizeof *c->held);
+    }
+    abuti_kit_put(&d->kit, MEMORY_GIVEN, c->given, 2 * (size_t)c->held_count, sizeof(vec));
+    d->has_held = !abuti_kit_failed(&d->kit);
+}
+
 static abut_status begin(cloth *c, const vec *solid_end) {
     cloth_device *d = c->device;
     abut_status status = make_positions(c);
@@ -235,6 +257,7 @@ static abut_status begin(cloth *c, const vec *solid_end) {
         abuti_kit_put(&d->kit, MEMORY_SOLID_END, solid_end, c->all_vertices - c->vertices,
                       sizeof(vec));
     abuti_kit_fail(&d->kit, status);
+    put_holds(c);
     return abuti_queue_report(&d->queue);
 }
 
@@ -305,14 +328,19 @@ static abut_status plan(cloth *c, double seconds, const vec *solid_end) {
     d->has_velocity = false; /* until the step is taken */
     abuti_kit_put(&d->kit, MEMORY_NEARS, c->nears, c->near_count, sizeof *c->nears);
     abuti_kit_put(&d->kit, MEMORY_NEAR_COLOURS, &c->near_colours, 1, sizeof c->near_colours);
+    if (c->held_count)
+        ABUTI_KIT_RUN(&d->kit, KERNEL_PLACE_HOLDS, c->held_count, GROUP, ABUTI_VALUE(c->held_count),
+                      ABUTI_VALUE(c->vertices), MEMORY(MEMORY_SOLID_CORNERS),
+                      ABUTI_BUFFER(&d->start->memory), MEMORY(MEMORY_SOLID_END),
+                      ABUTI_VALUE(d->solid_moves), MEMORY(MEMORY_GIVEN), MEMORY(MEMORY_HELD));
     for (uint32_t i = 0; i < c->options.substeps; i++) {
         const cloth_substep s = cloth_substep_of(c, seconds, i);
         queue_substep(c, &s);
     }
     ABUTI_KIT_RUN(&d->kit, KERNEL_AIMS, c->all_vertices, GROUP, ABUTI_VALUE(c->all_vertices),
-                  ABUTI_VALUE(c->vertices), MEMORY(MEMORY_INVERSE_MASS), MEMORY(MEMORY_NOW),
-                  ABUTI_BUFFER(&d->start->memory), MEMORY(MEMORY_SOLID_END),
-                  ABUTI_VALUE(d->solid_moves), ABUTI_BUFFER(&d->end->memory));
+                  ABUTI_VALUE(c->vertices), MEMORY(MEMORY_NOW), ABUTI_BUFFER(&d->start->memory),
+                  MEMORY(MEMORY_SOLID_END), ABUTI_VALUE(d->solid_moves),
+                  ABUTI_BUFFER(&d->end->memory));
     abut_status status =
         abuti_buffer_download(&d->queue, &d->end->memory, 0, c->aim, c->all_vertices * sizeof(vec));
     return status ? status

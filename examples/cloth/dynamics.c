@@ -109,6 +109,14 @@ static void hold_nears(void *data, size_t chunk, size_t begin, size_t end) {
         cloth_hold_near(&c->nears[i], t->s.friction, c->inverse_mass, c->now, c->before);
 }
 
+static void hold_held(void *data, size_t chunk, size_t begin, size_t end) {
+    const turn *t = data;
+    cloth *c = t->c;
+    (void)chunk;
+    for (size_t i = begin; i < end; i++)
+        cloth_hold_held(&t->s, &c->held[i], c->inverse_mass, c->now);
+}
+
 static void hold_touches(void *data, size_t chunk, size_t begin, size_t end) {
     const turn *t = data;
     cloth *c = t->c;
@@ -148,6 +156,7 @@ void cloth_advance(cloth *c, double seconds) {
         if (cloth_has_air(&t.s))
             run(&t, c->triangles, push_triangles);
         run(&t, c->vertices, predict);
+        run(&t, c->held_count, hold_held);
         by_colour(&t, &c->hinge_colours, hold_hinges);
         by_colour(&t, &c->edge_colours, hold_edges);
         by_colour(&t, &c->near_colours, hold_nears);

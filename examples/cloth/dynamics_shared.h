@@ -47,6 +47,14 @@ typedef struct cloth_near {
     double gap, least;
 } cloth_near;
 
+/* A vertex that is held; see cloth_hold. */
+typedef struct cloth_held {
+    uint32_t vertex, triangle;
+    double weight[3], offset;
+    double compliance; /* m/N; 0 = pinned */
+    vec from, to;      /* where it is held when a step begins and ends */
+} cloth_held;
+
 /* What is the same everywhere in a substep. */
 typedef struct cloth_substep {
     double h;        /* seconds */
@@ -143,13 +151,50 @@ static inline void cloth_predict(const cloth_substep *s, uint32_t i, double w,
     }
 }
 
+/* ---- holds ---- */
+
+/* The place of a hold on the solid. */
+static inline vec cloth_place_of(const cloth_held *h, const CLOTH_GLOBAL uint32_t *solid_corners,
+                                 const CLOTH_GLOBAL vec *solid) {
+    const CLOTH_GLOBAL uint32_t *v = solid_corners + 3 * (size_t)h->triangle;
+    vec a = solid[v[0]], ab = vec_sub(solid[v[1]], a), ac = vec_sub(solid[v[2]], a);
+    vec normal = vec_cross(ab, ac);
+    double length = vec_length(normal);
+    vec place = vec_along(vec_along(a, h->weight[1], ab), h->weight[2], ac);
+    return length > 0 ? vec_along(place, h->offset / length, normal) : place;
+}
+
+/* Where a hold goes in a step from `at`, where its vertex is: `given` are the places of the last
+ * step and of this one, for those that are not at the solid. */
+static inline void cloth_place_hold(cloth_held *h, const CLOTH_GLOBAL uint32_t *solid_corners,
+                                    const CLOTH_GLOBAL vec *solid,
+                                    const CLOTH_GLOBAL vec *solid_end,
+                                    const CLOTH_GLOBAL vec *given, vec at) {
+    bool is_given = h->triangle == VEC_NONE;
+    h->to = is_given ? given[1] : cloth_place_of(h, solid_corners, solid_end);
+    h->from = is_given ? given[0] : cloth_place_of(h, solid_corners, solid);
+    h->from = h->compliance > 0 ? h->from : at;
+}
+
+/* Pinned vertices go straight to their place; others are drawn to it, by XPBD. */
+static inline void cloth_hold_held(const cloth_substep *s, const CLOTH_GLOBAL cloth_held *h,
+                                   const CLOTH_GLOBAL double *w, CLOTH_GLOBAL vec *x) {
+    uint32_t v = h->vertex;
+    vec from = h->from, to = h->to;
+    vec place = vec_along(vec_scale(from, 1 - s->to), s->to, to); /* `to` itself at the end */
+    double pull = 1, compliance = h->compliance;
+    if (compliance > 0)
+        pull = w[v] / (w[v] + compliance / (s->h * s->h));
+    x[v] = pull < 1 ? vec_along(x[v], pull, vec_sub(place, x[v])) : place;
+}
+
+/* ---- constraints ---- */
+
 /* Where a vertex is about to go: a float. NaN where that is beyond all bounds. */
 static inline vec cloth_aim_of(vec to) {
     double none = NAN;
     return vec_is_near(to) ? vec_round(to) : vec_of(none, none, none);
 }
-
-/* ---- constraints ---- */
 
 static inline void cloth_hold_edge(const cloth_substep *s, const CLOTH_GLOBAL cloth_edge *e,
                                    const CLOTH_GLOBAL double *w, CLOTH_GLOBAL vec *x) {

@@ -36,6 +36,9 @@ struct cloth {
     cloth_colours edge_colours, hinge_colours;
     uint32_t edge_count, hinge_count;
     double *sums; /* a number for each block of triangles */
+    cloth_held *held;
+    vec *given; /* for each hold where the caller had it in the last step, and wants it now */
+    uint32_t held_count;
 
     /* contacts */
     abut_bvh *cloth_bvh, *solid_bvh;
@@ -56,7 +59,7 @@ struct cloth {
     size_t impact_count, impact_room;
     cloth_near *barriers;
     size_t barrier_count, barrier_room;
-    unsigned char *halvings; /* vertices */
+    unsigned char *halvings; /* all_vertices */
 
     const struct cloth_backend *backend;
     cloth_device *device; /* null on the CPU */
@@ -72,6 +75,14 @@ abut_status cloth_colour(const cloth *c, void *list, size_t count, size_t bytes,
  * Null when out of memory, and the list is as it was. */
 void *cloth_grown(cloth *c, void *list, size_t *room, size_t count, size_t bytes);
 double cloth_clock(void);
+
+/* ---- holds.c ---- */
+
+/* Where holds go in a step; on the CPU. */
+void cloth_place_holds(cloth *c, const vec *solid_end);
+/* The step was taken. */
+void cloth_finish_holds(cloth *c);
+void cloth_free_holds(cloth *c);
 
 /* ---- dynamics.c ---- */
 
@@ -111,6 +122,9 @@ extern const cloth_backend cloth_on_cpu; /* collide.c */
 abut_status cloth_device_create(cloth *c, abut_device *device);
 
 /* ---- contacts.c ---- */
+
+/* The hierarchy of a part, 0 the cloth and 1 the solid, where it is now: made or fitted. */
+abut_status cloth_fit(cloth *c, uint32_t which, abut_bvh **bvh);
 
 /* Touches on the CPU; see cloth_backend. */
 abut_status cloth_find_touches(cloth *c, double radius, const vec *solid_end);

@@ -140,6 +140,55 @@ TEST(last_means_are_those_of_the_cpu) {
     abut_mesh_destroy(box);
 }
 
+/* Pins and pulls, at places that are given and at a ball that turns and squeezes the sheet. */
+TEST(holds_are_those_of_the_cpu) {
+    abut_mesh *sheet = make_shape(ABUT_SHAPE_SHEET, 6, 6), *raw = make_shape(ABUT_SHAPE_BOX, 2, 1);
+    abut_mesh *box = NULL;
+    const abut_pose above = {{0.1, 0.2, 0, 1}, {0, 0, 0.4}};
+    assert_ok(abut_mesh_transform(raw, 0.5, above, &box));
+    const uint32_t vertices[4] = {24, 25, 0, 6}, pins[3] = {23, 17, 31};
+    cloth *c[2] = {NULL, NULL};
+    for (int k = 0; k < 2; k++) {
+        const cloth_options options = {.bend = 1e-4,
+                                       .gravity = {0, 0, -9},
+                                       .substeps = 3,
+                                       .solid_yields = true,
+                                       .pins = pins,
+                                       .pin_count = 3,
+                                       .device = k ? device : NULL};
+        cloth_hold holds[4];
+        assert_ok(cloth_create(serial, sheet, &options, &c[k]));
+        assert_ok(cloth_add_solid(c[k], box));
+        assert_ok(cloth_bind(c[k], vertices, 4, 50, holds));
+        holds[0].stiffness = holds[2].stiffness = 0;
+        holds[2].triangle = holds[3].triangle = ABUT_NONE;
+        assert_ok(cloth_add_holds(c[k], holds, 4));
+    }
+    uint32_t late = 0, count = abut_mesh_vertex_count(box);
+    for (int i = 0; i < 6; i++) {
+        cloth_report reports[2];
+        for (int k = 0; k < 2; k++) {
+            vec to[64],
+                given[4] = {{0, 0, 0}, {0, 0, 0}, {-0.5 - 0.01 * i, -0.5, 0}, {0.5, -0.5, 1}};
+            assert_true(count <= 64);
+            for (uint32_t v = 0; v < count; v++)
+                to[v] =
+                    vec_add(cloth_positions(c[k])[49 + v], vec_of(0.01, 0, v % 2 ? -0.1 : 0.02));
+            assert_ok(cloth_move_holds(c[k], given));
+            assert_ok(cloth_step(c[k], 0.01, i == 2 ? NULL : to, &reports[k]));
+        }
+        assert_same(c[0], c[1]);
+        assert_int_equal(reports[0].solid_late, reports[1].solid_late);
+        late += reports[1].solid_late;
+    }
+    assert_true(late > 0);
+    for (int k = 0; k < 2; k++)
+        cloth_destroy(c[k]);
+    abut_mesh_destroy(sheet);
+    abut_mesh_destroy(raw);
+    abut_mesh_destroy(box);
+}
+
 TEST(other_devices_are_refused) {
     abut_mesh *mesh = make_shape(ABUT_SHAPE_SHEET, 2, 2);
     abut_device_info *info = &device->info, kept = *info;
@@ -191,6 +240,7 @@ static abut_status run_small(abut_context *context, void *data) {
     const abut_pose above = {{0.4, 0.3, 0, 1}, {0, 0, 1.1}};
     cloth_options options = {
         .bend = 1e-4, .drag = 1, .pressure = 1, .substeps = 2, .device = device};
+    const cloth_hold pulled = {.vertex = 5, .triangle = ABUT_NONE, .stiffness = 1};
     abut_mesh *sheet = NULL, *raw = NULL, *box = NULL;
     cloth *c = NULL;
     (void)data;
@@ -199,6 +249,7 @@ static abut_status run_small(abut_context *context, void *data) {
     status = status ? status : abut_mesh_transform(raw, 1, above, &box);
     status = status ? status : cloth_create(context, sheet, &options, &c);
     status = status ? status : cloth_add_solid(c, box);
+    status = status ? status : cloth_add_holds(c, &pulled, 1);
     status = status ? status : step_twice(c);
     cloth_destroy(c);
     abut_mesh_destroy(sheet);

@@ -87,6 +87,10 @@ typedef struct abut_self_step {
     bool start_is_free;         /* the caller knows that the mesh does not meet itself at the start.
                                  * Else this is known from the last step where that was free and
                                  * ended here, and looked for by an exact test otherwise */
+    bool partial_separation;    /* a separation counts for the pairs that the sets let through. Two
+                                 * triangles that are both V+, or both V-, may come nearer to each
+                                 * other than that, but do not touch: docs/self.md. Else a step with
+                                 * a separation is searched completely */
 } abut_self_step;
 
 ABUT_DEFAULT(abut_self_step)
@@ -145,6 +149,17 @@ typedef struct abut_self_result {
 ABUT_API abut_status abut_self_find(abut_self *view, const abut_self_step *step,
                                     const abut_sweep_find_options *options,
                                     abut_self_result *result);
+
+/* The same, and gives all impacts among the pairs of features that are looked at, as
+ * abut_sweep_find() does in the mode ALL, in its order, bit for bit. They are all impacts of the
+ * step where result->scheme is COMPLETE; else the first is among them, and there is none only where
+ * the step is free. So whoever moves vertices until none is left ends with a mesh that does not
+ * meet itself. The impact of `result` is the first. With too little room ABUT_ERROR_BUFFER, which
+ * tells impacts->count; on failure what else is in `impacts` means nothing, and the view is as
+ * before, so that the step can be made again. One thread at a time may use a view. */
+ABUT_API abut_status abut_self_find_all(abut_self *view, const abut_self_step *step,
+                                        const abut_sweep_find_options *options,
+                                        abut_impacts *impacts, abut_self_result *result);
 
 /* The set of each triangle in the last step, as abut_self_set; null where there is none, or it was
  * searched completely. A device is asked for them now; null where that fails too. Valid until the

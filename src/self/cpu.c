@@ -134,17 +134,18 @@ static void place(abut_self *view) {
     view->is_placed = true;
 }
 
-static void fit(view_finding *f) {
+static void fit(view_finding *f, double apart) {
     abut_self *view = f->view;
     double begun = abuti_seconds();
-    if (view->is_fitted)
+    if (view->is_fitted && !(apart < view->fitted_apart) && !(apart > view->fitted_apart))
         return;
     place(view);
-    abuti_view_fit_vertices(view, f->limits.sweep.separation);
+    abuti_view_fit_vertices(view, apart);
     abuti_view_tree_fit(view, &view->tree);
     if (view->ghost_count)
         abuti_view_tree_fit(view, &view->ghosts);
     view->is_fitted = true;
+    view->fitted_apart = apart;
     f->result.times.bounds += abuti_seconds() - begun;
 }
 
@@ -181,10 +182,10 @@ static abut_status boundary(view_finding *f, bool *is_worth) {
     const size_t most = abuti_view_pairs_most(f->view);
     const uint64_t left = f->budget > f->cost ? (f->budget - f->cost) / COST_GHOSTS : 0;
     size_t pairs;
-    fit(f);
+    fit(f, 0);
     double begun = abuti_seconds();
-    abut_status status = abuti_view_boundary(f->view, &f->limits, left < most ? (size_t)left : most,
-                                             &pairs, is_worth);
+    abut_status status = abuti_view_boundary(f->view, &f->of_ghosts,
+                                             left < most ? (size_t)left : most, &pairs, is_worth);
     f->cost += COST_GHOSTS * (uint64_t)pairs;
     f->result.times.boundary += abuti_seconds() - begun;
     return status;
@@ -204,13 +205,10 @@ static abut_status show(abut_self *view) {
 
 /* ---- search ---- */
 
-static void describe(view_finding *f, const motion_hit *hit) {
-    const abut_self *view = f->view;
+static abut_impact impact_of(const abut_self *view, const motion_hit *hit) {
     abut_topology_arrays t = abut_topology_arrays_get(view->topology);
-    f->result.hit = hit->time <= 1;
-    if (!f->result.hit)
-        return;
-    abut_impact *impact = &f->result.impact;
+    abut_impact impact;
+    memset(&impact, 0, sizeof impact);
     bool edges = hit->kind == ABUT_IMPACT_EDGE_EDGE;
     const uint32_t *second =
         edges ? t.edges + 2 * (size_t)hit->second : view->corners + 3 * (size_t)hit->second;
@@ -222,23 +220,41 @@ static void describe(view_finding *f, const motion_hit *hit) {
         start[k] = view->start[four[k]];
         end[k] = view->next[four[k]];
     }
-    impact->time = hit->time;
-    impact->point = sweep_point(edges, start, end, hit->time, hit->weights);
-    impact->normal = hit->normal;
-    memcpy(impact->weights, hit->weights, sizeof impact->weights);
-    impact->kind = (abut_impact_kind)hit->kind;
-    impact->element[0] = hit->first;
-    impact->element[1] = hit->second;
+    impact.time = hit->time;
+    impact.point = sweep_point(edges, start, end, hit->time, hit->weights);
+    impact.normal = hit->normal;
+    memcpy(impact.weights, hit->weights, sizeof impact.weights);
+    impact.kind = (abut_impact_kind)hit->kind;
+    impact.element[0] = hit->first;
+    impact.element[1] = hit->second;
+    return impact;
+}
+
+/* Tells what was found. */
+static abut_status describe(view_finding *f, const view_hits *hits) {
+    if (!f->all) {
+        f->result.hit = hits->first.time <= 1;
+        if (f->result.hit)
+            f->result.impact = impact_of(f->view, &hits->first);
+        return ABUT_OK;
+    }
+    abut_status status = abuti_motion_count(hits->count, &f->impacts);
+    for (size_t i = 0; i < hits->kept_count && !status; i++)
+        f->impacts.impacts[i] = impact_of(f->view, &hits->kept[i]);
+    return status;
 }
 
 static abut_status search_tree(view_finding *f, bool complete) {
-    motion_hit hit = {.time = 2};
+    view_hits hits = {.all = f->all, .room = f->impacts.capacity};
+    const sweep_limits *limits = &f->limits.sweep;
     const uint64_t left = f->budget > f->cost ? f->budget - f->cost : 0;
-    fit(f);
+    /* all hits: also those that only the tolerance makes so, as abut_sweep_find() tells them */
+    fit(f, limits->separation + (f->all ? 2 * limits->tolerance : 0));
     abut_status status =
-        abuti_view_search(f->view, complete, &f->limits, left, &hit, &f->is_spent, &f->result);
+        abuti_view_search(f->view, complete, &f->limits, left, &hits, &f->is_spent, &f->result);
     if (!status && !f->is_spent)
-        describe(f, &hit);
+        status = describe(f, &hits);
+    abuti_release(f->view->context, hits.kept);
     return status;
 }
 
@@ -246,7 +262,8 @@ static abut_status search_tree(view_finding *f, bool complete) {
 static abut_status search_sweep(view_finding *f) {
     abut_self *view = f->view;
     abut_sweep_find_options options = abut_sweep_find_options_default();
-    abut_impacts found = {.impacts = &f->result.impact, .capacity = 1};
+    abut_impacts one = {.impacts = &f->result.impact, .capacity = 1};
+    abut_impacts *found = f->all ? &f->impacts : &one;
     abut_sweep_counts counts = {0, 0};
     double begun = abuti_seconds();
     options.separation = f->limits.sweep.separation;
@@ -259,10 +276,11 @@ static abut_status search_sweep(view_finding *f) {
         status =
             abut_sweep_step(view->sweep, abut_array_host(view->start), abut_array_host(view->next));
     if (!status)
-        status = abut_sweep_find(view->sweep, ABUT_SWEEP_EARLIEST, &options, &found, &counts);
+        status = abut_sweep_find(view->sweep, f->all ? ABUT_SWEEP_ALL : ABUT_SWEEP_EARLIEST,
+                                 &options, found, &counts);
     if (status)
         return status;
-    f->result.hit = found.count > 0;
+    f->result.hit = found->count > 0;
     f->result.vertex_face += counts.vertex_face;
     f->result.edge_edge += counts.edge_edge;
     f->result.times.traversal += abuti_seconds() - begun;

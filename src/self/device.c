@@ -392,25 +392,26 @@ static void spread_sets(abut_self *view) {
 /* The search of sweeps reports what failed before it. */
 static abut_status search(view_finding *f, bool complete) {
     struct view_device *d = f->view->on_device;
-    const motion_search_options options = {.mode = ABUT_SWEEP_EARLIEST,
+    const motion_search_options options = {.mode = f->all ? ABUT_SWEEP_ALL : ABUT_SWEEP_EARLIEST,
                                            .separation = f->limits.sweep.separation,
                                            .tolerance = f->limits.sweep.tolerance,
                                            .exact = f->limits.exact,
                                            .steps = f->limits.sweep.steps};
     abut_impact impact;
-    abut_impacts impacts = {.impacts = &impact, .capacity = 1};
+    abut_impacts one = {.impacts = &impact, .capacity = 1};
+    abut_impacts *impacts = f->all ? &f->impacts : &one;
     abut_sweep_counts counts = {0, 0};
     double begun = abuti_seconds();
     if (complete)
         abuti_motion_device_no_sets(d->motion);
     else
         spread_sets(f->view);
-    abut_status status = abuti_motion_device_find(d->motion, &options, &impacts, &counts);
+    abut_status status = abuti_motion_device_find(d->motion, &options, impacts, &counts);
     if (status)
         return status;
-    f->result.hit = impacts.count > 0;
+    f->result.hit = impacts->count > 0;
     if (f->result.hit)
-        f->result.impact = impact;
+        f->result.impact = impacts->impacts[0];
     f->result.vertex_face += counts.vertex_face;
     f->result.edge_edge += counts.edge_edge;
     f->result.times.traversal += abuti_seconds() - begun;

@@ -264,7 +264,7 @@ static abut_status look(const view_finding *f, uint32_t report[BOUNDARY_COUNTS])
     if (!b->scene.known)
         queue_pieces(view);
     if (b->scene.ghosts && !b->scene.boxes)
-        queue_touches(view, &f->limits);
+        queue_touches(view, &f->of_ghosts);
     ABUTI_KIT_RUN(&b->kit, BOUNDARY_FINISH, b->scene.triangles, VIEW_GROUP, ABUTI_VALUE(b->scene),
                   MEMORY(BOUNDARY_NEAR), OF_VIEW(VIEW_LAST), OF_VIEW(VIEW_SETS),
                   MEMORY(BOUNDARY_REPORT), ABUTI_LOCAL_MEMORY(BOUNDARY_PAIRS * sizeof *report));

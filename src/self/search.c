@@ -1,5 +1,5 @@
-/* Traversal and elementary tests: the first impact among the pairs of triangles that the sets let
- * through (document 004, sections 4.4 and 4.5).
+/* Traversal and elementary tests: the first impact, or all, among the pairs of triangles that the
+ * sets let through (document 004, sections 4.4 and 4.5).
  *
  * The tree is walked against itself, all pairs of sets at once: a pair of nodes is opened where
  * their marks have a pair that has to be looked at. Where only one child has, its parent is skipped
@@ -17,7 +17,9 @@
  * and put back what they have not come to, then sweep what they found. So memory is bounded, and
  * the outcome, counts included, does not depend on the number of threads. The earliest time so far
  * prunes sweeps; since their times do not depend on that, the earliest pair is the same in any
- * order. A hit at time 0 ends it: nothing is earlier.
+ * order. A hit at time 0 ends it: nothing is earlier. Where all impacts are wanted nothing is
+ * pruned, and a hit has to be a candidate of abut_sweep_find() too, so that the list is a part of
+ * its list.
  */
 #include "self/self.h"
 
@@ -58,6 +60,8 @@ typedef struct share {
     size_t next, end; /* portions that it has not come to */
     uint64_t node_pairs, features[2];
     motion_hit best;
+    motion_hit *hits; /* where all are wanted: of this round */
+    size_t hit_count, hit_room;
     abut_status status;
     batch wait[2]; /* vertex-face, edge-edge */
 } share;
@@ -73,6 +77,7 @@ typedef struct search {
     double done;     /* part of the work, for progress */
     uint64_t budget; /* of cost; see abuti_view_search() */
     motion_hit best;
+    view_hits *hits;
     abut_self_result *result;
 } search;
 
@@ -163,6 +168,25 @@ static void traverse_task(void *data, size_t chunk, size_t begin, size_t end) {
 
 /* ---- elementary tests ---- */
 
+/* What a pair was found to do: the first, or one of all. */
+static void take_hit(const search *s, share *out, const motion_hit *hit) {
+    if (!s->hits->all) {
+        out->best = *hit;
+        return;
+    }
+    if (!out->status)
+        out->status = abuti_grow(s->view->context, &out->hits, out->hit_count, out->hit_count + 1,
+                                 sizeof *out->hits, &out->hit_room);
+    if (!out->status)
+        out->hits[out->hit_count++] = *hit;
+}
+
+static bool is_wanted(const search *s, const share *out, const motion_hit *hit, int kind,
+                      const vec3 *from, const vec3 *to) {
+    return s->hits->all ? abuti_broad_is_candidate(kind, from, to, s->limits->sweep.separation)
+                        : abuti_motion_after(&out->best, hit);
+}
+
 /* By exact arithmetic where that is asked for. */
 static bool touches(const search *s, share *out, int kind, const vec3 *from, const vec3 *to) {
     bool yes = true;
@@ -196,8 +220,8 @@ static void flush(const search *s, share *out, int kind) {
                           .second = wait->element[2 * at + 1],
                           .normal = answer.normal};
         memcpy(hit.weights, answer.weights, sizeof hit.weights);
-        if (abuti_motion_after(&out->best, &hit) && touches(s, out, kind, from, to))
-            out->best = hit;
+        if (is_wanted(s, out, &hit, kind, from, to) && touches(s, out, kind, from, to))
+            take_hit(s, out, &hit);
     }
     wait->count = 0;
 }
@@ -390,6 +414,27 @@ static abut_status report(search *s) {
     return abuti_progress(s->view->context, "view", s->complete ? s->done : 0.5 + 0.5 * s->done);
 }
 
+/* Takes over what a task found in a round. */
+static abut_status gather(search *s, share *out) {
+    view_hits *hits = s->hits;
+    const size_t count = out->hit_count;
+    size_t wanted = hits->kept_count + count;
+    if (abuti_motion_after(&s->best, &out->best))
+        s->best = out->best;
+    if (out->status == ABUT_ERROR_MEMORY) /* said on another thread */
+        return abuti_fail(ABUT_ERROR_MEMORY, "abut_self_find: out of memory for impacts");
+    out->hit_count = 0;
+    hits->count += count;
+    if (out->status || !count || hits->count > hits->room)
+        return out->status;
+    if (abuti_grow(s->view->context, &hits->kept, hits->kept_count, wanted, sizeof *hits->kept,
+                   &hits->kept_room))
+        return ABUT_ERROR_MEMORY;
+    memcpy(hits->kept + hits->kept_count, out->hits, count * sizeof *hits->kept);
+    hits->kept_count = wanted;
+    return ABUT_OK;
+}
+
 static abut_status round_of(search *s) {
     size_t count = s->pool_count < TASKS * PORTIONS ? s->pool_count : TASKS * PORTIONS;
     abut_status status = ABUT_OK;
@@ -405,11 +450,8 @@ static abut_status round_of(search *s) {
     }
     double between = abuti_seconds();
     abuti_parallel_for(s->view->context, tasks, 1, sweep_task, s);
-    for (size_t i = 0; i < tasks; i++) {
-        if (abuti_motion_after(&s->best, &s->shares[i].best))
-            s->best = s->shares[i].best;
-        status = status ? status : s->shares[i].status;
-    }
+    for (size_t i = 0; i < tasks && !status; i++)
+        status = gather(s, &s->shares[i]);
     s->result->times.traversal += between - begun;
     s->result->times.elementary += abuti_seconds() - between;
     return status;
@@ -425,6 +467,11 @@ static uint64_t cost_of(const search *s) {
     return cost;
 }
 
+/* Nothing is earlier than what hits at once. */
+static bool is_going_on(const search *s) {
+    return s->pool_count && (s->hits->all || s->best.time > 0);
+}
+
 static abut_status run(search *s) {
     static const motion_hit none = {.time = 2};
     for (size_t i = 0; i < TASKS; i++) {
@@ -432,11 +479,13 @@ static abut_status run(search *s) {
         out->node_pairs = out->features[0] = out->features[1] = 0;
         out->wait[0].count = out->wait[1].count = 0;
         out->best = none;
+        out->hits = NULL;
+        out->hit_count = out->hit_room = 0;
         out->status = ABUT_OK;
     }
     s->best = none;
     abut_status status = spread(s);
-    while (!status && s->pool_count && s->best.time > 0 && cost_of(s) <= s->budget) {
+    while (!status && is_going_on(s) && cost_of(s) <= s->budget) {
         status = round_of(s);
         status = status ? status : report(s);
     }
@@ -444,12 +493,13 @@ static abut_status run(search *s) {
         s->result->node_pairs += s->shares[i].node_pairs;
         s->result->vertex_face += s->shares[i].features[0];
         s->result->edge_edge += s->shares[i].features[1];
+        abuti_release(s->view->context, s->shares[i].hits);
     }
     return status;
 }
 
 abut_status abuti_view_search(abut_self *view, bool complete, const view_limits *limits,
-                              uint64_t budget, motion_hit *hit, bool *is_spent,
+                              uint64_t budget, view_hits *hits, bool *is_spent,
                               abut_self_result *result) {
     abut_topology_arrays t = abut_topology_arrays_get(view->topology);
     search s = {.view = view,
@@ -458,12 +508,14 @@ abut_status abuti_view_search(abut_self *view, bool complete, const view_limits 
                 .edges = t.edges,
                 .triangle_edges = t.triangle_edges,
                 .budget = budget,
+                .hits = hits,
                 .result = result};
     s.shares = abuti_allocate(view->context, TASKS, sizeof *s.shares);
     s.taken = abuti_allocate(view->context, TASKS * PORTIONS, sizeof *s.taken);
     abut_status status = s.shares && s.taken ? run(&s) : ABUT_ERROR_MEMORY;
-    *hit = s.best;
-    *is_spent = s.pool_count && s.best.time > 0;
+    abuti_sort_items(hits->kept, hits->kept_count, sizeof *hits->kept, abuti_motion_after);
+    hits->first = s.best;
+    *is_spent = is_going_on(&s);
     ABUTI_RELEASE(view->context, s.shares, s.taken, s.pool);
     return status;
 }

@@ -151,7 +151,8 @@ struct abut_self {
     vec3 *room;                        /* for three times the vertices */
     vec3 *first;                       /* the third part */
     box3 start_box, end_box, next_box; /* without ghosts */
-    bool is_placed, is_fitted;         /* `places` and bounds are those of this step */
+    bool is_placed, is_fitted;         /* `places` and bounds are those of this step, */
+    double fitted_apart;               /* and bounds of things that are so far apart overlap */
     double (*along)[2];                /* of a vertex: where on the line, least and most */
     unsigned char *last_sets;          /* of the mesh in the step before */
     unsigned char *marks;              /* of each node of `tree` */
@@ -244,11 +245,21 @@ void abuti_view_mark_all(const abut_self *view, unsigned char *marks);
 
 /* ---- search.c ---- */
 
-/* Looks at all pairs of triangles that the sets let through, or at all where `complete`. The hit
- * has a time of 2 where there is none. `budget`: the cost after which it ends
- * and `is_spent` is set; then the hit means nothing. */
+/* What a search finds: the first hit or, where `all` are wanted, a list. */
+typedef struct view_hits {
+    bool all;
+    uint64_t room;    /* that the caller has; once there are more they are only counted */
+    motion_hit first; /* of one: with a time of 2 where there is none */
+    motion_hit *kept; /* of all, by time, as abut_sweep_find() has them; to be released */
+    size_t kept_count, kept_room;
+    uint64_t count;
+} view_hits;
+
+/* Looks at all pairs of triangles that the sets let through, or at all where `complete`. The bounds
+ * are those of the step, grown by separation, for all hits by the tolerance too. `budget`: the cost
+ * after which it ends and `is_spent` is set; then the hits mean nothing. */
 abut_status abuti_view_search(abut_self *view, bool complete, const view_limits *limits,
-                              uint64_t budget, motion_hit *hit, bool *is_spent,
+                              uint64_t budget, view_hits *hits, bool *is_spent,
                               abut_self_result *result);
 
 /* ---- a step, and where it is made ---- */
@@ -257,12 +268,15 @@ abut_status abuti_view_search(abut_self *view, bool complete, const view_limits 
 typedef struct view_finding {
     abut_self *view;
     view_limits limits;
+    view_limits of_ghosts;       /* the same without a separation: they are no cloth */
     double extent;               /* the longest side of the start, or of all where it has none */
     bool start_is_free, follows; /* the start is the end of the step before */
     bool carries;                /* sets and ghosts can be gone on with */
     uint64_t budget;             /* what looking at the sets may cost; UINT64_MAX = anything */
     uint64_t cost;               /* of looking at them so far */
     bool is_spent;
+    bool all;                /* impacts are wanted, not the first alone */
+    abut_impacts impacts;    /* then the caller's room, and how many there are */
     view_counts counts;      /* of the view test, then of the boundary */
     abut_self_result result; /* with the impact */
 } view_finding;
@@ -298,7 +312,8 @@ typedef struct view_backend {
     abut_status (*boundary)(view_finding *f, bool *is_worth);
     /* The sets stand: counts them, and what changed since the step before. */
     void (*mark)(view_finding *f);
-    /* Looks for the first impact by sets, where `is_spent` may become true, or completely. */
+    /* Looks for the first impact, or for all, by sets, where `is_spent` may become true, or
+     * completely. */
     abut_status (*search)(view_finding *f, bool complete);
     /* test(), mark() and search() by sets without a look at the counts in between; null where that
      * saves nothing. */

@@ -285,7 +285,7 @@ static abut_status find(view_finding *f, const abut_self_step *step) {
         return find_completely(f, ABUT_SELF_NOT_NEEDED);
     if (!view->usable)
         return find_completely(f, ABUT_SELF_TOPOLOGY);
-    if (f->limits.sweep.separation > 0)
+    if (f->limits.sweep.separation > 0 && !step->partial_separation)
         return find_completely(f, ABUT_SELF_SEPARATION);
     f->start_is_free = step->start_is_free || (f->follows && view->end_is_free);
     if (view->rest)
@@ -318,6 +318,8 @@ static abut_status take_step(view_finding *f, const abut_self_step *step) {
     /* as abut_sweep_find() has it */
     if (!(f->limits.sweep.tolerance > 0))
         f->limits.sweep.tolerance = real_max(SWEEP_TOLERANCE * f->extent, 1e-200);
+    f->of_ghosts = f->limits;
+    f->of_ghosts.sweep.separation = 0;
     f->budget = is_auto(view) ? view->backend->budget(view) : UINT64_MAX;
     view->is_carried = view->is_carried && f->follows;
     return ABUT_OK;
@@ -350,30 +352,61 @@ static void accept(const view_finding *f) {
     learn(f);
 }
 
-abut_status abut_self_find(abut_self *view, const abut_self_step *step,
-                           const abut_sweep_find_options *options, abut_self_result *result) {
+/* A step of both kinds. */
+static abut_status make_step(view_finding *f, const abut_self_step *step,
+                             const abut_sweep_find_options *options, abut_self_result *result) {
+    abut_self *view = f->view;
     abut_self_step ours = abut_self_step_default();
-    if (!view || !step || !result)
-        return abuti_null(__func__, !view ? "view" : !step ? "step" : "result");
     abut_status status = abuti_options_read(&ours, sizeof ours, step, "abut_self_find: step");
     status = status ? status : check_step(view, &ours);
-    view_finding f = {.view = view};
     if (!status)
-        status = abuti_sweep_limits("abut_self_find", options, ABUT_COORDINATE_MAX, &f.limits.sweep,
-                                    &f.limits.exact);
+        status = abuti_sweep_limits("abut_self_find", options, ABUT_COORDINATE_MAX,
+                                    &f->limits.sweep, &f->limits.exact);
     status = status ? status : abuti_progress(view->context, "view", 0);
-    status = status ? status : take_step(&f, &ours);
+    status = status ? status : take_step(f, &ours);
     if (status)
         return status;
-    if ((status = find(&f, &ours))) {
+    if ((status = find(f, &ours))) {
         /* the sets may have been written over, and what changed is not known any more */
         view->marks_stand = view->sets_stand = false;
         view->backend->undo(view);
         return status;
     }
-    accept(&f);
-    *result = f.result;
+    if (f->all && f->impacts.count) {
+        f->result.hit = true;
+        f->result.impact = f->impacts.impacts[0];
+    }
+    accept(f);
+    *result = f->result;
     return ABUT_OK;
+}
+
+abut_status abut_self_find(abut_self *view, const abut_self_step *step,
+                           const abut_sweep_find_options *options, abut_self_result *result) {
+    if (!view || !step || !result)
+        return abuti_null(__func__, !view ? "view" : !step ? "step" : "result");
+    view_finding f = {.view = view};
+    return make_step(&f, step, options, result);
+}
+
+abut_status abut_self_find_all(abut_self *view, const abut_self_step *step,
+                               const abut_sweep_find_options *options, abut_impacts *impacts,
+                               abut_self_result *result) {
+    if (!view || !step || !impacts || !result)
+        return abuti_null(__func__, !view      ? "view"
+                                    : !step    ? "step"
+                                    : !impacts ? "impacts"
+                                               : "result");
+    if (impacts->capacity && !impacts->impacts)
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "abut_self_find_all: impacts->impacts is null, but its capacity is %llu",
+                          (unsigned long long)impacts->capacity);
+    view_finding f = {.view = view, .all = true, .impacts = *impacts};
+    f.impacts.count = 0;
+    abut_status status = make_step(&f, step, options, result);
+    if (!status || status == ABUT_ERROR_BUFFER)
+        impacts->count = f.impacts.count;
+    return status;
 }
 
 const unsigned char *abut_self_sets(const abut_self *view) {

@@ -90,7 +90,16 @@ typedef void abuti_collect(const sweep_sides *sides, sweep_cursor *cursor,
                            sweep_candidates *candidates);
 abuti_collect abuti_collect_4, abuti_collect_8, abuti_collect_16;
 
+/* What the box of each of two features is grown by. */
+static inline double abuti_broad_margin(double separation) {
+    return separation - 0.5 * separation; /* not 0 by underflow */
+}
+
 /* Whether the boxes of two features overlap, in doubles. */
 bool abuti_broad_overlap(const sweep_sides *sides, uint32_t first, uint32_t second);
+/* The same for the four vertices of a pair as sweep_pair() has them, of which the first feature has
+ * `first_count`: what makes a pair of features a candidate of abut_sweep_find(). */
+bool abuti_broad_is_candidate(int first_count, const vec3 start[4], const vec3 end[4],
+                              double separation);
 
 #endif

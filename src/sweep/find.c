@@ -99,7 +99,7 @@ static void take_hit(search *s, task *t, const motion_hit *hit) {
 }
 
 static double margin_of(const search *s) {
-    return s->options.separation - 0.5 * s->options.separation; /* not 0 by underflow */
+    return abuti_broad_margin(s->options.separation);
 }
 
 /* Whether a pair whose boxes, grown, overlap in a part of the step does so in the whole too. */

@@ -9,6 +9,7 @@
 #define ABUT_CHARACTER_H
 
 #include <abut/base.h>
+#include <abut/device.h>
 #include <abut/mesh.h>
 
 #ifdef __cplusplus
@@ -45,7 +46,8 @@ static inline abut_character_bone abut_character_bone_default(void) {
 typedef enum abut_character_target {
     ABUT_CHARACTER_TARGET_TRANSLATION = 0,
     ABUT_CHARACTER_TARGET_ROTATION,
-    ABUT_CHARACTER_TARGET_SCALE
+    ABUT_CHARACTER_TARGET_SCALE,
+    ABUT_CHARACTER_TARGET_MORPH /* the weight of a morph target */
 } abut_character_target;
 
 /* Between two keys. Rotations go the short way at constant speed where linear. */
@@ -55,18 +57,19 @@ typedef enum abut_character_interpolation {
     ABUT_CHARACTER_INTERPOLATION_CUBIC /* Hermite spline, as glTF has it */
 } abut_character_interpolation;
 
-/* "translation", "rotation", "scale"; "linear", "step", "cubic". */
+/* "translation", "rotation", "scale", "morph"; "linear", "step", "cubic". */
 ABUT_API const char *abut_character_target_name(abut_character_target target);
 ABUT_API const char *abut_character_interpolation_name(abut_character_interpolation interpolation);
 
 typedef struct abut_character_channel {
-    uint32_t bone;
+    uint32_t bone; /* or the morph target */
     abut_character_target target;
     abut_character_interpolation interpolation;
     uint32_t key_count;   /* at least 1 */
     const double *times;  /* in seconds, ascending, not negative */
-    const double *values; /* three a key, four (x, y, z, w) of rotations; cubic: the tangent that
-                           * comes in, the value and the tangent that goes out for each key */
+    const double *values; /* three a key, four (x, y, z, w) of rotations, one of morph targets;
+                           * cubic: the tangent that comes in, the value and the tangent that goes
+                           * out for each key */
 } abut_character_channel;
 
 typedef struct abut_character_clip {
@@ -75,6 +78,15 @@ typedef struct abut_character_clip {
     uint32_t channel_count;
     const abut_character_channel *channels; /* of two that move the same, the later counts */
 } abut_character_clip;
+
+/* A shape that vertices move towards before bones move them, such as a smile. */
+typedef struct abut_character_morph {
+    const char *name; /* null = "morph-N" */
+    double weight;    /* at rest: 0 = none of it, 1 = all */
+    uint32_t shift_count;
+    const uint32_t *vertices; /* that it moves; null = the first shift_count */
+    const abut_vec3 *shifts;  /* by how much with a weight of 1 */
+} abut_character_morph;
 
 typedef struct abut_character_input {
     size_t size;
@@ -88,6 +100,8 @@ typedef struct abut_character_input {
     const double *weights;              /* the same; any sum */
     uint32_t clip_count;
     const abut_character_clip *clips;
+    uint32_t morph_count;
+    const abut_character_morph *morphs;
 } abut_character_input;
 
 ABUT_DEFAULT(abut_character_input)
@@ -103,8 +117,8 @@ ABUT_API abut_status abut_character_create(abut_context *context, const abut_cha
                                            abut_character **character);
 
 /* Reads glTF 2.0 or GLB: every node of the scene is a bone, the mesh of a node without skin goes
- * with that node. A node that skins bind in several ways becomes several bones. Morph targets stay
- * as the file has them at rest. Thread-safe. */
+ * with that node. A node that skins bind in several ways becomes several bones. Each node with a
+ * mesh that has morph targets gets those of its own. Thread-safe. */
 ABUT_API abut_status abut_character_read(abut_context *context, const char *path,
                                          abut_character **character);
 /* The same from memory. `name` stands in for the path in messages; it may be null. Thread-safe. */
@@ -119,16 +133,19 @@ typedef struct abut_character_info {
     uint32_t vertex_count, triangle_count;
     uint32_t bone_count, clip_count;
     uint32_t weight_count; /* a vertex at most, as kept: 1 to ABUT_CHARACTER_WEIGHT_COUNT */
+    uint32_t morph_count;
 } abut_character_info;
 
 /* Tells how much there is. Null gives zeros. Thread-safe. */
 ABUT_API abut_character_info abut_character_info_get(const abut_character *character);
-/* A bone or a clip; what it points to lives as long as the character. All zeros for a number that
- * is too high. Thread-safe. */
+/* A bone, a clip or a morph target; what it points to lives as long as the character. All zeros for
+ * a number that is too high. Thread-safe. */
 ABUT_API abut_character_bone abut_character_bone_get(const abut_character *character,
                                                      uint32_t bone);
 ABUT_API abut_character_clip abut_character_clip_get(const abut_character *character,
                                                      uint32_t clip);
+ABUT_API abut_character_morph abut_character_morph_get(const abut_character *character,
+                                                       uint32_t morph);
 /* The mesh in the rest pose, skinned linearly; it lives as long as the character. Thread-safe. */
 ABUT_API abut_mesh *abut_character_rest(const abut_character *character);
 /* The weights of a vertex as kept, the largest first: room for ABUT_CHARACTER_WEIGHT_COUNT each.
@@ -181,6 +198,10 @@ ABUT_DEFAULT(abut_character_pose_options)
 ABUT_API abut_status abut_character_pose(const abut_character *character,
                                          const abut_character_pose_options *options,
                                          abut_character_matrix *bones);
+/* The weights of all morph targets by the same options, morph_count of them. Thread-safe. */
+ABUT_API abut_status abut_character_pose_morphs(const abut_character *character,
+                                                const abut_character_pose_options *options,
+                                                double *weights);
 
 /* ---- skinning ---- */
 
@@ -193,9 +214,9 @@ typedef enum abut_character_skinning {
 /* "linear", "dual". */
 ABUT_API const char *abut_character_skinning_name(abut_character_skinning skinning);
 
-/* Where the vertices are, for the matrices of all bones; on all threads of the context, with the
- * same bits on any number of them. Refused: matrices that are not finite or lead out of range.
- * Thread-safe. */
+/* Where the vertices are, for the matrices of all bones, and morph targets as they are at rest; on
+ * all threads of the context, with the same bits on any number of them. Refused: matrices that are
+ * not finite or lead out of range. Thread-safe. */
 ABUT_API abut_status abut_character_skin(const abut_character *character,
                                          const abut_character_matrix *bones,
                                          abut_character_skinning skinning, abut_vec3 *positions);
@@ -203,6 +224,38 @@ ABUT_API abut_status abut_character_skin(const abut_character *character,
 ABUT_API abut_status abut_character_mesh(const abut_character *character,
                                          const abut_character_matrix *bones,
                                          abut_character_skinning skinning, abut_mesh **mesh);
+
+/* Skins one character again and again, on the CPU or on a device, and keeps what it needs for that.
+ * For one user at a time. */
+typedef struct abut_character_skinner abut_character_skinner;
+
+typedef struct abut_character_skinner_options {
+    size_t size;
+    abut_character_skinning skinning;
+    abut_device *device; /* where it runs; null = the CPU. Positions have the same bits */
+} abut_character_skinner_options;
+
+ABUT_DEFAULT(abut_character_skinner_options)
+
+/* Prepares for it; the character is held. Null options give the defaults. Fails with
+ * ABUT_ERROR_DEVICE on a device without doubles. Thread-safe. */
+ABUT_API abut_status abut_character_skinner_create(abut_character *character,
+                                                   const abut_character_skinner_options *options,
+                                                   abut_character_skinner **skinner);
+/* Null is allowed. */
+ABUT_API void abut_character_skinner_destroy(abut_character_skinner *skinner);
+/* Where the vertices are, an abut_vec3 each, for the matrices of all bones and the weights of all
+ * morph targets (null = as at rest). A device writes to a buffer of its own, where sweeps, `self`
+ * and others take positions from, or to memory of the host. Refused: matrices and weights that are
+ * not finite or lead out of range, a buffer of another device or one that is too small; then
+ * positions are as before. */
+ABUT_API abut_status abut_character_skinner_run(abut_character_skinner *skinner,
+                                                const abut_character_matrix *bones,
+                                                const double *morphs, abut_array positions);
+/* The same as a mesh, with the triangles of the character. */
+ABUT_API abut_status abut_character_skinner_mesh(abut_character_skinner *skinner,
+                                                 const abut_character_matrix *bones,
+                                                 const double *morphs, abut_mesh **mesh);
 
 #ifdef __cplusplus
 }

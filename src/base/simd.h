@@ -128,8 +128,16 @@ typedef __m128d d2;
 #define d2_store _mm_storeu_pd
 #define d2_add _mm_add_pd
 #define d2_sub _mm_sub_pd
+#define d2_mul _mm_mul_pd
 #define d2_min _mm_min_pd
 #define d2_max _mm_max_pd
+/* x below, y above; and the sum of both lanes */
+static inline d2 d2_pair(double x, double y) {
+    return _mm_setr_pd(x, y);
+}
+static inline double d2_sum(d2 a) {
+    return _mm_cvtsd_f64(_mm_add_sd(a, _mm_unpackhi_pd(a, a)));
+}
 
 #elif !defined(ABUT_NO_SIMD) && defined(__aarch64__) && defined(__ARM_NEON)
 
@@ -202,6 +210,13 @@ typedef float64x2_t d2;
 #define d2_store vst1q_f64
 #define d2_add vaddq_f64
 #define d2_sub vsubq_f64
+#define d2_mul vmulq_f64
+static inline d2 d2_pair(double x, double y) {
+    return vsetq_lane_f64(y, vdupq_n_f64(x), 1);
+}
+static inline double d2_sum(d2 a) {
+    return vgetq_lane_f64(a, 0) + vgetq_lane_f64(a, 1);
+}
 static inline d2 d2_min(d2 a, d2 b) {
     return vbslq_f64(vcltq_f64(a, b), a, b);
 }
@@ -338,6 +353,15 @@ static inline d2 d2_add(d2 a, d2 b) {
 }
 static inline d2 d2_sub(d2 a, d2 b) {
     return (d2){{a.lane[0] - b.lane[0], a.lane[1] - b.lane[1]}};
+}
+static inline d2 d2_mul(d2 a, d2 b) {
+    return (d2){{a.lane[0] * b.lane[0], a.lane[1] * b.lane[1]}};
+}
+static inline d2 d2_pair(double x, double y) {
+    return (d2){{x, y}};
+}
+static inline double d2_sum(d2 a) {
+    return a.lane[0] + a.lane[1];
 }
 static inline d2 d2_min(d2 a, d2 b) {
     return (d2){{a.lane[0] < b.lane[0] ? a.lane[0] : b.lane[0],

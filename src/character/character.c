@@ -27,19 +27,20 @@ void abuti_character_release(character_pool *pool) {
     abuti_release(pool->context, pool->items);
 }
 
-static void *copy(abut_character *c, const void *from, size_t count, size_t element_bytes) {
+void *abuti_character_copy(abut_character *c, const void *from, size_t count,
+                           size_t element_bytes) {
     void *memory = abuti_character_allocate(&c->pool, count, element_bytes);
     if (memory && count)
         memcpy(memory, from, count * element_bytes);
     return memory;
 }
 
-/* A name, or KIND-NUMBER where there is none. */
-static const char *copy_name(abut_character *c, const char *name, const char *kind, uint32_t i) {
+const char *abuti_character_copy_name(abut_character *c, const char *name, const char *kind,
+                                      uint32_t i) {
     char made[32];
     snprintf(made, sizeof made, "%s-%u", kind, i);
     name = name ? name : made;
-    return copy(c, name, strlen(name) + 1, 1);
+    return abuti_character_copy(c, name, strlen(name) + 1, 1);
 }
 
 static void complain(abut_character *c, abut_character_problem kind, uint32_t element) {
@@ -70,7 +71,7 @@ static bool is_sound(const double *numbers, size_t count) {
 static abut_status copy_bones(abut_character *c, const char *who, const abut_character_bone *bones,
                               uint32_t count) {
     c->info.bone_count = count;
-    c->bones = copy(c, bones, count, sizeof *bones);
+    c->bones = abuti_character_copy(c, bones, count, sizeof *bones);
     if (!c->bones)
         return ABUT_ERROR_MEMORY;
     for (uint32_t i = 0; i < count; i++) {
@@ -79,7 +80,7 @@ static abut_status copy_bones(abut_character *c, const char *who, const abut_cha
                                     b->rotation.x,    b->rotation.y,    b->rotation.z,
                                     b->rotation.w,    b->scale.x,       b->scale.y,
                                     b->scale.z};
-        b->name = copy_name(c, b->name, "bone", i);
+        b->name = abuti_character_copy_name(c, b->name, "bone", i);
         if (!b->name)
             return ABUT_ERROR_MEMORY;
         if (b->parent != ABUT_NONE && b->parent >= count)
@@ -288,33 +289,31 @@ static abut_status examine_bones(abut_character *c) {
 
 /* What is wrong with a channel, or null. */
 static const char *flaw_of(const abut_character *c, const abut_character_channel *channel) {
-    size_t width = channel->target == ABUT_CHARACTER_TARGET_ROTATION ? 4 : 3;
-    if ((unsigned)channel->target > ABUT_CHARACTER_TARGET_SCALE ||
+    bool morphs = channel->target == ABUT_CHARACTER_TARGET_MORPH;
+    if ((unsigned)channel->target > ABUT_CHARACTER_TARGET_MORPH ||
         (unsigned)channel->interpolation > ABUT_CHARACTER_INTERPOLATION_CUBIC)
         return "has an unknown target or interpolation";
-    if (channel->bone >= c->info.bone_count)
+    if (morphs && channel->bone >= c->info.morph_count)
+        return "moves a morph target that is not there";
+    if (!morphs && channel->bone >= c->info.bone_count)
         return "moves a bone that is not there";
-    if (c->bones[channel->bone].has_matrix)
+    if (!morphs && c->bones[channel->bone].has_matrix)
         return "moves a bone whose rest pose is a matrix";
     if (!channel->key_count || !channel->times || !channel->values)
         return "has no keys";
-    if (channel->interpolation == ABUT_CHARACTER_INTERPOLATION_CUBIC)
-        width *= 3;
     for (uint32_t i = 0; i < channel->key_count; i++)
         if (!(channel->times[i] >= (i ? channel->times[i - 1] : 0) &&
               channel->times[i] <= ABUT_COORDINATE_MAX))
             return "has times that are negative, not finite or do not ascend";
-    if (!is_sound(channel->values, width * channel->key_count))
+    if (!is_sound(channel->values, (size_t)channel_width(channel) * channel->key_count))
         return "has values that are not finite or too large";
     return NULL;
 }
 
 static abut_status copy_channel(abut_character *c, abut_character_channel *to) {
-    size_t width = to->target == ABUT_CHARACTER_TARGET_ROTATION ? 4 : 3;
-    if (to->interpolation == ABUT_CHARACTER_INTERPOLATION_CUBIC)
-        width *= 3;
-    to->times = copy(c, to->times, to->key_count, sizeof(double));
-    to->values = copy(c, to->values, width * to->key_count, sizeof(double));
+    size_t width = channel_width(to);
+    to->times = abuti_character_copy(c, to->times, to->key_count, sizeof(double));
+    to->values = abuti_character_copy(c, to->values, width * to->key_count, sizeof(double));
     return to->times && to->values ? ABUT_OK : ABUT_ERROR_MEMORY;
 }
 
@@ -322,7 +321,7 @@ static abut_status copy_clip(abut_character *c, const char *who, uint32_t number
     abut_character_clip *clip = &c->clips[number];
     const abut_character_channel *from = clip->channels;
     double last = 0;
-    clip->name = copy_name(c, clip->name, "clip", number);
+    clip->name = abuti_character_copy_name(c, clip->name, "clip", number);
     if (!clip->name)
         return ABUT_ERROR_MEMORY;
     if (clip->channel_count && !from)
@@ -331,7 +330,8 @@ static abut_status copy_clip(abut_character *c, const char *who, uint32_t number
         return abuti_fail(ABUT_ERROR_ARGUMENT,
                           "%s: clip %u lasts %g s; it must be finite and not negative", who, number,
                           clip->duration);
-    abut_character_channel *channels = copy(c, from, clip->channel_count, sizeof *channels);
+    abut_character_channel *channels =
+        abuti_character_copy(c, from, clip->channel_count, sizeof *channels);
     if (!channels)
         return ABUT_ERROR_MEMORY;
     clip->channels = channels;
@@ -355,7 +355,7 @@ static abut_status copy_clip(abut_character *c, const char *who, uint32_t number
 static abut_status copy_clips(abut_character *c, const char *who,
                               const abut_character_input *input) {
     c->info.clip_count = input->clip_count;
-    c->clips = copy(c, input->clips, input->clip_count, sizeof *c->clips);
+    c->clips = abuti_character_copy(c, input->clips, input->clip_count, sizeof *c->clips);
     abut_status status = c->clips ? ABUT_OK : ABUT_ERROR_MEMORY;
     for (uint32_t i = 0; i < input->clip_count && !status; i++)
         status = copy_clip(c, who, i);
@@ -373,6 +373,7 @@ static abut_status fill(abut_character *c, const char *who, const abut_character
     status = status ? status : bind_bones(c, who, input->binds);
     status = status ? status : copy_weights(c, who, input, starts);
     status = status ? status : examine_bones(c);
+    status = status ? status : abuti_character_copy_morphs(c, who, input);
     status = status ? status : copy_clips(c, who, input);
     if (status)
         return status;
@@ -394,6 +395,7 @@ abut_status abuti_character_make(abut_context *context, const char *who,
     if (!made)
         return ABUT_ERROR_MEMORY;
     made->context = made->pool.context = abuti_context_retain(context);
+    atomic_init(&made->holds, 1);
     made->mesh = abut_mesh_retain(input->mesh);
     abut_status status = fill(made, who, input, starts);
     if (status)
@@ -413,19 +415,25 @@ abut_status abut_character_create(abut_context *context, const abut_character_in
     if (status)
         return status;
     if (!ours.mesh || (!ours.bones && ours.bone_count) || !ours.weights || !ours.weight_bones ||
-        (!ours.clips && ours.clip_count))
+        (!ours.clips && ours.clip_count) || (!ours.morphs && ours.morph_count))
         return abuti_null(__func__, !ours.mesh                       ? "input.mesh"
                                     : !ours.bones && ours.bone_count ? "input.bones"
                                     : !ours.weights                  ? "input.weights"
                                     : !ours.weight_bones             ? "input.weight_bones"
-                                                                     : "input.clips");
+                                    : !ours.clips && ours.clip_count ? "input.clips"
+                                                                     : "input.morphs");
     if (!ours.weight_count)
         return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_character_create: weight_count is 0");
     return abuti_character_make(context, "abut_character_create", &ours, NULL, character);
 }
 
+abut_character *abuti_character_retain(abut_character *character) {
+    atomic_fetch_add(&character->holds, 1);
+    return character;
+}
+
 void abut_character_destroy(abut_character *character) {
-    if (!character)
+    if (!character || atomic_fetch_sub(&character->holds, 1) != 1)
         return;
     abut_context *context = character->context;
     abut_mesh_destroy(character->mesh);
@@ -449,6 +457,11 @@ abut_character_bone abut_character_bone_get(const abut_character *character, uin
 abut_character_clip abut_character_clip_get(const abut_character *character, uint32_t clip) {
     return character && clip < character->info.clip_count ? character->clips[clip]
                                                           : (abut_character_clip){0};
+}
+
+abut_character_morph abut_character_morph_get(const abut_character *character, uint32_t morph) {
+    return character && morph < character->info.morph_count ? character->morphs[morph]
+                                                            : (abut_character_morph){0};
 }
 
 abut_mesh *abut_character_rest(const abut_character *character) {
@@ -479,7 +492,7 @@ abut_status abut_character_report_get(const abut_character *character,
 /* ---- names ---- */
 
 const char *abut_character_target_name(abut_character_target target) {
-    static const char *const names[] = {"translation", "rotation", "scale"};
+    static const char *const names[] = {"translation", "rotation", "scale", "morph"};
     return ABUTI_NAME(names, target);
 }
 

@@ -2,6 +2,7 @@
 #ifndef ABUTI_CHARACTER_H
 #define ABUTI_CHARACTER_H
 
+#include "device/device.h"
 #include "mesh/mesh.h"
 
 #include <abut/character.h>
@@ -16,10 +17,20 @@ typedef struct character_pool {
 void *abuti_character_allocate(character_pool *pool, size_t count, size_t element_bytes);
 void abuti_character_release(character_pool *pool);
 
+/* Shifts of morph targets by vertices: those of vertex v are from starts[v] to before
+ * starts[v + 1], by ascending targets. */
+typedef struct character_shifts {
+    uint32_t count;
+    uint32_t *starts; /* null = there are none */
+    uint32_t *targets;
+    vec3 *shifts;
+} character_shifts;
+
 struct abut_character {
     abut_context *context; /* held */
-    character_pool pool;   /* of all arrays */
-    abut_mesh *mesh;       /* as the binds take it */
+    atomic_uint holds;
+    character_pool pool; /* of all arrays */
+    abut_mesh *mesh;     /* as the binds take it */
     abut_mesh *rest;
     abut_character_info info;
     abut_vec3 extent; /* the largest coordinates of all vertices of `mesh`, without sign */
@@ -31,7 +42,60 @@ struct abut_character {
     uint32_t *weight_bones;
     double *weights;
     abut_character_clip *clips;
+    abut_character_morph *morphs;
+    vec3 *morph_extents; /* of each: its largest shifts along the axes, without sign */
+    character_shifts shifts;
     abut_character_report report;
+};
+
+abut_character *abuti_character_retain(abut_character *character);
+
+/* A copy that lives as long as the character; null = no memory. */
+void *abuti_character_copy(abut_character *c, const void *from, size_t count, size_t element_bytes);
+/* A name, or KIND-NUMBER where there is none. */
+const char *abuti_character_copy_name(abut_character *c, const char *name, const char *kind,
+                                      uint32_t number);
+
+/* morph.c: checks and copies morph targets. */
+abut_status abuti_character_copy_morphs(abut_character *c, const char *who,
+                                        const abut_character_input *input);
+
+/* Numbers of a key. */
+static inline uint32_t channel_width(const abut_character_channel *channel) {
+    uint32_t width = channel->target == ABUT_CHARACTER_TARGET_ROTATION ? 4
+                     : channel->target == ABUT_CHARACTER_TARGET_MORPH  ? 1
+                                                                       : 3;
+    return channel->interpolation == ABUT_CHARACTER_INTERPOLATION_CUBIC ? 3 * width : width;
+}
+
+/* ---- skinning ---- */
+
+/* What one frame needs of all bones and morph targets, in doubles: for each bone SKIN_LINEAR or
+ * SKIN_DUAL, and then a weight a morph target. Its length: */
+size_t abuti_skin_numbers(const abut_character *c, abut_character_skinning skinning);
+/* Checks and fills it. `function` stands first in sentences. */
+abut_status abuti_skin_prepare(const abut_character *c, const char *function,
+                               const abut_character_matrix *bones, const double *morphs,
+                               abut_character_skinning skinning, double *numbers);
+
+typedef struct skinner_backend {
+    abut_status (*create)(abut_character_skinner *skinner);
+    void (*destroy)(abut_character_skinner *skinner);
+    /* After all checks but those of `bones` and `morphs`. */
+    abut_status (*run)(abut_character_skinner *skinner, const char *function,
+                       const abut_character_matrix *bones, const double *morphs,
+                       abut_array positions);
+} skinner_backend;
+
+extern const skinner_backend abuti_skinner_on_device;
+
+struct abut_character_skinner {
+    abut_context *context;     /* that of the character */
+    abut_character *character; /* held */
+    abut_character_skinner_options options;
+    const skinner_backend *backend;
+    double *numbers;               /* on the CPU */
+    struct skinner_device *device; /* null on the CPU */
 };
 
 /* Makes a character. `who` stands first in sentences. The weights of vertex v are those from

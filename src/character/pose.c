@@ -45,11 +45,11 @@ static uint32_t find_key(const abut_character_channel *channel, double time) {
     return low;
 }
 
-/* The value of a channel: three numbers, or four of a rotation. */
+/* The value of a channel: three numbers, four of a rotation, or one. */
 static void sample(const abut_character_channel *channel, double time, double *value) {
     bool turns = channel->target == ABUT_CHARACTER_TARGET_ROTATION;
     bool cubic = channel->interpolation == ABUT_CHARACTER_INTERPOLATION_CUBIC;
-    size_t width = turns ? 4 : 3, step = cubic ? 3 * width : width;
+    size_t step = channel_width(channel), width = cubic ? step / 3 : step;
     uint32_t key = find_key(channel, time);
     const double *a = channel->values + key * step + (cubic ? width : 0), *b = a + step;
     bool between = key + 1 < channel->key_count && time > channel->times[key] &&
@@ -93,8 +93,10 @@ static void place_bones(const abut_character *c, uint32_t number, double time, b
     time = time_in(clip, time, clamp);
     for (uint32_t i = 0; i < clip->channel_count; i++) {
         const abut_character_channel *channel = &clip->channels[i];
-        local *bone = &locals[channel->bone];
         double v[4];
+        if (channel->target == ABUT_CHARACTER_TARGET_MORPH)
+            continue;
+        local *bone = &locals[channel->bone];
         sample(channel, time, v);
         if (channel->target == ABUT_CHARACTER_TARGET_ROTATION)
             bone->rotation = quat_normalise((quat){v[0], v[1], v[2], v[3]});
@@ -102,6 +104,19 @@ static void place_bones(const abut_character *c, uint32_t number, double time, b
             *(channel->target == ABUT_CHARACTER_TARGET_SCALE ? &bone->scale : &bone->translation) =
                 v3(v[0], v[1], v[2]);
     }
+}
+
+static void place_morphs(const abut_character *c, uint32_t number, double time, bool clamp,
+                         double *weights) {
+    for (uint32_t i = 0; i < c->info.morph_count; i++)
+        weights[i] = c->morphs[i].weight;
+    if (number == ABUT_NONE)
+        return;
+    const abut_character_clip *clip = &c->clips[number];
+    time = time_in(clip, time, clamp);
+    for (uint32_t i = 0; i < clip->channel_count; i++)
+        if (clip->channels[i].target == ABUT_CHARACTER_TARGET_MORPH)
+            sample(&clip->channels[i], time, &weights[clip->channels[i].bone]);
 }
 
 static void blend(const abut_character *c, local *locals, const local *others, double t) {
@@ -144,8 +159,8 @@ static abut_status follow(const abut_character *c, const local *locals,
     return ABUT_OK;
 }
 
-static abut_status check(const abut_character *c, const abut_character_pose_options *o) {
-    const char *function = "abut_character_pose";
+static abut_status check(const abut_character *c, const char *function,
+                         const abut_character_pose_options *o) {
     if (!(o->blend >= 0 && o->blend <= 1))
         return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: blend is %g; it must be from 0 to 1", function,
                           o->blend);
@@ -160,6 +175,19 @@ static abut_status check(const abut_character *c, const abut_character_pose_opti
     return ABUT_OK;
 }
 
+/* The caller's options, or those of the rest pose. */
+static abut_status read_options(const abut_character *c, const char *function,
+                                const abut_character_pose_options *theirs,
+                                abut_character_pose_options *ours) {
+    char what[64];
+    snprintf(what, sizeof what, "%s: options", function);
+    *ours = abut_character_pose_options_default();
+    abut_status status = abuti_options_read(ours, sizeof *ours, theirs, what);
+    if (!theirs)
+        ours->clip = ABUT_NONE;
+    return status ? status : check(c, function, ours);
+}
+
 abut_status abut_character_pose(const abut_character *character,
                                 const abut_character_pose_options *options,
                                 abut_character_matrix *bones) {
@@ -167,11 +195,8 @@ abut_status abut_character_pose(const abut_character *character,
         return abuti_null(__func__, character ? "bones" : "character");
     const abut_character *c = character;
     size_t count = c->info.bone_count;
-    abut_character_pose_options o = abut_character_pose_options_default();
-    abut_status status = abuti_options_read(&o, sizeof o, options, "abut_character_pose: options");
-    if (!options)
-        o.clip = ABUT_NONE;
-    status = status ? status : check(c, &o);
+    abut_character_pose_options o;
+    abut_status status = read_options(c, __func__, options, &o);
     if (status)
         return status;
     local *locals = abuti_allocate(c->context, 2 * count, sizeof *locals);
@@ -189,4 +214,28 @@ abut_status abut_character_pose(const abut_character *character,
         bones[i] = world[i];
     ABUTI_RELEASE(c->context, locals, world);
     return status;
+}
+
+abut_status abut_character_pose_morphs(const abut_character *character,
+                                       const abut_character_pose_options *options,
+                                       double *weights) {
+    if (!character || !weights)
+        return abuti_null(__func__, character ? "weights" : "character");
+    const abut_character *c = character;
+    size_t count = c->info.morph_count;
+    abut_character_pose_options o;
+    abut_status status = read_options(c, __func__, options, &o);
+    if (status)
+        return status;
+    double *others = abuti_allocate(c->context, o.blend > 0 ? count : 0, sizeof *others);
+    if (!others)
+        return ABUT_ERROR_MEMORY;
+    place_morphs(c, o.clip, o.time, o.clamp, weights);
+    if (o.blend > 0) {
+        place_morphs(c, o.other, o.other_time, o.clamp, others);
+        for (size_t i = 0; i < count; i++)
+            weights[i] = weights[i] * (1 - o.blend) + others[i] * o.blend;
+    }
+    abuti_release(c->context, others);
+    return ABUT_OK;
 }

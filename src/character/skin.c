@@ -1,15 +1,7 @@
-/* Skinning: vertices follow the bones that they are bound to.
- *
- * Linear: the mean of the bones' matrices, by weights. Dual quaternions (Kavan et al., Geometric
- * skinning with approximate dual quaternion blending, 2008, with the two phases of section 4.4):
- * each matrix is a rotation and shift after a linear rest, M = T R S; the mean of the rests moves
- * the vertex first, the normalised mean of the dual quaternions of T R next. So rigid bones bend
- * without loss of volume, and scaled, sheared and mirrored ones still lead where their matrix does
- * where one bone has all the weight.
- *
- * The first weight is the largest, at least 1/8, and all quaternions are taken on its side: their
- * mean is at least 1/8 long along it, so that its inverse is bounded. */
+/* Skinning: vertices follow the bones that they are bound to; how, stands in skin_shared.h. Here
+ * matrices of bones are checked and made ready, and the CPU's side of it. */
 #include "character/character.h"
+#include "character/skin_shared.h"
 
 enum { GRAIN = 1024 };
 
@@ -17,36 +9,7 @@ enum { GRAIN = 1024 };
  * by less than the square of 8, and sums of three axes. */
 #define REACH_MAX (ABUT_COORDINATE_MAX / 1024)
 
-typedef struct dual {
-    quat turn, moved; /* rotation; half the translation times it */
-    mat3 rest;
-} dual;
-
-typedef struct skin_work {
-    const abut_character *character;
-    const abut_character_matrix *matrices;
-    const dual *duals;
-    abut_vec3 *positions;
-} skin_work;
-
-/* ---- linear ---- */
-
-static void skin_linear(void *data, size_t chunk, size_t begin, size_t end) {
-    const skin_work *work = data;
-    const abut_character *c = work->character;
-    (void)chunk;
-    for (size_t v = begin; v < end; v++) {
-        const uint32_t *bones = c->weight_bones + c->weight_stride * v;
-        const double *weights = c->weights + c->weight_stride * v;
-        abut_character_matrix mean = {{{0}}};
-        for (uint32_t i = 0; i < c->weight_stride && weights[i] > 0; i++)
-            for (int k = 0; k < 12; k++)
-                mean.m[k / 4][k % 4] += weights[i] * work->matrices[bones[i]].m[k / 4][k % 4];
-        work->positions[v] = matrix_apply(&mean, abuti_mesh_position(c->mesh, (uint32_t)v));
-    }
-}
-
-/* ---- dual quaternions ---- */
+/* ---- bones made ready ---- */
 
 /* A rotation whose product with an upper triangle is the linear part, by Gram and Schmidt; any
  * perpendicular axis where a column is zero or lies in those before. */
@@ -64,7 +27,8 @@ static mat3 rotation_of(const abut_character_matrix *a) {
     return m3_transpose(&columns);
 }
 
-static abut_status dual_of(const abut_character_matrix *a, dual *made) {
+/* SKIN_DUAL numbers. */
+static abut_status dual_of(const abut_character_matrix *a, double *numbers) {
     mat3 turn = rotation_of(a), back = m3_transpose(&turn), linear;
     abut_pose rigid;
     double rows[12];
@@ -79,113 +43,276 @@ static abut_status dual_of(const abut_character_matrix *a, dual *made) {
     if (status)
         return status;
     quat t = {rigid.translation.x / 2, rigid.translation.y / 2, rigid.translation.z / 2, 0};
-    *made = (dual){rigid.rotation, quat_multiply(t, rigid.rotation), m3_multiply(&back, &linear)};
+    quat q = rigid.rotation, moved = quat_multiply(t, q);
+    mat3 rest = m3_multiply(&back, &linear);
+    const double made[SKIN_DUAL] = {q.x,           q.y,           q.z,
+                                    q.w,           moved.x,       moved.y,
+                                    moved.z,       moved.w,       rest.row[0].x,
+                                    rest.row[0].y, rest.row[0].z, rest.row[1].x,
+                                    rest.row[1].y, rest.row[1].z, rest.row[2].x,
+                                    rest.row[2].y, rest.row[2].z, 0};
+    memcpy(numbers, made, sizeof made);
     return ABUT_OK;
 }
 
-static void quat_add(quat *to, quat q, double factor) {
-    to->x += factor * q.x;
-    to->y += factor * q.y;
-    to->z += factor * q.z;
-    to->w += factor * q.w;
-}
-
-static void skin_dual(void *data, size_t chunk, size_t begin, size_t end) {
-    const skin_work *work = data;
-    const abut_character *c = work->character;
-    (void)chunk;
-    for (size_t v = begin; v < end; v++) {
-        const uint32_t *bones = c->weight_bones + c->weight_stride * v;
-        const double *weights = c->weights + c->weight_stride * v;
-        const quat first = work->duals[bones[0]].turn;
-        vec3 p = abuti_mesh_position(c->mesh, (uint32_t)v), rest = v3(0, 0, 0);
-        quat mean = {0, 0, 0, 0}, moved = {0, 0, 0, 0};
-        for (uint32_t i = 0; i < c->weight_stride && weights[i] > 0; i++) {
-            const dual *d = &work->duals[bones[i]];
-            double side = d->turn.x * first.x + d->turn.y * first.y + d->turn.z * first.z +
-                          d->turn.w * first.w;
-            double factor = side < 0 ? -weights[i] : weights[i];
-            quat_add(&mean, d->turn, factor);
-            quat_add(&moved, d->moved, factor);
-            rest = v3_add(rest, v3_scale(m3_apply(&d->rest, p), weights[i]));
-        }
-        double sq = mean.x * mean.x + mean.y * mean.y + mean.z * mean.z + mean.w * mean.w;
-        quat shift = quat_multiply(moved, quat_conjugate(mean));
-        mat3 turn = quat_matrix(mean);
-        work->positions[v] =
-            v3_add(m3_apply(&turn, rest), v3(2 * shift.x / sq, 2 * shift.y / sq, 2 * shift.z / sq));
+/* The matrix from the mesh to the world. `extent` is as far as vertices are. */
+static abut_status reach(const char *function, const abut_character_matrix *bone,
+                         const abut_character_matrix *bind, vec3 extent, uint32_t number,
+                         abut_character_matrix *made) {
+    *made = matrix_multiply(bone, bind);
+    for (int k = 0; k < 3; k++) {
+        const double *row = made->m[k];
+        double far = fabs(row[0]) * extent.x + fabs(row[1]) * extent.y + fabs(row[2]) * extent.z +
+                     fabs(row[3]);
+        if (!(far <= REACH_MAX)) /* NaN is not */
+            return abuti_fail(ABUT_ERROR_ARGUMENT,
+                              "%s: the matrix of bone %u is not finite, or leads beyond %g",
+                              function, number, REACH_MAX);
     }
+    return ABUT_OK;
 }
 
-/* ---- the whole ---- */
+/* Weights of morph targets, and as far as vertices are with them. */
+static abut_status weigh_morphs(const abut_character *c, const char *function, const double *morphs,
+                                double *weights, vec3 *extent) {
+    vec3 far = c->extent;
+    for (uint32_t i = 0; i < c->info.morph_count; i++) {
+        weights[i] = morphs ? morphs[i] : c->morphs[i].weight;
+        far = v3_along(far, fabs(weights[i]), c->morph_extents[i]);
+        if (!(fabs(weights[i]) <= ABUT_COORDINATE_MAX && v3_max_abs(far) <= ABUT_COORDINATE_MAX &&
+              far.x == far.x && far.y == far.y && far.z == far.z))
+            return abuti_fail(ABUT_ERROR_ARGUMENT,
+                              "%s: the weight of morph target %u is %g, which is not finite, or "
+                              "leads beyond %g",
+                              function, i, weights[i], ABUT_COORDINATE_MAX);
+    }
+    *extent = v3_max(far, v3(1, 1, 1));
+    return ABUT_OK;
+}
 
-/* The matrices from the mesh to the world. */
-static abut_status reach(const abut_character *c, const abut_character_matrix *bones,
-                         abut_character_matrix *matrices) {
-    for (uint32_t i = 0; i < c->info.bone_count; i++) {
+static size_t bone_numbers(abut_character_skinning skinning) {
+    return skinning == ABUT_CHARACTER_SKINNING_DUAL ? SKIN_DUAL : SKIN_LINEAR;
+}
+
+size_t abuti_skin_numbers(const abut_character *c, abut_character_skinning skinning) {
+    return bone_numbers(skinning) * c->info.bone_count + c->info.morph_count;
+}
+
+abut_status abuti_skin_prepare(const abut_character *c, const char *function,
+                               const abut_character_matrix *bones, const double *morphs,
+                               abut_character_skinning skinning, double *numbers) {
+    const size_t width = bone_numbers(skinning), count = c->info.bone_count;
+    vec3 extent = c->extent;
+    abut_status status = weigh_morphs(c, function, morphs, numbers + width * count, &extent);
+    for (uint32_t i = 0; i < count && !status; i++) {
+        abut_character_matrix matrix;
         if (!c->moves[i])
             continue;
-        matrices[i] = matrix_multiply(&bones[i], &c->binds[i]);
-        for (int k = 0; k < 3; k++) {
-            const double *row = matrices[i].m[k];
-            double far = fabs(row[0]) * fmax(c->extent.x, 1) + fabs(row[1]) * fmax(c->extent.y, 1) +
-                         fabs(row[2]) * fmax(c->extent.z, 1) + fabs(row[3]);
-            if (!(far <= REACH_MAX)) /* NaN is not */
-                return abuti_fail(ABUT_ERROR_ARGUMENT,
-                                  "abut_character_skin: the matrix of bone %u is not finite, or "
-                                  "leads beyond %g",
-                                  i, REACH_MAX);
-        }
+        status = reach(function, &bones[i], &c->binds[i], extent, i, &matrix);
+        if (status)
+            break;
+        if (skinning == ABUT_CHARACTER_SKINNING_DUAL)
+            status = dual_of(&matrix, numbers + width * i);
+        else
+            memcpy(numbers + width * i, matrix.m, sizeof matrix.m);
     }
+    return status;
+}
+
+/* ---- vertices on the CPU ---- */
+
+typedef struct skin_work {
+    const abut_character *character;
+    abut_character_skinning skinning;
+    const double *numbers;
+    abut_vec3 *positions;
+} skin_work;
+
+static void skin_some(void *data, size_t chunk, size_t begin, size_t end) {
+    const skin_work *work = data;
+    const abut_character *c = work->character;
+    const skin_weights weights = {c->weight_bones, c->weights, 1, c->weight_stride};
+    const double *numbers = work->numbers;
+    const skin_morphs morphs = {c->shifts.starts, c->shifts.targets,
+                                c->shifts.count ? &c->shifts.shifts[0].x : NULL,
+                                numbers + bone_numbers(work->skinning) * c->info.bone_count};
+    const bool is_dual = work->skinning == ABUT_CHARACTER_SKINNING_DUAL;
+    (void)chunk;
+    for (size_t v = begin; v < end; v++) {
+        vec3 p = abuti_mesh_position(c->mesh, (uint32_t)v);
+        if (morphs.starts)
+            p = skin_morph(&morphs, (uint32_t)v, p);
+        const size_t first = (size_t)c->weight_stride * v;
+        work->positions[v] = is_dual ? skin_dual(numbers, &weights, first, p)
+                                     : skin_linear(numbers, &weights, first, p);
+    }
+}
+
+static void skin_all(const abut_character *c, abut_character_skinning skinning,
+                     const double *numbers, abut_vec3 *positions) {
+    skin_work work = {c, skinning, numbers, positions};
+    abuti_parallel_for(c->context, c->info.vertex_count, GRAIN, skin_some, &work);
+}
+
+static abut_status check_skinning(const char *function, abut_character_skinning skinning) {
+    if ((unsigned)skinning > ABUT_CHARACTER_SKINNING_DUAL)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: there is no skinning %d", function,
+                          (int)skinning);
     return ABUT_OK;
+}
+
+static abut_status skin_once(const abut_character *c, const char *function,
+                             const abut_character_matrix *bones, abut_character_skinning skinning,
+                             abut_vec3 *positions) {
+    abut_status status = check_skinning(function, skinning);
+    if (status)
+        return status;
+    double *numbers = abuti_allocate(c->context, abuti_skin_numbers(c, skinning), sizeof *numbers);
+    status = numbers ? abuti_skin_prepare(c, function, bones, NULL, skinning, numbers)
+                     : ABUT_ERROR_MEMORY;
+    if (!status)
+        skin_all(c, skinning, numbers, positions);
+    abuti_release(c->context, numbers);
+    return status;
 }
 
 abut_status abut_character_skin(const abut_character *character, const abut_character_matrix *bones,
                                 abut_character_skinning skinning, abut_vec3 *positions) {
     if (!character || !bones || !positions)
         return abuti_null(__func__, !character ? "character" : bones ? "positions" : "bones");
-    if ((unsigned)skinning > ABUT_CHARACTER_SKINNING_DUAL)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_character_skin: there is no skinning %d",
-                          (int)skinning);
-    const abut_character *c = character;
-    bool is_dual = skinning == ABUT_CHARACTER_SKINNING_DUAL;
-    size_t count = c->info.bone_count;
-    abut_character_matrix *matrices = abuti_allocate(c->context, count, sizeof *matrices);
-    dual *duals = abuti_allocate(c->context, is_dual ? count : 0, sizeof *duals);
-    abut_status status = matrices && duals ? reach(c, bones, matrices) : ABUT_ERROR_MEMORY;
-    for (size_t i = 0; is_dual && i < count && !status; i++)
-        if (c->moves[i])
-            status = dual_of(&matrices[i], &duals[i]);
-    if (!status) {
-        skin_work work = {c, matrices, duals, positions};
-        abuti_parallel_for(c->context, c->info.vertex_count, GRAIN,
-                           is_dual ? skin_dual : skin_linear, &work);
-    }
-    ABUTI_RELEASE(c->context, matrices, duals);
-    return status;
+    return skin_once(character, __func__, bones, skinning, positions);
 }
 
-abut_status abut_character_mesh(const abut_character *character, const abut_character_matrix *bones,
-                                abut_character_skinning skinning, abut_mesh **mesh) {
-    if (!character || !mesh)
-        return abuti_null(__func__, character ? "mesh" : "character");
-    const abut_character *c = character;
-    size_t triangles = c->info.triangle_count, vertices = c->info.vertex_count;
-    abut_vec3 *positions = abuti_allocate(c->context, vertices, sizeof *positions);
+/* ---- as meshes ---- */
+
+/* A mesh of these positions, which are taken over. */
+static abut_status make_mesh(const abut_character *c, const char *function, vec3 *positions,
+                             abut_mesh **mesh) {
+    size_t triangles = c->info.triangle_count;
+    abut_mesh *made = NULL;
     uint32_t *indices = abuti_allocate(c->context, 3 * triangles, sizeof *indices);
-    abut_status status = positions && indices ? abut_character_skin(c, bones, skinning, positions)
-                                              : ABUT_ERROR_MEMORY;
-    if (status) {
-        ABUTI_RELEASE(c->context, positions, indices);
-        return status;
+    if (!indices) {
+        abuti_release(c->context, positions);
+        return ABUT_ERROR_MEMORY;
     }
     memcpy(indices, c->mesh->indices, 3 * triangles * sizeof *indices);
-    abut_mesh *made = NULL;
-    status = abuti_mesh_adopt(c->context, "abut_character_mesh", positions, vertices, indices,
-                              triangles, &made);
+    abut_status status = abuti_mesh_adopt(c->context, function, positions, c->info.vertex_count,
+                                          indices, triangles, &made);
     if (status)
         return status;
     made->up = c->mesh->up;
     *mesh = made;
     return ABUT_OK;
+}
+
+abut_status abut_character_mesh(const abut_character *character, const abut_character_matrix *bones,
+                                abut_character_skinning skinning, abut_mesh **mesh) {
+    if (!character || !bones || !mesh)
+        return abuti_null(__func__, !character ? "character" : bones ? "mesh" : "bones");
+    const abut_character *c = character;
+    abut_vec3 *positions = abuti_allocate(c->context, c->info.vertex_count, sizeof *positions);
+    if (!positions)
+        return ABUT_ERROR_MEMORY;
+    abut_status status = skin_once(c, __func__, bones, skinning, positions);
+    if (status) {
+        abuti_release(c->context, positions);
+        return status;
+    }
+    return make_mesh(c, __func__, positions, mesh);
+}
+
+/* ---- skinners ---- */
+
+static abut_status create_cpu(abut_character_skinner *s) {
+    s->numbers = abuti_allocate(s->context, abuti_skin_numbers(s->character, s->options.skinning),
+                                sizeof *s->numbers);
+    return s->numbers ? ABUT_OK : ABUT_ERROR_MEMORY;
+}
+
+static void destroy_cpu(abut_character_skinner *s) {
+    abuti_release(s->context, s->numbers);
+}
+
+static abut_status run_cpu(abut_character_skinner *s, const char *function,
+                           const abut_character_matrix *bones, const double *morphs,
+                           abut_array positions) {
+    abut_status status =
+        abuti_skin_prepare(s->character, function, bones, morphs, s->options.skinning, s->numbers);
+    if (!status)
+        skin_all(s->character, s->options.skinning, s->numbers, positions.host);
+    return status;
+}
+
+static const skinner_backend on_cpu = {create_cpu, destroy_cpu, run_cpu};
+
+abut_status abut_character_skinner_create(abut_character *character,
+                                          const abut_character_skinner_options *options,
+                                          abut_character_skinner **skinner) {
+    if (!character || !skinner)
+        return abuti_null(__func__, character ? "skinner" : "character");
+    abut_character_skinner_options ours = abut_character_skinner_options_default();
+    abut_status status =
+        abuti_options_read(&ours, sizeof ours, options, "abut_character_skinner_create: options");
+    status = status ? status : check_skinning(__func__, ours.skinning);
+    if (status)
+        return status;
+    abut_context *context = character->context;
+    abut_character_skinner *made = abuti_allocate_zeroed(context, 1, sizeof *made);
+    if (!made)
+        return ABUT_ERROR_MEMORY;
+    made->context = context;
+    made->character = abuti_character_retain(character);
+    made->options = ours;
+    made->backend = ours.device ? &abuti_skinner_on_device : &on_cpu;
+    status = made->backend->create(made);
+    if (status)
+        abut_character_skinner_destroy(made);
+    else
+        *skinner = made;
+    return status;
+}
+
+void abut_character_skinner_destroy(abut_character_skinner *skinner) {
+    if (!skinner)
+        return;
+    abut_character *character = skinner->character;
+    skinner->backend->destroy(skinner);
+    abuti_release(skinner->context, skinner);
+    abut_character_destroy(character);
+}
+
+abut_status abut_character_skinner_run(abut_character_skinner *skinner,
+                                       const abut_character_matrix *bones, const double *morphs,
+                                       abut_array positions) {
+    if (!skinner || !bones || (!positions.host && !positions.buffer))
+        return abuti_null(__func__, !skinner ? "skinner" : bones ? "positions" : "bones");
+    if (positions.buffer && !skinner->options.device)
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "%s: positions is on a device, and this skinner is on the CPU", __func__);
+    if (positions.buffer) {
+        abut_status status =
+            abuti_buffer_check(positions.buffer, __func__, "positions", skinner->options.device,
+                               skinner->character->info.vertex_count, sizeof(abut_vec3));
+        if (status)
+            return status;
+    }
+    return skinner->backend->run(skinner, __func__, bones, morphs, positions);
+}
+
+abut_status abut_character_skinner_mesh(abut_character_skinner *skinner,
+                                        const abut_character_matrix *bones, const double *morphs,
+                                        abut_mesh **mesh) {
+    if (!skinner || !bones || !mesh)
+        return abuti_null(__func__, !skinner ? "skinner" : bones ? "mesh" : "bones");
+    const abut_character *c = skinner->character;
+    abut_vec3 *positions = abuti_allocate(c->context, c->info.vertex_count, sizeof *positions);
+    if (!positions)
+        return ABUT_ERROR_MEMORY;
+    abut_status status =
+        skinner->backend->run(skinner, __func__, bones, morphs, abut_array_host(positions));
+    if (status) {
+        abuti_release(c->context, positions);
+        return status;
+    }
+    return make_mesh(c, __func__, positions, mesh);
 }

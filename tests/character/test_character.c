@@ -395,7 +395,8 @@ TEST(refusals) {
     REFUSED("do not ascend", a.times[0] = 2);
     REFUSED("do not ascend", a.times[1] = (double)NAN);
     REFUSED("values that are not finite", a.values[1][2] = (double)INFINITY);
-    REFUSED("unknown target", a.channel.target = (abut_character_target)3);
+    REFUSED("unknown target", a.channel.target = (abut_character_target)4);
+    REFUSED("moves a morph target that is not", a.channel.target = ABUT_CHARACTER_TARGET_MORPH);
 
     abut_character_matrix bones[2];
     abut_vec3 positions[VERTICES];

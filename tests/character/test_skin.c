@@ -1,0 +1,283 @@
+/* Skinning and morph targets at random against the plain formulas. */
+#include "character/rig.h"
+
+/* Vertex v, moved by morph targets. */
+static abut_vec3 morphed(const rig *r, uint32_t v, const double *weights) {
+    abut_vec3 p = abut_mesh_positions(r->mesh)[v], o = abut_mesh_origin(r->mesh);
+    p.x += o.x, p.y += o.y, p.z += o.z;
+    for (uint32_t k = 0; k < r->input.morph_count; k++)
+        for (uint32_t i = 0; i < r->morphs[k].shift_count; i++)
+            if (r->morphs[k].vertices[i] == v) {
+                p.x += weights[k] * r->morphs[k].shifts[i].x;
+                p.y += weights[k] * r->morphs[k].shifts[i].y;
+                p.z += weights[k] * r->morphs[k].shifts[i].z;
+            }
+    return p;
+}
+
+static double total_of(const rig *r, uint32_t v) {
+    double total = 0;
+    for (uint32_t i = 0; i < RIG_WEIGHTS; i++)
+        total += r->weights[RIG_WEIGHTS * v + i];
+    return total;
+}
+
+static abut_vec3 by_matrices(const rig *r, uint32_t v, abut_vec3 p,
+                             const abut_character_matrix *bones) {
+    double to[3] = {0, 0, 0};
+    for (uint32_t i = 0; i < RIG_WEIGHTS; i++) {
+        const abut_character_matrix *m = &bones[r->weight_bones[RIG_WEIGHTS * v + i]];
+        for (int k = 0; k < 3; k++)
+            to[k] += r->weights[RIG_WEIGHTS * v + i] / total_of(r, v) *
+                     (m->m[k][0] * p.x + m->m[k][1] * p.y + m->m[k][2] * p.z + m->m[k][3]);
+    }
+    return (abut_vec3){to[0], to[1], to[2]};
+}
+
+/* a b of quaternions x y z w. */
+static void product(const double *a, const double *b, double *ab) {
+    ab[0] = a[3] * b[0] + a[0] * b[3] + a[1] * b[2] - a[2] * b[1];
+    ab[1] = a[3] * b[1] - a[0] * b[2] + a[1] * b[3] + a[2] * b[0];
+    ab[2] = a[3] * b[2] + a[0] * b[1] - a[1] * b[0] + a[2] * b[3];
+    ab[3] = a[3] * b[3] - a[0] * b[0] - a[1] * b[1] - a[2] * b[2];
+}
+
+/* The mean of dual quaternions on the side of the bone with the largest weight. */
+static abut_vec3 by_duals(const rig *r, uint32_t v, abut_vec3 p, const abut_pose *poses) {
+    const uint32_t *bones = r->weight_bones + RIG_WEIGHTS * v;
+    const double *weights = r->weights + RIG_WEIGHTS * v;
+    double mean[4] = {0}, moved[4] = {0}, dual[4], turned[4], there[4];
+    int chief = 0;
+    for (int i = 1; i < RIG_WEIGHTS; i++)
+        chief = weights[i] > weights[chief] ? i : chief;
+    for (int i = 0; i < RIG_WEIGHTS; i++) {
+        abut_quat q = poses[bones[i]].rotation, c = poses[bones[chief]].rotation;
+        abut_vec3 t = poses[bones[i]].translation;
+        const double real[4] = {q.x, q.y, q.z, q.w}, half[4] = {t.x / 2, t.y / 2, t.z / 2, 0};
+        double side = q.x * c.x + q.y * c.y + q.z * c.z + q.w * c.w;
+        product(half, real, dual);
+        for (int k = 0; k < 4; k++) {
+            mean[k] += (side < 0 ? -weights[i] : weights[i]) * real[k];
+            moved[k] += (side < 0 ? -weights[i] : weights[i]) * dual[k];
+        }
+    }
+    double sq = mean[0] * mean[0] + mean[1] * mean[1] + mean[2] * mean[2] + mean[3] * mean[3];
+    const double back[4] = {-mean[0] / sq, -mean[1] / sq, -mean[2] / sq, mean[3] / sq};
+    const double at[4] = {p.x, p.y, p.z, 0};
+    product(mean, at, turned);
+    product(turned, back, there);
+    product(moved, back, dual);
+    return (abut_vec3){there[0] + 2 * dual[0], there[1] + 2 * dual[1], there[2] + 2 * dual[2]};
+}
+
+static void near_to(abut_vec3 meant, abut_vec3 found, double tolerance) {
+    if (!(fabs(meant.x - found.x) <= tolerance && fabs(meant.y - found.y) <= tolerance &&
+          fabs(meant.z - found.z) <= tolerance))
+        fail_msg("%.17g %.17g %.17g instead of %.17g %.17g %.17g", found.x, found.y, found.z,
+                 meant.x, meant.y, meant.z);
+}
+
+TEST(against_plain_formulas) {
+    rig *r = rig_make(1, 16, true, 0);
+    test_random random = {2};
+    abut_character *character = NULL;
+    abut_vec3 *found = malloc(r->vertices * sizeof *found);
+    assert_ok(abut_character_create(NULL, &r->input, &character));
+    for (int how = 0; how < 2; how++) {
+        abut_character_skinner_options options = abut_character_skinner_options_default();
+        abut_character_skinner *skinner = NULL;
+        options.skinning = (abut_character_skinning)how;
+        assert_ok(abut_character_skinner_create(character, &options, &skinner));
+        for (int round = 0; round < 4; round++) {
+            abut_character_matrix bones[RIG_BONES];
+            abut_pose poses[RIG_BONES];
+            const double weights[RIG_MORPHS] = {test_random_real(&random, -1, 2),
+                                                test_random_real(&random, 0, 1), 0};
+            rig_pose(&random, false, bones, poses);
+            assert_ok(abut_character_skinner_run(skinner, bones, weights, abut_array_host(found)));
+            for (uint32_t v = 0; v < r->vertices; v++) {
+                abut_vec3 p = morphed(r, v, weights);
+                near_to(how ? by_duals(r, v, p, poses) : by_matrices(r, v, p, bones), found[v],
+                        how ? 1e-11 : 1e-13);
+            }
+        }
+        abut_character_skinner_destroy(skinner);
+    }
+    free(found);
+    abut_character_destroy(character);
+    rig_free(r);
+}
+
+/* Without weights of its own a skinner takes those at rest, as the rest mesh and the functions
+ * without a skinner do; and it keeps the character. */
+TEST(morphs_at_rest) {
+    rig *r = rig_make(3, 10, true, 100);
+    abut_character *character = NULL;
+    abut_character_matrix bones[RIG_BONES];
+    abut_character_skinner *skinner = NULL;
+    abut_mesh *mesh = NULL, *other = NULL;
+    assert_ok(abut_character_create(NULL, &r->input, &character));
+    assert_int_equal(RIG_MORPHS, abut_character_info_get(character).morph_count);
+    assert_string_equal("morph-2", abut_character_morph_get(character, 2).name);
+    assert_true(abut_character_morph_get(character, 2).weight == 0.5);
+    assert_int_equal(0, abut_character_morph_get(character, RIG_MORPHS).shift_count);
+    assert_ok(abut_character_pose(character, NULL, bones));
+    assert_ok(abut_character_skinner_create(character, NULL, &skinner));
+    assert_ok(abut_character_mesh(character, bones, ABUT_CHARACTER_SKINNING_LINEAR, &other));
+    const double rest[RIG_MORPHS] = {0, 0.25, 0.5};
+    for (uint32_t v = 0; v < r->vertices; v++) {
+        abut_vec3 o = abut_mesh_origin(other), p = abut_mesh_positions(other)[v];
+        near_to(by_matrices(r, v, morphed(r, v, rest), bones),
+                (abut_vec3){p.x + o.x, p.y + o.y, p.z + o.z}, 1e-11);
+    }
+    abut_character_destroy(character);
+    assert_ok(abut_character_skinner_mesh(skinner, bones, NULL, &mesh));
+    assert_memory_equal(abut_mesh_positions(mesh), abut_mesh_positions(other),
+                        r->vertices * sizeof(abut_vec3));
+    abut_mesh_destroy(mesh);
+    abut_mesh_destroy(other);
+    abut_character_skinner_destroy(skinner);
+    rig_free(r);
+}
+
+TEST(morphs_of_clips) {
+    rig *r = rig_make(4, 8, true, 0);
+    const double times[3] = {0, 1, 3}, steps[3] = {1, 2, 5};
+    const double spline[9] = {0, 1, 2, 1, 3, -1, 0, 0, 0}; /* in, value, out */
+    const abut_character_channel channels[2] = {
+        {0, ABUT_CHARACTER_TARGET_MORPH, ABUT_CHARACTER_INTERPOLATION_LINEAR, 3, times, steps},
+        {2, ABUT_CHARACTER_TARGET_MORPH, ABUT_CHARACTER_INTERPOLATION_CUBIC, 3, times, spline}};
+    const abut_character_clip clips[2] = {{"smile", 0, 2, channels}, {"still", 1, 0, NULL}};
+    abut_character *character = NULL;
+    abut_character_pose_options options = abut_character_pose_options_default();
+    double found[RIG_MORPHS];
+    r->input.clips = clips;
+    r->input.clip_count = 2;
+    assert_ok(abut_character_create(NULL, &r->input, &character));
+    options.time = 0.5;
+    assert_ok(abut_character_pose_morphs(character, &options, found));
+    assert_true(found[0] == 1.5 && found[1] == 0.25);
+    /* Hermite at 1/2: (1 + 3) / 2 + (2 - 1) / 8 */
+    assert_true(fabs(found[2] - 2.125) < 1e-14);
+    options.blend = 0.5; /* with the rest pose: 0, 0.25, 0.5 */
+    options.other = 1;
+    assert_ok(abut_character_pose_morphs(character, &options, found));
+    assert_true(found[0] == 0.75 && found[1] == 0.25 && fabs(found[2] - 1.3125) < 1e-14);
+    assert_ok(abut_character_pose_morphs(character, NULL, found));
+    assert_true(found[0] == 0 && found[1] == 0.25 && found[2] == 0.5);
+    options.clip = 2;
+    assert_refused("no clip 2", abut_character_pose_morphs(character, &options, found));
+    assert_refused("weights is null", abut_character_pose_morphs(character, NULL, NULL));
+    abut_character_matrix bones[RIG_BONES];
+    options.clip = 0;
+    assert_ok(abut_character_pose(character, &options, bones)); /* leaves morph targets alone */
+    abut_character_destroy(character);
+    rig_free(r);
+}
+
+#define REFUSED(part, change)                                                \
+    do {                                                                     \
+        rig *r = rig_make(5, 8, true, 0);                                    \
+        abut_character *none = NULL;                                         \
+        change;                                                              \
+        assert_refused(part, abut_character_create(NULL, &r->input, &none)); \
+        assert_null(none);                                                   \
+        rig_free(r);                                                         \
+    } while (0)
+
+TEST(refusals) {
+    REFUSED("input.morphs is null", r->input.morphs = NULL);
+    REFUSED("morph target 1 moves a vertex that is not", r->moved[1][3] = r->vertices);
+    REFUSED("morph target 2 has shifts that", r->shifts[2][0].y = (double)NAN);
+    REFUSED("morph target 0 has no shifts", r->morphs[0].shifts = NULL);
+    REFUSED("morph target 0 has a weight", r->morphs[0].weight = (double)INFINITY);
+    REFUSED("more shifts than", r->morphs[0].vertices = NULL;
+            r->morphs[0].shift_count = r->vertices + 1);
+    REFUSED("the weight of morph target 0", r->morphs[0].weight = 1e89; r->shifts[0][0].x = 1e80);
+
+    rig *r = rig_make(6, 8, true, 0);
+    abut_character *character = NULL;
+    abut_character_skinner *skinner = NULL;
+    abut_character_skinner_options options = abut_character_skinner_options_default();
+    abut_character_matrix bones[RIG_BONES];
+    double weights[RIG_MORPHS] = {0, (double)NAN, 0};
+    abut_vec3 *found = malloc(r->vertices * sizeof *found);
+    abut_mesh *mesh = NULL;
+    found[0].x = 42;
+    assert_ok(abut_character_create(NULL, &r->input, &character));
+    options.skinning = (abut_character_skinning)7;
+    assert_refused("no skinning 7", abut_character_skinner_create(character, &options, &skinner));
+    assert_refused("character is null", abut_character_skinner_create(NULL, NULL, &skinner));
+    assert_null(skinner);
+    assert_ok(abut_character_skinner_create(character, NULL, &skinner));
+    assert_ok(abut_character_pose(character, NULL, bones));
+    assert_refused("weight of morph target 1",
+                   abut_character_skinner_run(skinner, bones, weights, abut_array_host(found)));
+    weights[1] = 1e300;
+    assert_refused("weight of morph target 1",
+                   abut_character_skinner_mesh(skinner, bones, weights, &mesh));
+    weights[1] = 1e89; /* vertices may be there, but bones may not lead there */
+    assert_refused("matrix of bone 0",
+                   abut_character_skinner_run(skinner, bones, weights, abut_array_host(found)));
+    assert_refused("positions is null",
+                   abut_character_skinner_run(skinner, bones, NULL, abut_array_host(NULL)));
+    assert_refused("bones is null", abut_character_skinner_mesh(skinner, NULL, NULL, &mesh));
+    assert_true(found[0].x == 42);
+    assert_null(mesh);
+    abut_character_skinner_destroy(NULL);
+    abut_character_skinner_destroy(skinner);
+    abut_character_destroy(character);
+    free(found);
+    rig_free(r);
+}
+
+/* A target may name a vertex twice, or all of them by no list. */
+TEST(any_list_of_vertices) {
+    rig *r = rig_make(7, 8, false, 0);
+    const uint32_t twice[2] = {3, 3};
+    const abut_vec3 shifts[4] = {{1, 0, 0}, {0, 2, 0}, {0, 0, 4}, {8, 0, 0}};
+    const abut_character_morph morphs[3] = {{"twice", 1, 2, twice, shifts},
+                                            {"first", 1, 4, NULL, shifts},
+                                            {"none", 1, 0, NULL, NULL}};
+    abut_character *character = NULL;
+    r->input.morphs = morphs;
+    r->input.morph_count = 3;
+    for (uint32_t i = 0; i < RIG_BONES; i++)
+        r->bones[i].translation = (abut_vec3){0, 0, 0};
+    assert_ok(abut_character_create(NULL, &r->input, &character));
+    for (uint32_t v = 0; v < 5; v++) {
+        abut_vec3 p = abut_mesh_positions(r->mesh)[v];
+        abut_vec3 q = abut_mesh_positions(abut_character_rest(character))[v];
+        abut_vec3 way = {v == 0 ? 1 : v == 3 ? 8 + 1 : 0, v == 1 || v == 3 ? 2 : 0, v == 2 ? 4 : 0};
+        near_to((abut_vec3){p.x + way.x, p.y + way.y, p.z + way.z}, q, 1e-14);
+    }
+    abut_character_destroy(character);
+    rig_free(r);
+}
+
+static abut_status all_of_it(abut_context *context, void *data) {
+    rig *r = data;
+    abut_character *character = NULL;
+    abut_character_skinner *skinner = NULL;
+    abut_character_matrix bones[RIG_BONES];
+    double weights[RIG_MORPHS];
+    abut_mesh *mesh = NULL;
+    abut_character_pose_options options = abut_character_pose_options_default();
+    options.clip = options.other = ABUT_NONE;
+    options.blend = 0.5;
+    abut_status status = abut_character_create(context, &r->input, &character);
+    status = status ? status : abut_character_pose(character, &options, bones);
+    status = status ? status : abut_character_pose_morphs(character, &options, weights);
+    status = status ? status : abut_character_skinner_create(character, NULL, &skinner);
+    status = status ? status : abut_character_skinner_mesh(skinner, bones, weights, &mesh);
+    abut_mesh_destroy(mesh);
+    abut_character_skinner_destroy(skinner);
+    abut_character_destroy(character);
+    return status;
+}
+
+TEST(every_allocation_may_fail) {
+    rig *r = rig_make(8, 8, true, 0);
+    assert_true(test_every_allocation(all_of_it, r) > 20);
+    rig_free(r);
+}

@@ -2,6 +2,7 @@
 # its #include "..." resolved below ROOT, each file once, and #line marks so that a compiler's
 # complaints name the file that people edit.
 # Usage: cmake -DROOT=src -DKERNELS="a.cl|b.cl" -DOUT=file.c -DTABLE=modules -P embed.cmake
+# What is not below ROOT is looked for below -DOTHER, where that is given.
 cmake_minimum_required(VERSION 3.18)
 
 function(count_lines text result)
@@ -17,10 +18,14 @@ function(flatten path)
     return()
   endif()
   set_property(GLOBAL APPEND PROPERTY SEEN "|${path}|")
-  if(NOT EXISTS "${ROOT}/${path}")
+  set(file "${ROOT}/${path}")
+  if(NOT EXISTS "${file}" AND OTHER)
+    set(file "${OTHER}/${path}")
+  endif()
+  if(NOT EXISTS "${file}")
     message(FATAL_ERROR "embed: ${path} is included but not in ${ROOT}")
   endif()
-  file(READ "${ROOT}/${path}" rest)
+  file(READ "${file}" rest)
   set(rest "\n${rest}")
   set(line 0) # of the break that `rest` starts with
   set_property(GLOBAL APPEND_STRING PROPERTY FLAT "#line 1 \"${path}\"")

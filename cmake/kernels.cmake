@@ -23,7 +23,7 @@ function(abut_embed ROOT TABLE OUT)
   list(JOIN kernels "|" kernels)
   add_custom_command(OUTPUT ${OUT}
                      COMMAND ${CMAKE_COMMAND} -DROOT=${ROOT} "-DKERNELS=${kernels}" -DOUT=${OUT}
-                             -DTABLE=${TABLE} -P ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
+                             -DTABLE=${TABLE} -DOTHER=${PROJECT_SOURCE_DIR}/src -P ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
                      DEPENDS ${ARGN} ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
                      COMMENT "Embedding kernel text" VERBATIM)
 endfunction()

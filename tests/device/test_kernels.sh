@@ -66,7 +66,7 @@ lint() { # MODULE OPTION...
         count=$((count + 1))
     done
 }
-for kernel in "$source"/src/*/*.cl "$source"/src/*/*/*.cl "$source"/examples/*/*.cl; do
+for kernel in "$source"/src/*/*.cl "$source"/src/*/*/*.cl "$source"/examples/*/*.cl "$source"/bench/*/*.cl; do
     module=$(basename "$kernel" .cl)
     text=kernels
     case $module in
@@ -75,6 +75,10 @@ for kernel in "$source"/src/*/*.cl "$source"/src/*/*/*.cl "$source"/examples/*/*
         lint sort -DKEY_BITS=64
         ;;
     world) lint world -DABUTI_REAL_BITS=64 ;;
+    rivals)
+        text=rival_kernels
+        lint rivals
+        ;;
     cloth)
         text=cloth_kernels
         lint cloth

@@ -1,0 +1,135 @@
+/* The spatial hash of triangles. Tuned: a table of three to six buckets for each cell that the
+ * surface is likely to have, and buckets half as large again as the body at rest asks for. The
+ * paper has 2,564,327 buckets of 20, for all bodies. */
+#include "hash_shared.h"
+#include "parts.h"
+
+#include <math.h>
+
+typedef struct hash_rival {
+    rival base;
+    hash_table table;
+} hash_rival;
+
+typedef struct hash_work {
+    hash_rival *h;
+    const abut_vec3 *positions;
+    const rival_particles *particles;
+} hash_work;
+
+static void enter(void *user, size_t chunk, size_t begin, size_t end) {
+    const hash_work *work = user;
+    void *const *here = work->h->base.here;
+    (void)chunk;
+    for (size_t i = begin; i < end; i++)
+        hash_enter(&work->h->table, here[RIVAL_CORNERS], work->positions, here[RIVAL_TRIANGLES],
+                   here[RIVAL_COUNTS], here[RIVAL_ENTRIES], here[RIVAL_FULL], (word32)i);
+}
+
+static void collide_range(void *user, size_t chunk, size_t begin, size_t end) {
+    const hash_work *work = user;
+    const rival_particles *p = work->particles;
+    void *const *here = work->h->base.here;
+    (void)chunk;
+    for (size_t i = begin; i < end; i++)
+        hash_collide(&work->h->table, here[RIVAL_TRIANGLES], here[RIVAL_COUNTS],
+                     here[RIVAL_ENTRIES], p->from, p->to, p->friction, (word32)i);
+}
+
+static abut_status update(rival *r, const abut_character_matrix *bones, abut_array positions) {
+    hash_rival *h = (hash_rival *)r;
+    const size_t bytes = ((size_t)h->table.mask + 1) * sizeof(word32);
+    (void)bones;
+    if (!r->there) {
+        hash_work work = {.h = h, .positions = positions.host};
+        memset(r->here[RIVAL_COUNTS], 0, bytes);
+        abut_context_parallel_for(r->context, r->triangle_count, 1024, enter, &work);
+        return ABUT_OK;
+    }
+    const abuti_buffer *at = rival_positions(r, positions);
+    abuti_kit_fill(&r->kit, RIVAL_COUNTS, 0, bytes);
+    ABUTI_KIT_RUN(&r->kit, RIVAL_HASH_ENTER, r->triangle_count, RIVAL_GROUP, ABUTI_VALUE(h->table),
+                  RIVAL_MEMORY(r, RIVAL_CORNERS), ABUTI_BUFFER(at),
+                  RIVAL_MEMORY(r, RIVAL_TRIANGLES), RIVAL_MEMORY(r, RIVAL_COUNTS),
+                  RIVAL_MEMORY(r, RIVAL_ENTRIES), RIVAL_MEMORY(r, RIVAL_FULL));
+    return ABUT_OK;
+}
+
+static abut_status collide(rival *r, const rival_particles *p) {
+    hash_rival *h = (hash_rival *)r;
+    if (!r->there) {
+        hash_work work = {.h = h, .particles = p};
+        abut_context_parallel_for(r->context, p->count, 256, collide_range, &work);
+        return ABUT_OK;
+    }
+    ABUTI_KIT_RUN(&r->kit, RIVAL_HASH_COLLIDE, p->count, RIVAL_GROUP, ABUTI_VALUE(h->table),
+                  RIVAL_MEMORY(r, RIVAL_TRIANGLES), RIVAL_MEMORY(r, RIVAL_COUNTS),
+                  RIVAL_MEMORY(r, RIVAL_ENTRIES), ABUTI_BUFFER(p->from_there),
+                  ABUTI_BUFFER(p->to_there), ABUTI_VALUE(p->friction), ABUTI_VALUE(p->count));
+    return ABUT_OK;
+}
+
+static abut_status lost(rival *r, word32 *full) {
+    if (r->there)
+        return abuti_kit_get(&r->kit, RIVAL_FULL, full, 1, sizeof *full);
+    *full = *(const word32 *)r->here[RIVAL_FULL];
+    return ABUT_OK;
+}
+
+/* Makes buckets, and tries whether the body at rest finds room in them. */
+static abut_status try_rest(hash_rival *h, abut_array positions, word32 *full) {
+    rival *r = &h->base;
+    const size_t buckets = (size_t)h->table.mask + 1;
+    *full = 0;
+    abut_status status = rival_put(r, RIVAL_COUNTS, NULL, buckets, sizeof(word32));
+    status = status ? status
+                    : rival_put(r, RIVAL_ENTRIES, NULL, buckets,
+                                h->table.capacity * sizeof(word32));
+    status = status ? status : rival_put(r, RIVAL_FULL, full, 1, sizeof *full);
+    status = status ? status : update(r, NULL, positions);
+    return status ? status : lost(r, full);
+}
+
+static double area_of(const abut_mesh *mesh) {
+    const abut_vec3 *p = abut_mesh_positions(mesh);
+    const uint32_t *corner = abut_mesh_indices(mesh);
+    double sum = 0;
+    for (uint32_t i = 0; i < abut_mesh_triangle_count(mesh); i++, corner += 3) {
+        const abut_vec3 a = p[corner[0]], b = p[corner[1]], c = p[corner[2]];
+        const double u[3] = {b.x - a.x, b.y - a.y, b.z - a.z};
+        const double v[3] = {c.x - a.x, c.y - a.y, c.z - a.z};
+        const double n[3] = {u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2],
+                             u[0] * v[1] - u[1] * v[0]};
+        sum += 0.5 * sqrt(n[0] * n[0] + n[1] * n[1] + n[2] * n[2]);
+    }
+    return sum;
+}
+
+static abut_status create(rival *r) {
+    hash_rival *h = (hash_rival *)r;
+    const double cells = 2 * area_of(r->rest) / (r->options.cell * r->options.cell);
+    h->table.inverse = (real)(1 / r->options.cell);
+    h->table.reach = (real)(0.5 * r->options.cell);
+    h->table.triangle_count = r->triangle_count;
+    h->table.mask = 1023;
+    while (h->table.mask < 3 * cells && h->table.mask < 1u << 24)
+        h->table.mask = 2 * h->table.mask + 1;
+    abut_status status = rival_put(r, RIVAL_CORNERS, abut_mesh_indices(r->rest), r->triangle_count,
+                                   3 * sizeof(uint32_t));
+    status = status ? status
+                    : rival_put(r, RIVAL_TRIANGLES, NULL, r->triangle_count,
+                                sizeof(rival_triangle));
+    word32 full = 1;
+    for (h->table.capacity = 8; !status && full; h->table.capacity *= 2) {
+        status = try_rest(h, abut_array_host(abut_mesh_positions(r->rest)), &full);
+        if (full && h->table.capacity >= 1024)
+            return abut_fail(ABUT_ERROR_LIMIT, "rival_create: too many triangles in a cell");
+    }
+    h->table.capacity = h->table.capacity / 2 * 3 / 2;
+    return status ? status
+                  : try_rest(h, abut_array_host(abut_mesh_positions(r->rest)), &full);
+}
+
+const rival_methods rival_hash = {
+    .name = "hash", .bytes = sizeof(hash_rival), .create = create, .update = update,
+    .collide = collide};

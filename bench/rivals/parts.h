@@ -1,0 +1,87 @@
+/* What the files of the rivals share: a rival with its memory, here or on a device. */
+#ifndef ABUT_BENCH_RIVALS_PARTS_H
+#define ABUT_BENCH_RIVALS_PARTS_H
+
+#include "device/kit.h"
+#include "rivals.h"
+
+/* Memory by name, whichever rival has it. */
+typedef enum rival_memory {
+    RIVAL_CORNERS,
+    RIVAL_POSITIONS, /* where positions come from the host */
+    RIVAL_TRIANGLES,
+    RIVAL_COUNTS,
+    RIVAL_ENTRIES,
+    RIVAL_FULL,
+    RIVAL_NODES,
+    RIVAL_GRIDS,
+    RIVAL_PAIRS,
+    RIVAL_CELLS,
+    RIVAL_FROM, /* where particles come from the host */
+    RIVAL_TO,
+    RIVAL_MEMORIES
+} rival_memory;
+
+typedef enum rival_kernel {
+    RIVAL_HASH_ENTER,
+    RIVAL_HASH_COLLIDE,
+    RIVAL_TREE_LEAVES,
+    RIVAL_TREE_NODES,
+    RIVAL_TREE_COLLIDE,
+    RIVAL_BAND_DRAW,
+    RIVAL_BAND_COLLIDE,
+    RIVAL_EXACT_RESPOND,
+    RIVAL_FIELD_RESPOND,
+    RIVAL_KERNELS
+} rival_kernel;
+
+/* Particles where the rival is. */
+typedef struct rival_particles {
+    uint32_t count;
+    const abut_vec3 *from; /* here */
+    abut_vec3 *to;
+    const abuti_buffer *from_there; /* or there */
+    const abuti_buffer *to_there;
+    abut_array from_array, to_array; /* as the caller gave them */
+    float friction;
+} rival_particles;
+
+typedef struct rival_methods {
+    const char *name;
+    size_t bytes; /* of a structure that begins with a rival */
+    abut_status (*create)(rival *r);
+    abut_status (*update)(rival *r, const abut_character_matrix *bones, abut_array positions);
+    abut_status (*collide)(rival *r, const rival_particles *particles);
+    uint64_t (*memory)(const rival *r); /* beyond what is in the table of memory; may be null */
+    void (*destroy)(rival *r);          /* may be null */
+} rival_methods;
+
+struct rival {
+    const rival_methods *methods;
+    abut_context *context;
+    rival_options options;
+    abut_mesh *rest; /* of the character */
+    uint32_t vertex_count, triangle_count;
+    void *here[RIVAL_MEMORIES];
+    size_t bytes[RIVAL_MEMORIES];
+    bool there; /* on a device */
+    abuti_queue queue;
+    abuti_kit kit;
+};
+
+extern const rival_methods rival_band, rival_field_methods, rival_hash, rival_tree,
+    rival_nearest_methods, rival_sweep;
+
+/* Makes room, and copies content there unless `data` is null. On a device failures stick. */
+abut_status rival_put(rival *r, rival_memory which, const void *data, size_t count,
+                      size_t element_bytes);
+/* Positions on the device: those of the caller, or a copy. */
+const abuti_buffer *rival_positions(rival *r, abut_array positions);
+/* Whether an array is there. */
+static inline const abuti_buffer *rival_there(abut_array array) {
+    return array.buffer ? &array.buffer->memory : NULL;
+}
+
+#define RIVAL_MEMORY(r, which) KIT_BUFFER(&(r)->kit, which)
+
+#endif

@@ -114,8 +114,8 @@ static void draw(void *user, size_t chunk, size_t begin, size_t end) {
     const band_pair *pairs = here[RIVAL_PAIRS];
     (void)chunk;
     for (size_t i = begin; i < end; i++)
-        band_draw(work->b->grids, pairs[i], here[RIVAL_CORNERS], work->positions,
-                  here[RIVAL_CELLS], 0, 1);
+        band_draw(work->b->grids, pairs[i], here[RIVAL_CORNERS], work->positions, here[RIVAL_CELLS],
+                  0, 1);
 }
 
 static void collide_range(void *user, size_t chunk, size_t begin, size_t end) {

@@ -47,14 +47,13 @@ static inline vec3 band_back(ABUTI_GLOBAL const band_frame *f, vec3 d, real unit
 /* The part of a triangle's cells that is one lane's: every `lanes`-th. */
 static inline void band_draw(ABUTI_GLOBAL const band_grid *grids, band_pair pair,
                              ABUTI_GLOBAL const word32 *corners,
-                             ABUTI_GLOBAL const rival_point *positions,
-                             RIVAL_CHANGED word32 *cells, int lane, int lanes) {
+                             ABUTI_GLOBAL const rival_point *positions, RIVAL_CHANGED word32 *cells,
+                             int lane, int lanes) {
     ABUTI_GLOBAL const band_grid *g = grids + pair.grid;
     ABUTI_GLOBAL const word32 *corner = corners + 3 * (size_t)pair.triangle;
-    rival_triangle t =
-        rival_triangle_of(band_apply(&g->now, rival_near(positions[corner[0]])),
-                          band_apply(&g->now, rival_near(positions[corner[1]])),
-                          band_apply(&g->now, rival_near(positions[corner[2]])));
+    rival_triangle t = rival_triangle_of(band_apply(&g->now, rival_near(positions[corner[0]])),
+                                         band_apply(&g->now, rival_near(positions[corner[1]])),
+                                         band_apply(&g->now, rival_near(positions[corner[2]])));
     if (v3_dot(t.normal, t.normal) == REAL(0.0))
         return;
     vec3 lo = v3_min(v3_min(t.corner[0], t.corner[1]), t.corner[2]);

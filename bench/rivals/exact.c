@@ -34,8 +34,8 @@ static abut_status refit(exact_rival *e, abut_array positions) {
                                   r->vertex_count * sizeof *e->positions);
         at = e->positions;
     }
-    abut_mesh_input input = abut_mesh_input_doubles(
-        at, r->vertex_count, abut_mesh_indices(r->rest), r->triangle_count);
+    abut_mesh_input input =
+        abut_mesh_input_doubles(at, r->vertex_count, abut_mesh_indices(r->rest), r->triangle_count);
     status = status ? status : abut_mesh_create(r->context, &input, &mesh);
     status = status ? status : abut_bvh_refit(e->bvh, mesh);
     abut_mesh_destroy(mesh);
@@ -109,8 +109,8 @@ static abut_status nearest_collide(rival *r, const rival_particles *p) {
         points.points = NULL;
     if (r->there && !p->to_array.buffer) {
         status = status ? status : abuti_queue_finish(&r->queue);
-        status = status ? status
-                        : abut_buffer_wrap(r->options.device, p->to_there->native, &e->wrapped);
+        status =
+            status ? status : abut_buffer_wrap(r->options.device, p->to_there->native, &e->wrapped);
     }
     points.buffer = p->to_array.buffer ? p->to_array.buffer : e->wrapped;
     status = status ? status
@@ -169,8 +169,8 @@ static void field_range(void *user, size_t chunk, size_t begin, size_t end) {
     (void)chunk;
     for (size_t i = begin; i < end; i++) {
         abut_field_value at;
-        if (abut_field_at(work->e->field, p->to[i], ABUT_INTERPOLATION_LINEAR, &at) ||
-            !at.within || !(at.distance < 0))
+        if (abut_field_at(work->e->field, p->to[i], ABUT_INTERPOLATION_LINEAR, &at) || !at.within ||
+            !(at.distance < 0))
             continue;
         vec3 normal = v3_normalise(rival_near(at.gradient));
         if (v3_dot(normal, normal) > REAL(0.0))

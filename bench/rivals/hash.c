@@ -82,9 +82,9 @@ static abut_status try_rest(hash_rival *h, abut_array positions, word32 *full) {
     const size_t buckets = (size_t)h->table.mask + 1;
     *full = 0;
     abut_status status = rival_put(r, RIVAL_COUNTS, NULL, buckets, sizeof(word32));
-    status = status ? status
-                    : rival_put(r, RIVAL_ENTRIES, NULL, buckets,
-                                h->table.capacity * sizeof(word32));
+    status = status
+                 ? status
+                 : rival_put(r, RIVAL_ENTRIES, NULL, buckets, h->table.capacity * sizeof(word32));
     status = status ? status : rival_put(r, RIVAL_FULL, full, 1, sizeof *full);
     status = status ? status : update(r, NULL, positions);
     return status ? status : lost(r, full);
@@ -116,9 +116,9 @@ static abut_status create(rival *r) {
         h->table.mask = 2 * h->table.mask + 1;
     abut_status status = rival_put(r, RIVAL_CORNERS, abut_mesh_indices(r->rest), r->triangle_count,
                                    3 * sizeof(uint32_t));
-    status = status ? status
-                    : rival_put(r, RIVAL_TRIANGLES, NULL, r->triangle_count,
-                                sizeof(rival_triangle));
+    status = status
+                 ? status
+                 : rival_put(r, RIVAL_TRIANGLES, NULL, r->triangle_count, sizeof(rival_triangle));
     word32 full = 1;
     for (h->table.capacity = 8; !status && full; h->table.capacity *= 2) {
         status = try_rest(h, abut_array_host(abut_mesh_positions(r->rest)), &full);
@@ -126,10 +126,11 @@ static abut_status create(rival *r) {
             return abut_fail(ABUT_ERROR_LIMIT, "rival_create: too many triangles in a cell");
     }
     h->table.capacity = h->table.capacity / 2 * 3 / 2;
-    return status ? status
-                  : try_rest(h, abut_array_host(abut_mesh_positions(r->rest)), &full);
+    return status ? status : try_rest(h, abut_array_host(abut_mesh_positions(r->rest)), &full);
 }
 
-const rival_methods rival_hash = {
-    .name = "hash", .bytes = sizeof(hash_rival), .create = create, .update = update,
-    .collide = collide};
+const rival_methods rival_hash = {.name = "hash",
+                                  .bytes = sizeof(hash_rival),
+                                  .create = create,
+                                  .update = update,
+                                  .collide = collide};

@@ -36,8 +36,8 @@ static inline word32 rival_count_up(word32 *at) {
 }
 static inline void rival_lower(word32 *at, word32 value) {
     word32 old = __atomic_load_n(at, __ATOMIC_RELAXED);
-    while (value < old && !__atomic_compare_exchange_n(at, &old, value, true, __ATOMIC_RELAXED,
-                                                       __ATOMIC_RELAXED))
+    while (value < old &&
+           !__atomic_compare_exchange_n(at, &old, value, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
         continue;
 }
 static inline word32 rival_bits(float x) {
@@ -155,8 +155,7 @@ static inline void rival_look(rival_hit *hit, const rival_triangle *t, word32 tr
     real along = v3_dot(t->normal, a);
     if (!(real_abs(along) <= hit->farness) || v3_dot(t->normal, t->normal) == REAL(0.0))
         return;
-    vec3 offset =
-        rival_nearest(a, v3_sub(t->corner[1], particle), v3_sub(t->corner[2], particle));
+    vec3 offset = rival_nearest(a, v3_sub(t->corner[1], particle), v3_sub(t->corner[2], particle));
     real farness = rival_farness(v3_length(offset), along);
     if (!(farness < hit->farness || (farness == hit->farness && triangle < hit->triangle)))
         return;
@@ -174,8 +173,8 @@ static inline void rival_look(rival_hit *hit, const rival_triangle *t, word32 tr
  * friction it is held back, so V_t is subtracted here. Its direction is that of the particle's own
  * motion below the surface. */
 static inline vec3 rival_response(vec3 motion, vec3 offset, vec3 normal, real friction) {
-    vec3 out = v3_scale(normal, v3_dot(offset, normal));        /* V_n, (6) */
-    real way = v3_dot(normal, motion);                          /* (8), in shares of the motion */
+    vec3 out = v3_scale(normal, v3_dot(offset, normal)); /* V_n, (6) */
+    real way = v3_dot(normal, motion);                   /* (8), in shares of the motion */
     real share = way == REAL(0.0) ? REAL(1.0) : v3_dot(normal, v3_add(motion, offset)) / way;
     vec3 below = v3_scale(motion, REAL(1.0) - real_clamp(share, REAL(0.0), REAL(1.0))); /* (9) */
     vec3 tangent = v3_along(below, -v3_dot(below, normal), normal);                     /* (10) */

@@ -31,8 +31,8 @@ static abut_status create(rival *r) {
     options.device = r->options.device;
     s->start = abut_context_allocate(r->context, all, sizeof *s->start);
     s->end = abut_context_allocate(r->context, all, sizeof *s->end);
-    abut_status status = s->start && s->end ? abut_sweep_create(meshes, 2, &options, &s->motion)
-                                            : ABUT_ERROR_MEMORY;
+    abut_status status =
+        s->start && s->end ? abut_sweep_create(meshes, 2, &options, &s->motion) : ABUT_ERROR_MEMORY;
     status = status ? status : abut_topology_create(r->rest, &s->body_edges);
     status = status ? status : abut_topology_create(r->options.cloth, &s->cloth_edges);
     if (!r->there || status)
@@ -117,10 +117,8 @@ static void respond(sweep_rival *s, const abut_impact *impact, const rival_parti
     abut_vec3 *to = s->end + r->vertex_count, *from = s->start + r->vertex_count;
     uint32_t body[3], cloth[3];
     double body_weights[3], weights[3];
-    const int body_count =
-        feature_of(r->rest, s->body_edges, impact, 1 - side, body, body_weights);
-    const int count =
-        feature_of(r->options.cloth, s->cloth_edges, impact, side, cloth, weights);
+    const int body_count = feature_of(r->rest, s->body_edges, impact, 1 - side, body, body_weights);
+    const int count = feature_of(r->options.cloth, s->cloth_edges, impact, side, cloth, weights);
     const abut_vec3 o = mean_of(s->end, body, body_weights, body_count);
     const abut_vec3 at = mean_of(to, cloth, weights, count);
     const vec3 normal = v3_scale(rival_near(impact->normal), side == 0 ? REAL(1.0) : REAL(-1.0));
@@ -154,8 +152,8 @@ static abut_status send_particles(sweep_rival *s, const rival_particles *p) {
         memcpy(s->end + r->vertex_count, p->to, bytes);
         return ABUT_OK;
     }
-    abut_status status = abuti_buffer_copy_part(&r->queue, p->from_there, 0,
-                                                &s->start_there->memory, body, bytes);
+    abut_status status =
+        abuti_buffer_copy_part(&r->queue, p->from_there, 0, &s->start_there->memory, body, bytes);
     status = status ? status
                     : abuti_buffer_copy_part(&r->queue, p->to_there, 0, &s->end_there->memory, body,
                                              bytes);

@@ -1,7 +1,7 @@
 /* The hierarchy with eight children a node. Triangles are put in order once, by halving along the
  * longest side of the box of their centres; where halves are cut, whole nodes stay together. */
-#include "tree_shared.h"
 #include "parts.h"
+#include "tree_shared.h"
 
 typedef struct tree_rival {
     rival base;
@@ -197,6 +197,8 @@ static abut_status create(rival *r) {
     return status;
 }
 
-const rival_methods rival_tree = {
-    .name = "tree", .bytes = sizeof(tree_rival), .create = create, .update = update,
-    .collide = collide};
+const rival_methods rival_tree = {.name = "tree",
+                                  .bytes = sizeof(tree_rival),
+                                  .create = create,
+                                  .update = update,
+                                  .collide = collide};

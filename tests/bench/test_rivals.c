@@ -80,7 +80,8 @@ static void make_particles(scene *s) {
         const uint32_t triangle = test_random_below(&random, abut_mesh_triangle_count(rest));
         const uint32_t *corner = abut_mesh_indices(rest) + 3 * (size_t)triangle;
         const double deep = test_random_real(&random, -0.3, 0.45) * cell;
-        const double u = test_random_real(&random, 0, 0.8), v = test_random_real(&random, 0, 0.8 - u);
+        const double u = test_random_real(&random, 0, 0.8),
+                     v = test_random_real(&random, 0, 0.8 - u);
         for (uint32_t k = 0; k < 3; k++) {
             const double w[3] = {1 - u - v - (k == 1 ? 0.2 : 0) - (k == 2 ? 0.2 : 0),
                                  u + (k == 1 ? 0.2 : 0), v + (k == 2 ? 0.2 : 0)};
@@ -134,8 +135,8 @@ static double deepest(const scene *s, abut_vec3 (*ends)[PARTICLES], uint32_t *we
     for (int f = 1; f < FRAMES; f++) {
         abut_mesh *mesh;
         abut_bvh *bvh;
-        assert_ok(abut_character_mesh(s->character, s->bones[f], ABUT_CHARACTER_SKINNING_LINEAR,
-                                      &mesh));
+        assert_ok(
+            abut_character_mesh(s->character, s->bones[f], ABUT_CHARACTER_SKINNING_LINEAR, &mesh));
         assert_ok(abut_bvh_create(mesh, NULL, &bvh));
         assert_ok(abut_sign_prepare(bvh, NULL));
         for (uint32_t i = 0; i < PARTICLES; i++) {

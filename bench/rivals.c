@@ -1,0 +1,347 @@
+/* Cases: radial fields and their rivals (bench/rivals). One run is six frames of each of the ten
+ * conditions of table 1 of Friston & Steed (2019): the body follows the clip "gymnastics", then the
+ * particles of its clothes are kept out of it. Quick runs have a small ball instead.
+ *
+ * rivals/NAME and rivals/device-NAME; rivals/skin is what all of them wait for. The device has
+ * positions and particles already, as if it had skinned them.
+ *
+ * ABUT_BENCH_CONDITIONS=1,8 leaves out the others. ABUT_BENCH_RIVALS names a file that gets a line
+ * of JSON for each condition and run of a case, for bench/radial_tables.py: times of update and of
+ * collide, each with waiting; on a device also its own clock; and how many particles are left
+ * inside.
+ */
+#include "rivals.h"
+#include "bench.h"
+#include "rivals_scenes.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { SKIN = RIVAL_KINDS, ON_DEVICE = 16, SAMPLES = 64 };
+
+/* Of one condition. */
+typedef struct rival_state {
+    const rival_scene *scene;
+    rival *r;
+    abut_buffer *body[RIVAL_FRAMES][2], *from[RIVAL_FRAMES], *to;
+    abut_vec3 *ends[RIVAL_FRAMES];
+    abut_vec3 *skinned;
+    double update_ms[SAMPLES], collide_ms[SAMPLES];
+    uint32_t samples;
+    double clock_ms[2], frame_ms;
+} rival_state;
+
+typedef struct rivals_data {
+    abut_device *device;
+    uint32_t count;
+    rival_state states[RIVAL_CONDITIONS];
+} rivals_data;
+
+static double now_ms(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec * 1e3 + (double)time.tv_nsec * 1e-6;
+}
+
+static abut_status put(abut_device *device, const abut_vec3 *data, size_t count,
+                       abut_buffer **buffer) {
+    abut_status status = abut_buffer_create(device, count * sizeof *data, buffer);
+    return status ? status : abut_buffer_write(*buffer, 0, data, count * sizeof *data);
+}
+
+static int kind_of(const bench_state *state) {
+    return state->which->variant % ON_DEVICE;
+}
+
+/* ---- setup ---- */
+
+static abut_status prepare(bench_state *state, rival_state *c, abut_device *device) {
+    const rival_scene *s = c->scene;
+    const int kind = kind_of(state);
+    abut_status status = ABUT_OK;
+    for (int f = 0; f < RIVAL_FRAMES && !status; f++) {
+        c->ends[f] = malloc(s->particles * sizeof *c->ends[f]);
+        if (!c->ends[f])
+            return bench_fail(ABUT_ERROR_MEMORY, "no memory");
+        for (int now = 0; now < 2 && device && !status; now++)
+            status = put(device, s->frames[f].body[now], s->vertices, &c->body[f][now]);
+        if (device && !status)
+            status = put(device, s->frames[f].from, s->particles, &c->from[f]);
+    }
+    if (device && !status)
+        status = put(device, s->frames[0].to, s->particles, &c->to);
+    if (kind == SKIN) {
+        c->skinned = malloc(s->vertices * sizeof *c->skinned);
+        return c->skinned ? status : bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    }
+    const bool grid = kind == RIVAL_BAND || kind == RIVAL_FIELD;
+    const rival_options options = {.kind = (rival_kind)kind,
+                                   .character = s->character,
+                                   .cloth = s->cloth,
+                                   .device = device,
+                                   .cell = grid ? s->field_cell : s->cell};
+    return status ? status : rival_create(state->context, &options, &c->r);
+}
+
+static bool wants(uint32_t condition) {
+    const char *list = getenv("ABUT_BENCH_CONDITIONS");
+    for (char *end; list && *list; list = *end ? end + 1 : end) {
+        const unsigned long number = strtoul(list, &end, 10);
+        if (number == condition)
+            return true;
+        if (end == list)
+            return false;
+    }
+    return !list;
+}
+
+static abut_status rivals_setup(bench_state *state) {
+    rivals_data *data = state->data;
+    abut_status status = ABUT_OK;
+    if (state->which->variant >= ON_DEVICE)
+        status = bench_device_open(state, &data->device);
+    const uint32_t first = state->quick ? 0 : 1, last = state->quick ? 0 : RIVAL_CONDITIONS;
+    for (uint32_t k = first; k <= last && !status; k++) {
+        if (k && !wants(k))
+            continue;
+        rival_state *c = &data->states[data->count];
+        c->scene = rival_scene_get(k);
+        data->count += c->scene != NULL;
+        status = c->scene ? prepare(state, c, data->device) : ABUT_ERROR_ARGUMENT;
+        if (c->scene)
+            state->elements += RIVAL_FRAMES * (double)c->scene->particles;
+    }
+    if (!status && !data->count)
+        status = bench_fail(ABUT_ERROR_ARGUMENT, "ABUT_BENCH_CONDITIONS names none from 1 to 10");
+    return status;
+}
+
+/* ---- run ---- */
+
+/* The body of a frame, before or now, where the rival has it. */
+static abut_array body_of(const rival_state *c, int f, int now) {
+    return c->to ? abut_array_buffer(c->body[f][now])
+                 : abut_array_host(c->scene->frames[f].body[now]);
+}
+static abut_array from_of(const rival_state *c, int f) {
+    return c->to ? abut_array_buffer(c->from[f]) : abut_array_host(c->scene->frames[f].from);
+}
+static abut_array to_of(const rival_state *c, int f) {
+    return c->to ? abut_array_buffer(c->to) : abut_array_host(c->ends[f]);
+}
+
+/* The body before, and particles where they wish to be. */
+static abut_status begin_frame(rival_state *c, int f) {
+    const rival_frame *frame = &c->scene->frames[f];
+    const size_t bytes = c->scene->particles * sizeof *frame->to;
+    memcpy(c->ends[f], frame->to, bytes);
+    abut_status status = c->to ? abut_buffer_write(c->to, 0, frame->to, bytes) : ABUT_OK;
+    status = status ? status : rival_update(c->r, frame->bones[0], body_of(c, f, 0));
+    return status ? status : rival_finish(c->r);
+}
+
+static abut_status run_frame(rival_state *c, int f) {
+    const rival_scene *s = c->scene;
+    const uint32_t k = c->samples++ % SAMPLES;
+    abut_status status = begin_frame(c, f);
+    double begun = now_ms();
+    status = status ? status : rival_update(c->r, s->frames[f].bones[1], body_of(c, f, 1));
+    status = status ? status : rival_finish(c->r);
+    double updated = now_ms();
+    status = status ? status : rival_collide(c->r, s->particles, from_of(c, f), to_of(c, f), 0.3);
+    status = status ? status : rival_finish(c->r);
+    c->update_ms[k] = updated - begun;
+    c->collide_ms[k] = now_ms() - updated;
+    if (!status && c->to)
+        status = abut_buffer_read(c->to, 0, c->ends[f], s->particles * sizeof *c->ends[f]);
+    return status;
+}
+
+static abut_status run_skin(rival_state *c, int f) {
+    const uint32_t k = c->samples++ % SAMPLES;
+    double begun = now_ms();
+    abut_status status = abut_character_skin(c->scene->character, c->scene->frames[f].bones[1],
+                                             ABUT_CHARACTER_SKINNING_LINEAR, c->skinned);
+    c->update_ms[k] = now_ms() - begun;
+    memcpy(c->ends[f], c->skinned, c->scene->particles * sizeof *c->skinned);
+    return status;
+}
+
+static abut_status rivals_run(bench_state *state) {
+    rivals_data *data = state->data;
+    abut_status status = ABUT_OK;
+    for (uint32_t k = 0; k < data->count; k++)
+        for (int f = 0; f < RIVAL_FRAMES && !status; f++)
+            status = kind_of(state) == SKIN ? run_skin(&data->states[k], f)
+                                            : run_frame(&data->states[k], f);
+    return status;
+}
+
+static abut_status rivals_finish(bench_state *state) {
+    rivals_data *data = state->data;
+    state->hash = 1;
+    for (uint32_t k = 0; k < data->count; k++)
+        for (int f = 0; f < RIVAL_FRAMES; f++)
+            state->hash = bench_hash(state->hash, data->states[k].ends[f],
+                                     data->states[k].scene->particles * sizeof(abut_vec3));
+    return ABUT_OK;
+}
+
+/* ---- what is told ---- */
+
+static int by_size(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Sorts; the first is the least. */
+static double median(double *times, uint32_t count) {
+    qsort(times, count, sizeof *times, by_size);
+    return count ? times[count / 2] : 0;
+}
+
+/* The device's own time, and that of a frame where nothing is waited for until the last. */
+static abut_status time_device(rival_state *c) {
+    const rival_scene *s = c->scene;
+    double update[RIVAL_FRAMES], collide[RIVAL_FRAMES];
+    abut_status status = ABUT_OK;
+    for (int f = 0; f < RIVAL_FRAMES && !status; f++) {
+        status = begin_frame(c, f);
+        rival_clock_start(c->r);
+        status = status ? status : rival_update(c->r, s->frames[f].bones[1], body_of(c, f, 1));
+        abut_status stopped = rival_clock_stop(c->r, &update[f]);
+        rival_clock_start(c->r);
+        status =
+            status ? status : rival_collide(c->r, s->particles, from_of(c, f), to_of(c, f), 0.3);
+        status = status ? status : stopped;
+        stopped = rival_clock_stop(c->r, &collide[f]);
+        status = status ? status : stopped;
+    }
+    c->clock_ms[0] = median(update, RIVAL_FRAMES);
+    c->clock_ms[1] = median(collide, RIVAL_FRAMES);
+    double begun = now_ms();
+    for (int f = 0; f < RIVAL_FRAMES && !status; f++) {
+        status = rival_update(c->r, s->frames[f].bones[1], body_of(c, f, 1));
+        status =
+            status ? status : rival_collide(c->r, s->particles, from_of(c, f), to_of(c, f), 0.3);
+    }
+    status = status ? status : rival_finish(c->r);
+    c->frame_ms = (now_ms() - begun) / RIVAL_FRAMES;
+    return status;
+}
+
+/* How many particles of all frames are inside by more than a tenth of a cell, and by a cell. */
+static abut_status count_inside(const rival_state *c, const abut_vec3 *const *where, uint32_t *some,
+                                uint32_t *deep) {
+    const rival_scene *s = c->scene;
+    abut_nearest *nearest = malloc(s->particles * sizeof *nearest);
+    abut_bvh *bvh = NULL;
+    abut_status status = nearest ? abut_bvh_create(abut_character_rest(s->character), NULL, &bvh)
+                                 : bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    status = status ? status : abut_sign_prepare(bvh, NULL);
+    *some = *deep = 0;
+    for (int f = 0; f < RIVAL_FRAMES && !status; f++) {
+        abut_mesh *mesh = NULL;
+        abut_points points = abut_points_doubles(where[f], s->particles);
+        status = abut_character_mesh(s->character, s->frames[f].bones[1],
+                                     ABUT_CHARACTER_SKINNING_LINEAR, &mesh);
+        status = status ? status : abut_bvh_refit(bvh, mesh);
+        status = status ? status
+                        : abut_sign_nearest_batch(bvh, &points, HUGE_VAL, abut_array_host(nearest));
+        for (uint32_t i = 0; i < s->particles && !status; i++) {
+            *some += nearest[i].distance < -0.1 * s->cell;
+            *deep += nearest[i].distance < -s->cell;
+        }
+        abut_mesh_destroy(mesh);
+    }
+    abut_bvh_destroy(bvh);
+    free(nearest);
+    return status;
+}
+
+static abut_status tell(bench_state *state, rivals_data *data, FILE *file) {
+    abut_status status = ABUT_OK;
+    for (uint32_t k = 0; k < data->count && !status; k++) {
+        rival_state *c = &data->states[k];
+        const rival_scene *s = c->scene;
+        const uint32_t n = c->samples < SAMPLES ? c->samples : SAMPLES;
+        const abut_vec3 *before[RIVAL_FRAMES], *after[RIVAL_FRAMES];
+        uint32_t were = 0, were_deep = 0, are = 0, are_deep = 0;
+        for (int f = 0; f < RIVAL_FRAMES; f++) {
+            before[f] = s->frames[f].to;
+            after[f] = c->ends[f];
+        }
+        if (c->r) {
+            status = count_inside(c, before, &were, &were_deep);
+            status = status ? status : count_inside(c, after, &are, &are_deep);
+        }
+        if (c->to && !status)
+            status = time_device(c);
+        const double update = median(c->update_ms, n), collide = median(c->collide_ms, n);
+        fprintf(file,
+                "{\"condition\": %u, \"body\": \"%s\", \"cloth\": \"%s\", \"triangles\": %u, "
+                "\"particles\": %u, \"rival\": \"%s\", \"place\": \"%s\", \"bytes\": %llu, "
+                "\"update_ms\": %.5f, \"collide_ms\": %.5f, \"update_least_ms\": %.5f, "
+                "\"collide_least_ms\": %.5f, \"update_clock_ms\": %.5f, \"collide_clock_ms\": "
+                "%.5f, \"queued_frame_ms\": %.5f, \"inside_before\": %u, \"deep_before\": %u, "
+                "\"inside\": %u, \"deep\": %u, \"of\": %u}\n",
+                s->condition, s->body_name, s->cloth_name, s->triangles, s->particles,
+                c->r ? rival_name((rival_kind)kind_of(state)) : "skin",
+                data->device ? abut_device_info_get(data->device).name : "CPU",
+                (unsigned long long)(c->r ? rival_bytes(c->r) : 0), update, collide,
+                c->update_ms[0], c->collide_ms[0], c->clock_ms[0], c->clock_ms[1], c->frame_ms,
+                were, were_deep, are, are_deep, RIVAL_FRAMES * s->particles);
+    }
+    return status;
+}
+
+static void rivals_teardown(bench_state *state) {
+    rivals_data *data = state->data;
+    const char *path = getenv("ABUT_BENCH_RIVALS");
+    FILE *file =
+        path && path[0] && data->count && data->states[0].samples ? fopen(path, "a") : NULL;
+    if (file) {
+        if (tell(state, data, file))
+            fprintf(stderr, "%s: %s\n", path, bench_error());
+        fclose(file);
+    }
+    for (uint32_t k = 0; k < data->count; k++) {
+        rival_state *c = &data->states[k];
+        rival_destroy(c->r);
+        for (int f = 0; f < RIVAL_FRAMES; f++) {
+            abut_buffer_destroy(c->body[f][0]);
+            abut_buffer_destroy(c->body[f][1]);
+            abut_buffer_destroy(c->from[f]);
+            free(c->ends[f]);
+        }
+        abut_buffer_destroy(c->to);
+        free(c->skinned);
+    }
+    abut_device_destroy(data->device);
+}
+
+#define RIVAL(name_, variant_, threaded_)                                               \
+    {                                                                                   \
+        .name = "rivals/" name_, .unit = "particle", .data_bytes = sizeof(rivals_data), \
+        .setup = rivals_setup, .run = rivals_run, .finish = rivals_finish,              \
+        .teardown = rivals_teardown, .variant = variant_, .threaded = threaded_         \
+    }
+
+const bench_case bench_rival_cases[] = {
+    RIVAL("skin", SKIN, true),
+    RIVAL("band", RIVAL_BAND, true),
+    RIVAL("field", RIVAL_FIELD, true),
+    RIVAL("hash", RIVAL_HASH, true),
+    RIVAL("tree", RIVAL_TREE, true),
+    RIVAL("nearest", RIVAL_NEAREST, true),
+    RIVAL("sweep", RIVAL_SWEEP, true),
+    RIVAL("device-band", ON_DEVICE + RIVAL_BAND, false),
+    RIVAL("device-field", ON_DEVICE + RIVAL_FIELD, false),
+    RIVAL("device-hash", ON_DEVICE + RIVAL_HASH, false),
+    RIVAL("device-tree", ON_DEVICE + RIVAL_TREE, false),
+    RIVAL("device-nearest", ON_DEVICE + RIVAL_NEAREST, false),
+    RIVAL("device-sweep", ON_DEVICE + RIVAL_SWEEP, false),
+    {.name = NULL},
+};

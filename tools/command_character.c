@@ -9,7 +9,9 @@
 typedef struct subject {
     abut_character *character;
     abut_character_info info;
+    abut_character_skinner *skinner;
     abut_character_matrix *bones; /* the pose; from malloc */
+    double *morphs;               /* the same: weights of morph targets */
     uint32_t *vertices;           /* that each bone moves; from malloc */
     abut_character_pose_options options;
     abut_character_skinning skinning;
@@ -19,6 +21,7 @@ typedef struct subject {
 
 static bool count_vertices(subject *s) {
     s->bones = malloc(s->info.bone_count * sizeof *s->bones);
+    s->morphs = calloc(s->info.morph_count + 1u, sizeof *s->morphs);
     s->vertices = calloc(s->info.bone_count, sizeof *s->vertices);
     for (uint32_t v = 0; s->bones && s->vertices && v < s->info.vertex_count; v++) {
         uint32_t bones[ABUT_CHARACTER_WEIGHT_COUNT];
@@ -27,7 +30,7 @@ static bool count_vertices(subject *s) {
         for (uint32_t i = 0; i < count; i++)
             s->vertices[bones[i]]++;
     }
-    return s->bones && s->vertices;
+    return s->bones && s->morphs && s->vertices;
 }
 
 /* A name out of the file, as terminals bear it. */
@@ -70,6 +73,20 @@ static void tell_clips(tool_output *out, const subject *s) {
         fact_number(out, "seconds", clip.duration);
         fact_count(out, "channels", clip.channel_count);
         fact_count(out, "keys", keys);
+        out_end(out);
+    }
+    out_end(out);
+}
+
+static void tell_morphs(tool_output *out, const subject *s) {
+    out_table(out, "morphs");
+    for (uint32_t i = 0; i < s->info.morph_count; i++) {
+        abut_character_morph morph = abut_character_morph_get(s->character, i);
+        out_object(out, NULL);
+        fact_count(out, "morph", i);
+        name_fact(out, "name", morph.name);
+        fact_number(out, "weight", morph.weight);
+        fact_count(out, "vertices", morph.shift_count);
         out_end(out);
     }
     out_end(out);
@@ -127,6 +144,8 @@ static int tell(tool_run *tool, const char *path, const subject *s) {
     tell_bones(out, s);
     if (s->info.clip_count || out->json)
         tell_clips(out, s);
+    if (s->info.morph_count || out->json)
+        tell_morphs(out, s);
     if (kinds || out->json)
         tell_health(out, &report);
     return 0;
@@ -173,7 +192,8 @@ static int read_pose(tool_run *tool, const tool_arguments *arguments, subject *s
 
 static abut_status pose_mesh(const subject *s, abut_mesh **mesh) {
     abut_status status = abut_character_pose(s->character, &s->options, s->bones);
-    return status ? status : abut_character_mesh(s->character, s->bones, s->skinning, mesh);
+    status = status ? status : abut_character_pose_morphs(s->character, &s->options, s->morphs);
+    return status ? status : abut_character_skinner_mesh(s->skinner, s->bones, s->morphs, mesh);
 }
 
 static abut_vec3 place_of(const abut_character_matrix *bone) {
@@ -277,6 +297,11 @@ static int work(tool_run *tool, const tool_arguments *arguments, subject *s) {
     code = code ? code : camera_read(tool, arguments, &camera);
     if (code)
         return code;
+    abut_character_skinner_options how = abut_character_skinner_options_default();
+    how.skinning = s->skinning;
+    status = abut_character_skinner_create(s->character, &how, &s->skinner);
+    if (status)
+        return tool_fail(tool, status);
     out_object(&tool->out, NULL);
     code = tell(tool, path, s);
     code = code || !to ? code : write_mesh(tool, s, to->words, format);
@@ -290,7 +315,9 @@ static int work(tool_run *tool, const tool_arguments *arguments, subject *s) {
 static int run(tool_run *tool, const tool_arguments *arguments) {
     subject s = {0};
     int code = work(tool, arguments, &s);
+    abut_character_skinner_destroy(s.skinner);
     free(s.bones);
+    free(s.morphs);
     free(s.vertices);
     abut_character_destroy(s.character);
     return code;
@@ -322,10 +349,10 @@ const tool_command command_character = {
     .name = "character",
     .operands = "FILE",
     .summary = "show bones, clips and health of a skinned mesh, and pose it",
-    .about =
-        "Reads a skinned and animated mesh from glTF or GLB: lists its bones with how many "
-        "vertices each moves, its clips, and what is wrong with its weights. With --out, --png "
-        "or --film it is posed, at rest or by a clip.",
+    .about = "Reads a skinned and animated mesh from glTF or GLB: lists its bones with how many "
+             "vertices each moves, its clips and morph targets, and what is wrong with its "
+             "weights. With --out, --png "
+             "or --film it is posed, at rest or by a clip.",
     .examples = "  abut character human.glb\n"
                 "  abut character human.glb --clip walk --time 0.5 --out step.ply\n"
                 "  abut character human.glb --clip dance --skinning dual --film dance.png\n",

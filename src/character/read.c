@@ -16,7 +16,8 @@ typedef struct found {
     abut_character_matrix *binds;
     abut_character_clip *clips;
     uint32_t clip_count;
-    uint64_t skipped; /* channels of morph targets and of what is not a bone */
+    abut_character_morph *morphs;
+    uint64_t skipped; /* channels of what is not in the scene */
 } found;
 
 #ifdef ABUT_HAS_GLTF
@@ -28,9 +29,8 @@ static void *take(found *f, abuti_gltf *gltf, size_t count, size_t element_bytes
     return memory;
 }
 
-/* The name of an element; null where it has none. */
-static const char *name_of(found *f, abuti_gltf *gltf, uint32_t object) {
-    uint32_t value = abuti_gltf_member(gltf, object, "name", ABUTI_JSON_TEXT);
+/* A copy of a string of the document; null where there is none, or an empty one. */
+static const char *copy_text(found *f, abuti_gltf *gltf, uint32_t value) {
     if (!value || !gltf->json.values[value].is.text.bytes)
         return NULL;
     uint32_t bytes = gltf->json.values[value].is.text.bytes;
@@ -40,6 +40,11 @@ static const char *name_of(found *f, abuti_gltf *gltf, uint32_t object) {
     memcpy(name, abuti_json_characters(&gltf->json, gltf->json.values[value].is.text.at), bytes);
     name[bytes] = 0;
     return name;
+}
+
+/* The name of an element; null where it has none. */
+static const char *name_of(found *f, abuti_gltf *gltf, uint32_t object) {
+    return copy_text(f, gltf, abuti_gltf_member(gltf, object, "name", ABUTI_JSON_TEXT));
 }
 
 static abut_character_matrix matrix_of(const abuti_gltf_affine *a) {
@@ -77,6 +82,42 @@ static void read_bones(found *f, abuti_gltf *gltf) {
     }
 }
 
+/* ---- morph targets ---- */
+
+/* A member of `kind` in what an application may add to a file, where nothing is wrong; 0 = none. */
+static uint32_t find_extra(abuti_gltf *gltf, uint32_t object, const char *name,
+                           abuti_json_kind kind) {
+    bool twice = false;
+    uint32_t value = abuti_json_member(&gltf->json, object, name, &twice, &gltf->looks);
+    return value && gltf->json.values[value].kind == (uint32_t)kind ? value : 0;
+}
+
+/* By mesh.extras.targetNames, which most exporters write. */
+static void read_morphs(found *f, abuti_gltf *gltf) {
+    const abuti_json_value *values = gltf->json.values;
+    size_t count = f->rig.morphs.count;
+    f->morphs = take(f, gltf, count, sizeof *f->morphs);
+    uint32_t name = 0, end = 0;
+    for (size_t i = 0; i < count && !gltf->status; i++) {
+        const abuti_rig_morph *from = abuti_list_at(&f->rig.morphs, i);
+        if (!from->target) { /* the first of a node */
+            uint32_t mesh = abuti_gltf_at(gltf, ABUTI_GLTF_MESHES, from->mesh);
+            uint32_t extras = find_extra(gltf, mesh, "extras", ABUTI_JSON_OBJECT), list = 0;
+            if (extras)
+                list = find_extra(gltf, extras, "targetNames", ABUTI_JSON_LIST);
+            name = list + 1;
+            end = list ? values[list].next : 0;
+            abuti_gltf_spend(gltf, 1);
+        }
+        f->morphs[i] = (abut_character_morph){.weight = from->weight};
+        if (name < end) {
+            if (values[name].kind == ABUTI_JSON_TEXT)
+                f->morphs[i].name = copy_text(f, gltf, name);
+            name = values[name].next;
+        }
+    }
+}
+
 /* ---- clips ---- */
 
 /* Which of the words a member is; `missing` where there is none, `count` for any other. */
@@ -105,11 +146,12 @@ static const double *read_numbers(found *f, abuti_gltf *gltf, const abuti_gltf_a
     return numbers;
 }
 
-/* The keys of a sampler. */
-static void read_sampler(found *f, abuti_gltf *gltf, uint32_t sampler,
+/* The keys of a sampler; of morph targets, those of `morphs` of them beside each other. */
+static void read_sampler(found *f, abuti_gltf *gltf, uint32_t sampler, uint32_t morphs,
                          abut_character_channel *channel) {
     static const char *const words[] = {"LINEAR", "STEP", "CUBICSPLINE"};
     bool turns = channel->target == ABUT_CHARACTER_TARGET_ROTATION;
+    const char *type = morphs ? "SCALAR" : turns ? "VEC4" : "VEC3";
     unsigned how = word_of(gltf, sampler, "interpolation", words, 3, 0);
     uint32_t input = abuti_gltf_reference(gltf, sampler, "input", ABUTI_GLTF_ACCESSORS);
     uint32_t output = abuti_gltf_reference(gltf, sampler, "output", ABUTI_GLTF_ACCESSORS);
@@ -119,33 +161,76 @@ static void read_sampler(found *f, abuti_gltf *gltf, uint32_t sampler,
     if (gltf->status)
         return;
     abuti_gltf_accessor times = abuti_gltf_accessor_filled(gltf, input, "SCALAR");
-    abuti_gltf_accessor values = abuti_gltf_accessor_filled(gltf, output, turns ? "VEC4" : "VEC3");
-    uint32_t each = how == ABUT_CHARACTER_INTERPOLATION_CUBIC ? 3 : 1;
+    abuti_gltf_accessor values = abuti_gltf_accessor_filled(gltf, output, type);
+    uint32_t each = (how == ABUT_CHARACTER_INTERPOLATION_CUBIC ? 3 : 1) * (morphs ? morphs : 1);
     if (!gltf->status && values.count != (uint64_t)each * times.count)
-        abuti_gltf_fail(gltf, "has %" PRIu32 " values for %" PRIu32 " keys; there must be %d a key",
-                        values.count, times.count, (int)each);
+        abuti_gltf_fail(gltf,
+                        "has %" PRIu32 " values for %" PRIu32 " keys; there must be %" PRIu32
+                        " a key",
+                        values.count, times.count, each);
     channel->interpolation = (abut_character_interpolation)how;
     channel->key_count = times.count;
     channel->times = read_numbers(f, gltf, &times);
     channel->values = read_numbers(f, gltf, &values);
 }
 
-/* What a channel moves; false where that is no bone. */
+/* What a channel moves; false where that is not there. Of morph targets, how many from the first.
+ */
 static bool read_target(found *f, abuti_gltf *gltf, uint32_t object,
-                        abut_character_channel *channel) {
-    static const char *const words[] = {"translation", "rotation", "scale"};
+                        abut_character_channel *channel, uint32_t *morphs) {
+    static const char *const words[] = {"translation", "rotation", "scale", "weights"};
     uint32_t target = abuti_gltf_member(gltf, object, "target", ABUTI_JSON_OBJECT);
-    uint32_t node = ABUT_NONE;
+    uint32_t node = ABUT_NONE, first = 0;
+    size_t all = f->rig.morphs.count;
+    *morphs = 0;
     if (target)
         node = abuti_gltf_reference(gltf, target, "node", ABUTI_GLTF_NODES);
-    unsigned path = target ? word_of(gltf, target, "path", words, 3, 3) : 3;
-    if (gltf->status || node == ABUT_NONE || path > 2 || f->rig.bone_of[node] == ABUT_NONE) {
-        f->skipped++;
-        return false;
-    }
-    channel->bone = f->rig.bone_of[node];
+    unsigned path = target ? word_of(gltf, target, "path", words, 4, 4) : 4;
     channel->target = (abut_character_target)path;
-    return true;
+    if (gltf->status || node == ABUT_NONE || path > 3 || f->rig.bone_of[node] == ABUT_NONE)
+        return false;
+    channel->bone = f->rig.bone_of[node];
+    if (path < 3)
+        return true;
+    while (first < all && ((abuti_rig_morph *)abuti_list_at(&f->rig.morphs, first))->node != node)
+        first++;
+    channel->bone = first;
+    while (first < all && ((abuti_rig_morph *)abuti_list_at(&f->rig.morphs, first))->node == node)
+        ++*morphs, first++;
+    return abuti_gltf_spend(gltf, first) && *morphs;
+}
+
+/* One channel for each morph target that a sampler weighs. */
+static uint32_t split(found *f, abuti_gltf *gltf, const abut_character_channel *from,
+                      uint32_t morphs, abut_character_channel *to) {
+    uint32_t tangents = from->interpolation == ABUT_CHARACTER_INTERPOLATION_CUBIC ? 3 : 1;
+    size_t rows = (size_t)from->key_count * tangents;
+    double *values = take(f, gltf, rows * morphs, sizeof *values);
+    if (!abuti_gltf_spend(gltf, rows * morphs))
+        return 0;
+    for (uint32_t i = 0; i < morphs; i++) {
+        to[i] = *from;
+        to[i].bone = from->bone + i;
+        to[i].values = values + rows * i;
+        for (size_t k = 0; k < rows; k++)
+            values[rows * i + k] = from->values[morphs * k + i];
+    }
+    return morphs;
+}
+
+/* How many channels a list makes at most. */
+static size_t most_channels(found *f, abuti_gltf *gltf, uint32_t channels) {
+    const abuti_json_value *values = gltf->json.values;
+    size_t most = 0;
+    for (uint32_t i = channels + 1; channels && i < values[channels].next && !gltf->status;
+         i = values[i].next) {
+        abut_character_channel channel = {0};
+        uint32_t morphs = 0;
+        if (values[i].kind == ABUTI_JSON_OBJECT)
+            read_target(f, gltf, i, &channel, &morphs);
+        most += morphs ? morphs : 1;
+    }
+    return most;
 }
 
 static void read_clip(found *f, abuti_gltf *gltf, uint32_t number, abut_character_clip *clip) {
@@ -154,10 +239,11 @@ static void read_clip(found *f, abuti_gltf *gltf, uint32_t number, abut_characte
     clip->name = name_of(f, gltf, object);
     uint32_t channels = abuti_gltf_member(gltf, object, "channels", ABUTI_JSON_LIST);
     uint32_t samplers = abuti_gltf_member(gltf, object, "samplers", ABUTI_JSON_LIST);
-    uint32_t count = samplers ? values[samplers].is.count : 0, made = 0;
+    uint32_t count = samplers ? values[samplers].is.count : 0, made = 0, morphs;
     uint32_t *at = take(f, gltf, count, sizeof *at); /* where each sampler stands */
+    size_t most = most_channels(f, gltf, channels);
     abut_character_channel *list =
-        take(f, gltf, channels ? values[channels].is.count : 0, sizeof *list);
+        abuti_gltf_spend(gltf, most) ? take(f, gltf, most, sizeof *list) : NULL;
     if (gltf->status)
         return;
     for (uint32_t i = 0, value = samplers + 1; i < count; i++, value = values[value].next)
@@ -169,13 +255,17 @@ static void read_clip(found *f, abuti_gltf *gltf, uint32_t number, abut_characte
         uint64_t sampler = UINT64_MAX;
         if (values[i].kind == ABUTI_JSON_OBJECT)
             sampler = abuti_gltf_whole(gltf, i, "sampler", UINT64_MAX);
-        if (sampler >= count || values[at[sampler]].kind != ABUTI_JSON_OBJECT)
+        if (sampler >= count || values[at[sampler]].kind != ABUTI_JSON_OBJECT) {
             abuti_gltf_fail(gltf, "a channel names no sampler that is there");
-        else if (read_target(f, gltf, i, &channel))
-            read_sampler(f, gltf, at[sampler], &channel);
-        else
-            continue;
-        list[made++] = channel;
+        } else if (!read_target(f, gltf, i, &channel, &morphs)) {
+            f->skipped++;
+        } else {
+            read_sampler(f, gltf, at[sampler], morphs, &channel);
+            if (!gltf->status && morphs)
+                made += split(f, gltf, &channel, morphs, list + made);
+            else
+                list[made++] = channel;
+        }
     }
     clip->channels = list;
     clip->channel_count = made;
@@ -186,6 +276,7 @@ static void finish(abuti_rig *rig, abuti_gltf *gltf) {
     uint32_t count = gltf->lists[ABUTI_GLTF_ANIMATIONS].count;
     snprintf(f->who, sizeof f->who, "%s", gltf->reader->name);
     read_bones(f, gltf);
+    read_morphs(f, gltf);
     f->clips = take(f, gltf, count, sizeof *f->clips);
     for (uint32_t i = 0; i < count && !gltf->status; i++) {
         f->clips[i] = (abut_character_clip){0};
@@ -194,8 +285,8 @@ static void finish(abuti_rig *rig, abuti_gltf *gltf) {
     f->clip_count = count;
     if (!gltf->status && f->skipped)
         abuti_log(f->context, ABUT_LOG_WARNING,
-                  "%s: %" PRIu64 " channels of clips move morph targets or what is not in the "
-                  "scene, and are left out",
+                  "%s: %" PRIu64 " channels of clips move what is not in the scene, and are left "
+                  "out",
                   f->who, f->skipped);
 }
 
@@ -209,6 +300,32 @@ static void finish(abuti_rig *rig, abuti_gltf *gltf) {
 #endif
 
 /* ---- the whole ---- */
+
+/* Shifts go to their targets. */
+static abut_status sort_shifts(found *f) {
+    size_t morphs = f->rig.morphs.count, all = f->rig.shifts.count;
+    uint32_t *vertices = abuti_character_allocate(&f->pool, all, sizeof *vertices);
+    vec3 *shifts = abuti_character_allocate(&f->pool, all, sizeof *shifts);
+    size_t *next = abuti_character_allocate(&f->pool, morphs + 1, sizeof *next);
+    if (!vertices || !shifts || !next)
+        return ABUT_ERROR_MEMORY;
+    memset(next, 0, (morphs + 1) * sizeof *next);
+    for (size_t i = 0; i < all; i++)
+        next[((const abuti_rig_shift *)abuti_list_at(&f->rig.shifts, i))->morph + 1]++;
+    for (size_t i = 0; i < morphs; i++) {
+        f->morphs[i].shift_count = (uint32_t)next[i + 1];
+        next[i + 1] += next[i];
+        f->morphs[i].vertices = vertices + next[i];
+        f->morphs[i].shifts = shifts + next[i];
+    }
+    for (size_t i = 0; i < all; i++) {
+        const abuti_rig_shift *from = abuti_list_at(&f->rig.shifts, i);
+        size_t at = next[from->morph]++;
+        vertices[at] = from->vertex;
+        shifts[at] = from->shift;
+    }
+    return ABUT_OK;
+}
 
 /* Makes the character of what was found. */
 static abut_status make(found *f, abut_mesh *mesh, abut_character **character) {
@@ -235,7 +352,11 @@ static abut_status make(found *f, abut_mesh *mesh, abut_character **character) {
     input.weights = weights;
     input.clip_count = f->clip_count;
     input.clips = f->clips;
-    abut_status status = abuti_character_make(f->context, f->who, &input, starts, character);
+    input.morph_count = (uint32_t)f->rig.morphs.count;
+    input.morphs = f->morphs;
+    abut_status status = sort_shifts(f);
+    if (!status)
+        status = abuti_character_make(f->context, f->who, &input, starts, character);
     return status == ABUT_ERROR_ARGUMENT ? ABUT_ERROR_FORMAT : status;
 }
 
@@ -247,6 +368,8 @@ static abut_status read_any(abut_context *context, const char *path, const void 
     f.rig.bones.element_bytes = sizeof(abuti_rig_bone);
     f.rig.weights.element_bytes = sizeof(abuti_rig_weight);
     f.rig.starts.element_bytes = sizeof(size_t);
+    f.rig.morphs.element_bytes = sizeof(abuti_rig_morph);
+    f.rig.shifts.element_bytes = sizeof(abuti_rig_shift);
     f.rig.finish = finish;
     abut_status status = abuti_mesh_read_rigged(f.context, path, data, bytes, name, &f.rig, &mesh);
     status = status ? status : make(&f, mesh, character);
@@ -254,6 +377,8 @@ static abut_status read_any(abut_context *context, const char *path, const void 
     abuti_list_release(f.context, &f.rig.bones);
     abuti_list_release(f.context, &f.rig.weights);
     abuti_list_release(f.context, &f.rig.starts);
+    abuti_list_release(f.context, &f.rig.morphs);
+    abuti_list_release(f.context, &f.rig.shifts);
     abuti_character_release(&f.pool);
     return status;
 }

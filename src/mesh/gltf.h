@@ -140,12 +140,25 @@ typedef struct abuti_rig_weight {
     double weight;
 } abuti_rig_weight;
 
+/* A morph target of the mesh of a node; those of a node stand together. */
+typedef struct abuti_rig_morph {
+    uint32_t node, mesh, target; /* `target` is its number in the mesh */
+    double weight;               /* at rest */
+} abuti_rig_morph;
+
+typedef struct abuti_rig_shift {
+    uint32_t morph, vertex;
+    vec3 shift; /* not zero */
+} abuti_rig_shift;
+
 /* What a reader of characters asks for beside the triangles, whose vertices are then as the meshes
  * have them, moved neither by nodes nor by joints. The lists are the caller's to release. */
 typedef struct abuti_rig {
     abuti_list bones;   /* abuti_rig_bone; those of nodes come first, parents before children */
     abuti_list weights; /* abuti_rig_weight; of each vertex at least one */
     abuti_list starts;  /* size_t: of each vertex, its first weight */
+    abuti_list morphs;  /* abuti_rig_morph */
+    abuti_list shifts;  /* abuti_rig_shift */
     uint32_t
         *bone_of; /* of each node; ABUT_NONE = not in the scene. Lives until `finish` is over */
     /* Reads what else the document has, while it is open. */

@@ -36,7 +36,8 @@ typedef struct instance {
     uint32_t mesh, node;
     abuti_gltf_affine placed;
     bool turned;
-    uint32_t weights; /* of morph targets: a list in the JSON, or 0 */
+    uint32_t weights;                  /* of morph targets: a list in the JSON, or 0 */
+    uint32_t first_morph, morph_count; /* of a rig; none yet where the count is 0 */
     bool skinned;
     abuti_gltf_affine *joints; /* where each joint takes the mesh */
     uint32_t *bones;           /* those of the joints, of a rig */
@@ -249,6 +250,84 @@ static uint32_t open_morphs(scene *s, const instance *in, uint32_t primitive, ui
     return count;
 }
 
+/* The morph targets of an instance for a rig, with their weights at rest. */
+static void add_morphs(scene *s, instance *in, uint32_t count) {
+    abuti_gltf *gltf = s->gltf;
+    const abuti_json_value *values = gltf->json.values;
+    if (in->weights && values[in->weights].is.count != count)
+        abuti_gltf_fail(gltf, "has %" PRIu32 " morph targets and %" PRIu32 " weights", count,
+                        values[in->weights].is.count);
+    in->first_morph = (uint32_t)s->rig->morphs.count;
+    for (uint32_t i = 0, w = in->weights + 1; i < count && abuti_gltf_spend(gltf, 1); i++) {
+        abuti_rig_morph *added = abuti_list_push(s->reader->context, &s->rig->morphs);
+        if (!added) {
+            abuti_gltf_keep(gltf, ABUT_ERROR_MEMORY);
+            return;
+        }
+        *added = (abuti_rig_morph){in->node, in->mesh, i, 0};
+        if (!in->weights)
+            continue;
+        if (values[w].kind != ABUTI_JSON_NUMBER)
+            abuti_gltf_fail(gltf, "the weights of its morph targets must be numbers");
+        else
+            added->weight = values[w].is.number;
+        w = values[w].next;
+    }
+    in->morph_count = count;
+}
+
+#define SHIFT_COST 4 /* of a shift, which is kept three times */
+
+/* What one morph target moves, of vertices from `base` on. */
+static void add_shifts(scene *s, uint32_t target, uint32_t number, uint32_t vertices,
+                       uint32_t base) {
+    abuti_gltf *gltf = s->gltf;
+    uint32_t accessor = abuti_gltf_reference(gltf, target, "POSITION", ABUTI_GLTF_ACCESSORS);
+    if (accessor == ABUT_NONE)
+        return;
+    abuti_gltf_accessor moves = abuti_gltf_accessor_open(gltf, accessor, "VEC3");
+    if (!gltf->status && moves.count != vertices)
+        abuti_gltf_fail(gltf, "moves %" PRIu32 " vertices of %" PRIu32, moves.count, vertices);
+    if (!abuti_gltf_spend(gltf, vertices))
+        return;
+    for (uint32_t i = 0; i < vertices && !gltf->status; i++) {
+        double moved[3];
+        abuti_gltf_get(&moves, i, moved);
+        gltf->status = abuti_read_tick(s->reader);
+        if ((moved[0] == 0 && moved[1] == 0 && moved[2] == 0) ||
+            !abuti_gltf_spend(gltf, SHIFT_COST))
+            continue;
+        abuti_rig_shift *shift = abuti_list_push(s->reader->context, &s->rig->shifts);
+        if (shift)
+            *shift = (abuti_rig_shift){number, base + i, v3(moved[0], moved[1], moved[2])};
+        else
+            abuti_gltf_keep(gltf, ABUT_ERROR_MEMORY);
+    }
+}
+
+/* The morph targets of a primitive for a rig; whether there are any. */
+static bool keep_morphs(scene *s, instance *in, uint32_t primitive, uint32_t vertices,
+                        uint32_t base) {
+    abuti_gltf *gltf = s->gltf;
+    const abuti_json_value *values = gltf->json.values;
+    uint32_t targets = abuti_gltf_member(gltf, primitive, "targets", ABUTI_JSON_LIST), number = 0;
+    uint32_t count = targets ? values[targets].is.count : 0;
+    if (count && !in->morph_count)
+        add_morphs(s, in, count);
+    else if (count && count != in->morph_count)
+        abuti_gltf_fail(gltf, "has primitives with %" PRIu32 " and with %" PRIu32 " morph targets",
+                        in->morph_count, count);
+    for (uint32_t t = targets + 1; count && t < values[targets].next && !gltf->status;
+         t = values[t].next) {
+        abuti_gltf_at(gltf, ABUTI_GLTF_MESHES, in->mesh);
+        if (values[t].kind != ABUTI_JSON_OBJECT)
+            abuti_gltf_fail(gltf, "its morph targets must be objects");
+        else
+            add_shifts(s, t, in->first_morph + number++, vertices, base);
+    }
+    return count > 0;
+}
+
 /* Joints and weights of vertices, in sets of four. */
 typedef struct binding {
     abuti_gltf_accessor joints, weights;
@@ -354,7 +433,7 @@ static vec3 bend(scene *s, const instance *in, const binding *bindings, uint32_t
 }
 
 /* Adds the vertices of a primitive; returns the first. */
-static uint32_t add_vertices(scene *s, const instance *in, uint32_t primitive, uint32_t attributes,
+static uint32_t add_vertices(scene *s, instance *in, uint32_t primitive, uint32_t attributes,
                              uint32_t index, uint32_t *count) {
     abuti_gltf *gltf = s->gltf;
     morph morphs[MORPH_MOST];
@@ -364,12 +443,13 @@ static uint32_t add_vertices(scene *s, const instance *in, uint32_t primitive, u
     if (gltf->status)
         return 0;
     abuti_gltf_at(gltf, ABUTI_GLTF_MESHES, in->mesh);
-    uint32_t morph_count = open_morphs(s, in, primitive, *count, morphs);
+    uint32_t base = (uint32_t)s->reader->positions.count, own = ABUT_NONE;
+    bool morphed = s->rig && keep_morphs(s, in, primitive, *count, base);
+    uint32_t morph_count = s->rig ? 0 : open_morphs(s, in, primitive, *count, morphs);
     uint32_t binding_count = open_bindings(s, in, attributes, *count, bindings);
-    bool shared = !morph_count && !binding_count;
+    bool shared = !morphed && !morph_count && !binding_count;
     if (shared && s->owners[index] == s->instance)
         return s->bases[index];
-    uint32_t base = (uint32_t)s->reader->positions.count, own = ABUT_NONE;
     if (s->rig && !binding_count)
         own = bind_bone(s, in->node, &identity);
     abuti_gltf_spend(s->gltf, *count);
@@ -457,7 +537,7 @@ static void open_indices(abuti_gltf *gltf, uint32_t index, uint64_t mode, corner
         c->restart = type == 5121 ? UINT8_MAX : type == 5123 ? UINT16_MAX : UINT32_MAX;
 }
 
-static void add_primitive(scene *s, const instance *in, uint32_t primitive) {
+static void add_primitive(scene *s, instance *in, uint32_t primitive) {
     abuti_gltf *gltf = s->gltf;
     abuti_gltf_at(gltf, ABUTI_GLTF_MESHES, in->mesh);
     if (!abuti_gltf_spend(s->gltf, 1))

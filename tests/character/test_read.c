@@ -162,6 +162,65 @@ TEST(nodes_bound_twice) {
     abut_character_destroy(character);
 }
 
+#define TARGETS(list, rest)                                                        \
+    "\"meshes\":[{\"primitives\":[{\"attributes\":{\"POSITION\":0,\"JOINTS_0\":2," \
+    "\"WEIGHTS_0\":3},\"indices\":1,\"targets\":[" list "]}]" rest "}]"
+#define SMILE                                                     \
+    "\"animations\":[{\"name\":\"smile\",\"channels\":[" CHANNEL( \
+        "0", "2", "weights") "],\"samplers\":[{\"input\":5,\"output\":8}]}]"
+
+/* Two targets of which one has no positions; weights by the mesh and by a clip. The accessors have
+ * one more, of the first four numbers of the places as weights of two targets at two keys. */
+TEST(morph_targets) {
+    bytes buffer = rigged_bytes(1);
+    static const char accessors[] = ACCESSORS;
+    char more[2000];
+    snprintf(more, sizeof more, "%.*s,%s]", (int)sizeof accessors - 2, accessors,
+             ACCESSOR("0", "5126", "4", "SCALAR"));
+    char members[6000];
+    snprintf(members, sizeof members, "%s,%s,%s,%s,%s,%s", VIEWS, more,
+             TARGETS("{\"POSITION\":0},{\"NORMAL\":0}",
+                     ",\"weights\":[0.5,0],\"extras\":{\"targetNames\":[\"smile\",7]}"),
+             SKIN, NODES, SMILE);
+    const char *text = embed(members, &buffer);
+    abut_character *character = NULL;
+    assert_ok(read_character(text, &character));
+    assert_int_equal(2, abut_character_info_get(character).morph_count);
+    abut_character_morph morph = abut_character_morph_get(character, 0);
+    assert_string_equal("smile", morph.name);
+    assert_true(morph.weight == 0.5 && morph.shift_count > 0);
+    for (uint32_t i = 0; i < morph.shift_count; i++) { /* it moves places by themselves */
+        const double *p = square_at + 3 * morph.vertices[i];
+        at(morph.shifts[i], p[0], p[1], p[2]);
+    }
+    assert_string_equal("morph-1", abut_character_morph_get(character, 1).name);
+    assert_int_equal(0, abut_character_morph_get(character, 1).shift_count);
+    abut_mesh *mesh = read_text(text); /* the reader of meshes moves vertices by them */
+    for (uint32_t v = 0; v < 4; v++) {
+        abut_vec3 p = abut_mesh_positions(mesh)[v], o = abut_mesh_origin(mesh);
+        abut_mesh *rest = abut_character_rest(character);
+        abut_vec3 q = abut_mesh_positions(rest)[v], from = abut_mesh_origin(rest);
+        at((abut_vec3){q.x + from.x, q.y + from.y, q.z + from.z}, p.x + o.x, p.y + o.y, p.z + o.z);
+    }
+    abut_mesh_destroy(mesh);
+    abut_character_clip clip = abut_character_clip_get(character, 0);
+    assert_int_equal(2, clip.channel_count);
+    for (uint32_t k = 0; k < 4; k++) {
+        const abut_character_channel *channel = &clip.channels[k % 2];
+        assert_int_equal(ABUT_CHARACTER_TARGET_MORPH, channel->target);
+        assert_int_equal(k % 2, channel->bone);
+        assert_true(channel->values[k / 2] == square_at[k]);
+    }
+    abut_character_destroy(character);
+    character_refused(VIEWS "," ACCESSORS "," TARGETS("{\"POSITION\":0}",
+                                                      ",\"weights\":[1,2]") "," SKIN "," NODES,
+                      "1 morph targets and 2 weights");
+    character_refused(VIEWS "," ACCESSORS "," TARGETS("{\"POSITION\":7}", "") "," SKIN "," NODES,
+                      "moves 2 vertices of 4");
+    character_refused(VIEWS "," ACCESSORS "," TARGETS("5", "") "," SKIN "," NODES,
+                      "morph targets must be objects");
+}
+
 #define WITH(nodes, skin, clips) VIEWS "," ACCESSORS "," MESH "," skin "," nodes "," clips
 #define CLIP(channels, samplers) \
     "\"animations\":[{\"channels\":[" channels "],\"samplers\":[" samplers "]}]"

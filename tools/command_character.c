@@ -17,6 +17,17 @@ typedef struct subject {
     abut_character_skinning skinning;
 } subject;
 
+/* A built-in character by its name; else a file. */
+static abut_status read_character(tool_run *tool, const char *path, abut_character **character) {
+    abut_character_figure_options options = abut_character_figure_options_default();
+    for (int i = 0; i < ABUT_CHARACTER_FIGURE_COUNT; i++) {
+        options.figure = (abut_character_figure)i;
+        if (!strcmp(path, abut_character_figure_name(options.figure)))
+            return abut_character_create_figure(tool->context, &options, character);
+    }
+    return abut_character_read(tool->context, path, character);
+}
+
 /* ---- what there is ---- */
 
 static bool count_vertices(subject *s) {
@@ -286,7 +297,7 @@ static int work(tool_run *tool, const tool_arguments *arguments, subject *s) {
     if (code)
         return code;
     progress_start(tool->progress, path);
-    abut_status status = abut_character_read(tool->context, path, &s->character);
+    abut_status status = read_character(tool, path, &s->character);
     if (status)
         return tool_fail(tool, status);
     s->info = abut_character_info_get(s->character);

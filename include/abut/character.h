@@ -129,6 +129,36 @@ ABUT_API abut_status abut_character_read_memory(abut_context *context, const voi
 /* Null is allowed. No other thread may use the character. */
 ABUT_API void abut_character_destroy(abut_character *character);
 
+/* ---- built in ---- */
+
+typedef enum abut_character_figure {
+    ABUT_CHARACTER_FIGURE_MALE = 0, /* a human of 1.6 m */
+    ABUT_CHARACTER_FIGURE_FEMALE,
+    ABUT_CHARACTER_FIGURE_OGRE, /* 4 m, heavy */
+    ABUT_CHARACTER_FIGURE_COUNT
+} abut_character_figure;
+
+#define ABUT_CHARACTER_FIGURE_TRIANGLES_MIN 4000u
+#define ABUT_CHARACTER_FIGURE_TRIANGLES_MAX 1000000u
+
+typedef struct abut_character_figure_options {
+    size_t size;
+    abut_character_figure figure;
+    uint32_t triangles; /* 0 = 10828, of an ogre 17212; an odd number gives one more */
+} abut_character_figure_options;
+
+ABUT_DEFAULT(abut_character_figure_options)
+
+/* "mannequin", "mannequin-female", "ogre". */
+ABUT_API const char *abut_character_figure_name(abut_character_figure kind);
+/* Makes a built-in character: one closed surface, y up, looking along +z, its arms half raised;
+ * bones with the names of common game rigs, four weights a vertex, the clips "walk", "jump" and
+ * "gymnastics". Null options give the male human. Refused: triangles beyond the limits above.
+ * Thread-safe. */
+ABUT_API abut_status abut_character_create_figure(abut_context *context,
+                                                  const abut_character_figure_options *options,
+                                                  abut_character **character);
+
 typedef struct abut_character_info {
     uint32_t vertex_count, triangle_count;
     uint32_t bone_count, clip_count;

@@ -4,6 +4,7 @@
 
 #include "base/base.h"
 #include "base/math_shared.h"
+#include "base/turn.h"
 
 #include <abut/shape.h>
 
@@ -61,13 +62,6 @@ static inline void abuti_add_quad(abuti_builder *builder, uint32_t a, uint32_t b
 }
 
 /* ---- numbers that are the same on every machine, and mirror exactly ---- */
-
-typedef struct abuti_vec2 {
-    double x, y;
-} abuti_vec2;
-
-/* Cosine and sine of `part` / `whole` turns, part < whole <= 2^33. */
-abuti_vec2 abuti_turn(uint64_t part, uint64_t whole);
 
 /* The i-th of n + 1 evenly spaced numbers from -extent/2 to extent/2. */
 static inline double abuti_lattice(double extent, uint64_t i, uint64_t n) {

@@ -1,0 +1,14 @@
+/* Sine and cosine that are the same on every machine, and mirror exactly. */
+#ifndef ABUTI_BASE_TURN_H
+#define ABUTI_BASE_TURN_H
+
+#include <stdint.h>
+
+typedef struct abuti_vec2 {
+    double x, y;
+} abuti_vec2;
+
+/* Cosine and sine of `part` / `whole` turns, part < whole <= 2^33. */
+abuti_vec2 abuti_turn(uint64_t part, uint64_t whole);
+
+#endif

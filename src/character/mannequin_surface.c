@@ -1,0 +1,230 @@
+/* The surface of a figure: the smooth union of its parts, cut out of a fine grid by the isosurface
+ * and remeshed to the wanted number of triangles, which are small where parts are thin.
+ *
+ * Parts are joined one after the other by the smooth minimum of polynomials (Quilez, "Smooth
+ * minimum", 2013): where two distances differ by less than `melt` h, the result is up to h/4 below
+ * the smaller one. Like the distances it changes by no more than the way, so one value decides for
+ * a whole box of space whether the surface can be in it, and which parts matter there.
+ */
+#include "character/mannequin.h"
+
+#include "mesh/isosurface.h"
+#include "mesh/remesh.h"
+
+#include <math.h>
+
+/* Cells along the height; the thinnest finger is three cells thick. */
+#define FINE_CELLS 300
+/* A box of space is so many cells long. */
+#define BOX_CELLS 4
+
+typedef struct sculpture {
+    abut_context *context;
+    const figure *f;
+    vec3 origin; /* of the grid */
+    double cell;
+    uint32_t count[3];       /* points of the fine grid */
+    uint32_t boxes[3];       /* of space */
+    uint32_t *starts;        /* of each box in `lists` */
+    unsigned char *lists;    /* parts that matter */
+    float *levels;           /* where there are none, the level of the whole box */
+    size_t list_room;
+} sculpture;
+
+/* The distance from the hull of two balls (Quilez, "Round cone"). */
+double abuti_part_distance(const figure_part *part, vec3 p) {
+    vec3 pa = v3_sub(p, part->a), ba = part->along;
+    double l2 = part->length_sq, rr = part->ra - part->rb, a2 = l2 - rr * rr;
+    if (!(a2 > 0)) /* one ball holds the other */
+        return part->ra >= part->rb ? v3_length(pa) - part->ra
+                                    : v3_length(v3_sub(pa, ba)) - part->rb;
+    double y = v3_dot(pa, ba), z = y - l2;
+    double x2 = v3_length_sq(v3_sub(v3_scale(pa, l2), v3_scale(ba, y)));
+    double y2 = y * y * l2, z2 = z * z * l2, k = (rr < 0 ? -1 : 1) * rr * rr * x2;
+    if ((z < 0 ? -1 : 1) * a2 * z2 > k)
+        return sqrt(x2 + z2) / l2 - part->rb;
+    if ((y < 0 ? -1 : 1) * a2 * y2 < k)
+        return sqrt(x2 + y2) / l2 - part->ra;
+    return (sqrt(x2 * a2 / l2) + y * rr) / l2 - part->ra;
+}
+
+static double melt(double d, double e, double h) {
+    double apart = h - fabs(d - e);
+    return fmin(d, e) - (apart > 0 ? apart * apart / (4 * h) : 0);
+}
+
+/* ---- boxes ---- */
+
+/* Finds the parts that matter within `reach` of a point; the level there if none does. */
+static uint32_t list_parts(const figure *f, vec3 centre, double reach, unsigned char *list,
+                           double *level) {
+    double distances[FIGURE_PARTS], least = INFINITY, whole = 0;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < f->part_count; i++) {
+        const figure_part *part = &f->parts[i];
+        distances[i] = abuti_part_distance(part, centre);
+        least = fmin(least, distances[i]);
+        whole = i ? melt(whole, distances[i], part->melt) : distances[i];
+    }
+    *level = whole;
+    if (fabs(whole) > 1.01 * reach)
+        return 0;
+    /* A part melts into what is at most `melt` nearer than itself. */
+    for (uint32_t i = 0; i < f->part_count; i++)
+        if (distances[i] <= least + 2 * reach + f->parts[i].melt)
+            list[count++] = (unsigned char)i;
+    return count;
+}
+
+static abut_status list_boxes(sculpture *s) {
+    size_t count = (size_t)s->boxes[0] * s->boxes[1] * s->boxes[2], used = 0, box = 0;
+    double side = BOX_CELLS * s->cell, reach = 0.8660254037844387 * side;
+    s->starts = abuti_allocate(s->context, count + 1, sizeof *s->starts);
+    s->levels = abuti_allocate(s->context, count, sizeof *s->levels);
+    if (!s->starts || !s->levels)
+        return ABUT_ERROR_MEMORY;
+    for (uint32_t k = 0; k < s->boxes[2]; k++)
+        for (uint32_t j = 0; j < s->boxes[1]; j++)
+            for (uint32_t i = 0; i < s->boxes[0]; i++, box++) {
+                vec3 centre = v3_add(s->origin, v3_scale(v3(i + 0.5, j + 0.5, k + 0.5), side));
+                double level;
+                if (abuti_grow(s->context, &s->lists, used, used + FIGURE_PARTS, 1, &s->list_room))
+                    return ABUT_ERROR_MEMORY;
+                s->starts[box] = (uint32_t)used;
+                used += list_parts(s->f, centre, reach, s->lists + used, &level);
+                s->levels[box] = (float)level;
+            }
+    s->starts[count] = (uint32_t)used;
+    return ABUT_OK;
+}
+
+static size_t box_of(const sculpture *s, vec3 p) {
+    double at[3] = {p.x - s->origin.x, p.y - s->origin.y, p.z - s->origin.z};
+    size_t box[3];
+    for (int i = 0; i < 3; i++) {
+        double index = at[i] / (BOX_CELLS * s->cell);
+        box[i] = (size_t)fmin(fmax(index, 0), s->boxes[i] - 1.0);
+    }
+    return (box[2] * s->boxes[1] + box[1]) * s->boxes[0] + box[0];
+}
+
+static double level_at(const sculpture *s, vec3 p) {
+    size_t box = box_of(s, p);
+    uint32_t begin = s->starts[box], end = s->starts[box + 1];
+    if (begin == end)
+        return s->levels[box];
+    double d = abuti_part_distance(&s->f->parts[s->lists[begin]], p);
+    for (uint32_t i = begin + 1; i < end; i++) {
+        const figure_part *part = &s->f->parts[s->lists[i]];
+        d = melt(d, abuti_part_distance(part, p), part->melt);
+    }
+    return d;
+}
+
+/* ---- for the isosurface and the remesher ---- */
+
+typedef struct layer_job {
+    const sculpture *s;
+    uint32_t k;
+    float *values;
+} layer_job;
+
+static void fill_rows(void *data, size_t chunk, size_t begin, size_t end) {
+    const layer_job *job = data;
+    const sculpture *s = job->s;
+    float *to = job->values + begin * s->count[0];
+    (void)chunk;
+    for (size_t j = begin; j < end; j++)
+        for (uint32_t i = 0; i < s->count[0]; i++)
+            *to++ = (float)level_at(
+                s, v3_add(s->origin, v3_scale(v3(i, (double)j, job->k), s->cell)));
+}
+
+static abut_status give_layer(void *data, uint32_t k, float *values) {
+    layer_job job = {data, k, values};
+    abuti_parallel_for(job.s->context, job.s->count[1], 16, fill_rows, &job);
+    return ABUT_OK;
+}
+
+static vec3 gradient_at(const sculpture *s, vec3 p) {
+    double h = 0.05 * s->cell;
+    return v3_normalise(v3(level_at(s, v3(p.x + h, p.y, p.z)) - level_at(s, v3(p.x - h, p.y, p.z)),
+                           level_at(s, v3(p.x, p.y + h, p.z)) - level_at(s, v3(p.x, p.y - h, p.z)),
+                           level_at(s, v3(p.x, p.y, p.z + h)) - level_at(s, v3(p.x, p.y, p.z - h))));
+}
+
+static vec3 project(void *data, vec3 p) {
+    const sculpture *s = data;
+    for (int i = 0; i < 2; i++) {
+        double d = level_at(s, p);
+        if (fabs(d) < 0.01 * s->cell || fabs(d) > 8 * s->cell)
+            break;
+        p = v3_along(p, -d, gradient_at(s, p));
+    }
+    return p;
+}
+
+/* Edges are as long as the part is thick, within limits, and grow slowly with the distance from
+ * thin parts. */
+static double edge_length(void *data, vec3 p) {
+    const sculpture *s = data;
+    size_t box = box_of(s, p);
+    double least = 1;
+    for (uint32_t i = s->starts[box]; i < s->starts[box + 1]; i++) {
+        const figure_part *part = &s->f->parts[s->lists[i]];
+        double radius = fmin(part->ra, part->rb) / s->f->radius_max;
+        double wanted = fmax(0.3 + 0.7 * radius, 0.38);
+        least = fmin(least, wanted + 0.35 * fmax(0, abuti_part_distance(part, p)) /
+                                         s->f->radius_max);
+    }
+    return least;
+}
+
+/* ---- the whole ---- */
+
+static void place_grid(sculpture *s) {
+    box3 box = box_empty();
+    for (uint32_t i = 0; i < s->f->part_count; i++) {
+        const figure_part *p = &s->f->parts[i];
+        double r = fmax(p->ra, p->rb) + 0.25 * p->melt;
+        vec3 b = v3_add(p->a, p->along), reach = v3(r, r, r);
+        box = box_grow(box_grow(box, v3_add(p->a, reach)), v3_sub(p->a, reach));
+        box = box_grow(box_grow(box, v3_add(b, reach)), v3_sub(b, reach));
+    }
+    s->cell = s->f->height / FINE_CELLS;
+    vec3 extent = v3_sub(box.hi, box.lo);
+    const double sides[3] = {extent.x, extent.y, extent.z};
+    for (int i = 0; i < 3; i++) {
+        s->boxes[i] = (uint32_t)ceil((sides[i] / s->cell + 4) / BOX_CELLS);
+        s->count[i] = BOX_CELLS * s->boxes[i] + 1;
+    }
+    s->origin = v3_sub(box.lo, v3_scale(v3(1.5, 1.5, 1.5), s->cell));
+}
+
+abut_status abuti_figure_surface(abut_context *context, const char *who, const figure *f,
+                                 uint32_t triangles, abut_mesh **mesh) {
+    sculpture s = {.context = context, .f = f};
+    abut_mesh *fine = NULL;
+    place_grid(&s);
+    abut_status status = list_boxes(&s);
+    if (!status) {
+        const abuti_levels levels = {.count = {s.count[0], s.count[1], s.count[2]},
+                                     .origin = s.origin,
+                                     .cell = s.cell,
+                                     .layer = give_layer,
+                                     .data = &s};
+        status = abuti_surface_extract(context, who, &levels, &fine);
+    }
+    if (!status) {
+        const abuti_remesh how = {.length = edge_length,
+                                  .project = project,
+                                  .data = &s,
+                                  .triangles = triangles};
+        status = abuti_mesh_remesh(fine, who, &how, mesh);
+    }
+    if (!status)
+        (*mesh)->up = v3(0, 1, 0);
+    abut_mesh_destroy(fine);
+    ABUTI_RELEASE(context, s.starts, s.lists, s.levels);
+    return status;
+}

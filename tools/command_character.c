@@ -18,8 +18,10 @@ typedef struct subject {
 } subject;
 
 /* A built-in character by its name; else a file. */
-static abut_status read_character(tool_run *tool, const char *path, abut_character **character) {
+static abut_status read_character(tool_run *tool, const char *path, const tool_given *triangles,
+                                  abut_character **character) {
     abut_character_figure_options options = abut_character_figure_options_default();
+    options.triangles = triangles ? triangles->counts[0] : 0;
     for (int i = 0; i < ABUT_CHARACTER_FIGURE_COUNT; i++) {
         options.figure = (abut_character_figure)i;
         if (!strcmp(path, abut_character_figure_name(options.figure)))
@@ -297,7 +299,10 @@ static int work(tool_run *tool, const tool_arguments *arguments, subject *s) {
     if (code)
         return code;
     progress_start(tool->progress, path);
-    abut_status status = read_character(tool, path, &s->character);
+    abut_status status =
+        read_character(tool, path, option_given(arguments, "triangles"), &s->character);
+    if (status == ABUT_ERROR_ARGUMENT)
+        return tool_refuse_last(tool);
     if (status)
         return tool_fail(tool, status);
     s->info = abut_character_info_get(s->character);
@@ -335,6 +340,8 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
 }
 
 static const tool_option options[] = {
+    {"triangles", "N", OPTION_COUNT, "of a built-in character (default: 10828, ogre 17212)", NULL,
+     false},
     {"clip", "CLIP", OPTION_TEXT, "pose by this clip: its name or number (default: rest pose)",
      NULL, false},
     {"time", "SECONDS", OPTION_NUMBER, "where in the clip, which is repeated (default: 0)", NULL,
@@ -360,13 +367,15 @@ const tool_command command_character = {
     .name = "character",
     .operands = "FILE",
     .summary = "show bones, clips and health of a skinned mesh, and pose it",
-    .about = "Reads a skinned and animated mesh from glTF or GLB: lists its bones with how many "
-             "vertices each moves, its clips and morph targets, and what is wrong with its "
-             "weights. With --out, --png "
-             "or --film it is posed, at rest or by a clip.",
+    .about =
+        "Reads a skinned and animated mesh from glTF or GLB, or takes a built-in one: mannequin, "
+        "mannequin-female, ogre. Lists its bones with how many vertices each moves, its clips and "
+        "morph targets, and what is wrong with its weights. With --out, --png or --film it is "
+        "posed, at rest or by a clip.",
     .examples = "  abut character human.glb\n"
                 "  abut character human.glb --clip walk --time 0.5 --out step.ply\n"
-                "  abut character human.glb --clip dance --skinning dual --film dance.png\n",
+                "  abut character human.glb --clip dance --skinning dual --film dance.png\n"
+                "  abut character mannequin --triangles 38000 --clip gymnastics --film jump.png\n",
     .options = options,
     .operand_kind = OPERAND_FILES,
     .operand_least = 1,

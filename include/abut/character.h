@@ -138,7 +138,7 @@ typedef enum abut_character_figure {
     ABUT_CHARACTER_FIGURE_COUNT
 } abut_character_figure;
 
-#define ABUT_CHARACTER_FIGURE_TRIANGLES_MIN 4000u
+#define ABUT_CHARACTER_FIGURE_TRIANGLES_MIN 8000u
 #define ABUT_CHARACTER_FIGURE_TRIANGLES_MAX 1000000u
 
 typedef struct abut_character_figure_options {

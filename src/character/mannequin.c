@@ -11,8 +11,8 @@
 /* What makes one figure differ from another: factors of lengths and radii. */
 typedef struct figure_style {
     double scale;
-    double legs, torso, arms, neck; /* lengths */
-    double shoulders, hips;         /* widths */
+    double legs, torso, arms, neck;                /* lengths */
+    double shoulders, hips;                        /* widths */
     double thick, limbs, waist, head, hands, feet; /* radii, or sizes */
     double breast;                                 /* radius in metres */
     double belly;                                  /* the same; 0 = none */
@@ -118,7 +118,8 @@ static void add_head(builder *b) {
     const figure_style *s = b->s;
     double n = s->neck, h = s->head, t = 0.5 * (s->thick + 1);
     vec3 neck = v3(0, torso_at(b, 1.325), -0.018);
-    vec3 neck1 = v3_add(neck, v3(0, 0.045 * n, 0.006)), head = v3_add(neck, v3(0, 0.085 * n, 0.014));
+    vec3 neck1 = v3_add(neck, v3(0, 0.045 * n, 0.006)),
+         head = v3_add(neck, v3(0, 0.085 * n, 0.014));
     add_bone(b, JOINT_NECK, "Neck", JOINT_SPINE2, neck);
     add_bone(b, JOINT_NECK1, "Neck1", JOINT_NECK, neck1);
     add_bone(b, JOINT_HEAD, "Head", JOINT_NECK1, head);
@@ -141,9 +142,8 @@ static void add_finger(builder *b, int number, vec3 root, vec3 way, vec3 bend,
                        const double lengths[3], double radius) {
     static const char *const names[2][15] = {
         {"LeftHandThumb1", "LeftHandThumb2", "LeftHandThumb3", "LeftHandIndex1", "LeftHandIndex2",
-         "LeftHandIndex3", "LeftHandMiddle1", "LeftHandMiddle2", "LeftHandMiddle3",
-         "LeftHandRing1", "LeftHandRing2", "LeftHandRing3", "LeftHandPinky1", "LeftHandPinky2",
-         "LeftHandPinky3"},
+         "LeftHandIndex3", "LeftHandMiddle1", "LeftHandMiddle2", "LeftHandMiddle3", "LeftHandRing1",
+         "LeftHandRing2", "LeftHandRing3", "LeftHandPinky1", "LeftHandPinky2", "LeftHandPinky3"},
         {"RightHandThumb1", "RightHandThumb2", "RightHandThumb3", "RightHandIndex1",
          "RightHandIndex2", "RightHandIndex3", "RightHandMiddle1", "RightHandMiddle2",
          "RightHandMiddle3", "RightHandRing1", "RightHandRing2", "RightHandRing3",
@@ -200,8 +200,7 @@ static void add_arm(builder *b) {
     vec3 knuckles[4], ways[4];
     for (int i = 0; i < 4; i++) {
         vec3 from = v3_along(v3_along(wrist, 0.012 * size, lower), 0.5 * side[i] * size, forward);
-        knuckles[i] =
-            v3_along(v3_along(wrist, reach[i] * size, lower), side[i] * size, forward);
+        knuckles[i] = v3_along(v3_along(wrist, reach[i] * size, lower), side[i] * size, forward);
         ways[i] = v3_normalise(v3_along(v3_along(lower, turn[i], forward), 0.08, bend));
         add_parts(b, JOINT_HAND, from, 0.0155 * size, knuckles[i], 0.0115 * size, 0.012 * size);
     }

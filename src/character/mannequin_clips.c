@@ -2,10 +2,10 @@
  *
  * A posture is a row of angles as a trainer would name them (how far a knee is bent, an arm raised)
  * and a height above the ground. Walking is a formula of the phase; the other clips are postures at
- * given times, with monotone cubic splines between (Fritsch & Carlson 1980), which do not overshoot:
- * a stretched knee never bends the wrong way. Clips are sampled thirty times a second into keys of
- * rotations. The height of the hips follows from the posture, so that the lowest point of the body
- * is on the ground, or as far above it as the posture says.
+ * given times, with monotone cubic splines between (Fritsch & Carlson 1980), which do not
+ * overshoot: a stretched knee never bends the wrong way. Clips are sampled thirty times a second
+ * into keys of rotations. The height of the hips follows from the posture, so that the lowest point
+ * of the body is on the ground, or as far above it as the posture says.
  */
 #include "character/mannequin.h"
 
@@ -21,7 +21,7 @@ typedef enum limb_angle {
     ARM_TURN,  /* about its own axis, outwards */
     ELBOW,
     WRIST,
-    FINGERS, /* curled */
+    FINGERS,     /* curled */
     THIGH_SWING, /* forward */
     THIGH_OUT,
     THIGH_TURN, /* toes outwards */
@@ -34,9 +34,9 @@ typedef enum limb_angle {
 /* Angles in degrees, lengths as shares of the height. */
 typedef struct posture {
     double time;
-    double lift;          /* of the lowest point above the ground */
-    double forward, left; /* where the hips are */
-    double pitch, yaw, roll; /* of the whole body: forward, to the left, leaning left */
+    double lift;              /* of the lowest point above the ground */
+    double forward, left;     /* where the hips are */
+    double pitch, yaw, roll;  /* of the whole body: forward, to the left, leaning left */
     double bend, lean, twist; /* of the spine: forward, left, to the left */
     double nod;
     double limbs[2][LIMB_ANGLES]; /* left, right */
@@ -96,8 +96,7 @@ static void set_side(const figure *f, const double *angle, quat *to, bool mirror
     q[JOINT_FOOT] = about_x(angle[ANKLE]);
     q[JOINT_TOES] = about_x(-angle[TOES]);
     for (uint32_t i = JOINT_SHOULDER; i < JOINT_LEFT_END; i++)
-        to[mirror ? i + SIDE_JOINTS : i] =
-            mirror ? (quat){q[i].x, -q[i].y, -q[i].z, q[i].w} : q[i];
+        to[mirror ? i + SIDE_JOINTS : i] = mirror ? (quat){q[i].x, -q[i].y, -q[i].z, q[i].w} : q[i];
 }
 
 static void set_rotations(const figure *f, const posture *p, quat *q) {
@@ -142,21 +141,18 @@ static abut_status make_room(character_pool *pool, uint32_t keys, abut_character
     abut_character_channel *channels =
         abuti_character_allocate(pool, JOINT_COUNT, sizeof *channels);
     double *times = abuti_character_allocate(pool, keys, sizeof *times);
-    if (!channels || !times)
+    double *values = abuti_character_allocate(pool, 4 * (size_t)keys * JOINT_COUNT, sizeof *values);
+    if (!channels || !times || !values)
         return ABUT_ERROR_MEMORY;
     for (uint32_t k = 0; k < keys; k++)
         times[k] = (double)k / RATE;
-    for (uint32_t i = 0; i < JOINT_COUNT; i++) { /* the root stays; its place is the hips' */
-        double *values = abuti_character_allocate(pool, keys, 4 * sizeof *values);
-        if (!values)
-            return ABUT_ERROR_MEMORY;
-        channels[i] = (abut_character_channel){
-            .bone = i ? i : JOINT_HIPS,
-            .target = i ? ABUT_CHARACTER_TARGET_ROTATION : ABUT_CHARACTER_TARGET_TRANSLATION,
-            .key_count = keys,
-            .times = times,
-            .values = values};
-    }
+    for (uint32_t i = 0; i < JOINT_COUNT; i++) /* the root stays; its place is the hips' */
+        channels[i] = (abut_character_channel){.bone = i ? i : JOINT_HIPS,
+                                               .target = i ? ABUT_CHARACTER_TARGET_ROTATION
+                                                           : ABUT_CHARACTER_TARGET_TRANSLATION,
+                                               .key_count = keys,
+                                               .times = times,
+                                               .values = values + 4 * (size_t)keys * i};
     clip->channel_count = JOINT_COUNT;
     clip->channels = channels;
     clip->duration = times[keys - 1];
@@ -272,12 +268,18 @@ static abut_status make_walk(const figure *f, character_pool *pool, abut_charact
 /* ---- jump and gymnastics ---- */
 
 /*                 raise swing turn elbow wrist fingers  thigh out turn knee ankle toes */
-#define HANGING    { 15,   4,   0,  14,   3,   16,       0,   1,  5,   2,    0,   0 }
-#define CROUCHED   { 22, -38,   0,  20,   0,   20,      78,   6,  8, 104,  -26,   0 }
-#define FLUNG_UP   { 30, 140,   0,  12,   0,    8,      -6,   3,  5,   6,   42,   0 }
-#define BALANCED   { 62,  38,   0,  14,   0,    8,      52,   8,  8,  84,  -30,   0 }
-#define STAR       {128,   0,   0,   6,   0,    0,       4,  44, 10,   6,   34,   0 }
-#define TUCKED     { 30,  58,   0,  52,   0,   40,     106,  10,  4, 122,   26,   0 }
+#define HANGING \
+    { 15, 4, 0, 14, 3, 16, 0, 1, 5, 2, 0, 0 }
+#define CROUCHED \
+    { 22, -38, 0, 20, 0, 20, 78, 6, 8, 104, -26, 0 }
+#define FLUNG_UP \
+    { 30, 140, 0, 12, 0, 8, -6, 3, 5, 6, 42, 0 }
+#define BALANCED \
+    { 62, 38, 0, 14, 0, 8, 52, 8, 8, 84, -30, 0 }
+#define STAR \
+    { 128, 0, 0, 6, 0, 0, 4, 44, 10, 6, 34, 0 }
+#define TUCKED \
+    { 30, 58, 0, 52, 0, 40, 106, 10, 4, 122, 26, 0 }
 
 static const posture jump[] = {
     {.time = 0, .limbs = {HANGING, HANGING}},
@@ -396,8 +398,8 @@ abut_status abuti_figure_clips(const figure *f, character_pool *pool,
                                abut_character_clip clips[FIGURE_CLIPS]) {
     memset(clips, 0, FIGURE_CLIPS * sizeof *clips);
     abut_status status = make_walk(f, pool, &clips[0]);
-    status = status ? status
-                    : make_clip(f, pool, "jump", jump, sizeof jump / sizeof *jump, &clips[1]);
+    status =
+        status ? status : make_clip(f, pool, "jump", jump, sizeof jump / sizeof *jump, &clips[1]);
     return status ? status
                   : make_clip(f, pool, "gymnastics", gymnastics,
                               sizeof gymnastics / sizeof *gymnastics, &clips[2]);

@@ -23,11 +23,11 @@ typedef struct sculpture {
     const figure *f;
     vec3 origin; /* of the grid */
     double cell;
-    uint32_t count[3];       /* points of the fine grid */
-    uint32_t boxes[3];       /* of space */
-    uint32_t *starts;        /* of each box in `lists` */
-    unsigned char *lists;    /* parts that matter */
-    float *levels;           /* where there are none, the level of the whole box */
+    uint32_t count[3];    /* points of the fine grid */
+    uint32_t boxes[3];    /* of space */
+    uint32_t *starts;     /* of each box in `lists` */
+    unsigned char *lists; /* parts that matter */
+    float *levels;        /* where there are none, the level of the whole box */
     size_t list_room;
 } sculpture;
 
@@ -136,8 +136,8 @@ static void fill_rows(void *data, size_t chunk, size_t begin, size_t end) {
     (void)chunk;
     for (size_t j = begin; j < end; j++)
         for (uint32_t i = 0; i < s->count[0]; i++)
-            *to++ = (float)level_at(
-                s, v3_add(s->origin, v3_scale(v3(i, (double)j, job->k), s->cell)));
+            *to++ =
+                (float)level_at(s, v3_add(s->origin, v3_scale(v3(i, (double)j, job->k), s->cell)));
 }
 
 static abut_status give_layer(void *data, uint32_t k, float *values) {
@@ -148,9 +148,10 @@ static abut_status give_layer(void *data, uint32_t k, float *values) {
 
 static vec3 gradient_at(const sculpture *s, vec3 p) {
     double h = 0.05 * s->cell;
-    return v3_normalise(v3(level_at(s, v3(p.x + h, p.y, p.z)) - level_at(s, v3(p.x - h, p.y, p.z)),
-                           level_at(s, v3(p.x, p.y + h, p.z)) - level_at(s, v3(p.x, p.y - h, p.z)),
-                           level_at(s, v3(p.x, p.y, p.z + h)) - level_at(s, v3(p.x, p.y, p.z - h))));
+    return v3_normalise(
+        v3(level_at(s, v3(p.x + h, p.y, p.z)) - level_at(s, v3(p.x - h, p.y, p.z)),
+           level_at(s, v3(p.x, p.y + h, p.z)) - level_at(s, v3(p.x, p.y - h, p.z)),
+           level_at(s, v3(p.x, p.y, p.z + h)) - level_at(s, v3(p.x, p.y, p.z - h))));
 }
 
 static vec3 project(void *data, vec3 p) {
@@ -174,8 +175,8 @@ static double edge_length(void *data, vec3 p) {
         const figure_part *part = &s->f->parts[s->lists[i]];
         double radius = fmin(part->ra, part->rb) / s->f->radius_max;
         double wanted = fmax(0.3 + 0.7 * radius, 0.38);
-        least = fmin(least, wanted + 0.35 * fmax(0, abuti_part_distance(part, p)) /
-                                         s->f->radius_max);
+        least =
+            fmin(least, wanted + 0.35 * fmax(0, abuti_part_distance(part, p)) / s->f->radius_max);
     }
     return least;
 }

@@ -1,12 +1,12 @@
-/* Weights of a figure: each vertex belongs to the bone of the part that it lies on, and that spreads
- * over the surface like heat (after Baran & Popovic, "Automatic rigging and animation of 3D
+/* Weights of a figure: each vertex belongs to the bone of the part that it lies on, and that
+ * spreads over the surface like heat (after Baran & Popovic, "Automatic rigging and animation of 3D
  * characters", 2007, whose bones heat the surface too).
  *
  * Two implicit steps (1 - t L) w' = w of diffusion, where L is the Laplacian of the mesh with the
  * weights of cotangents (Pinkall & Polthier 1993) and t grows with the thickness of the part: over
  * a joint weights change within about twice the radius. Heat stays on the surface, so an arm does
- * not reach the ribs through the gap beneath it. The equations are solved by sweeps of Gauss and
- * Seidel in the order of vertices: the same bits everywhere.
+ * not reach the ribs through the gap beneath it. The equations are solved bone by bone by sweeps of
+ * Gauss and Seidel in the order of vertices, those near the bone alone: the same bits everywhere.
  */
 #include "character/mannequin.h"
 
@@ -16,6 +16,8 @@
 #define SWEEPS 40
 /* How far weights spread, in radii of the part. */
 #define SPREAD 0.62
+/* Heat is not looked for beyond so many spreads: less than e^-6 of it gets there. */
+#define REACH 6
 
 typedef struct heat {
     abut_context *context;
@@ -25,7 +27,8 @@ typedef struct heat {
     uint32_t *neighbours; /* each side of each triangle once from either end */
     double *conductance;  /* of the same */
     double *areas, *times;
-    float *now, *next; /* JOINT_COUNT a vertex */
+    unsigned char *near; /* for each bone and vertex: whether heat may get there */
+    float *now, *next;   /* of each bone and vertex */
 } heat;
 
 static double cotangent(vec3 at, vec3 b, vec3 c) {
@@ -74,67 +77,81 @@ static abut_status connect(heat *h) {
 
 /* Where the heat is at first, and how far it goes. */
 static abut_status ignite(heat *h) {
-    uint32_t vertices = h->mesh->vertex_count;
+    size_t vertices = h->mesh->vertex_count;
     h->times = abuti_allocate(h->context, vertices, sizeof *h->times);
-    h->now = abuti_allocate_zeroed(h->context, (size_t)vertices * JOINT_COUNT, sizeof *h->now);
-    h->next = abuti_allocate_zeroed(h->context, (size_t)vertices * JOINT_COUNT, sizeof *h->next);
-    if (!h->times || !h->now || !h->next)
+    h->near = abuti_allocate_zeroed(h->context, vertices * JOINT_COUNT, 1);
+    h->now = abuti_allocate_zeroed(h->context, vertices * JOINT_COUNT, sizeof *h->now);
+    h->next = abuti_allocate(h->context, vertices * JOINT_COUNT, sizeof *h->next);
+    if (!h->times || !h->near || !h->now || !h->next)
         return ABUT_ERROR_MEMORY;
     for (uint32_t v = 0; v < vertices; v++) {
         vec3 p = abuti_mesh_position(h->mesh, v);
+        double distances[FIGURE_PARTS], least = INFINITY;
         const figure_part *best = h->f->parts;
-        double least = INFINITY;
         for (uint32_t i = 0; i < h->f->part_count; i++) {
-            double d = abuti_part_distance(&h->f->parts[i], p);
-            if (d < least)
-                least = d, best = &h->f->parts[i];
+            distances[i] = abuti_part_distance(&h->f->parts[i], p);
+            if (distances[i] < least)
+                least = distances[i], best = &h->f->parts[i];
         }
         double spread = SPREAD * 0.5 * (best->ra + best->rb);
         h->times[v] = 0.5 * spread * spread;
-        h->now[(size_t)v * JOINT_COUNT + best->bone] = 1;
+        for (uint32_t i = 0; i < h->f->part_count; i++) {
+            const figure_part *part = &h->f->parts[i];
+            double reach = REACH * fmax(spread, SPREAD * 0.5 * (part->ra + part->rb));
+            if (distances[i] < reach)
+                h->near[part->bone * vertices + v] = 1;
+        }
+        h->now[best->bone * vertices + v] = 1;
     }
-    memcpy(h->next, h->now, (size_t)vertices * JOINT_COUNT * sizeof *h->now);
+    memcpy(h->next, h->now, vertices * JOINT_COUNT * sizeof *h->now);
     return ABUT_OK;
 }
 
 /* One sweep of (area + t C) next = area now + t (sum of neighbours' next). */
-static void sweep(heat *h) {
+static void sweep(const heat *h, const unsigned char *near, const float *now, float *next) {
     for (uint32_t v = 0; v < h->mesh->vertex_count; v++) {
-        float sum[JOINT_COUNT];
-        float *to = h->next + (size_t)v * JOINT_COUNT;
-        const float *from = h->now + (size_t)v * JOINT_COUNT;
-        double total = h->areas[v];
-        for (int k = 0; k < JOINT_COUNT; k++)
-            sum[k] = (float)h->areas[v] * from[k];
+        if (!near[v])
+            continue;
+        double total = h->areas[v], sum = h->areas[v] * now[v];
         for (uint32_t i = h->starts[v]; i < h->starts[v + 1]; i++) {
-            const float *other = h->next + (size_t)h->neighbours[i] * JOINT_COUNT;
-            float flow = (float)(h->times[v] * h->conductance[i]);
+            double flow = h->times[v] * h->conductance[i];
             total += flow;
-            for (int k = 0; k < JOINT_COUNT; k++)
-                sum[k] += flow * other[k];
+            sum += flow * next[h->neighbours[i]];
         }
-        float share = total > 0 ? (float)(1 / total) : 0;
-        for (int k = 0; k < JOINT_COUNT; k++)
-            to[k] = sum[k] * share;
+        double value = total > 0 ? sum / total : 0;
+        next[v] = value > 1e-9 ? (float)value : 0; /* numbers below are slow, and nothing */
     }
 }
 
+static void spread_bones(void *data, size_t chunk, size_t begin, size_t end) {
+    const heat *h = data;
+    size_t vertices = h->mesh->vertex_count;
+    (void)chunk;
+    for (size_t bone = begin; bone < end; bone++)
+        for (int step = 0; step < 2; step++) {
+            float *now = h->now + bone * vertices, *next = h->next + bone * vertices;
+            for (int i = 0; i < SWEEPS; i++)
+                sweep(h, h->near + bone * vertices, now, next);
+            memcpy(now, next, vertices * sizeof *now);
+        }
+}
+
 static void choose(const heat *h, uint32_t *bones, double *weights) {
-    for (uint32_t v = 0; v < h->mesh->vertex_count; v++) {
-        float *all = h->now + (size_t)v * JOINT_COUNT;
+    size_t vertices = h->mesh->vertex_count;
+    for (size_t v = 0; v < vertices; v++) {
         double total = 0;
         for (size_t i = 0; i < FIGURE_WEIGHTS; i++) {
             uint32_t best = 0;
             for (uint32_t k = 1; k < JOINT_COUNT; k++)
-                best = all[k] > all[best] ? k : best;
-            bones[v * (size_t)FIGURE_WEIGHTS + i] = best;
-            double w = all[best] >= 0.004f ? all[best] : 0;
-            weights[v * (size_t)FIGURE_WEIGHTS + i] = w;
-            total += w;
-            all[best] = 0;
+                best = h->now[k * vertices + v] > h->now[best * vertices + v] ? k : best;
+            double w = h->now[best * vertices + v];
+            bones[v * FIGURE_WEIGHTS + i] = best;
+            weights[v * FIGURE_WEIGHTS + i] = w >= 0.004 ? w : 0;
+            total += w >= 0.004 ? w : 0;
+            h->now[best * vertices + v] = 0;
         }
         for (size_t i = 0; i < FIGURE_WEIGHTS; i++)
-            weights[v * (size_t)FIGURE_WEIGHTS + i] /= total;
+            weights[v * FIGURE_WEIGHTS + i] /= total;
     }
 }
 
@@ -143,16 +160,11 @@ abut_status abuti_figure_weights(const figure *f, const abut_mesh *mesh, uint32_
     heat h = {.context = mesh->context, .f = f, .mesh = mesh};
     abut_status status = connect(&h);
     status = status ? status : ignite(&h);
-    for (int step = 0; step < 2 && !status; step++) {
-        for (int i = 0; i < SWEEPS && !status; i++) {
-            sweep(&h);
-            status = abuti_progress(h.context, "weights", (step * SWEEPS + i + 1.0) / 2 / SWEEPS);
-        }
-        memcpy(h.now, h.next, (size_t)mesh->vertex_count * JOINT_COUNT * sizeof *h.now);
-    }
+    if (!status)
+        status = abuti_parallel_try(h.context, "weights", JOINT_COUNT, 1, spread_bones, &h);
     if (!status)
         choose(&h, bones, weights);
-    ABUTI_RELEASE(h.context, h.starts, h.neighbours, h.conductance, h.areas, h.times, h.now,
+    ABUTI_RELEASE(h.context, h.starts, h.neighbours, h.conductance, h.areas, h.times, h.near, h.now,
                   h.next);
     return status;
 }

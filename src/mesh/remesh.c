@@ -13,7 +13,9 @@
 #include <math.h>
 
 /* A vertex with more edges is left alone. */
-#define RING_MAX 48
+#define RING_MAX 240
+/* Edges are split at most so many times in a round. */
+#define SWEEPS 24
 /* Collapsing and flipping may not turn a triangle by more than acos of this. */
 #define TURN_MIN 0.5
 /* A border that turns by more than acos of this has a corner there, which stays. */
@@ -24,12 +26,12 @@ typedef struct remesher {
     const abuti_remesh *how;
     double factor; /* of how->length */
     vec3 *positions;
-    double *lengths;              /* that edges at a vertex shall have, without `factor` */
-    uint32_t *corners;            /* of triangles; ABUT_NONE = it is gone */
-    uint32_t *twin;               /* ABUT_NONE = the border */
-    uint32_t *out;                /* a half-edge that leaves a vertex; ABUT_NONE = it is gone */
-    size_t vertices, triangles;   /* that ever were */
-    size_t rooms[5];              /* of the arrays */
+    double *lengths;            /* that edges at a vertex shall have, without `factor` */
+    uint32_t *corners;          /* of triangles; ABUT_NONE = it is gone */
+    uint32_t *twin;             /* ABUT_NONE = the border */
+    uint32_t *out;              /* a half-edge that leaves a vertex; ABUT_NONE = it is gone */
+    size_t vertices, triangles; /* that ever were */
+    size_t rooms[5];            /* of the arrays */
     size_t vertex_count, triangle_count; /* that are */
 } remesher;
 
@@ -185,7 +187,8 @@ static bool is_among(const uint32_t *list, uint32_t count, uint32_t what) {
 
 /* Whether the edge from a to b can go: its ends have no neighbours in common but those of its own
  * triangles (the link condition), and it does not lead from border to border. */
-static bool may_collapse(const remesher *r, uint32_t h, const vertex_ring *ra, const vertex_ring *rb) {
+static bool may_collapse(const remesher *r, uint32_t h, const vertex_ring *ra,
+                         const vertex_ring *rb) {
     uint32_t a = r->corners[h], b = end_of(r, h), common = 0, sides = 1 + (r->twin[h] != ABUT_NONE);
     if (!ra->end_count || !rb->end_count || (sides == 2 && ra->border && rb->border))
         return false;
@@ -286,7 +289,12 @@ static abut_status split(remesher *r, uint32_t h) {
         return status;
     uint32_t a = r->corners[h], b = end_of(r, h), twin = r->twin[h], middle = (uint32_t)r->vertices;
     vec3 to = v3_lerp(r->positions[a], r->positions[b], 0.5);
-    to = twin == ABUT_NONE ? to : on_surface(r, to);
+    if (twin != ABUT_NONE) { /* halves must be shorter than the whole, or splits never end */
+        vec3 there = on_surface(r, to);
+        double way_sq = v3_length_sq(v3_sub(there, to)),
+               whole_sq = v3_length_sq(v3_sub(r->positions[a], r->positions[b]));
+        to = way_sq < 0.0625 * whole_sq ? there : to;
+    }
     r->positions[middle] = to;
     r->lengths[middle] = length_at(r, to);
     r->vertices++;
@@ -364,15 +372,33 @@ static void flip(remesher *r, uint32_t h) {
 
 /* ---- rounds ---- */
 
+/* Whether no other edge of the triangles beside an edge is longer. */
+static bool is_longest(const remesher *r, uint32_t h) {
+    double share = share_sq(r, r->corners[h], end_of(r, h));
+    const uint32_t sides[2] = {h, r->twin[h]};
+    for (int i = 0; i < 2 && sides[i] != ABUT_NONE; i++)
+        for (uint32_t e = next_of(sides[i]); e != sides[i]; e = next_of(e))
+            if (share_sq(r, r->corners[e], end_of(r, e)) > share)
+                return false;
+    return true;
+}
+
+/* Splits long edges where no neighbour is longer, until none is left: a new edge is shorter than
+ * the one that was split. Splits in any order need not end. */
 static abut_status split_long(remesher *r) {
     abut_status status = ABUT_OK;
-    for (uint32_t h = 0; h < 3 * r->triangles && !status; h++) {
-        uint32_t a = r->corners[h], twin = r->twin[h];
-        if (a != ABUT_NONE && (twin == ABUT_NONE || h < twin) &&
-            share_sq(r, a, end_of(r, h)) > 16.0 / 9)
-            status = split(r, h);
-        if (h % 4096 == 0 && abuti_stop(r->context, "mesh"))
-            return abuti_stop_status("mesh");
+    bool again = true;
+    for (int sweep = 0; again && sweep < SWEEPS && !status; sweep++) {
+        again = false;
+        for (uint32_t h = 0; h < 3 * r->triangles && !status; h++) {
+            uint32_t a = r->corners[h];
+            if (a != ABUT_NONE && share_sq(r, a, end_of(r, h)) > 16.0 / 9 && is_longest(r, h)) {
+                status = split(r, h);
+                again = true;
+            }
+        }
+        if (!status && abuti_stop(r->context, "mesh"))
+            status = abuti_stop_status("mesh");
     }
     return status;
 }

@@ -22,7 +22,7 @@ static const figure_style styles[] = {
     [ABUT_CHARACTER_FIGURE_MALE] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0.045, 0},
     [ABUT_CHARACTER_FIGURE_FEMALE] = {1, 1.02, 0.98, 0.97, 1.05, 0.9, 1.04, 0.93, 0.92, 0.83, 0.97,
                                       0.92, 0.93, 0.056, 0},
-    [ABUT_CHARACTER_FIGURE_OGRE] = {2.42, 0.86, 1.12, 1.2, 0.75, 1.62, 1.55, 1.42, 1.62, 1.5, 0.98,
+    [ABUT_CHARACTER_FIGURE_OGRE] = {2.66, 0.86, 1.12, 1.2, 0.75, 1.62, 1.55, 1.42, 1.62, 1.5, 0.98,
                                     1.5, 1.5, 0.085, 0.15},
 };
 
@@ -156,7 +156,7 @@ static void add_finger(builder *b, int number, vec3 root, vec3 way, vec3 bend,
                r1 = radius * size * (1 - 0.09 * (i + 1));
         add_bones(b, bone, names[0][3 * number + i], names[1][3 * number + i], parent, at);
         vec3 to = v3_along(at, lengths[i] * size, v3_normalise(v3_along(way, 0.12 * i, bend)));
-        add_parts(b, bone, at, r0, to, r1, i || number ? 0.004 * size : 0.012 * size);
+        add_parts(b, bone, at, r0, to, r1, i || number ? 0.004 * size : 0.02 * size);
         at = to;
         parent = bone;
     }
@@ -202,7 +202,7 @@ static void add_arm(builder *b) {
         vec3 from = v3_along(v3_along(wrist, 0.012 * size, lower), 0.5 * side[i] * size, forward);
         knuckles[i] = v3_along(v3_along(wrist, reach[i] * size, lower), side[i] * size, forward);
         ways[i] = v3_normalise(v3_along(v3_along(lower, turn[i], forward), 0.08, bend));
-        add_parts(b, JOINT_HAND, from, 0.0155 * size, knuckles[i], 0.0115 * size, 0.012 * size);
+        add_parts(b, JOINT_HAND, from, 0.0155 * size, knuckles[i], 0.0115 * size, 0.016 * size);
     }
     vec3 root = v3_along(v3_along(v3_along(wrist, 0.022 * size, lower), 0.02 * size, forward),
                          0.006 * size, bend);
@@ -247,6 +247,9 @@ void abuti_figure_fill(figure *f, abut_character_figure kind) {
     add_leg(&b);
     add_arm(&b);
     f->radius_max = 0.06 * b.s->scale * b.s->thick;
+    f->melt_max = 0;
+    for (uint32_t i = 0; i < f->part_count; i++)
+        f->melt_max = fmax(f->melt_max, f->parts[i].melt);
 }
 
 /* ---- the character ---- */

@@ -4,7 +4,7 @@
 
 #include "character/character.h"
 
-enum { FIGURE_BONES = 64, FIGURE_PARTS = 160 };
+enum { FIGURE_PARTS = 160 };
 
 /* Bones that the clips name; those of fingers follow. */
 typedef enum figure_joint {
@@ -21,8 +21,7 @@ typedef enum figure_joint {
     JOINT_FOREARM,
     JOINT_HAND,
     JOINT_THUMB, /* five fingers of three bones each */
-    JOINT_FINGER_LAST = JOINT_THUMB + 14,
-    JOINT_THIGH,
+    JOINT_THIGH = JOINT_THUMB + 15,
     JOINT_LEG,
     JOINT_FOOT,
     JOINT_TOES,
@@ -48,6 +47,7 @@ typedef struct figure {
     figure_part parts[FIGURE_PARTS];
     double height;
     double radius_max; /* where triangles are largest */
+    double melt_max;
 } figure;
 
 void abuti_figure_fill(figure *f, abut_character_figure kind);

@@ -67,11 +67,11 @@ static uint32_t list_parts(const figure *f, vec3 centre, double reach, unsigned 
         whole = i ? melt(whole, distances[i], part->melt) : distances[i];
     }
     *level = whole;
-    if (fabs(whole) > 1.01 * reach)
+    if (fabs(whole) > 1.5 * reach) /* slopes are asked for a little beyond the box */
         return 0;
-    /* A part melts into what is at most `melt` nearer than itself. */
+    /* A part melts into what is at most `melt` nearer than itself, and that into the nearest. */
     for (uint32_t i = 0; i < f->part_count; i++)
-        if (distances[i] <= least + 2 * reach + f->parts[i].melt)
+        if (distances[i] <= least + 2 * reach + f->parts[i].melt + f->melt_max)
             list[count++] = (unsigned char)i;
     return count;
 }
@@ -174,7 +174,7 @@ static double edge_length(void *data, vec3 p) {
     for (uint32_t i = s->starts[box]; i < s->starts[box + 1]; i++) {
         const figure_part *part = &s->f->parts[s->lists[i]];
         double radius = fmin(part->ra, part->rb) / s->f->radius_max;
-        double wanted = fmax(0.3 + 0.7 * radius, 0.38);
+        double wanted = fmax(0.22 + 0.78 * radius, 0.36);
         least =
             fmin(least, wanted + 0.35 * fmax(0, abuti_part_distance(part, p)) / s->f->radius_max);
     }

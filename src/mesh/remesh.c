@@ -18,6 +18,8 @@
 #define SWEEPS 24
 /* Collapsing and flipping may not turn a triangle by more than acos of this. */
 #define TURN_MIN 0.5
+/* Triangles of a worse shape (see shape_of) are not made, and collapsed in the end. */
+#define SHAPE_MIN 0.25
 /* A border that turns by more than acos of this has a corner there, which stays. */
 #define CORNER_MIN 0.5
 
@@ -150,6 +152,13 @@ static bool agree(vec3 a, vec3 b) {
     return dot > 0 && dot * dot > TURN_MIN * TURN_MIN * v3_length_sq(a) * v3_length_sq(b);
 }
 
+/* Twice the area by the square of the longest side: 0.87 for equal sides. */
+static double shape_of(vec3 a, vec3 b, vec3 c) {
+    double longest = fmax(v3_length_sq(v3_sub(b, a)),
+                          fmax(v3_length_sq(v3_sub(c, b)), v3_length_sq(v3_sub(a, c))));
+    return longest > 0 ? v3_length(normal_of(a, b, c)) / longest : 0;
+}
+
 /* The length of an edge as a share of what it shall have, squared. */
 static double share_sq(const remesher *r, uint32_t a, uint32_t b) {
     double wanted = 0.5 * r->factor * (r->lengths[a] + r->lengths[b]);
@@ -164,13 +173,18 @@ static double length_at(const remesher *r, vec3 p) {
     return r->how->length ? r->how->length(r->how->data, p) : 1;
 }
 
-/* Whether a vertex can go to `to` without turning over a triangle; those with `not` go away. */
+/* Whether a vertex can go to `to` without turning over a triangle; those with `not_with` go away.
+ * If none does, neither may it make a sliver; collapses of a fine mesh may for a while. */
 static bool can_move(const remesher *r, const vertex_ring *ring, vec3 to, uint32_t not_with) {
     for (uint32_t i = 0; i < ring->count; i++) {
         uint32_t h = ring->edges[i], b = end_of(r, h), c = r->corners[previous_of(h)];
         if (b == not_with || c == not_with)
             continue;
-        if (!agree(normal_at(r, h / 3), normal_of(to, r->positions[b], r->positions[c])))
+        vec3 pb = r->positions[b], pc = r->positions[c], old = r->positions[r->corners[h]];
+        if (!agree(normal_at(r, h / 3), normal_of(to, pb, pc)))
+            return false;
+        double shape = not_with == ABUT_NONE ? shape_of(to, pb, pc) : 1;
+        if (shape < SHAPE_MIN && shape < shape_of(old, pb, pc))
             return false;
     }
     return true;
@@ -518,6 +532,22 @@ static abut_status meet_count(remesher *r) {
     return status;
 }
 
+/* Collapses the shortest side of slivers. */
+static void remove_slivers(remesher *r) {
+    for (uint32_t t = 0; t < r->triangles; t++) {
+        const uint32_t *c = r->corners + 3 * (size_t)t;
+        if (c[0] == ABUT_NONE ||
+            shape_of(r->positions[c[0]], r->positions[c[1]], r->positions[c[2]]) >= SHAPE_MIN)
+            continue;
+        uint32_t best = 3 * t;
+        for (uint32_t h = 3 * t + 1; h < 3 * t + 3; h++)
+            if (share_sq(r, r->corners[h], end_of(r, h)) <
+                share_sq(r, r->corners[best], end_of(r, best)))
+                best = h;
+        collapse(r, best, 4);
+    }
+}
+
 static abut_status improve(remesher *r) {
     uint32_t rounds = r->how->rounds ? r->how->rounds : 6;
     size_t wanted = r->how->triangles ? r->how->triangles : r->how->vertices;
@@ -532,14 +562,16 @@ static abut_status improve(remesher *r) {
             r->factor *= sqrt((double)count_of(r) / (double)wanted);
         status = status ? status : abuti_progress(r->context, "mesh", (round + 1.0) / rounds);
     }
-    for (int i = 0; i < 8 && !status && count_of(r) != wanted; i++) {
+    for (int i = 0; i < 8 && !status; i++) {
         size_t before = count_of(r);
+        if (i < 4)
+            remove_slivers(r);
         status = meet_count(r);
-        status = status ? status : even_out(r, 1);
-        if (count_of(r) == before)
+        status = status ? status : even_out(r, i < 2 ? 2 : 1);
+        if (i > 1 && (count_of(r) == before || count_of(r) == wanted))
             break;
     }
-    return status ? status : even_out(r, 2);
+    return status;
 }
 
 /* ---- in and out ---- */

@@ -18,10 +18,11 @@
 TEST(all_values_have_names) {
     CHECK(abut_status, ABUT_ERROR_DEVICE);
     CHECK(abut_log_level, ABUT_LOG_WARNING);
-    CHECK(abut_character_target, ABUT_CHARACTER_TARGET_SCALE);
+    CHECK(abut_character_target, ABUT_CHARACTER_TARGET_MORPH);
     CHECK(abut_character_interpolation, ABUT_CHARACTER_INTERPOLATION_CUBIC);
     CHECK(abut_character_problem, ABUT_CHARACTER_PROBLEM_COUNT - 1);
     CHECK(abut_character_skinning, ABUT_CHARACTER_SKINNING_DUAL);
+    CHECK(abut_character_figure, ABUT_CHARACTER_FIGURE_OGRE);
     CHECK(abut_device_kind, ABUT_DEVICE_KIND_OTHER);
     CHECK(abut_feature, ABUT_FEATURE_VERTEX_2);
     CHECK(abut_meeting, ABUT_MEETING_COPLANAR);

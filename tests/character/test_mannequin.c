@@ -148,7 +148,7 @@ TEST(clips_stand_on_the_ground) {
 /* The walk ends as it began, with its sides half a cycle apart. */
 TEST(walking_is_a_cycle) {
     abut_character *character = shared();
-    abut_character_matrix at[3][FIGURE_BONES];
+    abut_character_matrix at[3][JOINT_COUNT];
     abut_character_clip walk = abut_character_clip_get(character, 0);
     uint32_t left = bone_named(character, "LeftFoot"), right = bone_named(character, "RightFoot");
     for (int i = 0; i < 3; i++) {

@@ -252,8 +252,8 @@ static bool is_corner(const remesher *r, const vertex_ring *ring, uint32_t verte
 }
 
 /* Collapses an edge where nothing speaks against it; `longest_sq`: no edge may become longer, as a
- * share of its wanted length. */
-static bool collapse(remesher *r, uint32_t h, double longest_sq) {
+ * share of its wanted length. By force triangles may turn over. */
+static bool collapse(remesher *r, uint32_t h, double longest_sq, bool force) {
     vertex_ring ra, rb;
     uint32_t a = r->corners[h], b = end_of(r, h);
     go_round(r, a, &ra);
@@ -269,7 +269,7 @@ static bool collapse(remesher *r, uint32_t h, double longest_sq) {
                                                : v3_lerp(old, r->positions[b], 0.5);
     if (!stays_a && !stays_b)
         to = on_surface(r, to);
-    if (!can_move(r, &ra, to, b) || !can_move(r, &rb, to, a))
+    if (!force && (!can_move(r, &ra, to, b) || !can_move(r, &rb, to, a)))
         return false;
     double length = stays_b ? r->lengths[b] : length_at(r, to), old_length = r->lengths[a];
     r->positions[a] = to;
@@ -424,7 +424,7 @@ static abut_status collapse_short(remesher *r) {
         uint32_t a = r->corners[h], twin = r->twin[h];
         if (a != ABUT_NONE && (twin == ABUT_NONE || h < twin) &&
             share_sq(r, a, end_of(r, h)) < 16.0 / 25)
-            collapse(r, h, 16.0 / 9);
+            collapse(r, h, 16.0 / 9, false);
     }
     return ABUT_OK;
 }
@@ -524,7 +524,7 @@ static abut_status meet_count(remesher *r) {
         /* A whole round of splits would leave edges of very different lengths side by side. */
         touched[a] = touched[b] = 1;
         if (fewer)
-            collapse(r, h, 4);
+            collapse(r, h, 4, false);
         else
             status = split(r, h);
     }
@@ -532,19 +532,30 @@ static abut_status meet_count(remesher *r) {
     return status;
 }
 
-/* Collapses the shortest side of slivers. */
-static void remove_slivers(remesher *r) {
+/* Whether a triangle is a sliver, or folded back upon a neighbour. */
+static bool is_bad(const remesher *r, uint32_t t) {
+    const uint32_t *c = r->corners + 3 * (size_t)t;
+    vec3 normal = normal_at(r, t);
+    if (shape_of(r->positions[c[0]], r->positions[c[1]], r->positions[c[2]]) < SHAPE_MIN)
+        return true;
+    for (uint32_t h = 3 * t; h < 3 * t + 3; h++)
+        if (r->twin[h] != ABUT_NONE && v3_dot(normal, normal_at(r, r->twin[h] / 3)) < 0)
+            return true;
+    return false;
+}
+
+/* Collapses the shortest side of bad triangles. */
+static void remove_bad(remesher *r) {
     for (uint32_t t = 0; t < r->triangles; t++) {
-        const uint32_t *c = r->corners + 3 * (size_t)t;
-        if (c[0] == ABUT_NONE ||
-            shape_of(r->positions[c[0]], r->positions[c[1]], r->positions[c[2]]) >= SHAPE_MIN)
+        if (r->corners[3 * (size_t)t] == ABUT_NONE || !is_bad(r, t))
             continue;
         uint32_t best = 3 * t;
         for (uint32_t h = 3 * t + 1; h < 3 * t + 3; h++)
             if (share_sq(r, r->corners[h], end_of(r, h)) <
                 share_sq(r, r->corners[best], end_of(r, best)))
                 best = h;
-        collapse(r, best, 4);
+        if (!collapse(r, best, 4, false))
+            collapse(r, best, 4, true);
     }
 }
 
@@ -565,7 +576,7 @@ static abut_status improve(remesher *r) {
     for (int i = 0; i < 8 && !status; i++) {
         size_t before = count_of(r);
         if (i < 4)
-            remove_slivers(r);
+            remove_bad(r);
         status = meet_count(r);
         status = status ? status : even_out(r, i < 2 ? 2 : 1);
         if (i > 1 && (count_of(r) == before || count_of(r) == wanted))

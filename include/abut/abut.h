@@ -17,6 +17,7 @@
 #include <abut/nearest.h>
 #include <abut/pair.h>
 #include <abut/picture.h>
+#include <abut/radial.h>
 #include <abut/raster.h>
 #include <abut/ray.h>
 #include <abut/scene.h>

@@ -1,0 +1,282 @@
+/* Axes fitted to bones by weights.
+ *
+ * A line is worth what it sees of the triangles of its bone: the sum of area x weight x cosine
+ * between normal and the direction away from the line, which is negative for triangles that turn
+ * their back to it. So lines outside of the body lose, and so do lines across a limb. The lines
+ * that are tried go to each child, from the parent, and along the principal axes of the triangles,
+ * through the bone and through the middle of its triangles; then the best one is moved sideways and
+ * turned while that helps.
+ */
+#include "radial/radial.h"
+
+enum { CHILDREN_MAX = 8, MOVES = 24 };
+
+/* ---- which triangles ---- */
+
+/* The bones that a triangle goes with, each once: at most 3 x 8. */
+static uint32_t bones_of(const radial_source *s, double weight, const uint32_t *corner,
+                         uint32_t *bones) {
+    uint32_t count = 0;
+    for (int k = 0; k < 3; k++) {
+        uint32_t own[ABUT_CHARACTER_WEIGHT_COUNT];
+        double weights[ABUT_CHARACTER_WEIGHT_COUNT];
+        uint32_t n = abut_character_weights(s->character, corner[k], own, weights);
+        for (uint32_t i = 0; i < n; i++) {
+            uint32_t known = 0;
+            if (i && weights[i] < weight && weights[i] < weights[0])
+                continue;
+            while (known < count && bones[known] != own[i])
+                known++;
+            bones[known] = own[i];
+            count += known == count;
+        }
+    }
+    return count;
+}
+
+abut_status abuti_radial_members(const radial_source *s, double weight, radial_members *m) {
+    const uint32_t *indices = s->rest->indices;
+    const uint32_t triangles = s->rest->triangle_count;
+    uint32_t bones[3 * ABUT_CHARACTER_WEIGHT_COUNT];
+    m->list = NULL;
+    m->begin = abuti_allocate_zeroed(s->context, (size_t)s->bone_count + 2, sizeof *m->begin);
+    if (!m->begin)
+        return ABUT_ERROR_MEMORY;
+    for (uint32_t t = 0; t < triangles; t++)
+        for (uint32_t n = bones_of(s, weight, indices + 3 * (size_t)t, bones); n > 0; n--)
+            m->begin[bones[n - 1] + 2]++;
+    for (uint32_t b = 0; b < s->bone_count; b++)
+        m->begin[b + 2] += m->begin[b + 1];
+    m->list = abuti_allocate(s->context, m->begin[s->bone_count + 1], sizeof *m->list);
+    if (!m->list) {
+        abuti_release(s->context, m->begin);
+        return ABUT_ERROR_MEMORY;
+    }
+    for (uint32_t t = 0; t < triangles; t++)
+        for (uint32_t n = bones_of(s, weight, indices + 3 * (size_t)t, bones); n > 0; n--)
+            m->list[m->begin[bones[n - 1] + 1]++] = t;
+    return ABUT_OK;
+}
+
+/* ---- lines ---- */
+
+typedef struct fit_work {
+    const radial_source *source;
+    const uint32_t *triangles;
+    size_t count;
+    uint32_t bone;
+    vec3 middle; /* of area */
+} fit_work;
+
+static void corners_of(const fit_work *w, size_t i, vec3 p[3]) {
+    const abut_mesh *mesh = w->source->rest;
+    for (int k = 0; k < 3; k++)
+        p[k] = v3_sub(abuti_mesh_position(mesh, mesh->indices[3 * (size_t)w->triangles[i] + k]),
+                      w->middle);
+}
+
+static double weight_of(const fit_work *w, uint32_t vertex) {
+    uint32_t bones[ABUT_CHARACTER_WEIGHT_COUNT];
+    double weights[ABUT_CHARACTER_WEIGHT_COUNT];
+    uint32_t n = abut_character_weights(w->source->character, vertex, bones, weights);
+    for (uint32_t i = 0; i < n; i++)
+        if (bones[i] == w->bone)
+            return weights[i];
+    return 0;
+}
+
+/* A line through `at` (from the middle) along the unit vector `along`; `every`: of so many
+ * triangles one is looked at. */
+static double worth(const fit_work *w, const double *weights, vec3 at, vec3 along, size_t every) {
+    double sum = 0;
+    for (size_t i = 0; i < w->count; i += every) {
+        vec3 p[3];
+        corners_of(w, i, p);
+        vec3 normal = v3_scale(v3_cross(v3_sub(p[1], p[0]), v3_sub(p[2], p[0])), 0.5);
+        vec3 away = v3_sub(v3_scale(v3_add(v3_add(p[0], p[1]), p[2]), 1.0 / 3), at);
+        away = v3_along(away, -v3_dot(away, along), along);
+        sum += weights[i] * v3_dot(normal, v3_normalise(away));
+    }
+    return sum;
+}
+
+/* Two unit vectors across. */
+static void across(vec3 along, vec3 *u, vec3 *v) {
+    *u = fabs(along.x) < 0.6 ? v3(1, 0, 0) : v3(0, 1, 0);
+    *u = v3_normalise(v3_along(*u, -v3_dot(*u, along), along));
+    *v = v3_cross(along, *u);
+}
+
+/* Principal axes by rotations of Jacobi. */
+static void principal(double a[3][3], vec3 axes[3]) {
+    double v[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
+    for (int sweep = 0; sweep < 12; sweep++)
+        for (int p = 0; p < 2; p++)
+            for (int q = p + 1; q < 3; q++) {
+                if (a[p][q] == 0)
+                    continue;
+                double h = (a[q][q] - a[p][p]) / (2 * a[p][q]);
+                double t = (h < 0 ? -1 : 1) / (fabs(h) + sqrt(h * h + 1));
+                double c = 1 / sqrt(t * t + 1), s = t * c;
+                for (int k = 0; k < 3; k++) {
+                    double x = a[k][p], y = a[k][q];
+                    a[k][p] = c * x - s * y;
+                    a[k][q] = s * x + c * y;
+                }
+                for (int k = 0; k < 3; k++) {
+                    double x = a[p][k], y = a[q][k];
+                    a[p][k] = c * x - s * y;
+                    a[q][k] = s * x + c * y;
+                    x = v[k][p], y = v[k][q];
+                    v[k][p] = c * x - s * y;
+                    v[k][q] = s * x + c * y;
+                }
+            }
+    for (int k = 0; k < 3; k++)
+        axes[k] = v3_normalise(v3(v[0][k], v[1][k], v[2][k]));
+}
+
+static vec3 origin_of(const radial_source *s, uint32_t bone) {
+    const abut_character_matrix *m = &s->bones[bone];
+    return v3(m->m[0][3], m->m[1][3], m->m[2][3]);
+}
+
+/* The lines to be tried: directions. */
+static uint32_t directions_of(const fit_work *w, const double *weights, vec3 *list) {
+    const radial_source *s = w->source;
+    const vec3 origin = origin_of(s, w->bone);
+    double spread[3][3] = {{0}};
+    uint32_t count = 0, parent = abut_character_bone_get(s->character, w->bone).parent;
+    for (uint32_t b = 0; b < s->bone_count && count < CHILDREN_MAX; b++)
+        if (abut_character_bone_get(s->character, b).parent == w->bone)
+            list[count++] = v3_sub(origin_of(s, b), origin);
+    if (parent != ABUT_NONE)
+        list[count++] = v3_sub(origin, origin_of(s, parent));
+    for (size_t i = 0; i < w->count; i++) {
+        vec3 p[3];
+        corners_of(w, i, p);
+        vec3 c = v3_scale(v3_add(v3_add(p[0], p[1]), p[2]), 1.0 / 3);
+        double area = weights[i] *
+                      v3_length(v3_cross(v3_sub(p[1], p[0]), v3_sub(p[2], p[0])));
+        for (int k = 0; k < 9; k++)
+            spread[k / 3][k % 3] += area * v3_get(c, k / 3) * v3_get(c, k % 3);
+    }
+    principal(spread, list + count);
+    return count + 3;
+}
+
+/* Moves and turns a line while that makes it better. */
+static void improve(const fit_work *w, const double *weights, size_t every, double size,
+                    double score, vec3 *at, vec3 *along) {
+    double shift = size / 8, turn = 0.2;
+    for (int move = 0; move < MOVES; move++) {
+        bool better = false;
+        vec3 side[2];
+        across(*along, &side[0], &side[1]);
+        for (int k = 0; k < 8; k++) {
+            const vec3 step = v3_scale(side[k / 2 % 2], k % 2 ? -1 : 1);
+            vec3 a = k < 4 ? v3_along(*at, shift, step) : *at;
+            vec3 d = k < 4 ? *along : v3_normalise(v3_along(*along, turn, step));
+            double here = worth(w, weights, a, d, every);
+            if (here > score) {
+                score = here;
+                *at = a;
+                *along = d;
+                better = true;
+                break;
+            }
+        }
+        shift = better ? shift : shift / 2;
+        turn = better ? turn : turn / 2;
+    }
+}
+
+/* From the first corner to the last along a line. */
+static radial_line line_along(const fit_work *w, vec3 at, vec3 along, double pad) {
+    double lo = HUGE_VAL, hi = -HUGE_VAL, squares = 0;
+    for (size_t i = 0; i < w->count; i++) {
+        vec3 p[3];
+        corners_of(w, i, p);
+        for (int k = 0; k < 3; k++) {
+            vec3 d = v3_sub(p[k], at);
+            double z = v3_dot(d, along);
+            lo = z < lo ? z : lo;
+            hi = z > hi ? z : hi;
+            squares += v3_length_sq(v3_along(d, -z, along));
+        }
+    }
+    const vec3 from = v3_add(w->middle, at);
+    return (radial_line){v3_along(from, lo - pad, along), v3_along(from, hi + pad, along),
+                         sqrt(squares / (3.0 * (double)w->count))};
+}
+
+/* The middle of the area of all triangles, or of corners where there is none; their area. */
+static double middle_of(fit_work *w) {
+    vec3 by_area = v3(0, 0, 0), plain = v3(0, 0, 0);
+    double area = 0;
+    w->middle = v3(0, 0, 0);
+    for (size_t i = 0; i < w->count; i++) {
+        vec3 p[3];
+        corners_of(w, i, p);
+        const vec3 sum = v3_scale(v3_add(v3_add(p[0], p[1]), p[2]), 1.0 / 3);
+        double a = 0.5 * v3_length(v3_cross(v3_sub(p[1], p[0]), v3_sub(p[2], p[0])));
+        by_area = v3_along(by_area, a, sum);
+        plain = v3_add(plain, sum);
+        area += a;
+    }
+    w->middle = area > 0 ? v3_scale(by_area, 1 / area) : v3_scale(plain, 1 / (double)w->count);
+    return area;
+}
+
+abut_status abuti_radial_fit(const radial_source *s, uint32_t bone, const uint32_t *triangles,
+                             size_t count, double cell, radial_line *line) {
+    fit_work w = {s, triangles, count, bone, v3(0, 0, 0)};
+    vec3 directions[CHILDREN_MAX + 4], best_at = v3(0, 0, 0), best = v3(0, 0, 1);
+    double *weights = abuti_allocate(s->context, count, sizeof *weights);
+    if (!weights)
+        return ABUT_ERROR_MEMORY;
+    const double area = middle_of(&w);
+    for (size_t i = 0; i < count; i++) {
+        weights[i] = 0;
+        for (int k = 0; k < 3; k++)
+            weights[i] += weight_of(&w, s->rest->indices[3 * (size_t)triangles[i] + k]) / 3;
+    }
+    /* Four thousand triangles tell as much as all of them. */
+    const size_t every = 1 + count / 4096;
+    const uint32_t tries = directions_of(&w, weights, directions);
+    double best_worth = -HUGE_VAL;
+    for (uint32_t i = 0; i < 2 * tries; i++) {
+        const vec3 along = v3_normalise(directions[i / 2]);
+        const vec3 at = i % 2 ? v3_sub(origin_of(s, bone), w.middle) : v3(0, 0, 0);
+        if (v3_max_abs(along) == 0)
+            continue;
+        double score = worth(&w, weights, at, along, every);
+        if (score > best_worth) {
+            best_worth = score;
+            best_at = at;
+            best = along;
+        }
+    }
+    if (area > 0)
+        improve(&w, weights, every, sqrt(area), best_worth, &best_at, &best);
+    /* Rows begin a little before the first corner and end after the last, so that ends that are
+     * closed have a row beyond them. */
+    *line = line_along(&w, best_at, best, cell / 64);
+    abuti_release(s->context, weights);
+    return ABUT_OK;
+}
+
+bool abuti_radial_inverse(const abut_character_matrix *a, abut_character_matrix *inverse) {
+    const vec3 x = v3(a->m[0][0], a->m[1][0], a->m[2][0]), y = v3(a->m[0][1], a->m[1][1], a->m[2][1]);
+    const vec3 z = v3(a->m[0][2], a->m[1][2], a->m[2][2]), at = v3(a->m[0][3], a->m[1][3], a->m[2][3]);
+    const vec3 rows[3] = {v3_cross(y, z), v3_cross(z, x), v3_cross(x, y)};
+    const double volume = v3_dot(x, rows[0]);
+    if (!(fabs(volume) > 1e-12 * v3_length(x) * v3_length(y) * v3_length(z)))
+        return false;
+    for (int i = 0; i < 3; i++) {
+        const vec3 row = v3_scale(rows[i], 1 / volume);
+        const double four[4] = {row.x, row.y, row.z, -v3_dot(row, at)};
+        memcpy(inverse->m[i], four, sizeof four);
+    }
+    return matrix_is_sound(inverse);
+}

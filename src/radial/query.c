@@ -1,0 +1,197 @@
+/* Points against radial fields, and the surface between samples as a mesh.
+ *
+ * The nearest triangle of a field is looked for from the cell below the point on: the nine cells
+ * around the best one so far, until the best one is in their middle. That is a local minimum; it is
+ * the nearest one where the surface is not much more curved than the point is far. The distance is
+ * never less than that of the surface between samples.
+ */
+#include "radial/radial.h"
+
+#include "geom/closest_shared.h"
+
+enum { POINT_GRAIN = 64 };
+
+typedef struct query_work {
+    radial_scene scene;
+    const vec3 *points;
+    abut_radial_answer *answers;
+    double limit;
+} query_work;
+
+/* The best triangle of a field. */
+typedef struct best {
+    double distance; /* without sign, in the world */
+    vec3 point, normal;
+    uint32_t i;
+    int j;
+} best;
+
+static vec3 corner_of(const radial_scene *s, uint32_t field, uint32_t i, uint32_t j, float radius) {
+    const radial_field *f = &s->fields[field];
+    const radial_turn turn = s->turns[f->first_turn + i];
+    const radial_frame *now = &s->now[field];
+    const double up = now->length * j / (f->along - 1), r = radius * s->unit;
+    return v3_along(v3_along(v3_along(now->origin, up, now->axis[2]), r * turn.c, now->axis[0]),
+                    r * turn.s, now->axis[1]);
+}
+
+/* The corners of the triangles of a cell in the world; false where it is empty. */
+static bool triangles_of(const radial_scene *s, uint32_t field, uint32_t i, uint32_t j,
+                         triangle3 out[2]) {
+    const radial_field *f = &s->fields[field];
+    vec3 v[4];
+    for (uint32_t k = 0; k < 4; k++) {
+        const uint32_t column = (i + k % 2) % f->around, row = j + k / 2;
+        const float radius = s->radii[f->first + row * f->around + column];
+        if (radius == INFINITY)
+            return false;
+        v[k] = corner_of(s, field, column, row, radius);
+    }
+    out[0] = (triangle3){{v[0], v[1], v[3]}};
+    out[1] = (triangle3){{v[0], v[3], v[2]}};
+    return true;
+}
+
+static void try_cell(const radial_scene *s, uint32_t field, uint32_t i, int j, vec3 p, best *b) {
+    triangle3 two[2];
+    if (j < 0 || j + 1 >= (int)s->fields[field].along || !triangles_of(s, field, i, (uint32_t)j, two))
+        return;
+    for (int k = 0; k < 2; k++) {
+        const vec3 n = v3_normalise(v3_cross(v3_sub(two[k].corner[1], two[k].corner[0]),
+                                             v3_sub(two[k].corner[2], two[k].corner[0])));
+        if (v3_max_abs(n) == 0)
+            continue;
+        const closest_on_triangle c = triangle_closest_point(two[k], p);
+        if (c.distance < b->distance)
+            *b = (best){c.distance, c.point, n, i, j};
+    }
+}
+
+static void answer_field(const query_work *w, uint32_t field, vec3 p, abut_radial_answer *answer) {
+    const radial_scene *s = &w->scene;
+    const radial_frame *now = &s->now[field];
+    const radial_body body = radial_body_of(s, field);
+    double q[3];
+    if (now->collapsed)
+        return;
+    radial_place(now, p, q);
+    /* No surface of the field is nearer than its cylinder. */
+    const double r = sqrt(q[0] * q[0] + q[1] * q[1]) * s->unit, up = q[2] * now->step * s->unit;
+    const double aside = fmax(r - radial_as_float(s->marks[field].reach) * s->unit, 0);
+    const double beyond = fmax(fmax(-up, up - now->length), 0);
+    if (sqrt(aside * aside + beyond * beyond) >= fmin(fmax(answer->distance, 0), w->limit))
+        if (aside > 0 || beyond > 0)
+            return;
+    const float x = radial_float(q[0]), y = radial_float(q[1]), z = radial_float(q[2]);
+    radial_planes planes;
+    uint32_t i;
+    int j, which;
+    bool inside = false;
+    if (radial_find_cell(&body, x, y, z, &i, &j, &planes) && j >= 0 && j + 1 < (int)body.along)
+        inside = radial_height(&planes, x, y, (z - (float)j) * body.step, &which) < 0;
+    /* From the cell below, or the nearest row that has one there. */
+    best b = {HUGE_VAL, p, v3(0, 0, 0), 0, 0};
+    const int rows = (int)body.along - 1, row = (int)radial_range(z, 0, (float)(rows - 1));
+    i = radial_find_column(&body, x, y);
+    for (int off = 0; off < rows && b.distance == HUGE_VAL; off++) {
+        try_cell(s, field, i, row - off, p, &b);
+        try_cell(s, field, i, row + off, p, &b);
+    }
+    if (b.distance == HUGE_VAL)
+        return;
+    for (uint32_t step = 0; step < body.around + body.along; step++) {
+        const best from = b;
+        for (int k = 0; k < 9; k++)
+            try_cell(s, field, (from.i + body.around + (uint32_t)(k % 3) - 1) % body.around,
+                     from.j + k / 3 - 1, p, &b);
+        if (b.i == from.i && b.j == from.j)
+            break;
+    }
+    const double distance = inside ? -b.distance : b.distance;
+    if (distance < answer->distance && distance < w->limit)
+        *answer = (abut_radial_answer){distance, b.normal, b.point, field};
+}
+
+static void answer_task(void *data, size_t chunk, size_t begin, size_t end) {
+    const query_work *w = data;
+    (void)chunk;
+    for (size_t i = begin; i < end; i++) {
+        abut_radial_answer answer = {HUGE_VAL, {0, 0, 0}, w->points[i], ABUT_NONE};
+        const bool sound = v3_max_abs(w->points[i]) <= ABUT_COORDINATE_MAX &&
+                           v3_dot(w->points[i], v3(1, 1, 1)) == v3_dot(w->points[i], v3(1, 1, 1));
+        for (uint32_t f = 0; sound && f < w->scene.count; f++)
+            answer_field(w, f, w->points[i], &answer);
+        w->answers[i] = answer;
+    }
+}
+
+abut_status abut_radial_at(abut_radial *radial, size_t count, abut_array points, double limit,
+                           abut_array answers) {
+    if (!radial)
+        return abuti_null(__func__, "radial");
+    if (!(limit >= 0))
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: limit is %g; it must be 0 or more", __func__,
+                          limit);
+    if (!count)
+        return ABUT_OK;
+    if (!points.host || !answers.host)
+        return points.buffer || answers.buffer
+                   ? abuti_fail(ABUT_ERROR_ARGUMENT, "%s: points and answers must be on the host",
+                                __func__)
+                   : abuti_null(__func__, points.host ? "answers" : "points");
+    abut_status status = abuti_radial_here(radial);
+    if (status)
+        return status;
+    query_work w = {abuti_radial_scene(radial), points.host, answers.host,
+                    limit > 0 ? limit : HUGE_VAL};
+    abuti_parallel_for(radial->context, count, POINT_GRAIN, answer_task, &w);
+    return ABUT_OK;
+}
+
+/* ---- surface ---- */
+
+abut_status abut_radial_surface(abut_radial *radial, uint32_t field, abut_mesh **mesh) {
+    if (!radial || !mesh)
+        return abuti_null(__func__, radial ? "mesh" : "radial");
+    if (field != ABUT_NONE && field >= radial->info.field_count)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: there is no field %u; there are %u", __func__,
+                          field, radial->info.field_count);
+    abut_status status = abuti_radial_here(radial);
+    if (status)
+        return status;
+    const radial_scene s = abuti_radial_scene(radial);
+    const uint32_t begin = field == ABUT_NONE ? 0 : field;
+    const uint32_t end = field == ABUT_NONE ? s.count : field + 1;
+    size_t vertex_count = 0, triangle_count = 0;
+    for (uint32_t f = begin; f < end; f++)
+        vertex_count += (size_t)s.fields[f].around * s.fields[f].along;
+    vec3 *positions = abuti_allocate(radial->context, vertex_count, sizeof *positions);
+    uint32_t *indices = abuti_allocate(radial->context, 6 * vertex_count, sizeof *indices);
+    if (!positions || !indices) {
+        ABUTI_RELEASE(radial->context, positions, indices);
+        return ABUT_ERROR_MEMORY;
+    }
+    uint32_t base = 0;
+    for (uint32_t k = begin; k < end; k++) {
+        const radial_field *f = &s.fields[k];
+        const uint32_t n = f->around;
+        for (uint32_t c = 0; c < n * f->along; c++) {
+            const float radius = s.radii[f->first + c];
+            positions[base + c] = corner_of(&s, k, c % n, c / n, radius == INFINITY ? 0 : radius);
+        }
+        for (uint32_t c = 0; c < n * (f->along - 1) && !s.now[k].collapsed; c++) {
+            const uint32_t next = c % n + 1 == n ? c + 1 - n : c + 1;
+            const uint32_t v[4] = {c, next, c + n, next + n};
+            const uint32_t two[6] = {v[0], v[1], v[3], v[0], v[3], v[2]};
+            bool empty = false;
+            for (int i = 0; i < 4; i++)
+                empty |= s.radii[f->first + v[i]] == INFINITY;
+            for (int i = 0; i < 6 && !empty; i++)
+                indices[3 * triangle_count + (size_t)i] = base + two[i];
+            triangle_count += empty ? 0 : 2;
+        }
+        base += n * f->along;
+    }
+    return abuti_mesh_adopt(radial->context, __func__, positions, vertex_count, indices,
+                            triangle_count, mesh);
+}

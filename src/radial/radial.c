@@ -1,0 +1,577 @@
+/* Radial fields: what they are made of, frames, updates. */
+#include "radial/radial.h"
+
+/* Samples of all fields: their numbers fit 32 bits, and those of a device's buffers. */
+enum { SAMPLES_LOG = 28, DEFAULT_CELLS = 160 };
+#define SAMPLES_TOTAL (1u << SAMPLES_LOG)
+#define DEFAULT_WEIGHT 0.2
+
+static const char *const distance_names[] = {"polar", "plane"};
+
+const char *abut_radial_distance_name(abut_radial_distance distance) {
+    return ABUTI_NAME(distance_names, distance);
+}
+
+/* ---- frames ---- */
+
+static vec3 turn_by(const abut_character_matrix *m, vec3 d) {
+    return v3(m->m[0][0] * d.x + m->m[0][1] * d.y + m->m[0][2] * d.z,
+              m->m[1][0] * d.x + m->m[1][1] * d.y + m->m[1][2] * d.z,
+              m->m[2][0] * d.x + m->m[2][1] * d.y + m->m[2][2] * d.z);
+}
+
+/* Scaled to its largest entry first, so that the sign does not underflow. */
+static bool is_mirrored(const abut_character_matrix *m) {
+    vec3 row[3];
+    for (int i = 0; i < 3; i++)
+        row[i] = v3_normalise(v3(m->m[i][0], m->m[i][1], m->m[i][2]));
+    return v3_dot(row[0], v3_cross(row[1], row[2])) < 0;
+}
+
+radial_frame abuti_radial_frame(const radial_axis *axis, const abut_character_matrix *bone,
+                                uint32_t along, double unit) {
+    radial_frame f;
+    const vec3 begin = matrix_apply(bone, axis->begin), end = matrix_apply(bone, axis->end);
+    const vec3 way = v3_sub(end, begin), w = v3_normalise(way);
+    vec3 u = v3_normalise(turn_by(bone, axis->normal));
+    memset(&f, 0, sizeof f);
+    f.origin = begin;
+    f.length = v3_dot(way, w);
+    f.collapsed = !(f.length > 1e-9 * axis->rest_length);
+    f.mirrored = is_mirrored(bone) != axis->rest_mirrored;
+    f.axis[2] = f.collapsed ? v3(0, 0, 1) : w;
+    /* Twice, for what rounding leaves; any direction across where the bone has flattened it. */
+    u = v3_along(u, -v3_dot(u, f.axis[2]), f.axis[2]);
+    if (!(v3_length(u) > 1e-6)) {
+        u = fabs(f.axis[2].x) < 0.6 ? v3(1, 0, 0) : v3(0, 1, 0);
+        u = v3_along(u, -v3_dot(u, f.axis[2]), f.axis[2]);
+    }
+    u = v3_normalise(u);
+    f.axis[0] = v3_normalise(v3_along(u, -v3_dot(u, f.axis[2]), f.axis[2]));
+    f.axis[1] = v3_cross(f.axis[2], f.axis[0]);
+    if (f.collapsed)
+        return f;
+    f.to[0] = v3_scale(f.axis[0], 1 / unit);
+    f.to[1] = v3_scale(f.axis[1], 1 / unit);
+    f.to[2] = v3_scale(f.axis[2], (along - 1) / f.length);
+    f.step = radial_float(f.length / (along - 1) / unit);
+    return f;
+}
+
+/* ---- directions of columns ---- */
+
+/* Cosine and sine of 2 pi i / n: series within an eighth of a turn, so that all machines have the
+ * same bits; turned by quarters to the others, so that opposite columns are exactly opposite. */
+static radial_turn turn_of(uint32_t i, uint32_t n) {
+    const uint64_t quarter = 4 * (uint64_t)i / n, rest = 4 * (uint64_t)i % n;
+    const bool steep = 2 * rest > n;
+    const double angle = 1.5707963267948966 * (double)(steep ? n - rest : rest) / n;
+    double c = 1, s = 1, sq = angle * angle;
+    for (int k = 18; k > 0; k -= 2) {
+        c = 1 - sq / ((k - 1) * k) * c;
+        s = 1 - sq / (k * (k + 1)) * s;
+    }
+    s *= angle;
+    const float x = (float)(steep ? s : c), y = (float)(steep ? c : s);
+    switch (quarter) {
+    case 0:
+        return (radial_turn){x, y};
+    case 1:
+        return (radial_turn){-y, x};
+    case 2:
+        return (radial_turn){-x, -y};
+    default:
+        return (radial_turn){y, -x};
+    }
+}
+
+/* ---- making them ---- */
+
+/* What a field is made of, before there is room for it. */
+typedef struct field_plan {
+    radial_axis axis;
+    double radius; /* for its samples around */
+    uint32_t around, along;
+    const uint32_t *triangles;
+    uint32_t count;
+} field_plan;
+
+typedef struct plan {
+    radial_source source;
+    abut_radial_options options;
+    double cell;
+    radial_members members;
+    uint32_t *all; /* triangles of a mesh */
+    field_plan *fields;
+    uint32_t count;
+} plan;
+
+static abut_status check_options(const char *function, const plan *p) {
+    const abut_radial_options *o = &p->options;
+    if (!(o->cell >= 0) || o->cell > ABUT_COORDINATE_MAX)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: cell is %g; it must be 0 or more", function,
+                          o->cell);
+    if (!(o->weight >= 0) || o->weight > 1)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: weight is %g; it must be from 0 to 1", function,
+                          o->weight);
+    if ((unsigned)o->distance > ABUT_RADIAL_DISTANCE_PLANE)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: there is no distance %d", function,
+                          (int)o->distance);
+    if (!o->axes && (o->axis_count || !p->source.character))
+        return abuti_null(function, "axes");
+    return ABUT_OK;
+}
+
+static bool is_sound(vec3 v) {
+    return v3_max_abs(v) <= ABUT_COORDINATE_MAX && v.x == v.x && v.y == v.y && v.z == v.z;
+}
+
+static abut_status check_axis(const plan *p, uint32_t i) {
+    const abut_radial_axis *a = &p->options.axes[i];
+    const char *function = p->source.function;
+    const uint32_t triangle_count = p->source.rest->triangle_count;
+    if (a->bone >= p->source.bone_count)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: axis %u is of bone %u; there are %u", function,
+                          i, a->bone, p->source.bone_count);
+    if (!is_sound(a->begin) || !is_sound(a->end) || !is_sound(a->normal))
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: axis %u is not finite, or beyond %g", function,
+                          i, ABUT_COORDINATE_MAX);
+    if ((a->around && a->around < 4) || a->around > ABUT_RADIAL_SAMPLES_MAX || a->along == 1 ||
+        a->along > ABUT_RADIAL_SAMPLES_MAX)
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "%s: axis %u has %u samples around and %u along; from 4 and from 2 to %u "
+                          "are possible, and 0 for as many as cells have",
+                          function, i, a->around, a->along, ABUT_RADIAL_SAMPLES_MAX);
+    if (!a->triangles && a->triangle_count)
+        return abuti_null(function, "triangles");
+    for (uint32_t k = 0; k < a->triangle_count; k++)
+        if (a->triangles[k] >= triangle_count)
+            return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: axis %u has triangle %u; there are %u",
+                              function, i, a->triangles[k], triangle_count);
+    return ABUT_OK;
+}
+
+/* How far corners are from an axis on average, in the world at rest. */
+static double mean_radius(const plan *p, const field_plan *f) {
+    const abut_character_matrix *bone = &p->source.bones[f->axis.bone];
+    const vec3 begin = matrix_apply(bone, f->axis.begin);
+    const vec3 along = v3_normalise(v3_sub(matrix_apply(bone, f->axis.end), begin));
+    double squares = 0;
+    for (size_t i = 0; i < 3 * (size_t)f->count; i++) {
+        const abut_mesh *mesh = p->source.rest;
+        const uint32_t corner = mesh->indices[3 * (size_t)f->triangles[i / 3] + i % 3];
+        const vec3 d = v3_sub(abuti_mesh_position(mesh, corner), begin);
+        squares += v3_length_sq(v3_along(d, -v3_dot(d, along), along));
+    }
+    return f->count ? sqrt(squares / (3.0 * f->count)) : 0;
+}
+
+static void plan_given(plan *p) {
+    for (uint32_t i = 0; i < p->count; i++) {
+        const abut_radial_axis *a = &p->options.axes[i];
+        const uint32_t b = a->bone;
+        field_plan *f = &p->fields[i];
+        *f = (field_plan){.axis = {b, a->begin, a->end, a->normal, 0, false},
+                          .around = a->around,
+                          .along = a->along,
+                          .triangles = a->triangles,
+                          .count = a->triangle_count};
+        if (!a->triangles && p->source.character) {
+            f->triangles = p->members.list + p->members.begin[b];
+            f->count = (uint32_t)(p->members.begin[b + 1] - p->members.begin[b]);
+        } else if (!a->triangles) {
+            f->triangles = p->all;
+            f->count = p->source.rest->triangle_count;
+        }
+        f->radius = mean_radius(p, f);
+    }
+}
+
+static abut_status plan_fitted(plan *p) {
+    p->count = 0;
+    for (uint32_t b = 0; b < p->source.bone_count; b++) {
+        const size_t begin = p->members.begin[b], count = p->members.begin[b + 1] - begin;
+        abut_character_matrix inverse;
+        radial_line line;
+        if (!count || !abuti_radial_inverse(&p->source.bones[b], &inverse))
+            continue;
+        abut_status status = abuti_radial_fit(&p->source, b, p->members.list + begin, count,
+                                              p->cell, &line);
+        if (status)
+            return status;
+        p->fields[p->count++] = (field_plan){
+            .axis = {.bone = b,
+                     .begin = matrix_apply(&inverse, line.begin),
+                     .end = matrix_apply(&inverse, line.end)},
+            .radius = line.radius,
+            .triangles = p->members.list + begin,
+            .count = (uint32_t)count};
+    }
+    return ABUT_OK;
+}
+
+/* Counts that come from sizes, and what frames need of the rest pose. */
+static void plan_sizes(plan *p, field_plan *f) {
+    const abut_character_matrix *bone = &p->source.bones[f->axis.bone];
+    const vec3 way =
+        v3_sub(matrix_apply(bone, f->axis.end), matrix_apply(bone, f->axis.begin));
+    const double length = v3_dot(way, v3_normalise(way)), most = ABUT_RADIAL_SAMPLES_MAX;
+    const double along = ceil(length / p->cell) + 1;
+    const double around = 4 * ceil(6.283185307179586 * f->radius / p->cell / 4);
+    f->along = f->along ? f->along : (uint32_t)fmin(fmax(along, 2), most);
+    f->around = f->around ? f->around : (uint32_t)fmin(fmax(around, 8), most);
+    f->axis.rest_length = length;
+    f->axis.rest_mirrored = is_mirrored(bone);
+    if (v3_max_abs(f->axis.normal) == 0) { /* any that the bone does not take along the axis */
+        const vec3 axis = v3_normalise(v3_sub(f->axis.end, f->axis.begin));
+        const vec3 other = fabs(axis.x) < 0.6 ? v3(1, 0, 0) : v3(0, 1, 0);
+        f->axis.normal = v3_normalise(v3_along(other, -v3_dot(other, axis), axis));
+    }
+}
+
+/* Vertices and triangles of a field, with a table of all vertices of the mesh: where they are in
+ * the list, if that is in this field. */
+static void add_members(abut_radial *r, const plan *p, uint32_t i, uint32_t *place) {
+    const field_plan *from = &p->fields[i];
+    radial_field *f = &r->fields[i];
+    f->first_vertex = (uint32_t)r->seen_count;
+    for (size_t k = 0; k < from->count; k++) {
+        const size_t pair = f->first_triangle + k;
+        const uint32_t *corner = p->source.rest->indices + 3 * (size_t)from->triangles[k];
+        r->pair_fields[pair] = i;
+        r->pair_triangles[pair] = from->triangles[k];
+        for (int c = 0; c < 3; c++) {
+            uint32_t *at = &place[corner[c]];
+            if (*at < f->first_vertex || *at == ABUT_NONE) {
+                *at = (uint32_t)r->seen_count;
+                r->vertices[r->seen_count++] = corner[c];
+            }
+            r->triangles[3 * pair + (size_t)c] = *at;
+        }
+    }
+    f->vertex_count = (uint32_t)r->seen_count - f->first_vertex;
+}
+
+static uint32_t count_unseen(const abut_radial *r, uint32_t *seen) {
+    uint32_t count = r->info.triangle_count;
+    memset(seen, 0, count * sizeof *seen);
+    for (uint64_t i = 0; i < r->info.pair_count; i++) {
+        count -= !seen[r->pair_triangles[i]];
+        seen[r->pair_triangles[i]] = 1;
+    }
+    return count;
+}
+
+/* Numbers of all that is to be stored. */
+static abut_status count_up(abut_radial *r, const plan *p) {
+    uint64_t samples = 0, turns = 0, pairs = 0;
+    for (uint32_t i = 0; i < p->count; i++) {
+        const field_plan *f = &p->fields[i];
+        samples += (uint64_t)f->around * f->along;
+        turns += f->around;
+        pairs += f->count;
+        if (samples > SAMPLES_TOTAL || pairs > UINT32_MAX / 3)
+            return abuti_fail(ABUT_ERROR_LIMIT,
+                              "%s: cells of %g make more than %u samples, or there are too many "
+                              "triangles; ask for larger cells or fewer fields",
+                              p->source.function, p->cell, SAMPLES_TOTAL);
+    }
+    r->info = (abut_radial_info){.field_count = p->count,
+                                 .bone_count = p->source.bone_count,
+                                 .vertex_count = p->source.rest->vertex_count,
+                                 .triangle_count = p->source.rest->triangle_count,
+                                 .sample_count = samples,
+                                 .pair_count = pairs,
+                                 .bytes = samples * sizeof(float),
+                                 .cell = p->cell,
+                                 .distance = p->options.distance};
+    r->turn_count = (uint32_t)turns;
+    return ABUT_OK;
+}
+
+static abut_status reserve(abut_radial *r) {
+    abut_context *c = r->context;
+    const size_t n = r->info.field_count, pairs = (size_t)r->info.pair_count;
+    r->axes = abuti_allocate(c, n, sizeof *r->axes);
+    r->fields = abuti_allocate_zeroed(c, n, sizeof *r->fields);
+    r->turns = abuti_allocate(c, r->turn_count, sizeof *r->turns);
+    r->vertices = abuti_allocate(c, 3 * pairs, sizeof *r->vertices);
+    r->triangles = abuti_allocate(c, 3 * pairs, sizeof *r->triangles);
+    r->pair_fields = abuti_allocate(c, pairs, sizeof *r->pair_fields);
+    r->pair_triangles = abuti_allocate(c, pairs, sizeof *r->pair_triangles);
+    r->frames[0] = abuti_allocate_zeroed(c, n, sizeof *r->frames[0]);
+    r->frames[1] = abuti_allocate_zeroed(c, n, sizeof *r->frames[1]);
+    r->radii = abuti_allocate(c, (size_t)r->info.sample_count, sizeof *r->radii);
+    r->marks = abuti_allocate_zeroed(c, n, sizeof *r->marks);
+    return r->axes && r->fields && r->turns && r->vertices && r->triangles && r->pair_fields &&
+                   r->pair_triangles && r->frames[0] && r->frames[1] && r->radii && r->marks
+               ? ABUT_OK
+               : ABUT_ERROR_MEMORY;
+}
+
+static abut_status fill(abut_radial *r, const plan *p) {
+    const size_t vertices = r->info.vertex_count, triangles = r->info.triangle_count;
+    const size_t room = vertices > triangles ? vertices : triangles;
+    uint32_t *place = abuti_allocate(r->context, room, sizeof *place);
+    if (!place)
+        return ABUT_ERROR_MEMORY;
+    memset(place, 0xff, room * sizeof *place);
+    uint32_t sample = 0, turn = 0, pair = 0;
+    for (uint32_t i = 0; i < p->count; i++) {
+        const field_plan *from = &p->fields[i];
+        r->axes[i] = from->axis;
+        r->fields[i] = (radial_field){.around = from->around,
+                                      .along = from->along,
+                                      .first = sample,
+                                      .first_turn = turn,
+                                      .first_triangle = pair,
+                                      .triangle_count = from->count};
+        for (uint32_t k = 0; k < from->around; k++)
+            r->turns[turn++] = turn_of(k, from->around);
+        sample += from->around * from->along;
+        pair += from->count;
+        add_members(r, p, i, place);
+        r->frames[0][i] = abuti_radial_frame(&from->axis, &p->source.bones[from->axis.bone],
+                                             from->along, r->unit);
+        r->frames[1][i] = r->frames[0][i];
+    }
+    for (size_t i = 0; i < r->info.sample_count; i++)
+        r->radii[i] = INFINITY;
+    r->info.unseen_count = count_unseen(r, place);
+    r->is_here = true;
+    abuti_release(r->context, place);
+    return ABUT_OK;
+}
+
+void abut_radial_destroy(abut_radial *radial) {
+    if (!radial)
+        return;
+    abut_radial *r = radial;
+    abut_context *context = r->context;
+    if (r->backend)
+        r->backend->destroy(r);
+    ABUTI_RELEASE(context, r->axes, r->fields, r->turns, r->vertices, r->triangles, r->pair_fields,
+                  r->pair_triangles, r->frames[0], r->frames[1], r->radii, r->marks, r);
+    abut_context_destroy(context);
+}
+
+/* A power of two that leads coordinates of meshes of odd sizes to where floats have room. */
+static double unit_of(double extent) {
+    int exponent;
+    if (!(extent > 0) || (extent > 0x1p-20 && extent < 0x1p20))
+        return 1;
+    frexp(extent, &exponent);
+    return ldexp(1, exponent);
+}
+
+static abut_status make_of(const plan *p, double extent, abut_radial **radial) {
+    abut_radial *r = abuti_allocate_zeroed(p->source.context, 1, sizeof *r);
+    if (!r)
+        return ABUT_ERROR_MEMORY;
+    r->context = abuti_context_retain(p->source.context);
+    r->unit = unit_of(extent);
+    abut_status status = count_up(r, p);
+    status = status ? status : reserve(r);
+    status = status ? status : fill(r, p);
+    if (!status && p->options.device)
+        status = abuti_fail(ABUT_ERROR_UNSUPPORTED, "%s: fields are on the CPU only",
+                            p->source.function);
+    if (!status) {
+        r->backend = &abuti_radial_host;
+        status = r->backend->create(r);
+    }
+    if (status)
+        abut_radial_destroy(r);
+    else
+        *radial = r;
+    return status;
+}
+
+static abut_status make(plan *p, const abut_radial_options *options, abut_radial **radial) {
+    const char *function = p->source.function;
+    const vec3 lo = p->source.rest->bounds.lo, hi = p->source.rest->bounds.hi;
+    const bool has_triangles = p->source.rest->triangle_count > 0;
+    const double extent = has_triangles ? v3_max_abs(v3_sub(hi, lo)) : 0;
+    p->options = abut_radial_options_default();
+    abut_status status = abuti_options_read(&p->options, sizeof p->options, options,
+                                            "abut_radial_options");
+    status = status ? status : check_options(function, p);
+    p->count = p->options.axes ? p->options.axis_count : p->source.bone_count;
+    for (uint32_t i = 0; p->options.axes && i < p->count && !status; i++)
+        status = check_axis(p, i);
+    if (status)
+        return status;
+    p->cell = p->options.cell > 0 ? p->options.cell : extent > 0 ? extent / DEFAULT_CELLS : 1;
+    p->fields = abuti_allocate(p->source.context, p->count, sizeof *p->fields);
+    if (!p->fields)
+        return ABUT_ERROR_MEMORY;
+    if (p->source.character)
+        status = abuti_radial_members(
+            &p->source, p->options.weight > 0 ? p->options.weight : DEFAULT_WEIGHT, &p->members);
+    if (!status && p->options.axes)
+        plan_given(p);
+    else if (!status)
+        status = plan_fitted(p);
+    for (uint32_t i = 0; i < p->count && !status; i++)
+        plan_sizes(p, &p->fields[i]);
+    status = status ? status : make_of(p, extent, radial);
+    ABUTI_RELEASE(p->source.context, p->members.begin, p->members.list, p->fields);
+    return status;
+}
+
+abut_status abut_radial_create(const abut_character *character, const abut_radial_options *options,
+                               abut_radial **radial) {
+    if (!character || !radial)
+        return abuti_null(__func__, character ? "radial" : "character");
+    plan p = {.source = {.context = character->context,
+                         .function = __func__,
+                         .character = character,
+                         .rest = character->rest,
+                         .bone_count = character->info.bone_count}};
+    p.source.bones = abuti_allocate(character->context, p.source.bone_count, sizeof *p.source.bones);
+    if (!p.source.bones)
+        return ABUT_ERROR_MEMORY;
+    abut_status status = abut_character_pose(character, NULL, p.source.bones);
+    status = status ? status : make(&p, options, radial);
+    abuti_release(character->context, p.source.bones);
+    return status;
+}
+
+abut_status abut_radial_create_mesh(abut_mesh *mesh, uint32_t bone_count,
+                                    const abut_radial_options *options, abut_radial **radial) {
+    if (!mesh || !radial)
+        return abuti_null(__func__, mesh ? "radial" : "mesh");
+    plan p = {.source = {.context = mesh->context,
+                         .function = __func__,
+                         .rest = mesh,
+                         .bone_count = bone_count}};
+    p.source.bones = abuti_allocate_zeroed(mesh->context, bone_count, sizeof *p.source.bones);
+    p.all = abuti_allocate(mesh->context, mesh->triangle_count, sizeof *p.all);
+    abut_status status = p.source.bones && p.all ? ABUT_OK : ABUT_ERROR_MEMORY;
+    for (uint32_t i = 0; !status && i < 3 * bone_count; i++)
+        p.source.bones[i / 3].m[i % 3][i % 3] = 1;
+    for (uint32_t i = 0; !status && i < mesh->triangle_count; i++)
+        p.all[i] = i;
+    status = status ? status : make(&p, options, radial);
+    ABUTI_RELEASE(mesh->context, p.source.bones, p.all);
+    return status;
+}
+
+/* ---- what there is ---- */
+
+abut_radial_info abut_radial_info_get(const abut_radial *radial) {
+    return radial ? radial->info : (abut_radial_info){0};
+}
+
+void abuti_radial_close(abut_radial *r) {
+    for (uint32_t k = 0; k < r->info.field_count; k++) {
+        const radial_field *f = &r->fields[k];
+        const word32 top = r->marks[k].top, bottom = r->marks[k].bottom;
+        for (int end = 0; end < 2; end++) {
+            if (!(end ? bottom : top))
+                continue;
+            const uint32_t row = end ? f->along - bottom : top - 1;
+            for (uint32_t i = 0; i < f->around; i++)
+                r->radii[f->first + row * f->around + i] =
+                    radial_radius(f, r->radii, top, bottom, i, row);
+        }
+    }
+}
+
+abut_status abuti_radial_here(abut_radial *r) {
+    abut_status status = r->is_here ? ABUT_OK : r->backend->fetch(r);
+    r->is_here |= !status;
+    return status;
+}
+
+static float float_of(word32 bits) {
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+abut_radial_view abut_radial_field(abut_radial *radial, uint32_t field) {
+    abut_radial_view view;
+    memset(&view, 0, sizeof view);
+    if (!radial || field >= radial->info.field_count || abuti_radial_here(radial))
+        return view;
+    const radial_field *f = &radial->fields[field];
+    const radial_frame *now = &radial->frames[0][field];
+    view.bone = radial->axes[field].bone;
+    view.around = f->around;
+    view.along = f->along;
+    view.triangle_count = f->triangle_count;
+    view.begin = now->origin;
+    view.end = v3_along(now->origin, now->length, now->axis[2]);
+    view.normal = now->axis[0];
+    view.tangent = now->axis[1];
+    view.axis = now->axis[2];
+    view.step = now->collapsed ? 0 : now->length / (f->along - 1);
+    view.reach = float_of(radial->marks[field].reach) * radial->unit;
+    view.unit = radial->unit;
+    view.radii = radial->info.has_samples ? radial->radii + f->first : NULL;
+    return view;
+}
+
+/* ---- updates ---- */
+
+static abut_status check_pose(const abut_radial *r, const abut_character_matrix *bones,
+                              abut_array positions) {
+    const char *function = "abut_radial_update";
+    if (!positions.host && !positions.buffer)
+        return abuti_null(function, "positions");
+    if (positions.buffer && !r->device)
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "%s: positions are on a device, and the fields on the CPU", function);
+    for (uint32_t i = 0; i < r->info.bone_count; i++)
+        if (!matrix_is_sound(&bones[i]))
+            return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: the matrix of bone %u is not finite",
+                              function, i);
+    const vec3 *list = positions.host;
+    for (uint32_t i = 0; list && i < r->info.vertex_count; i++)
+        if (!is_sound(list[i]))
+            return abuti_fail(ABUT_ERROR_ARGUMENT,
+                              "%s: position %u is not finite, or beyond %g", function, i,
+                              ABUT_COORDINATE_MAX);
+    return ABUT_OK;
+}
+
+abut_status abut_radial_update(abut_radial *radial, const abut_character_matrix *bones,
+                               abut_array positions) {
+    if (!radial || !bones)
+        return abuti_null(__func__, radial ? "bones" : "radial");
+    abut_radial *r = radial;
+    abut_status status = check_pose(r, bones, positions);
+    if (status)
+        return status;
+    const uint32_t n = r->info.field_count;
+    radial_frame *made = abuti_allocate(r->context, n, sizeof *made);
+    if (!made)
+        return ABUT_ERROR_MEMORY;
+    for (uint32_t i = 0; i < n; i++) {
+        made[i] = abuti_radial_frame(&r->axes[i], &bones[r->axes[i].bone], r->fields[i].along,
+                                     r->unit);
+        if (!is_sound(made[i].origin) || !(made[i].length <= ABUT_COORDINATE_MAX)) {
+            abuti_release(r->context, made);
+            return abuti_fail(ABUT_ERROR_ARGUMENT,
+                              "%s: the matrix of bone %u leads beyond %g", __func__,
+                              r->axes[i].bone, ABUT_COORDINATE_MAX);
+        }
+    }
+    /* Frames rotate: the oldest make room for the new ones. */
+    radial_frame *old = r->frames[1];
+    r->frames[1] = r->frames[0];
+    r->frames[0] = made;
+    status = r->backend->update(r, positions);
+    if (status) {
+        r->frames[0] = r->frames[1];
+        r->frames[1] = old;
+        abuti_release(r->context, made);
+        return status;
+    }
+    if (!r->info.has_samples) /* nothing has moved yet */
+        memcpy(r->frames[1], r->frames[0], n * sizeof *made);
+    abuti_release(r->context, old);
+    r->info.has_samples = true;
+    return ABUT_OK;
+}

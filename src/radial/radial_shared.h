@@ -1,0 +1,363 @@
+/* Radial fields: frames, and triangles to samples, for C and OpenCL C alike. On a device
+ * ABUTI_REAL_BITS is 64.
+ *
+ * A field is an axis that goes with a bone (Friston and Steed 2019, section 4). Field space is a
+ * rigid frame on that axis: x and y across it in units of length, z along it in cells, so that rows
+ * of samples lie at whole z, and a point that goes with an axis which is stretched keeps its z.
+ * Sample (i, j) is on the ray from (0, 0, j) at the angle 2 pi i / around; it has the distance of
+ * the nearest surface along that ray which faces outwards. Infinity is none.
+ *
+ * Polar distances (the method that section 12 of the paper asks for). The half-plane of column i
+ * cuts a triangle in a segment, whose ends are on two edges. In coordinates turned by the angle of
+ * the column, t along and s across it, an edge from a to b meets it at
+ *     r = (tb sa - ta sb) / (sa - sb),    z = (zb sa - za sb) / (sa - sb)
+ * which is the polar equation of the straight line through a and b. Between the ends r is linear in
+ * z. So samples are exact but for rounding.
+ * Coverage. Both formulas give the same bits when a and b are exchanged, so the triangles on both
+ * sides of an edge agree where it meets the half-plane, also where they have vertices of their own.
+ * Sides are told by s >= 0 and z <= j; which way a triangle faces by which of its two edges goes
+ * from negative to other s. So the outline that a closed surface leaves in the half-plane is a
+ * closed polygon of exactly known corners, and a ray passes it inwards as often as outwards: no
+ * sample is lost between triangles, none has two where there is one surface.
+ *
+ * Plane distances (section 5.2): a triangle is straight in (angle, z), the distance is that of its
+ * plane along the ray, kept between those of the corners. Corners are rounded to steps of 2^-8 of a
+ * cell, as hardware does, so that coverage is exact too. Culled are triangles around the axis,
+ * those that face inwards and those nearly perpendicular to the axis (section 5.2.2).
+ *
+ * Where the axis leaves the surface (finger tips), polar distances close it: the first row beyond
+ * has radius 0 where it has none.
+ */
+#ifndef ABUTI_RADIAL_SHARED_H
+#define ABUTI_RADIAL_SHARED_H
+
+#include "base/math_shared.h"
+
+#ifdef __OPENCL_C_VERSION__
+typedef long int64;
+typedef volatile ABUTI_GLOBAL uint *radial_word; /* that work-items change at once */
+static inline void radial_least(radial_word word, word32 value) {
+    if (value < *word)
+        atomic_min(word, value);
+}
+static inline void radial_most(radial_word word, word32 value) {
+    if (value > *word)
+        atomic_max(word, value);
+}
+static inline word32 radial_bits(float x) {
+    return as_uint(x);
+}
+static inline float radial_sqrt(float x) {
+    return sqrt(x);
+}
+#else
+#include <stdatomic.h>
+typedef int64_t int64;
+typedef atomic_uint *radial_word;
+static inline void radial_least(radial_word word, word32 value) {
+    unsigned seen = atomic_load_explicit(word, memory_order_relaxed);
+    while (value < seen && !atomic_compare_exchange_weak_explicit(
+                               word, &seen, value, memory_order_relaxed, memory_order_relaxed))
+        continue;
+}
+static inline void radial_most(radial_word word, word32 value) {
+    unsigned seen = atomic_load_explicit(word, memory_order_relaxed);
+    while (value > seen && !atomic_compare_exchange_weak_explicit(
+                               word, &seen, value, memory_order_relaxed, memory_order_relaxed))
+        continue;
+}
+static inline word32 radial_bits(float x) {
+    union {
+        float real;
+        word32 bits;
+    } both = {x};
+    return both.bits;
+}
+static inline float radial_sqrt(float x) {
+    return sqrtf(x);
+}
+#endif
+
+#define RADIAL_EMPTY 0x7f800000u /* bits of infinity */
+#define RADIAL_FAR 1e15          /* coordinates in field space are not larger */
+#define RADIAL_POLAR 0           /* as abut_radial_distance */
+#define RADIAL_PLANE 1
+#define RADIAL_STEPS 256           /* of a cell, of corners on the plane of angle and z */
+#define RADIAL_PERPENDICULAR 0.985f /* cosine of normal and axis from which triangles are culled */
+
+/* What does not change. */
+typedef struct radial_field {
+    word32 around, along;                 /* samples: at least 4 and 2 */
+    word32 first;                         /* sample (i, j) is first + j around + i */
+    word32 first_turn;                    /* of its around directions */
+    word32 first_vertex, vertex_count;    /* of the vertices that it sees */
+    word32 first_triangle, triangle_count;
+} radial_field;
+
+/* The direction of a column. */
+typedef struct radial_turn {
+    float c, s;
+} radial_turn;
+
+/* Where the axis is. */
+typedef struct radial_frame {
+    vec3 origin;
+    vec3 to[3];  /* rows that take differences to field space */
+    vec3 axis[3]; /* unit vectors: angle 0, a quarter turn, along; right-handed */
+    double length;
+    float step;       /* of a cell along the axis, in units of field space */
+    word32 mirrored;  /* 1: triangles run the other way round than at rest */
+    word32 collapsed; /* 1: the axis has no length, and the field no samples */
+    word32 unused;
+} radial_frame;
+
+/* What triangles leave beside samples; all zero before. */
+typedef struct radial_mark {
+    word32 reach;  /* bits of the greatest radius */
+    word32 top;    /* 1 + the first row beyond where the axis leaves the surface; 0 = none */
+    word32 bottom; /* along - the first row before where it comes in; 0 = none */
+    word32 unused;
+} radial_mark;
+
+/* A point in field space. */
+typedef struct radial_point {
+    float x, y, z;
+    float turn; /* its angle in columns, good to 0.02; NaN on the axis */
+} radial_point;
+
+/* ---- points ---- */
+
+static inline float radial_float(double x) {
+    return (float)(x < -RADIAL_FAR ? -RADIAL_FAR : x > RADIAL_FAR ? RADIAL_FAR : x);
+}
+
+/* The angle in [0, around], by a polynomial (within 2e-6 of a radian), since library functions
+ * differ between machines. NaN for zero. */
+static inline float radial_angle(float x, float y, float around) {
+    const float ax = x < 0.0f ? -x : x, ay = y < 0.0f ? -y : y;
+    const float least = ax < ay ? ax : ay, most = ax < ay ? ay : ax;
+    const float k = least / most, q = k * k;
+    float a = -0.01172120f;
+    a = a * q + 0.05265332f;
+    a = a * q - 0.11643287f;
+    a = a * q + 0.19354346f;
+    a = a * q - 0.33262347f;
+    a = (a * q + 0.99997726f) * k * 0.15915494f; /* of a whole turn */
+    a = ay > ax ? 0.25f - a : a;
+    a = x < 0.0f ? 0.5f - a : a;
+    a = y < 0.0f ? 1.0f - a : a;
+    return a * around;
+}
+
+static inline radial_point radial_to_field(const radial_frame *f, word32 around, vec3 p) {
+    const vec3 d = v3_sub(p, f->origin);
+    radial_point q;
+    q.x = radial_float(v3_dot(f->to[0], d));
+    q.y = radial_float(v3_dot(f->to[1], d));
+    q.z = radial_float(v3_dot(f->to[2], d));
+    q.turn = radial_angle(q.x, q.y, (float)around);
+    return q;
+}
+
+/* The least whole number that is not below x, of x above -2^30. */
+static inline int radial_ceil(float x) {
+    const int whole = (int)x;
+    return whole + ((float)whole < x);
+}
+
+static inline float radial_range(float x, float lo, float hi) {
+    return x < lo ? lo : x > hi ? hi : x;
+}
+
+/* The columns that a triangle may meet: from *begin, *count of them, modulo around. A triangle
+ * within less than half a turn is no wider than its corners; any other may be around the axis. */
+static inline void radial_columns(const radial_point p[3], word32 around, int *begin, int *count) {
+    const float n = (float)around, pad = 0.05f;
+    float a = p[1].turn - p[0].turn, b = p[2].turn - p[0].turn;
+    a = a > 0.5f * n ? a - n : a < -0.5f * n ? a + n : a;
+    b = b > 0.5f * n ? b - n : b < -0.5f * n ? b + n : b;
+    float lo = a < b ? a : b, hi = a < b ? b : a;
+    lo = lo < 0.0f ? lo : 0.0f;
+    hi = hi > 0.0f ? hi : 0.0f;
+    if (!(hi - lo < 0.48f * n) || !(a == a) || !(b == b)) { /* a corner on the axis is NaN */
+        *begin = 0;
+        *count = (int)around;
+        return;
+    }
+    *begin = radial_ceil(p[0].turn + lo - pad);
+    *count = radial_ceil(p[0].turn + hi + pad) - *begin;
+    *count = *count > (int)around ? (int)around : *count;
+}
+
+/* ---- polar distances ---- */
+
+/* Where the axis goes through a triangle, the surface ends. */
+static inline void radial_pierce(const radial_point p[3], word32 along, word32 mirrored,
+                                 radial_word top, radial_word bottom) {
+    float e[3];
+    for (int k = 0; k < 3; k++) {
+        const radial_point a = p[(k + 1) % 3], b = p[(k + 2) % 3];
+        e[k] = a.x * b.y - a.y * b.x;
+    }
+    const float sum = e[0] + e[1] + e[2];
+    if (!(sum > 0.0f ? e[0] >= 0.0f && e[1] >= 0.0f && e[2] >= 0.0f
+                     : sum < 0.0f && e[0] <= 0.0f && e[1] <= 0.0f && e[2] <= 0.0f))
+        return;
+    float z = e[0] / sum * p[0].z + e[1] / sum * p[1].z + e[2] / sum * p[2].z;
+    z = radial_range(z, -1.0f, (float)along);
+    const int row = radial_ceil(z);
+    if ((sum > 0.0f) != (mirrored != 0u)) {
+        if (row >= 0 && row < (int)along)
+            radial_most(top, 1u + (word32)row);
+    } else {
+        const int below = (float)row > z ? row - 1 : row;
+        if (below >= 0 && below < (int)along)
+            radial_most(bottom, along - (word32)below);
+    }
+}
+
+/* The samples of one column: `s` are the sides of the corners. */
+static inline void radial_column(const radial_point p[3], const float s[3], radial_turn turn,
+                                 const radial_field *f, word32 column, word32 mirrored,
+                                 radial_word samples, radial_word reach) {
+    float r[2], z[2]; /* of the edges that go to other s, and from there */
+    for (int k = 0; k < 3; k++) {
+        const int m = k == 2 ? 0 : k + 1;
+        if ((s[k] >= 0.0f) == (s[m] >= 0.0f))
+            continue;
+        const int from = s[k] >= 0.0f;
+        const float ta = turn.c * p[k].x + turn.s * p[k].y, tb = turn.c * p[m].x + turn.s * p[m].y;
+        const float whole = s[k] - s[m];
+        r[from] = (tb * s[k] - ta * s[m]) / whole;
+        z[from] = (p[m].z * s[k] - p[k].z * s[m]) / whole;
+    }
+    if (r[0] < 0.0f && r[1] < 0.0f)
+        return;
+    const int lower = mirrored ? 1 : 0;
+    const float below = z[lower], above = z[1 - lower], rows = (float)f->along;
+    int row = radial_ceil(radial_range(below, 0.0f, rows));
+    const int end = radial_ceil(radial_range(above, 0.0f, rows));
+    for (; row < end; row++) { /* below <= row < above: it faces outwards */
+        const float a = below - (float)row, b = above - (float)row;
+        const float radius = (r[lower] * b - r[1 - lower] * a) / (b - a);
+        if (radius >= 0.0f) {
+            radial_least(samples + f->first + (word32)row * f->around + column,
+                         radial_bits(radius + 0.0f)); /* no minus zero */
+            radial_most(reach, radial_bits(radius + 0.0f));
+        }
+    }
+}
+
+static inline void radial_draw_polar(const radial_field *f, word32 mirrored,
+                                     ABUTI_GLOBAL const radial_turn *turns, const radial_point p[3],
+                                     radial_word samples, radial_word reach, radial_word top,
+                                     radial_word bottom) {
+    float lo = p[0].z < p[1].z ? p[0].z : p[1].z, hi = p[0].z < p[1].z ? p[1].z : p[0].z;
+    lo = p[2].z < lo ? p[2].z : lo;
+    hi = p[2].z > hi ? p[2].z : hi;
+    const float rows = (float)f->along - 1.0f;
+    if (hi < 0.0f || lo > rows)
+        return;
+    int i, count;
+    radial_columns(p, f->around, &i, &count);
+    if (count == (int)f->around)
+        radial_pierce(p, f->along, mirrored, top, bottom);
+    /* crossings leave the range of the corners by some ulps at most */
+    if (radial_ceil(radial_range(lo - 0.01f, -1.0f, rows)) > hi + 0.01f)
+        return;
+    for (; count > 0; count--, i++) {
+        const word32 column =
+            (word32)(i < 0 ? i + (int)f->around : i >= (int)f->around ? i - (int)f->around : i);
+        const radial_turn turn = turns[f->first_turn + column];
+        float s[3];
+        for (int k = 0; k < 3; k++)
+            s[k] = turn.c * p[k].y - turn.s * p[k].x;
+        const int a = s[0] >= 0.0f, b = s[1] >= 0.0f, c = s[2] >= 0.0f;
+        if (a != b || b != c)
+            radial_column(p, s, turn, f, column, mirrored, samples, reach);
+    }
+}
+
+/* ---- plane distances ---- */
+
+/* Twice the area to the left of an edge, less 1 where a point on it belongs to the other side. */
+static inline int64 radial_left(const int64 a[2], const int64 b[2], int64 x, int64 y) {
+    const int64 dx = b[0] - a[0], dy = b[1] - a[1];
+    const int owner = dy > 0 || (dy == 0 && dx < 0);
+    return dx * (y - a[1]) - dy * (x - a[0]) - (owner ? 0 : 1);
+}
+
+static inline void radial_draw_plane(const radial_field *f, word32 mirrored, float step,
+                                     ABUTI_GLOBAL const radial_turn *turns, const radial_point p[3],
+                                     radial_word samples, radial_word reach) {
+    int first, count;
+    radial_columns(p, f->around, &first, &count);
+    if (count == (int)f->around)
+        return;
+    int64 corner[3][2];
+    float nearest = 0.0f, farthest = 0.0f;
+    const int64 turn_steps = (int64)f->around * RADIAL_STEPS;
+    for (int k = 0; k < 3; k++) {
+        const radial_point q = p[mirrored && k ? 3 - k : k]; /* back to the order at rest */
+        corner[k][0] = (int64)(q.turn * RADIAL_STEPS + 0.5f);
+        corner[k][1] = (int64)(radial_range(q.z, -1e6f, 1e6f) * RADIAL_STEPS + 5e8f + 0.5f) - 500000000;
+        const int64 off = corner[k][0] - corner[0][0];
+        corner[k][0] -= off > turn_steps / 2 ? turn_steps : off < -turn_steps / 2 ? -turn_steps : 0;
+        const float d = radial_sqrt(q.x * q.x + q.y * q.y);
+        nearest = k == 0 || d < nearest ? d : nearest;
+        farthest = d > farthest ? d : farthest;
+    }
+    (void)first;
+    /* the plane, in units of length along all axes */
+    const radial_point a = p[0], b = p[mirrored ? 2 : 1], c = p[mirrored ? 1 : 2];
+    const float bx = b.x - a.x, by = b.y - a.y, bz = (b.z - a.z) * step;
+    const float cx = c.x - a.x, cy = c.y - a.y, cz = (c.z - a.z) * step;
+    const float nx = by * cz - bz * cy, ny = bz * cx - bx * cz, nz = bx * cy - by * cx;
+    const float across = nx * nx + ny * ny, limit = RADIAL_PERPENDICULAR * RADIAL_PERPENDICULAR;
+    if (!(nz * nz < limit * (across + nz * nz)))
+        return;
+    int64 lo[2], hi[2];
+    for (int d = 0; d < 2; d++) {
+        lo[d] = hi[d] = corner[0][d];
+        for (int k = 1; k < 3; k++) {
+            lo[d] = corner[k][d] < lo[d] ? corner[k][d] : lo[d];
+            hi[d] = corner[k][d] > hi[d] ? corner[k][d] : hi[d];
+        }
+    }
+    /* whole columns and rows; numbers below zero are shifted by whole turns first */
+    const int64 i0 = (lo[0] + turn_steps + RADIAL_STEPS - 1) / RADIAL_STEPS - f->around;
+    const int64 i1 = (hi[0] + turn_steps) / RADIAL_STEPS - f->around;
+    const int64 j0 = lo[1] <= 0 ? 0 : (lo[1] + RADIAL_STEPS - 1) / RADIAL_STEPS;
+    int64 j1 = hi[1] < 0 ? -1 : hi[1] / RADIAL_STEPS;
+    j1 = j1 < (int64)f->along ? j1 : (int64)f->along - 1;
+    for (int64 j = j0; j <= j1; j++)
+        for (int64 i = i0; i <= i1; i++) {
+            const int64 x = i * RADIAL_STEPS, y = j * RADIAL_STEPS;
+            if (radial_left(corner[0], corner[1], x, y) < 0 ||
+                radial_left(corner[1], corner[2], x, y) < 0 ||
+                radial_left(corner[2], corner[0], x, y) < 0)
+                continue;
+            const word32 column = (word32)(i < 0 ? i + f->around : i >= f->around ? i - f->around : i);
+            const radial_turn turn = turns[f->first_turn + column];
+            const float facing = nx * turn.c + ny * turn.s;
+            if (!(facing > 0.0f))
+                continue;
+            const float up = (a.z - (float)j) * step;
+            float radius = (nx * a.x + ny * a.y + nz * up) / facing;
+            radius = radial_range(radius, nearest, farthest);
+            radial_least(samples + f->first + (word32)j * f->around + column, radial_bits(radius));
+            radial_most(reach, radial_bits(radius));
+        }
+}
+
+/* ---- samples ---- */
+
+/* The radius as it counts: a closed end has 0 where there is none. */
+static inline float radial_radius(const radial_field *f, ABUTI_GLOBAL const float *radii,
+                                  word32 top, word32 bottom, word32 i, word32 j) {
+    const float radius = radii[f->first + j * f->around + i];
+    const int closed = j + 1u == top || (bottom != 0u && j == f->along - bottom);
+    return closed && radius == INFINITY ? 0.0f : radius;
+}
+
+#endif

@@ -56,9 +56,10 @@ typedef struct abut_radial_axis {
 
 typedef struct abut_radial_options {
     size_t size;
-    double cell;   /* sides of cells at rest, about; 0 = 1/160 of the longest side of the mesh */
-    double weight; /* a field sees triangles with a corner that has so much weight of its bone, from
-                    * 0 to 1, and always those with a corner that no bone weighs more for; 0 = 0.2 */
+    double cell; /* sides of cells at rest, about; 0 = 1/160 of the longest side of the mesh */
+    double
+        weight; /* a field sees triangles with a corner that has so much weight of its bone, from
+                 * 0 to 1, and always those with a corner that no bone weighs more for; 0 = 0.2 */
     abut_radial_distance distance;
     const abut_radial_axis *axes; /* null = one for each bone that has triangles, fitted to them */
     uint32_t axis_count;
@@ -106,10 +107,10 @@ typedef struct abut_radial_view {
     uint32_t triangle_count;         /* that it sees */
     abut_vec3 begin, end;            /* of the axis, in the world */
     abut_vec3 normal, tangent, axis; /* unit vectors, right-handed */
-    double step;                     /* between rows; 0 where the axis has no length: all is empty */
-    double reach;                    /* no surface is farther from the axis */
-    double unit;                     /* of radii: 1, or a power of two for meshes of odd sizes */
-    const float *radii;              /* infinity = empty. Null before the first update */
+    double step;        /* between rows; 0 where the axis has no length: all is empty */
+    double reach;       /* no surface is farther from the axis */
+    double unit;        /* of radii: 1, or a power of two for meshes of odd sizes */
+    const float *radii; /* infinity = empty. Null before the first update */
 } abut_radial_view;
 
 /* Gives a field. All zeros for a number that is too high, and for null. */
@@ -145,8 +146,8 @@ ABUT_API abut_status abut_radial_at(abut_radial *radial, size_t count, abut_arra
 
 /* How the way of a particle is tried. */
 typedef enum abut_radial_walk {
-    ABUT_RADIAL_WALK_STEPS = 0,  /* at a few places of it, as the paper has it */
-    ABUT_RADIAL_WALK_EVERY_CELL  /* in every cell: whatever its speed, none gets through */
+    ABUT_RADIAL_WALK_STEPS = 0, /* at a few places of it, as the paper has it */
+    ABUT_RADIAL_WALK_EVERY_CELL /* in every cell: whatever its speed, none gets through */
 } abut_radial_walk;
 
 /* "steps", "every-cell". */
@@ -187,7 +188,7 @@ ABUT_API abut_status abut_radial_collide(abut_radial *radial, abut_radial_partic
 /* ---- surface ---- */
 
 /* Makes a mesh of the surface between samples, two triangles a cell; ABUT_NONE = of all fields, one
- * after the other. Fields without surface give an empty mesh. */
+ * after the other. Refused: fields without surface. */
 ABUT_API abut_status abut_radial_surface(abut_radial *radial, uint32_t field, abut_mesh **mesh);
 
 #ifdef __cplusplus

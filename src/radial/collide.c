@@ -12,18 +12,17 @@ const char *abut_radial_walk_name(abut_radial_walk walk) {
 }
 
 radial_scene abuti_radial_scene(const abut_radial *r) {
-    return (radial_scene){r->fields, r->frames[0], r->frames[1], r->marks,
-                          r->radii,  r->turns,     r->unit,      r->info.field_count,
-                          0};
+    return (radial_scene){r->fields, r->frames[0], r->frames[1],        r->marks, r->radii,
+                          r->turns,  r->unit,      r->info.field_count, 0};
 }
 
-abut_status abuti_radial_check_array(const char *function, const char *name, const abut_radial *r,
-                                     abut_array array) {
+static abut_status check_array(const char *function, const char *name, const abut_radial *r,
+                               abut_array array) {
     if (!array.host && !array.buffer)
         return abuti_null(function, name);
     if (array.buffer && !r->device)
-        return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "%s: %s are on a device, and the fields on the CPU", function, name);
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s are on a device, and the fields on the CPU",
+                          function, name);
     return ABUT_OK;
 }
 
@@ -91,16 +90,17 @@ abut_status abut_radial_collide(abut_radial *radial, abut_radial_particles *part
         status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %u steps are asked for; %d are the most",
                             __func__, p.steps, STEPS_MAX);
     if (!status && p.count)
-        status = abuti_radial_check_array(__func__, "from", radial, p.from);
+        status = check_array(__func__, "from", radial, p.from);
     if (!status && p.count)
-        status = abuti_radial_check_array(__func__, "to", radial, p.to);
+        status = check_array(__func__, "to", radial, p.to);
     if (!status && p.hits.buffer)
-        status = abuti_radial_check_array(__func__, "hits", radial, p.hits);
+        status = check_array(__func__, "hits", radial, p.hits);
     if (status)
         return status;
-    const radial_order order = {
-        p.radius, (float)p.friction,
-        p.walk == ABUT_RADIAL_WALK_EVERY_CELL ? 0 : p.steps ? p.steps : STEPS_DEFAULT};
+    const radial_order order = {p.radius, (float)p.friction,
+                                p.walk == ABUT_RADIAL_WALK_EVERY_CELL ? 0
+                                : p.steps                             ? p.steps
+                                                                      : STEPS_DEFAULT};
     p.hit_count = p.odd_count = 0;
     if (p.count)
         status = radial->backend->collide(radial, &order, &p);

@@ -165,7 +165,7 @@ static inline int radial_find_cell(const radial_body *b, float x, float y, float
 
 /* Where a particle comes below the surface. */
 typedef struct radial_entry {
-    float time; /* of the way */
+    float time;    /* of the way */
     float n[3], k; /* the plane, relative to row `row` */
     int row;
     float p[3]; /* where, in units of length relative to the same row */
@@ -327,7 +327,7 @@ static inline int radial_step(const radial_body *b, const double from[3], const 
 #define RADIAL_ROUNDS 4      /* of ways that are met */
 #define RADIAL_PROJECTIONS 8 /* out of what is left */
 
-#define RADIAL_LIFT 1e-4     /* of a row */
+#define RADIAL_LIFT 1e-4 /* of a row */
 
 /* All fields. */
 typedef struct radial_scene {

@@ -50,6 +50,7 @@ abut_status abuti_radial_members(const radial_source *s, double weight, radial_m
     m->list = abuti_allocate(s->context, m->begin[s->bone_count + 1], sizeof *m->list);
     if (!m->list) {
         abuti_release(s->context, m->begin);
+        m->begin = NULL;
         return ABUT_ERROR_MEMORY;
     }
     for (uint32_t t = 0; t < triangles; t++)
@@ -71,7 +72,8 @@ typedef struct fit_work {
 static void corners_of(const fit_work *w, size_t i, vec3 p[3]) {
     const abut_mesh *mesh = w->source->rest;
     for (int k = 0; k < 3; k++)
-        p[k] = v3_sub(abuti_mesh_position(mesh, mesh->indices[3 * (size_t)w->triangles[i] + k]),
+        p[k] = v3_sub(abuti_mesh_position(mesh,
+                                          mesh->indices[3 * (size_t)w->triangles[i] + (size_t)k]),
                       w->middle);
 }
 
@@ -156,8 +158,7 @@ static uint32_t directions_of(const fit_work *w, const double *weights, vec3 *li
         vec3 p[3];
         corners_of(w, i, p);
         vec3 c = v3_scale(v3_add(v3_add(p[0], p[1]), p[2]), 1.0 / 3);
-        double area = weights[i] *
-                      v3_length(v3_cross(v3_sub(p[1], p[0]), v3_sub(p[2], p[0])));
+        double area = weights[i] * v3_length(v3_cross(v3_sub(p[1], p[0]), v3_sub(p[2], p[0])));
         for (int k = 0; k < 9; k++)
             spread[k / 3][k % 3] += area * v3_get(c, k / 3) * v3_get(c, k % 3);
     }
@@ -239,7 +240,7 @@ abut_status abuti_radial_fit(const radial_source *s, uint32_t bone, const uint32
     for (size_t i = 0; i < count; i++) {
         weights[i] = 0;
         for (int k = 0; k < 3; k++)
-            weights[i] += weight_of(&w, s->rest->indices[3 * (size_t)triangles[i] + k]) / 3;
+            weights[i] += weight_of(&w, s->rest->indices[3 * (size_t)triangles[i] + (size_t)k]) / 3;
     }
     /* Four thousand triangles tell as much as all of them. */
     const size_t every = 1 + count / 4096;
@@ -267,8 +268,10 @@ abut_status abuti_radial_fit(const radial_source *s, uint32_t bone, const uint32
 }
 
 bool abuti_radial_inverse(const abut_character_matrix *a, abut_character_matrix *inverse) {
-    const vec3 x = v3(a->m[0][0], a->m[1][0], a->m[2][0]), y = v3(a->m[0][1], a->m[1][1], a->m[2][1]);
-    const vec3 z = v3(a->m[0][2], a->m[1][2], a->m[2][2]), at = v3(a->m[0][3], a->m[1][3], a->m[2][3]);
+    const vec3 x = v3(a->m[0][0], a->m[1][0], a->m[2][0]),
+               y = v3(a->m[0][1], a->m[1][1], a->m[2][1]);
+    const vec3 z = v3(a->m[0][2], a->m[1][2], a->m[2][2]),
+               at = v3(a->m[0][3], a->m[1][3], a->m[2][3]);
     const vec3 rows[3] = {v3_cross(y, z), v3_cross(z, x), v3_cross(x, y)};
     const double volume = v3_dot(x, rows[0]);
     if (!(fabs(volume) > 1e-12 * v3_length(x) * v3_length(y) * v3_length(z)))

@@ -5,10 +5,10 @@ enum { VERTEX_GRAIN = 2048, PAIR_GRAIN = 2048, SAMPLE_GRAIN = 16384 };
 enum { REACH, TOP, BOTTOM, MARK_WORDS };
 
 typedef struct host_data {
-    radial_point *points;  /* of seen vertices */
+    radial_point *points;   /* of seen vertices */
     uint32_t *point_fields; /* their fields */
-    atomic_uint *samples;  /* empty between updates */
-    atomic_uint *marks;    /* MARK_WORDS a field, zero between updates */
+    atomic_uint *samples;   /* empty between updates */
+    atomic_uint *marks;     /* MARK_WORDS a field, zero between updates */
 } host_data;
 
 static void host_destroy(abut_radial *r) {

@@ -54,7 +54,8 @@ static bool triangles_of(const radial_scene *s, uint32_t field, uint32_t i, uint
 
 static void try_cell(const radial_scene *s, uint32_t field, uint32_t i, int j, vec3 p, best *b) {
     triangle3 two[2];
-    if (j < 0 || j + 1 >= (int)s->fields[field].along || !triangles_of(s, field, i, (uint32_t)j, two))
+    if (j < 0 || j + 1 >= (int)s->fields[field].along ||
+        !triangles_of(s, field, i, (uint32_t)j, two))
         return;
     for (int k = 0; k < 2; k++) {
         const vec3 n = v3_normalise(v3_cross(v3_sub(two[k].corner[1], two[k].corner[0]),
@@ -191,6 +192,11 @@ abut_status abut_radial_surface(abut_radial *radial, uint32_t field, abut_mesh *
             triangle_count += empty ? 0 : 2;
         }
         base += n * f->along;
+    }
+    if (!triangle_count) {
+        ABUTI_RELEASE(radial->context, positions, indices);
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: there is no surface: all cells are empty",
+                          __func__);
     }
     return abuti_mesh_adopt(radial->context, __func__, positions, vertex_count, indices,
                             triangle_count, mesh);

@@ -28,8 +28,8 @@ static bool is_mirrored(const abut_character_matrix *m) {
     return v3_dot(row[0], v3_cross(row[1], row[2])) < 0;
 }
 
-radial_frame abuti_radial_frame(const radial_axis *axis, const abut_character_matrix *bone,
-                                uint32_t along, double unit) {
+static radial_frame frame_of(const radial_axis *axis, const abut_character_matrix *bone,
+                             uint32_t along, double unit) {
     radial_frame f;
     const vec3 begin = matrix_apply(bone, axis->begin), end = matrix_apply(bone, axis->end);
     const vec3 way = v3_sub(end, begin), w = v3_normalise(way);
@@ -195,31 +195,35 @@ static abut_status plan_fitted(plan *p) {
         radial_line line;
         if (!count || !abuti_radial_inverse(&p->source.bones[b], &inverse))
             continue;
-        abut_status status = abuti_radial_fit(&p->source, b, p->members.list + begin, count,
-                                              p->cell, &line);
+        abut_status status =
+            abuti_radial_fit(&p->source, b, p->members.list + begin, count, p->cell, &line);
         if (status)
             return status;
-        p->fields[p->count++] = (field_plan){
-            .axis = {.bone = b,
-                     .begin = matrix_apply(&inverse, line.begin),
-                     .end = matrix_apply(&inverse, line.end)},
-            .radius = line.radius,
-            .triangles = p->members.list + begin,
-            .count = (uint32_t)count};
+        p->fields[p->count++] = (field_plan){.axis = {.bone = b,
+                                                      .begin = matrix_apply(&inverse, line.begin),
+                                                      .end = matrix_apply(&inverse, line.end)},
+                                             .radius = line.radius,
+                                             .triangles = p->members.list + begin,
+                                             .count = (uint32_t)count};
     }
     return ABUT_OK;
 }
 
 /* Counts that come from sizes, and what frames need of the rest pose. */
-static void plan_sizes(plan *p, field_plan *f) {
+static abut_status plan_sizes(const plan *p, field_plan *f) {
     const abut_character_matrix *bone = &p->source.bones[f->axis.bone];
-    const vec3 way =
-        v3_sub(matrix_apply(bone, f->axis.end), matrix_apply(bone, f->axis.begin));
+    const vec3 way = v3_sub(matrix_apply(bone, f->axis.end), matrix_apply(bone, f->axis.begin));
     const double length = v3_dot(way, v3_normalise(way)), most = ABUT_RADIAL_SAMPLES_MAX;
     const double along = ceil(length / p->cell) + 1;
     const double around = 4 * ceil(6.283185307179586 * f->radius / p->cell / 4);
-    f->along = f->along ? f->along : (uint32_t)fmin(fmax(along, 2), most);
-    f->around = f->around ? f->around : (uint32_t)fmin(fmax(around, 8), most);
+    if ((!f->along && !(along <= most)) || (!f->around && !(around <= most)))
+        return abuti_fail(
+            ABUT_ERROR_LIMIT,
+            "%s: cells of %g make more than %u samples around the axis of bone %u, or "
+            "along it; ask for larger cells",
+            p->source.function, p->cell, ABUT_RADIAL_SAMPLES_MAX, f->axis.bone);
+    f->along = f->along ? f->along : (uint32_t)fmax(along, 2);
+    f->around = f->around ? f->around : (uint32_t)fmax(around, 8);
     f->axis.rest_length = length;
     f->axis.rest_mirrored = is_mirrored(bone);
     if (v3_max_abs(f->axis.normal) == 0) { /* any that the bone does not take along the axis */
@@ -227,6 +231,7 @@ static void plan_sizes(plan *p, field_plan *f) {
         const vec3 other = fabs(axis.x) < 0.6 ? v3(1, 0, 0) : v3(0, 1, 0);
         f->axis.normal = v3_normalise(v3_along(other, -v3_dot(other, axis), axis));
     }
+    return ABUT_OK;
 }
 
 /* Vertices and triangles of a field, with a table of all vertices of the mesh: where they are in
@@ -331,8 +336,8 @@ static abut_status fill(abut_radial *r, const plan *p) {
         sample += from->around * from->along;
         pair += from->count;
         add_members(r, p, i, place);
-        r->frames[0][i] = abuti_radial_frame(&from->axis, &p->source.bones[from->axis.bone],
-                                             from->along, r->unit);
+        r->frames[0][i] =
+            frame_of(&from->axis, &p->source.bones[from->axis.bone], from->along, r->unit);
         r->frames[1][i] = r->frames[0][i];
     }
     for (size_t i = 0; i < r->info.sample_count; i++)
@@ -393,8 +398,8 @@ static abut_status make(plan *p, const abut_radial_options *options, abut_radial
     const bool has_triangles = p->source.rest->triangle_count > 0;
     const double extent = has_triangles ? v3_max_abs(v3_sub(hi, lo)) : 0;
     p->options = abut_radial_options_default();
-    abut_status status = abuti_options_read(&p->options, sizeof p->options, options,
-                                            "abut_radial_options");
+    abut_status status =
+        abuti_options_read(&p->options, sizeof p->options, options, "abut_radial_options");
     status = status ? status : check_options(function, p);
     p->count = p->options.axes ? p->options.axis_count : p->source.bone_count;
     for (uint32_t i = 0; p->options.axes && i < p->count && !status; i++)
@@ -406,14 +411,15 @@ static abut_status make(plan *p, const abut_radial_options *options, abut_radial
     if (!p->fields)
         return ABUT_ERROR_MEMORY;
     if (p->source.character)
-        status = abuti_radial_members(
-            &p->source, p->options.weight > 0 ? p->options.weight : DEFAULT_WEIGHT, &p->members);
+        status = abuti_radial_members(&p->source,
+                                      p->options.weight > 0 ? p->options.weight : DEFAULT_WEIGHT,
+                                      &p->members);
     if (!status && p->options.axes)
         plan_given(p);
     else if (!status)
         status = plan_fitted(p);
     for (uint32_t i = 0; i < p->count && !status; i++)
-        plan_sizes(p, &p->fields[i]);
+        status = plan_sizes(p, &p->fields[i]);
     status = status ? status : make_of(p, extent, radial);
     ABUTI_RELEASE(p->source.context, p->members.begin, p->members.list, p->fields);
     return status;
@@ -428,7 +434,8 @@ abut_status abut_radial_create(const abut_character *character, const abut_radia
                          .character = character,
                          .rest = character->rest,
                          .bone_count = character->info.bone_count}};
-    p.source.bones = abuti_allocate(character->context, p.source.bone_count, sizeof *p.source.bones);
+    p.source.bones =
+        abuti_allocate(character->context, p.source.bone_count, sizeof *p.source.bones);
     if (!p.source.bones)
         return ABUT_ERROR_MEMORY;
     abut_status status = abut_character_pose(character, NULL, p.source.bones);
@@ -530,9 +537,8 @@ static abut_status check_pose(const abut_radial *r, const abut_character_matrix 
     const vec3 *list = positions.host;
     for (uint32_t i = 0; list && i < r->info.vertex_count; i++)
         if (!is_sound(list[i]))
-            return abuti_fail(ABUT_ERROR_ARGUMENT,
-                              "%s: position %u is not finite, or beyond %g", function, i,
-                              ABUT_COORDINATE_MAX);
+            return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: position %u is not finite, or beyond %g",
+                              function, i, ABUT_COORDINATE_MAX);
     return ABUT_OK;
 }
 
@@ -549,13 +555,11 @@ abut_status abut_radial_update(abut_radial *radial, const abut_character_matrix 
     if (!made)
         return ABUT_ERROR_MEMORY;
     for (uint32_t i = 0; i < n; i++) {
-        made[i] = abuti_radial_frame(&r->axes[i], &bones[r->axes[i].bone], r->fields[i].along,
-                                     r->unit);
+        made[i] = frame_of(&r->axes[i], &bones[r->axes[i].bone], r->fields[i].along, r->unit);
         if (!is_sound(made[i].origin) || !(made[i].length <= ABUT_COORDINATE_MAX)) {
             abuti_release(r->context, made);
-            return abuti_fail(ABUT_ERROR_ARGUMENT,
-                              "%s: the matrix of bone %u leads beyond %g", __func__,
-                              r->axes[i].bone, ABUT_COORDINATE_MAX);
+            return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: the matrix of bone %u leads beyond %g",
+                              __func__, r->axes[i].bone, ABUT_COORDINATE_MAX);
         }
     }
     /* Frames rotate: the oldest make room for the new ones. */

@@ -53,13 +53,13 @@ struct abut_radial {
     radial_field *fields;
     radial_turn *turns;
     uint32_t turn_count;
-    uint32_t *vertices;      /* of the mesh, that fields see, by field */
-    uint32_t *triangles;     /* 3 numbers of those a pair */
-    uint32_t *pair_fields;   /* of each pair */
+    uint32_t *vertices;       /* of the mesh, that fields see, by field */
+    uint32_t *triangles;      /* 3 numbers of those a pair */
+    uint32_t *pair_fields;    /* of each pair */
     uint32_t *pair_triangles; /* of the mesh */
-    size_t seen_count;       /* of `vertices` */
-    radial_frame *frames[2]; /* now and before */
-    float *radii;            /* on the host, closed ends are 0 */
+    size_t seen_count;        /* of `vertices` */
+    radial_frame *frames[2];  /* now and before */
+    float *radii;             /* on the host, closed ends are 0 */
     radial_mark *marks;
     bool is_here; /* radii and marks are those of the last update */
 };
@@ -72,10 +72,6 @@ extern const radial_backend abuti_radial_host;
 radial_scene abuti_radial_scene(const abut_radial *radial);
 abut_status abuti_radial_collide_host(abut_radial *radial, const radial_order *order,
                                       abut_radial_particles *particles);
-/* An array of the caller's that must be there. */
-abut_status abuti_radial_check_array(const char *function, const char *name, const abut_radial *r,
-                                     abut_array array);
-
 /* ---- fit.c ---- */
 
 /* Which triangles go with bones: begin[b] to begin[b + 1] of `list` are those of bone b. */
@@ -100,8 +96,6 @@ bool abuti_radial_inverse(const abut_character_matrix *matrix, abut_character_ma
 
 /* ---- radial.c ---- */
 
-radial_frame abuti_radial_frame(const radial_axis *axis, const abut_character_matrix *bone,
-                                uint32_t along, double unit);
 /* Gives closed ends their rows of zeros: radial_radius() for all samples of `radii`. */
 void abuti_radial_close(abut_radial *radial);
 /* Brings samples to the host where they are not there. */

@@ -56,14 +56,16 @@ typedef int64_t int64;
 typedef atomic_uint *radial_word;
 static inline void radial_least(radial_word word, word32 value) {
     unsigned seen = atomic_load_explicit(word, memory_order_relaxed);
-    while (value < seen && !atomic_compare_exchange_weak_explicit(
-                               word, &seen, value, memory_order_relaxed, memory_order_relaxed))
+    while (value < seen &&
+           !atomic_compare_exchange_weak_explicit(word, &seen, value, memory_order_relaxed,
+                                                  memory_order_relaxed))
         continue;
 }
 static inline void radial_most(radial_word word, word32 value) {
     unsigned seen = atomic_load_explicit(word, memory_order_relaxed);
-    while (value > seen && !atomic_compare_exchange_weak_explicit(
-                               word, &seen, value, memory_order_relaxed, memory_order_relaxed))
+    while (value > seen &&
+           !atomic_compare_exchange_weak_explicit(word, &seen, value, memory_order_relaxed,
+                                                  memory_order_relaxed))
         continue;
 }
 static inline word32 radial_bits(float x) {
@@ -78,19 +80,18 @@ static inline float radial_sqrt(float x) {
 }
 #endif
 
-#define RADIAL_EMPTY 0x7f800000u /* bits of infinity */
-#define RADIAL_FAR 1e15          /* coordinates in field space are not larger */
-#define RADIAL_POLAR 0           /* as abut_radial_distance */
-#define RADIAL_PLANE 1
-#define RADIAL_STEPS 256           /* of a cell, of corners on the plane of angle and z */
-#define RADIAL_PERPENDICULAR 0.985f /* cosine of normal and axis from which triangles are culled */
+#define RADIAL_EMPTY 0x7f800000u    /* bits of infinity */
+#define RADIAL_FAR 1e15             /* coordinates in field space are not larger */
+#define RADIAL_STEPS 256            /* of a cell, of corners on the plane of angle and z */
+#define RADIAL_PERPENDICULAR 0.985f /* cosine of normal and axis from which triangles are culled \
+                                     */
 
 /* What does not change. */
 typedef struct radial_field {
-    word32 around, along;                 /* samples: at least 4 and 2 */
-    word32 first;                         /* sample (i, j) is first + j around + i */
-    word32 first_turn;                    /* of its around directions */
-    word32 first_vertex, vertex_count;    /* of the vertices that it sees */
+    word32 around, along;              /* samples: at least 4 and 2 */
+    word32 first;                      /* sample (i, j) is first + j around + i */
+    word32 first_turn;                 /* of its around directions */
+    word32 first_vertex, vertex_count; /* of the vertices that it sees */
     word32 first_triangle, triangle_count;
 } radial_field;
 
@@ -102,7 +103,7 @@ typedef struct radial_turn {
 /* Where the axis is. */
 typedef struct radial_frame {
     vec3 origin;
-    vec3 to[3];  /* rows that take differences to field space */
+    vec3 to[3];   /* rows that take differences to field space */
     vec3 axis[3]; /* unit vectors: angle 0, a quarter turn, along; right-handed */
     double length;
     float step;       /* of a cell along the axis, in units of field space */
@@ -266,8 +267,9 @@ static inline void radial_draw_polar(const radial_field *f, word32 mirrored,
     if (radial_ceil(radial_range(lo - 0.01f, -1.0f, rows)) > hi + 0.01f)
         return;
     for (; count > 0; count--, i++) {
-        const word32 column =
-            (word32)(i < 0 ? i + (int)f->around : i >= (int)f->around ? i - (int)f->around : i);
+        const word32 column = (word32)(i < 0                 ? i + (int)f->around
+                                       : i >= (int)f->around ? i - (int)f->around
+                                                             : i);
         const radial_turn turn = turns[f->first_turn + column];
         float s[3];
         for (int k = 0; k < 3; k++)
@@ -300,7 +302,8 @@ static inline void radial_draw_plane(const radial_field *f, word32 mirrored, flo
     for (int k = 0; k < 3; k++) {
         const radial_point q = p[mirrored && k ? 3 - k : k]; /* back to the order at rest */
         corner[k][0] = (int64)(q.turn * RADIAL_STEPS + 0.5f);
-        corner[k][1] = (int64)(radial_range(q.z, -1e6f, 1e6f) * RADIAL_STEPS + 5e8f + 0.5f) - 500000000;
+        corner[k][1] =
+            (int64)(radial_range(q.z, -1e6f, 1e6f) * RADIAL_STEPS + 5e8f + 0.5f) - 500000000;
         const int64 off = corner[k][0] - corner[0][0];
         corner[k][0] -= off > turn_steps / 2 ? turn_steps : off < -turn_steps / 2 ? -turn_steps : 0;
         const float d = radial_sqrt(q.x * q.x + q.y * q.y);
@@ -337,7 +340,9 @@ static inline void radial_draw_plane(const radial_field *f, word32 mirrored, flo
                 radial_left(corner[1], corner[2], x, y) < 0 ||
                 radial_left(corner[2], corner[0], x, y) < 0)
                 continue;
-            const word32 column = (word32)(i < 0 ? i + f->around : i >= f->around ? i - f->around : i);
+            const word32 column = (word32)(i < 0            ? i + f->around
+                                           : i >= f->around ? i - f->around
+                                                            : i);
             const radial_turn turn = turns[f->first_turn + column];
             const float facing = nx * turn.c + ny * turn.s;
             if (!(facing > 0.0f))

@@ -35,6 +35,7 @@ typedef struct radial_body {
 /* The surface of a cell: below n . (x, y, (z - j) step) = k for one plane or two. */
 typedef struct radial_planes {
     float n[2][3], k[2];
+    float rim;  /* greatest radius of its corners: beyond is outside */
     int count;  /* 0 = empty */
     int convex; /* below the surface is below both, else below any */
 } radial_planes;
@@ -64,13 +65,15 @@ static inline int radial_plane(const float a[3], const float b[3], const float c
 }
 
 /* Corners of a cell: (i, j), (i + 1, j), (i, j + 1), (i + 1, j + 1), relative to row `base`. */
-static inline int radial_corners(const radial_body *b, word32 i, int j, int base, float v[4][3]) {
+static inline int radial_corners(const radial_body *b, word32 i, int j, int base, float r[4],
+                                 float v[4][3]) {
     for (int k = 0; k < 4; k++) {
         const word32 column = i + (word32)(k & 1) == b->around ? 0u : i + (word32)(k & 1);
         const radial_turn turn = b->turns[b->first_turn + column];
         const float radius = radial_sample(b, column, j + k / 2);
         if (radius == INFINITY)
             return 0;
+        r[k] = radius;
         v[k][0] = radius * turn.c;
         v[k][1] = radius * turn.s;
         v[k][2] = (float)(j - base + k / 2) * b->step;
@@ -80,13 +83,19 @@ static inline int radial_corners(const radial_body *b, word32 i, int j, int base
 
 static inline int radial_surface_of(const radial_body *b, word32 i, int j, int base,
                                     radial_planes *s) {
-    float v[4][3];
+    float r[4], v[4][3];
     s->count = 0;
     s->convex = 1;
-    if (j < 0 || j + 1 >= (int)b->along || !radial_corners(b, i, j, base, v))
+    if (j < 0 || j + 1 >= (int)b->along || !radial_corners(b, i, j, base, r, v))
         return 0;
-    s->count = radial_plane(v[0], v[1], v[3], s->n[0], &s->k[0]);
-    s->count += radial_plane(v[0], v[3], v[2], s->n[s->count], &s->k[s->count]);
+    s->rim = 0.0f;
+    for (int k = 0; k < 4; k++)
+        s->rim = r[k] > s->rim ? r[k] : s->rim;
+    /* A triangle with a corner on the axis may lie in a wall of the wedge, and is none. */
+    if (r[0] != 0.0f && (r[1] != 0.0f || r[3] != 0.0f))
+        s->count = radial_plane(v[0], v[1], v[3], s->n[0], &s->k[0]);
+    if (r[3] != 0.0f && (r[0] != 0.0f || r[2] != 0.0f))
+        s->count += radial_plane(v[0], v[3], v[2], s->n[s->count], &s->k[s->count]);
     if (s->count == 2) {
         const float *n = s->n[0];
         s->convex = n[0] * v[2][0] + n[1] * v[2][1] + n[2] * v[2][2] <= s->k[0];
@@ -94,15 +103,18 @@ static inline int radial_surface_of(const radial_body *b, word32 i, int j, int b
     return s->count;
 }
 
-/* The same; the cells beyond a closed end go on with the planes of the last ones. */
+/* The same; the cells beyond a closed end go on with the planes that meet on the axis there. */
 static inline int radial_cell(const radial_body *b, word32 i, int j, radial_planes *s) {
     if (radial_surface_of(b, i, j, j, s))
         return s->count;
-    if (b->top != 0u && j + 1 == (int)b->top)
-        return radial_surface_of(b, i, j - 1, j, s);
-    if (b->bottom != 0u && j + 1 == (int)(b->along - b->bottom))
-        return radial_surface_of(b, i, j + 1, j, s);
-    return 0;
+    const int above = b->top != 0u && j + 1 == (int)b->top;
+    const int below = b->bottom != 0u && j + 1 == (int)(b->along - b->bottom);
+    const word32 next = i + 1u == b->around ? 0u : i + 1u;
+    const int row = above ? j : j + 1;
+    if ((!above && !below) || radial_sample(b, i, row) != 0.0f ||
+        radial_sample(b, next, row) != 0.0f)
+        return 0;
+    return radial_surface_of(b, i, above ? j - 1 : j + 1, j, s);
 }
 
 /* Rows with cells: z from lo to hi. */
@@ -116,6 +128,11 @@ static inline int radial_high(const radial_body *b) {
 /* How far a point is above a plane. */
 static inline float radial_above(const radial_planes *s, int k, float x, float y, float up) {
     return s->n[k][0] * x + s->n[k][1] * y + s->n[k][2] * up - s->k[k];
+}
+
+static inline int radial_is_beyond(const radial_planes *s, float x, float y, float radius) {
+    const float rim = s->rim * 1.00001f + 4.0f * radius;
+    return x * x + y * y > rim * rim;
 }
 
 /* How far a point is above the surface of its cell, and the plane that counts. */
@@ -271,20 +288,36 @@ static inline int radial_walk(const radial_body *b, const float from[3], const f
         end = end < t ? t : end;
         radial_planes s;
         if (radial_cell(b, column, row, &s)) {
-            float heights[2][2];
-            for (int e = 0; e < 2; e++) {
-                const float at = e ? end : t, x = from[0] + at * dx, y = from[1] + at * dy;
-                const float up = (from[2] + at * dz - (float)row) * b->step;
-                for (int k = 0; k < s.count; k++)
-                    heights[e][k] = radial_above(&s, k, x, y, up) - radius;
-            }
-            int which;
-            const float part = radial_meet(&s, heights[0], heights[1], &which);
-            if (part <= 1.0f) {
-                const float at = t + part * (end - t);
-                radial_enter(found, &s, which, row, at, from[0] + at * dx, from[1] + at * dy,
-                             (from[2] + at * dz - (float)row) * b->step);
-                return 1;
+            /* Planes go on beyond the rim; where one is met there, the way is cut to within. */
+            float begin = t;
+            for (int cut = 0; cut < 2; cut++) {
+                float heights[2][2];
+                for (int e = 0; e < 2; e++) {
+                    const float at = e ? end : begin, x = from[0] + at * dx, y = from[1] + at * dy;
+                    const float up = (from[2] + at * dz - (float)row) * b->step;
+                    for (int k = 0; k < s.count; k++)
+                        heights[e][k] = radial_above(&s, k, x, y, up) - radius;
+                }
+                int which;
+                const float part = radial_meet(&s, heights[0], heights[1], &which);
+                if (!(part <= 1.0f))
+                    break;
+                const float at = begin + part * (end - begin);
+                const float x = from[0] + at * dx, y = from[1] + at * dy;
+                if (cut || !radial_is_beyond(&s, x, y, radius)) {
+                    radial_enter(found, &s, which, row, at, x, y,
+                                 (from[2] + at * dz - (float)row) * b->step);
+                    return 1;
+                }
+                const float rim = s.rim * 1.00001f + 4.0f * radius, dd = dx * dx + dy * dy;
+                const float ad = from[0] * dx + from[1] * dy, cross = from[0] * dy - from[1] * dx;
+                const float under = rim * rim * dd - cross * cross;
+                if (!(under > 0.0f))
+                    break;
+                begin = (-ad - radial_sqrt(under)) / dd;
+                begin = begin < t ? t : begin;
+                if (begin >= end || begin < at)
+                    break;
             }
         }
         if (!leaves)
@@ -314,7 +347,7 @@ static inline int radial_step(const radial_body *b, const double from[3], const 
         if (!radial_find_cell(b, x, y, z, &i, &j, &s))
             continue;
         const float up = (z - (float)j) * b->step;
-        if (radial_height(&s, x, y, up, &which) < radius) {
+        if (radial_height(&s, x, y, up, &which) < radius && !radial_is_beyond(&s, x, y, radius)) {
             radial_enter(found, &s, which, j, (float)t, x, y, up);
             return 1;
         }
@@ -421,7 +454,9 @@ static inline vec3 radial_out(ABUTI_GLOBAL const radial_frame *f, const double d
  * `end`; `begin` is where the particle was, relative to the frame of now. */
 static inline void radial_respond(const radial_entry *e, const double begin[3], const double end[3],
                                   double radius, double friction, double shift[3]) {
-    const double n[3] = {e->n[0], e->n[1], e->n[2]}, k = e->k + radius;
+    /* a way of any length asks for a unit vector in doubles */
+    const double x = e->n[0], y = e->n[1], z = e->n[2], one = real_sqrt(x * x + y * y + z * z);
+    const double n[3] = {x / one, y / one, z / one}, k = e->k / one + radius;
     double below = -k, start = -k, across = 0.0, rest = 0.0, t[3], m[3], mn = 0.0, pn = 0.0;
     for (int c = 0; c < 3; c++) {
         below += n[c] * end[c];
@@ -472,7 +507,7 @@ static inline float radial_project(const radial_scene *s, const radial_order *or
                 continue;
             const float up = (z - (float)row) * body.step;
             const float height = radial_height(&planes, x, y, up, &which) - radius;
-            if (height < deepest) {
+            if (height < deepest && !radial_is_beyond(&planes, x, y, radius)) {
                 deepest = height;
                 field = i;
                 for (int k = 0; k < 3; k++)
@@ -515,13 +550,14 @@ static inline radial_result radial_collide(const radial_scene *s, const radial_o
         double was[3], end[3], shift[3], p[3];
         radial_place(now, begin, was);
         radial_place(now, *to, end);
-        was[2] = (was[2] - first.row) * now->step;
-        end[2] = (end[2] - first.row) * now->step;
+        const double step = now->length / (double)(s->fields[field].along - 1u) / s->unit;
+        was[2] = (was[2] - first.row) * step;
+        end[2] = (end[2] - first.row) * step;
         radial_respond(&first, was, end, radius, order->friction, shift);
         /* the next way begins above the surface */
         for (int k = 0; k < 3; k++)
-            p[k] = first.p[k] + RADIAL_LIFT * now->step * first.n[k];
-        p[2] += (double)first.row * now->step;
+            p[k] = first.p[k] + RADIAL_LIFT * step * first.n[k];
+        p[2] += first.row * step;
         if (result.field == ABUT_NONE) {
             const double n[3] = {first.n[0], first.n[1], first.n[2]};
             const vec3 normal = radial_out(now, n, 1.0);

@@ -83,8 +83,7 @@ static inline float radial_sqrt(float x) {
 #define RADIAL_EMPTY 0x7f800000u    /* bits of infinity */
 #define RADIAL_FAR 1e15             /* coordinates in field space are not larger */
 #define RADIAL_STEPS 256            /* of a cell, of corners on the plane of angle and z */
-#define RADIAL_PERPENDICULAR 0.985f /* cosine of normal and axis from which triangles are culled \
-                                     */
+#define RADIAL_PERPENDICULAR 0.985f /* cosine of normal and axis: beyond, triangles are culled */
 
 /* What does not change. */
 typedef struct radial_field {
@@ -264,7 +263,7 @@ static inline void radial_draw_polar(const radial_field *f, word32 mirrored,
     if (count == (int)f->around)
         radial_pierce(p, f->along, mirrored, top, bottom);
     /* crossings leave the range of the corners by some ulps at most */
-    if (radial_ceil(radial_range(lo - 0.01f, -1.0f, rows)) > hi + 0.01f)
+    if ((float)radial_ceil(radial_range(lo - 0.01f, -1.0f, rows)) > hi + 0.01f)
         return;
     for (; count > 0; count--, i++) {
         const word32 column = (word32)(i < 0                 ? i + (int)f->around

@@ -92,10 +92,11 @@ TEST(every_cell_meets_what_tiny_steps_meet) {
                 if (hit.field != 0 || hit.time > first + 1e-4)
                     fail_msg("met at %g instead of %g", (double)hit.time, first);
             }
-            if (hit.field == 0) { /* never early: there it is on the surface, or was inside */
-                const vec3 p = v3_lerp(a, b, hit.time);
-                assert_true(hit.time == 0 || is_inside(surface, v.begin, v.axis, p, 2e-4) == -1 ||
-                            hit.time >= first - 1e-3);
+            if (hit.field == 0) { /* never early: there it is on the surface, or
+                                   * comes to be inside */
+                const vec3 p = v3_lerp(a, b, hit.time), q = v3_lerp(a, b, hit.time + 1e-4);
+                assert_true(hit.time == 0 || is_inside(surface, v.begin, v.axis, p, 2e-4) ||
+                            is_inside(surface, v.begin, v.axis, q, 2e-4));
                 assert_true(fabs(hit.normal[0] * hit.normal[0] + hit.normal[1] * hit.normal[1] +
                                  hit.normal[2] * hit.normal[2] - 1) < 1e-5);
             } else if (!doubt)
@@ -115,7 +116,7 @@ TEST(no_speed_is_too_great) {
     abut_mesh *mesh;
     abut_radial *radial = make_potato(&random, &mesh, 0.05);
     for (uint32_t i = 0; i < test_rounds(8000); i++) {
-        const double speed = pow(10, test_random_real(&random, 0, i % 2 ? 30 : 2));
+        const double speed = pow(10, test_random_real(&random, 0, i % 4 ? 12 : 60));
         const vec3 d = v3_normalise(random_point(&random, 1));
         vec3 target = random_point(&random, 0.4);
         abut_vec3 from = v3_along(target, -3, d), to = v3_along(target, speed, d);
@@ -124,7 +125,8 @@ TEST(no_speed_is_too_great) {
         assert_int_equal(hit.field, 0);
         /* with all friction it sticks about where it came in */
         const double along = v3_dot(v3_sub(to, target), d);
-        if (!(along < 0.8 && along > -2))
+        assert_true(fabs(along) < 1e61);
+        if (speed < 1e12 && !(along < 0.8 && along > -2))
             fail_msg("speed %g: %g behind", speed, along);
     }
     abut_radial_destroy(radial);
@@ -242,7 +244,7 @@ TEST(odd_particles) {
         assert_int_equal(p.odd_count, 0);
         for (int i = 0; i < 16; i++) {
             assert_true(v3_length(to[i]) < 2 && v3_length(to[i]) > 0.8);
-            assert_true(hits[i].left <= 0);
+            assert_true(hits[i].left < 0.05f); /* half a cell */
         }
         memcpy(to, meant, sizeof to);
         for (int i = 0; i < 16; i++) {

@@ -166,22 +166,22 @@ static int tell(tool_run *tool, const char *path, const subject *s) {
 
 /* ---- which pose ---- */
 
-/* A clip by its name, or by its number. */
-static int find_clip(tool_run *tool, const subject *s, const char *words, uint32_t *clip) {
-    char *end;
-    for (uint32_t i = 0; i < s->info.clip_count; i++) {
-        if (!strcmp(words, abut_character_clip_get(s->character, i).name)) {
+int clip_find(tool_run *tool, const abut_character *character, const char *words, uint32_t *clip) {
+    char *end = NULL;
+    unsigned long number = strtoul(words, &end, 10);
+    uint32_t count = abut_character_info_get(character).clip_count;
+    for (uint32_t i = 0; i < count; i++) {
+        if (!strcmp(words, abut_character_clip_get(character, i).name)) {
             *clip = i;
             return 0;
         }
     }
-    unsigned long number = strtoul(words, &end, 10);
-    if (words[0] >= '0' && words[0] <= '9' && !*end && number < s->info.clip_count) {
+    if (words[0] >= '0' && words[0] <= '9' && !*end && number < count) {
         *clip = (uint32_t)number;
         return 0;
     }
     return tool_refuse(tool, "--clip needs the name of a clip, or its number below %u; '%s' is not",
-                       s->info.clip_count, words);
+                       count, words);
 }
 
 static int read_pose(tool_run *tool, const tool_arguments *arguments, subject *s) {
@@ -198,7 +198,7 @@ static int read_pose(tool_run *tool, const tool_arguments *arguments, subject *s
         s->options.time = time->numbers[0];
     if (skinning && !strcmp(skinning->words, "dual"))
         s->skinning = ABUT_CHARACTER_SKINNING_DUAL;
-    return clip ? find_clip(tool, s, clip->words, &s->options.clip) : 0;
+    return clip ? clip_find(tool, s->character, clip->words, &s->options.clip) : 0;
 }
 
 /* ---- drawing ---- */

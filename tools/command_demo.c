@@ -181,11 +181,11 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
          stand = word_in(which, "stack|wall|plates|shot|dominoes|bowl"),
          fall = word_in(which, "stairs|snow|bounce");
     if (!drop && !line && !stand && !fall && !clash && !pass &&
-        !word_in(which, "ball|sleeve|sheet"))
+        !word_in(which, "ball|sleeve|sheet|dress|cape"))
         return tool_refuse(tool,
                            "there is no demo '%s'; there are stack, wall, plates, shot, dominoes, "
                            "bowl, drop, plane, line, letters, stairs, snow, bounce, clash, ball, "
-                           "sleeve and sheet",
+                           "sleeve, sheet, dress and cape",
                            which);
     int code = check_options(tool, arguments,
                              drop                              ? "png|bodies|seconds|seed|compare"
@@ -198,7 +198,9 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
                              : !strcmp(which, "stairs")
                                  ? "png|bodies|frames|seed|resolution|compare|device"
                              : fall ? "png|bodies|frames|seed|resolution|compare|device|model"
-                                    : "png|triangles|solid|frames|record|meshes|device");
+                             : word_in(which, "dress|cape")
+                                 ? "png|triangles|frames|record|meshes|device|model|clip"
+                                 : "png|triangles|solid|frames|record|meshes|device");
     if (code)
         return code;
     code = png ? picture_check(tool, png->words) : 0;
@@ -220,8 +222,9 @@ static const tool_option options[] = {
     {"solid", "N", OPTION_COUNT, "cloth: about how many triangles the solid has (default: half)",
      NULL, false},
     {"frames", "N", OPTION_COUNT,
-     "how many, 60 a second: cloth 360 by default; stairs, snow, bounce 240; letters 100", NULL,
-     false},
+     "how many, 60 a second: cloth 360 by default; stairs, snow, bounce 240; letters 100; dress "
+     "and cape: 300, 30 a second",
+     NULL, false},
     {"record", "FILE", OPTION_TEXT, "cloth: keep the motion in FILE (.abutm)", NULL, false},
     {"meshes", "FOLDER", OPTION_TEXT, "cloth: write the meshes of every frame into FOLDER", NULL,
      false},
@@ -241,7 +244,12 @@ static const tool_option options[] = {
      "stairs, snow, bounce: pixels of each of three views, along the larger side (default: 1024); "
      "letters: texels along each side of a map (512)",
      NULL, false},
-    {"model", "FILE", OPTION_TEXT, "snow, bounce: a closed mesh to fall on (default: a critter)",
+    {"model", "FILE", OPTION_TEXT,
+     "snow, bounce: a closed mesh to fall on (default: a critter); dress, cape: who wears it, a "
+     "character as glTF or GLB, in metres",
+     NULL, false},
+    {"clip", "CLIP", OPTION_TEXT,
+     "dress, cape: what the character does: the name or number of a clip (default: the first)",
      NULL, false},
     {"compare", NULL, OPTION_FLAG,
      "drop, plane: run it with ODE's own colliders of triangle meshes as well; stairs, snow, "
@@ -286,7 +294,10 @@ const tool_command command_demo = {
         "through (examples/cloth): a critter in a ball of cloth, a sleeve on a rod that bends, "
         "a sheet on a board in the wind. Tells the time of a frame, how many impacts were "
         "found, the thinnest gap, and whether any frame has an intersection, decided exactly: "
-        "then the exit code is 3.",
+        "then the exit code is 3.\n\n"
+        "dress, cape: the same for a garment on a character that goes from its rest pose into a "
+        "clip. A body whose parts pass through each other would crush the cloth between them: "
+        "there its vertices come late, and it is told how many and by how much.",
     .found = "a body that is not where it belongs, a line whose entry or a pair whose overlap was "
              "missed, a distance beyond its bounds, a clash that is not as it is known to be, or "
              "cloth that passed through "
@@ -304,7 +315,8 @@ const tool_command command_demo = {
                 "  abut demo clash --png clash.png\n"
                 "  abut demo sleeve --png sleeve.png\n"
                 "  abut demo sheet --triangles 80000 --frames 1166 --record sheet.abutm\n"
-                "  abut demo ball --triangles 49000 --device gpu\n",
+                "  abut demo ball --triangles 49000 --device gpu\n"
+                "  abut demo dress --model human.glb --clip dance --png dress.png\n",
     .options = options,
     .operand_kind = OPERAND_NONE,
     .operand_least = 1,

@@ -1,4 +1,4 @@
-/* abut demo ball, sleeve, sheet: cloth that does not pass through itself. */
+/* abut demo ball, sleeve, sheet, dress, cape: cloth that does not pass through itself. */
 #include "tool.h"
 
 #include "scenes.h"
@@ -16,11 +16,11 @@ typedef struct showing {
     uint32_t frames;
     tool_film film;
     abut_frames_writer *writer;
-    abut_box view; /* what all frames show */
 
     double dynamics, search, sweep;
-    uint64_t contacts, impacts, rounds, halved;
-    double thinnest;
+    uint64_t contacts, impacts, rounds, halved, late;
+    double thinnest, latest;
+    abut_character *character;
     uint32_t cut; /* frames of which only a part was taken */
     uint32_t bad; /* that have an intersection; the first such frame is `first` */
     uint32_t first;
@@ -56,6 +56,7 @@ static abut_status draw(const showing *s, abut_picture **picture) {
     camera.width = FILM_WIDTH;
     camera.height = FILM_HEIGHT;
     camera.eye_direction = scene_eye(s->scene);
+    camera.up = scene_up(s->scene);
     abut_status status = abut_picture_create(s->tool->context, &camera, picture);
     for (uint32_t which = 0; which < 2 && !status; which++) {
         abut_mesh_style style = abut_mesh_style_default();
@@ -68,10 +69,10 @@ static abut_status draw(const showing *s, abut_picture **picture) {
         status = status ? status : abut_picture_add_mesh(*picture, mesh, (abut_pose){0}, &style);
         abut_mesh_destroy(mesh);
     }
+    const abut_box view = scene_view(s->scene);
     for (int k = 0; k < 8 && !status; k++) {
-        abut_vec3 corner = {k & 1 ? s->view.lo.x : s->view.hi.x,
-                            k & 2 ? s->view.lo.y : s->view.hi.y,
-                            k & 4 ? s->view.lo.z : s->view.hi.z};
+        abut_vec3 corner = {k & 1 ? view.lo.x : view.hi.x, k & 2 ? view.lo.y : view.hi.y,
+                            k & 4 ? view.lo.z : view.hi.z};
         status = abut_picture_add_point(*picture, corner, 0.1, (abut_colour){1, 1, 1, 0.01f});
     }
     return status;
@@ -113,6 +114,8 @@ static abut_status step(showing *s) {
     s->halved += r.zone_halved;
     s->thinnest = r.thinnest < s->thinnest ? r.thinnest : s->thinnest;
     s->cut += r.fraction < 1;
+    s->late += r.solid_late;
+    s->latest = r.latest > s->latest ? r.latest : s->latest;
     return ABUT_OK;
 }
 
@@ -155,6 +158,10 @@ static void tell(const showing *s) {
     json_number(out, "rounds", (double)s->rounds / n);
     json_count(out, "zones_halved", s->halved);
     json_count(out, "frames_cut", s->cut);
+    if (s->character) {
+        json_number(out, "body_late", (double)s->late / n);
+        json_number(out, "body_latest", s->latest);
+    }
     json_number(out, "thinnest_gap", s->thinnest);
     json_number(out, "thickness", cloth_thickness(c));
     json_count(out, "frames_with_intersections", s->bad);
@@ -169,6 +176,9 @@ static void tell(const showing *s) {
         if (s->halved || s->cut)
             say_fact(out, "held back", "some vertices %llu times, the whole scene in %u frames",
                      (unsigned long long)s->halved, s->cut);
+        if (s->character)
+            say_fact(out, "body", "%.1f vertices late a frame, at most by %.3g",
+                     (double)s->late / n, s->latest);
         say_fact(out, "thinnest gap", "%.3g, of a thickness of %.3g", s->thinnest,
                  cloth_thickness(c));
         if (s->bad)
@@ -187,7 +197,6 @@ static abut_status begin(showing *s, scene_options options) {
     abut_status status = scene_create(s->tool->context, &options, &s->scene);
     if (status)
         return status;
-    s->view = scene_view(s->scene);
     s->thinnest = 1e300;
     if (s->record) {
         abut_mesh *const meshes[] = {scene_mesh(s->scene, 0), scene_mesh(s->scene, 1)};
@@ -219,6 +228,23 @@ static int read_options(tool_run *tool, const tool_arguments *arguments, scene_o
     return device_open(tool, arguments, &options->device);
 }
 
+/* The character of a dress; 0 or the exit code. */
+static int read_character(showing *s, const tool_arguments *arguments, scene_options *options) {
+    const tool_given *model = option_given(arguments, "model"),
+                     *clip = option_given(arguments, "clip");
+    if (!word_in(s->name, "dress|cape"))
+        return 0;
+    if (!model)
+        return tool_refuse(s->tool, "demo %s needs --model FILE, a character as glTF or GLB",
+                           s->name);
+    abut_status status = abut_character_read(s->tool->context, model->words, &s->character);
+    if (status)
+        return tool_fail(s->tool, status);
+    options->character = s->character;
+    options->up = abut_mesh_up(abut_character_rest(s->character));
+    return clip ? clip_find(s->tool, s->character, clip->words, &options->clip) : 0;
+}
+
 int demo_cloth(tool_run *tool, const tool_arguments *arguments) {
     const tool_given *frames = option_given(arguments, "frames"),
                      *png = option_given(arguments, "png"),
@@ -229,13 +255,19 @@ int demo_cloth(tool_run *tool, const tool_arguments *arguments) {
                  .png = png ? png->words : NULL,
                  .record = recorded ? recorded->words : NULL,
                  .meshes = meshes ? meshes->words : NULL,
-                 .frames = frames ? frames->counts[0] : 360};
+                 .frames = frames                                          ? frames->counts[0]
+                           : word_in(arguments->operands[0], "dress|cape") ? 300
+                                                                           : 360};
     scene_options options = {.kind = SCENE_BALL};
-    int code = read_options(tool, arguments, &options);
-    if (code)
+    int code = read_character(&s, arguments, &options);
+    code = code ? code : read_options(tool, arguments, &options);
+    if (code) {
+        abut_character_destroy(s.character);
         return code;
+    }
     if (s.png && !film_start(&s.film)) {
         abut_device_destroy(options.device);
+        abut_character_destroy(s.character);
         return tool_fail_with(tool, "out of memory", "there is no memory for the picture");
     }
     progress_start(tool->progress, s.name);
@@ -255,5 +287,6 @@ int demo_cloth(tool_run *tool, const tool_arguments *arguments) {
     abut_frames_writer_discard(s.writer);
     film_free(&s.film);
     scene_destroy(s.scene);
+    abut_character_destroy(s.character);
     return code;
 }

@@ -491,6 +491,11 @@ int plots_write(tool_run *tool, const tool_plot *plots, uint32_t count, size_t f
 /* An assembly whose interferences are known. The exit code. */
 int demo_clash(tool_run *tool, const tool_arguments *arguments);
 
+/* ---- command_character.c ---- */
+
+/* A clip by its name, or by its number: --clip. 0 or the exit code. */
+int clip_find(tool_run *tool, const abut_character *character, const char *words, uint32_t *clip);
+
 /* ---- demo_cloth.c ---- */
 
 /* Runs the demo that the operand names: ball, sleeve or sheet. */

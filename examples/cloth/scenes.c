@@ -2,6 +2,7 @@
 #include "scenes.h"
 
 #include "critter.h"
+#include "garment.h"
 #include "vector.h"
 
 #define PI 3.14159265358979323846
@@ -26,6 +27,10 @@
 #define BOARD_SIDE 1.0
 #define BOARD_THICK 0.08
 #define SHEET_SIDE 1.7
+/* dress, cape */
+#define CHARACTER_SECONDS (1.0 / 30)
+#define BLEND_SECONDS 1.0 /* from the rest pose into the clip */
+#define EASE 0.007        /* of the height */
 
 struct scene {
     abut_context *context;
@@ -36,10 +41,14 @@ struct scene {
     vec *solid_end;
     uint32_t solid_vertices;
     double time;
+    abut_character *character;
+    abut_character_matrix *bones;
+    uint32_t clip, held; /* the first vertices of a garment are held */
+    vec up;
 };
 
 const char *scene_name(scene_kind kind) {
-    static const char *const names[] = {"ball", "sleeve", "sheet"};
+    static const char *const names[] = {"ball", "sleeve", "sheet", "dress", "cape"};
     return (unsigned)kind < SCENE_COUNT ? names[kind] : NULL;
 }
 
@@ -173,6 +182,117 @@ static abut_status make_sheet(scene *s, const scene_options *o) {
     return status ? status : abut_shape_create(s->context, &board, &s->meshes[1]);
 }
 
+/* ---- characters ---- */
+
+static bool has_character(const scene *s) {
+    return s->kind >= SCENE_SOLID_COUNT;
+}
+
+/* Where the body is, as floats: from its rest pose into the clip, and then on and on. */
+static abut_status pose_at(scene *s, double time) {
+    abut_character_pose_options pose = abut_character_pose_options_default();
+    pose.clip = ABUT_NONE;
+    pose.other = s->clip;
+    pose.blend = fmin(fmax(time / BLEND_SECONDS, 0), 1);
+    pose.blend *= pose.blend * (3 - 2 * pose.blend);
+    /* to and fro: from its end back to its begin a clip would jump through the cloth */
+    double length = abut_character_clip_get(s->character, s->clip).duration;
+    double on = fmax(time - BLEND_SECONDS, 0), twice = on - 2 * length * floor(on / (2 * length));
+    pose.other_time = length > 0 ? fmin(twice, 2 * length - twice) : 0;
+    pose.clamp = true;
+    abut_status status = abut_character_pose(s->character, &pose, s->bones);
+    if (!status)
+        status = abut_character_skin(s->character, s->bones, ABUT_CHARACTER_SKINNING_LINEAR,
+                                     s->solid_end);
+    for (uint32_t i = 0; i < s->solid_vertices && !status; i++)
+        s->solid_end[i] = vec_round(s->solid_end[i]);
+    return status;
+}
+
+static abut_status take_character(scene *s, const scene_options *o) {
+    abut_character_info info = abut_character_info_get(o->character);
+    vec up = o->up;
+    double length = vec_length(up);
+    if (!o->character)
+        return abut_fail(ABUT_ERROR_ARGUMENT, "scene_create: this scene needs a character");
+    if (o->clip >= info.clip_count)
+        return abut_fail(ABUT_ERROR_ARGUMENT, "scene_create: the character has no such clip");
+    if (!(length >= 0 && length <= 1e30))
+        return abut_fail(ABUT_ERROR_ARGUMENT, "scene_create: up must be finite");
+    s->up = length > 0 ? vec_scale(up, 1 / length) : vec_of(0, 1, 0);
+    s->character = o->character;
+    s->clip = o->clip;
+    s->bones = abut_context_allocate(s->context, info.bone_count, sizeof *s->bones);
+    return s->bones ? ABUT_OK : ABUT_ERROR_MEMORY;
+}
+
+/* The body as it stands at first. */
+static abut_status make_body(scene *s) {
+    abut_mesh *rest = abut_character_rest(s->character);
+    uint32_t count = abut_mesh_vertex_count(rest);
+    s->solid_end = abut_context_allocate(s->context, count, sizeof *s->solid_end);
+    if (!s->solid_end)
+        return ABUT_ERROR_MEMORY;
+    s->solid_vertices = count;
+    abut_status status = pose_at(s, 0);
+    abut_mesh_input input = abut_mesh_input_doubles(s->solid_end, count, abut_mesh_indices(rest),
+                                                    abut_mesh_triangle_count(rest));
+    return status ? status : abut_mesh_create(s->context, &input, &s->meshes[1]);
+}
+
+static abut_status make_garment(scene *s, const scene_options *o, double ease) {
+    garment_options garment = {.kind = s->kind == SCENE_CAPE ? GARMENT_CAPE : GARMENT_DRESS,
+                               .triangles = o->triangles,
+                               .up = s->up,
+                               .ease = ease};
+    return garment_create(s->context, s->meshes[1], &garment, &s->meshes[0], &s->held);
+}
+
+static double height_of(const scene *s) {
+    double low = (double)INFINITY, high = -low;
+    for (uint32_t i = 0; i < s->solid_vertices; i++) {
+        double at = vec_dot(s->solid_end[i], s->up);
+        low = fmin(low, at);
+        high = fmax(high, at);
+    }
+    return high - low;
+}
+
+/* The body holds what is at its top. */
+static abut_status hold_garment(scene *s, double stiffness) {
+    uint32_t *vertices = abut_context_allocate(s->context, s->held, sizeof *vertices);
+    cloth_hold *holds = abut_context_allocate(s->context, s->held, sizeof *holds);
+    abut_status status = vertices && holds ? ABUT_OK : ABUT_ERROR_MEMORY;
+    for (uint32_t i = 0; i < s->held && !status; i++)
+        vertices[i] = i;
+    status = status ? status : cloth_bind(s->cloth, vertices, s->held, stiffness, holds);
+    status = status ? status : cloth_add_holds(s->cloth, holds, s->held);
+    abut_context_release(s->context, vertices);
+    abut_context_release(s->context, holds);
+    return status;
+}
+
+/* Dresses the body: with more ease, until nothing meets. */
+static abut_status dress(scene *s, const scene_options *o, const cloth_options *of_cloth) {
+    abut_status status = make_body(s);
+    double ease = status ? 0 : EASE * height_of(s);
+    bool is_free = false;
+    for (int turn = 0; turn < 6 && !status && !is_free; turn++, ease *= 1.5) {
+        cloth_destroy(s->cloth);
+        abut_mesh_destroy(s->meshes[0]);
+        s->cloth = NULL;
+        s->meshes[0] = NULL;
+        status = make_garment(s, o, ease);
+        status = status ? status : cloth_create(s->context, s->meshes[0], of_cloth, &s->cloth);
+        status = status ? status : cloth_add_solid(s->cloth, s->meshes[1]);
+        status = status ? status : cloth_is_free(s->cloth, &is_free);
+    }
+    if (!status && !is_free)
+        status = abut_fail(ABUT_ERROR_ARGUMENT, "scene_create: no garment fits this character; it "
+                                                "must stand upright at rest, arms apart");
+    return status ? status : hold_garment(s, 50);
+}
+
 /* ---- motion ---- */
 
 static double ease(double t) {
@@ -212,20 +332,23 @@ static vec wind_at(double time) {
     return vec_of(strength * cos(side), strength * sin(side), 0.35 * strength * sin(3.3 * time));
 }
 
-static void place_solid(scene *s, double time) {
+static abut_status place_solid(scene *s, double time) {
+    if (has_character(s))
+        return pose_at(s, time);
     for (uint32_t i = 0; i < s->solid_vertices; i++) {
         vec p = s->solid[i];
         s->solid_end[i] = vec_round(s->kind == SCENE_BALL     ? critter_at(p, time)
                                     : s->kind == SCENE_SLEEVE ? rod_at(p, time)
                                                               : board_at(p, time));
     }
+    return ABUT_OK;
 }
 
 /* ---- the whole ---- */
 
-static cloth_options cloth_of(scene_kind kind) {
+static cloth_options cloth_of(const scene *s) {
     cloth_options o = {.density = 0.2, .damping = 0.2, .gravity = {0, 0, -9.81}, .drag = 0.3};
-    switch (kind) {
+    switch (s->kind) {
     case SCENE_BALL:
         o.stretch = 60;
         o.bend = 2e-4;
@@ -238,6 +361,14 @@ static cloth_options cloth_of(scene_kind kind) {
         o.bend = 1e-4;
         o.friction = 0.12;
         break;
+    case SCENE_DRESS:
+    case SCENE_CAPE:
+        o.stretch = 150;
+        o.bend = 5e-5;
+        o.friction = 0.3;
+        o.solid_yields = true;
+        o.gravity = vec_scale(s->up, -9.81);
+        break;
     default:
         o.stretch = 150;
         o.shear = 60;
@@ -248,16 +379,23 @@ static cloth_options cloth_of(scene_kind kind) {
 }
 
 static abut_status prepare(scene *s, const scene_options *o) {
-    abut_status status = s->kind == SCENE_BALL     ? make_ball(s, o)
-                         : s->kind == SCENE_SLEEVE ? make_sleeve(s, o)
-                                                   : make_sheet(s, o);
+    abut_status status = has_character(s) ? take_character(s, o) : ABUT_OK;
     if (status)
         return status;
-    cloth_options of_cloth = cloth_of(s->kind);
+    cloth_options of_cloth = cloth_of(s);
     of_cloth.grain = o->grain;
     of_cloth.device = o->device;
     /* a pass carries forces from vertex to vertex, so finer cloth needs more of them */
     of_cloth.substeps = (uint32_t)fmin(fmax(10 * sqrt(o->triangles / 6000.0), 10), 40);
+    if (has_character(s)) {
+        of_cloth.substeps *= 2; /* frames are twice as long */
+        return dress(s, o, &of_cloth);
+    }
+    status = s->kind == SCENE_BALL     ? make_ball(s, o)
+             : s->kind == SCENE_SLEEVE ? make_sleeve(s, o)
+                                       : make_sheet(s, o);
+    if (status)
+        return status;
     s->solid_vertices = abut_mesh_vertex_count(s->meshes[1]);
     s->solid = abut_context_allocate(s->context, s->solid_vertices, sizeof *s->solid);
     s->solid_end = abut_context_allocate(s->context, s->solid_vertices, sizeof *s->solid_end);
@@ -300,16 +438,20 @@ void scene_destroy(scene *s) {
     abut_mesh_destroy(s->meshes[1]);
     abut_context_release(context, s->solid);
     abut_context_release(context, s->solid_end);
+    abut_context_release(context, s->bones);
     abut_context_release(context, s);
 }
 
 abut_status scene_step(scene *s, cloth_report *report) {
-    place_solid(s, s->time + FRAME_SECONDS);
+    double seconds = scene_frame_seconds(s);
+    abut_status status = place_solid(s, s->time + seconds);
+    if (status)
+        return status;
     if (s->kind == SCENE_SHEET)
         cloth_set_wind(s->cloth, wind_at(s->time));
-    abut_status status = cloth_step(s->cloth, FRAME_SECONDS, s->solid_end, report);
+    status = cloth_step(s->cloth, seconds, s->solid_end, report);
     if (!status)
-        s->time += FRAME_SECONDS * report->fraction;
+        s->time += seconds * report->fraction;
     return status;
 }
 
@@ -320,15 +462,32 @@ abut_mesh *scene_mesh(const scene *s, uint32_t which) {
     return s->meshes[which ? 1 : 0];
 }
 double scene_frame_seconds(const scene *s) {
-    (void)s;
-    return FRAME_SECONDS;
+    return has_character(s) ? CHARACTER_SECONDS : FRAME_SECONDS;
+}
+abut_vec3 scene_up(const scene *s) {
+    return has_character(s) ? s->up : vec_of(0, 0, 1);
 }
 abut_vec3 scene_eye(const scene *s) {
+    if (has_character(s)) {
+        vec side = fabs(s->up.x) < 0.9 ? vec_of(1, 0, 0) : vec_of(0, 1, 0);
+        vec front = vec_cross(side, s->up);
+        front = vec_scale(front, (s->kind == SCENE_CAPE ? -1 : 1) / vec_length(front));
+        return vec_along(vec_along(front, 0.5, side), 0.15, s->up);
+    }
     return s->kind == SCENE_SHEET ? vec_of(0.5, -1, 0.45) : vec_of(0.25, -1, 0.2);
 }
 abut_box scene_view(const scene *s) {
-    static const abut_box views[SCENE_COUNT] = {{{-0.9, -0.9, -1.4}, {0.9, 0.9, 1.3}},
-                                                {{-2.4, -0.5, -0.8}, {2.4, 0.5, 1.5}},
-                                                {{-0.7, -0.7, -0.75}, {0.7, 0.7, 0.25}}};
+    if (has_character(s)) { /* it walks away */
+        vec lo = s->solid_end[0], hi = lo;
+        for (uint32_t i = 0; i < s->solid_vertices; i++) {
+            vec p = s->solid_end[i];
+            lo = vec_of(fmin(lo.x, p.x), fmin(lo.y, p.y), fmin(lo.z, p.z));
+            hi = vec_of(fmax(hi.x, p.x), fmax(hi.y, p.y), fmax(hi.z, p.z));
+        }
+        return (abut_box){lo, hi};
+    }
+    static const abut_box views[SCENE_SOLID_COUNT] = {{{-0.9, -0.9, -1.4}, {0.9, 0.9, 1.3}},
+                                                      {{-2.4, -0.5, -0.8}, {2.4, 0.5, 1.5}},
+                                                      {{-0.7, -0.7, -0.75}, {0.7, 0.7, 0.25}}};
     return views[s->kind];
 }

@@ -11,7 +11,10 @@ typedef enum scene_kind {
     SCENE_BALL = 0, /* a critter goes up and down inside a ball of cloth that falls on it */
     SCENE_SLEEVE,   /* an open sleeve slips along a rough rod that bends */
     SCENE_SHEET,    /* a sheet lies on a square board, in the wind */
-    SCENE_COUNT
+    SCENE_DRESS,    /* a character walks or dances in a dress */
+    SCENE_CAPE,     /* the same in a cape */
+    SCENE_COUNT,
+    SCENE_SOLID_COUNT = SCENE_DRESS /* those before have no character */
 } scene_kind;
 
 /* "ball" and so on; null beyond the last. */
@@ -21,9 +24,12 @@ typedef struct scene scene;
 
 typedef struct scene_options {
     scene_kind kind;
-    uint32_t triangles;       /* of the cloth, about; 0 = 6000 */
-    uint32_t solid_triangles; /* about; 0 = half as many */
-    uint32_t grain;           /* as in cloth_options, and the next */
+    uint32_t triangles;        /* of the cloth, about; 0 = 6000 */
+    uint32_t solid_triangles;  /* about; 0 = half as many */
+    abut_character *character; /* of SCENE_DRESS and SCENE_CAPE, in metres; must live as long */
+    uint32_t clip;             /* that it goes through, again and again */
+    abut_vec3 up;              /* of it, of any length; zero = y */
+    uint32_t grain;            /* as in cloth_options, and the next */
     abut_device *device;
 } scene_options;
 
@@ -36,7 +42,9 @@ cloth *scene_cloth(const scene *s);
 /* Triangles of the cloth and of the solid. */
 abut_mesh *scene_mesh(const scene *s, uint32_t which);
 double scene_frame_seconds(const scene *s);
-/* For pictures: where to look from, and a box that holds most of what will happen. */
+/* For pictures: which way is up, where to look from, and a box that holds most of what will happen,
+ * or now with a character. */
+abut_vec3 scene_up(const scene *s);
 abut_vec3 scene_eye(const scene *s);
 abut_box scene_view(const scene *s);
 

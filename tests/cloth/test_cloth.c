@@ -219,7 +219,7 @@ static scene *make_scene(abut_context *context, scene_kind kind, uint32_t triang
 
 TEST(scenes_stay_free) {
     uint32_t impacts = 0, frames = test_rounds(100) + 20;
-    for (int k = 0; k < SCENE_COUNT; k++) {
+    for (int k = 0; k < SCENE_SOLID_COUNT; k++) {
         scene *s = make_scene(serial, (scene_kind)k, 300);
         cloth *c = scene_cloth(s);
         assert_true(is_free(c));
@@ -243,7 +243,7 @@ TEST(scenes_stay_free) {
 
 TEST_THREADS(threads_change_nothing) {
     uint64_t impacts = 0;
-    for (int k = 0; k < SCENE_COUNT; k++) {
+    for (int k = 0; k < SCENE_SOLID_COUNT; k++) {
         test_memory memory[2] = {{.fail_at = 0}, {.fail_at = 0}};
         abut_context *contexts[2] = {test_context(&memory[0], 1), test_context(&memory[1], 2)};
         scene *s[2] = {make_scene(contexts[0], (scene_kind)k, 300),

@@ -6,7 +6,8 @@ abut_embed(${ABUT_CLOTH} cloth_modules ${PROJECT_BINARY_DIR}/cloth_kernels.c ${A
            ${ABUT_CLOTH}/dynamics_shared.h ${ABUT_CLOTH}/vector.h)
 add_library(abut_cloth STATIC examples/critter.c examples/cloth/build.c examples/cloth/collide.c
                               examples/cloth/contacts.c examples/cloth/device.c
-                              examples/cloth/dynamics.c examples/cloth/garment.c
+                              examples/cloth/dynamics.c examples/cloth/figure.c
+                              examples/cloth/garment.c
                               examples/cloth/holds.c
                               examples/cloth/scenes.c
                               ${PROJECT_BINARY_DIR}/cloth_kernels.c)

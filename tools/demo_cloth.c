@@ -1,6 +1,7 @@
 /* abut demo ball, sleeve, sheet, dress, cape: cloth that does not pass through itself. */
 #include "tool.h"
 
+#include "figure.h"
 #include "scenes.h"
 
 #include <errno.h>
@@ -63,6 +64,7 @@ static abut_status draw(const showing *s, abut_picture **picture) {
         abut_mesh *mesh = NULL;
         style.smooth = true;
         style.colour = colours[which];
+        style.two_sided = s->character != NULL; /* garments show both sides */
         if (!which && !strcmp(s->name, "ball"))
             style.colour.a = 0.45f; /* what is inside shall be seen */
         status = cloth_mesh(scene_cloth(s->scene), which, &mesh);
@@ -234,14 +236,12 @@ static int read_character(showing *s, const tool_arguments *arguments, scene_opt
                      *clip = option_given(arguments, "clip");
     if (!word_in(s->name, "dress|cape"))
         return 0;
-    if (!model)
-        return tool_refuse(s->tool, "demo %s needs --model FILE, a character as glTF or GLB",
-                           s->name);
-    abut_status status = abut_character_read(s->tool->context, model->words, &s->character);
+    abut_status status = model ? abut_character_read(s->tool->context, model->words, &s->character)
+                               : figure_create(s->tool->context, 4000, &s->character);
     if (status)
         return tool_fail(s->tool, status);
     options->character = s->character;
-    options->up = abut_mesh_up(abut_character_rest(s->character));
+    options->up = model ? abut_mesh_up(abut_character_rest(s->character)) : (abut_vec3){0, 0, 1};
     return clip ? clip_find(s->tool, s->character, clip->words, &options->clip) : 0;
 }
 

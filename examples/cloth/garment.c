@@ -150,20 +150,34 @@ static abut_status reach_of(const tailor *t, double level, double angle, bool fr
     return status;
 }
 
-/* Makes a level convex: a chord between two of its points may not be inside of a third. */
+/* How far it is along direction `at` to the chord between two points, by their angles in steps. */
+static double chord(int a, double ra, int b, double rb, int at) {
+    double p = 2 * PI * (at - a) / ANGLES, q = 2 * PI * (b - at) / ANGLES;
+    return ra * rb * sin(p + q) / (ra * sin(p) + rb * sin(q));
+}
+
+/* Makes a level convex, as a thread that is pulled tight around it (Graham 1972, from the furthest
+ * point around to it again). */
 static void pull_tight(double *reach) {
-    double tight[ANGLES];
-    memcpy(tight, reach, sizeof tight);
-    for (int i = 0; i < ANGLES; i++)
-        for (int before = 1; before < ANGLES / 2; before++)
-            for (int after = 1; before + after < ANGLES / 2; after++) {
-                double a = reach[(i + ANGLES - before) % ANGLES], b = reach[(i + after) % ANGLES];
-                double p = 2 * PI * before / ANGLES, q = 2 * PI * after / ANGLES;
-                double under = a * sin(p) + b * sin(q);
-                if (a > 0 && b > 0)
-                    tight[i] = fmax(tight[i], a * b * sin(p + q) / under);
-            }
-    memcpy(reach, tight, sizeof tight);
+    int corner[ANGLES + 1], count = 1, first = 0;
+    for (int i = 1; i < ANGLES; i++)
+        first = reach[i] > reach[first] ? i : first;
+    corner[0] = first;
+    for (int k = 1; k <= ANGLES; k++) {
+        int i = first + k;
+        if (!(reach[i % ANGLES] > 0))
+            continue;
+        while (count > 1 && i - corner[count - 2] < ANGLES / 2 &&
+               chord(corner[count - 2], reach[corner[count - 2] % ANGLES], i, reach[i % ANGLES],
+                     corner[count - 1]) >= reach[corner[count - 1] % ANGLES])
+            count--;
+        corner[count++] = i;
+    }
+    for (int k = 1; k < count; k++) {
+        int a = corner[k - 1], b = corner[k];
+        for (int i = a + 1; i < b && b - a < ANGLES / 2; i++)
+            reach[i % ANGLES] = chord(a, reach[a % ANGLES], b, reach[b % ANGLES], i);
+    }
 }
 
 static abut_status take_measure(tailor *t, const garment_options *o) {

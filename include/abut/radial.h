@@ -191,6 +191,26 @@ ABUT_API abut_status abut_radial_collide(abut_radial *radial, abut_radial_partic
  * after the other. Refused: fields without surface. */
 ABUT_API abut_status abut_radial_surface(abut_radial *radial, uint32_t field, abut_mesh **mesh);
 
+/* ---- accuracy ---- */
+
+/* Errors are distances that fields give where the true one is 0, by area. */
+typedef struct abut_radial_measures {
+    double area;                   /* of the surface */
+    double seen_area;              /* with an error of one cell at most */
+    double missing_area;           /* more than a cell outside of all fields: no field has it */
+    double buried_area;            /* more than a cell inside of one: folds, armpits, ears */
+    double mean, rms;              /* of errors of what is seen, without sign */
+    double half, most, nearly_all; /* 50, 90 and 99 percent of all area have no greater error */
+    double greatest;               /* of all; infinity where there is no field near */
+    uint32_t worst;                /* the triangle that has it; ABUT_NONE if there is none */
+} abut_radial_measures;
+
+/* Measures fields against the true surface: at the middle of every triangle of `mesh`, the posed
+ * character of the last update. `errors` may be null; else it gets one a triangle, with sign:
+ * negative where the field is too large. Refused: a mesh with another number of triangles. */
+ABUT_API abut_status abut_radial_measure(abut_radial *radial, const abut_mesh *mesh, double *errors,
+                                         abut_radial_measures *measures);
+
 #ifdef __cplusplus
 }
 #endif

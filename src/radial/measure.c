@@ -1,0 +1,89 @@
+/* How good fields are: the middle of every triangle of the true surface, whose distance is 0,
+ * against what fields say of it. */
+#include "radial/radial.h"
+
+#include <stdlib.h>
+
+typedef struct measured {
+    double error, area;
+    uint32_t triangle;
+} measured;
+
+static int by_error(const void *a, const void *b) {
+    const measured *x = a, *y = b;
+    const double p = fabs(x->error), q = fabs(y->error);
+    return p != q ? (p > q) - (p < q) : (x->triangle > y->triangle) - (x->triangle < y->triangle);
+}
+
+/* The error below which a share of the area lies; the list is sorted. */
+static double quantile(const measured *list, size_t count, double area, double share) {
+    double sum = 0;
+    for (size_t i = 0; i < count; i++) {
+        sum += list[i].area;
+        if (sum >= share * area)
+            return fabs(list[i].error);
+    }
+    return count ? fabs(list[count - 1].error) : 0;
+}
+
+static void add_up(const abut_radial *r, const measured *list, size_t count,
+                   abut_radial_measures *m) {
+    const double cell = r->info.cell;
+    for (size_t i = 0; i < count; i++) {
+        const double e = list[i].error, a = list[i].area;
+        m->area += a;
+        m->missing_area += e > cell ? a : 0;
+        m->buried_area += e < -cell ? a : 0;
+        if (fabs(e) > cell)
+            continue;
+        m->seen_area += a;
+        m->mean += a * fabs(e);
+        m->rms += a * e * e;
+    }
+    if (m->seen_area > 0) {
+        m->mean /= m->seen_area;
+        m->rms = sqrt(m->rms / m->seen_area);
+    }
+    m->half = quantile(list, count, m->area, 0.5);
+    m->most = quantile(list, count, m->area, 0.9);
+    m->nearly_all = quantile(list, count, m->area, 0.99);
+    m->greatest = count ? fabs(list[count - 1].error) : 0;
+    m->worst = count ? list[count - 1].triangle : ABUT_NONE;
+}
+
+abut_status abut_radial_measure(abut_radial *radial, const abut_mesh *mesh, double *errors,
+                                abut_radial_measures *measures) {
+    if (!radial || !mesh || !measures)
+        return abuti_null(__func__, !radial ? "radial" : mesh ? "measures" : "mesh");
+    if (mesh->triangle_count != radial->info.triangle_count)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: the mesh has %u triangles, that of fields %u",
+                          __func__, mesh->triangle_count, radial->info.triangle_count);
+    const size_t count = mesh->triangle_count;
+    vec3 *middles = abuti_allocate(radial->context, count, sizeof *middles);
+    abut_radial_answer *answers = abuti_allocate(radial->context, count, sizeof *answers);
+    measured *list = abuti_allocate(radial->context, count, sizeof *list);
+    abut_status status = middles && answers && list ? ABUT_OK : ABUT_ERROR_MEMORY;
+    for (size_t i = 0; i < count && !status; i++) {
+        vec3 p[3];
+        for (size_t k = 0; k < 3; k++)
+            p[k] = abuti_mesh_position(mesh, mesh->indices[3 * i + k]);
+        middles[i] = v3_scale(v3_add(v3_add(p[0], p[1]), p[2]), 1.0 / 3);
+        list[i].area = 0.5 * v3_length(v3_cross(v3_sub(p[1], p[0]), v3_sub(p[2], p[0])));
+        list[i].triangle = (uint32_t)i;
+    }
+    if (!status)
+        status =
+            abut_radial_at(radial, count, abut_array_host(middles), 0, abut_array_host(answers));
+    if (!status) {
+        *measures = (abut_radial_measures){0};
+        for (size_t i = 0; i < count; i++) {
+            list[i].error = answers[i].distance;
+            if (errors)
+                errors[i] = answers[i].distance;
+        }
+        qsort(list, count, sizeof *list, by_error);
+        add_up(radial, list, count, measures);
+    }
+    ABUTI_RELEASE(radial->context, middles, answers, list);
+    return status;
+}

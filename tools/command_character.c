@@ -305,6 +305,14 @@ static int work(tool_run *tool, const tool_arguments *arguments, subject *s) {
         return tool_refuse_last(tool);
     if (status)
         return tool_fail(tool, status);
+    if (option_given(arguments, "weld")) {
+        abut_character *split = s->character;
+        s->character = NULL;
+        status = abut_character_weld(split, &s->character);
+        abut_character_destroy(split);
+        if (status)
+            return tool_fail(tool, status);
+    }
     s->info = abut_character_info_get(s->character);
     tool->up = abut_mesh_up(abut_character_rest(s->character));
     if (!count_vertices(s))
@@ -349,6 +357,7 @@ static const tool_option options[] = {
     {"skinning", "HOW", OPTION_CHOICE,
      "how vertices follow: mean of matrices, or dual quaternions (default: linear)", "linear|dual",
      false},
+    {"weld", NULL, OPTION_FLAG, "close seams: vertices that move alike become one", NULL, false},
     {"out", "FILE", OPTION_TEXT, "write the posed mesh there (.obj, .ply, .stl, .off, .gltf)", NULL,
      false},
     {"png", "FILE", OPTION_TEXT, "draw the posed mesh and its bones into FILE", NULL, false},

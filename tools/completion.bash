@@ -244,7 +244,7 @@ _abut() {
     convert) options="--weld --orient --scale --rotate --translate --fan --ascii --from --to --json --quiet --threads --help" ;;
     make) options="--list --size --radius --radius2 --height --segments --rings --ascii --to --json --quiet --threads --help" ;;
     picture) options="--size --view --up --fov --edges --flat --colour --ground --background --no-legend --defects --json --quiet --threads --help" ;;
-    character) options="--triangles --clip --time --skinning --out --png --film --view --up --fov --json --quiet --threads --help" ;;
+    character) options="--triangles --clip --time --skinning --weld --out --png --film --view --up --fov --json --quiet --threads --help" ;;
     nearest) options="--radius --sign --most --random --near --seed --out --device --json --quiet --threads --help" ;;
     inside) options="--winding --random --near --seed --out --device --json --quiet --threads --help" ;;
     ray) options="--from --towards --most --all --out --device --json --quiet --threads --help" ;;

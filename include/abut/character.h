@@ -126,6 +126,12 @@ ABUT_API abut_status abut_character_read_memory(abut_context *context, const voi
                                                 size_t bytes, const char *name,
                                                 abut_character **character);
 
+/* The same character with seams closed: vertices that move alike, since they have the same place,
+ * weights and morph shifts, become the first of them. Files split vertices where normals or texture
+ * coordinates change, which makes closed surfaces look open. Triangles that would name a vertex
+ * twice are left out. Thread-safe. */
+ABUT_API abut_status abut_character_weld(const abut_character *character, abut_character **welded);
+
 /* Null is allowed. No other thread may use the character. */
 ABUT_API void abut_character_destroy(abut_character *character);
 
@@ -194,6 +200,7 @@ typedef enum abut_character_problem {
     ABUT_CHARACTER_PROBLEM_UNUSED_BONE, /* neither it nor a bone below it moves a vertex */
     ABUT_CHARACTER_PROBLEM_LONG_CLIP,   /* lasts longer than its keys, which then hold */
     ABUT_CHARACTER_PROBLEM_EMPTY_CLIP,  /* no channels */
+    ABUT_CHARACTER_PROBLEM_SEAM_VERTEX, /* an earlier one has its place, weights and shifts */
     ABUT_CHARACTER_PROBLEM_COUNT
 } abut_character_problem;
 

@@ -285,6 +285,18 @@ static abut_status examine_bones(abut_character *c) {
     return ABUT_OK;
 }
 
+/* Vertices that files have split. */
+static abut_status examine_seams(abut_character *c) {
+    uint32_t count = c->info.vertex_count;
+    uint32_t *same = abuti_allocate(c->context, count, sizeof *same);
+    abut_status status = same ? abuti_character_seams(c, same) : ABUT_ERROR_MEMORY;
+    for (uint32_t v = 0; v < count && !status; v++)
+        if (same[v] != v)
+            complain(c, ABUT_CHARACTER_PROBLEM_SEAM_VERTEX, v);
+    abuti_release(c->context, same);
+    return status;
+}
+
 /* ---- clips ---- */
 
 /* What is wrong with a channel, or null. */
@@ -374,6 +386,7 @@ static abut_status fill(abut_character *c, const char *who, const abut_character
     status = status ? status : copy_weights(c, who, input, starts);
     status = status ? status : examine_bones(c);
     status = status ? status : abuti_character_copy_morphs(c, who, input);
+    status = status ? status : examine_seams(c);
     status = status ? status : copy_clips(c, who, input);
     if (status)
         return status;
@@ -504,7 +517,7 @@ const char *abut_character_interpolation_name(abut_character_interpolation inter
 const char *abut_character_problem_name(abut_character_problem problem) {
     static const char *const names[] = {"unweighted-vertex", "sum-vertex", "negative-vertex",
                                         "dropped-vertex",    "short-bone", "unused-bone",
-                                        "long-clip",         "empty-clip"};
+                                        "long-clip",         "empty-clip", "seam-vertex"};
     return ABUTI_NAME(names, problem);
 }
 

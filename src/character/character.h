@@ -60,6 +60,9 @@ const char *abuti_character_copy_name(abut_character *c, const char *name, const
 abut_status abuti_character_copy_morphs(abut_character *c, const char *who,
                                         const abut_character_input *input);
 
+/* weld.c: for every vertex the lowest one with the same place, weights and morph shifts. */
+abut_status abuti_character_seams(const abut_character *c, uint32_t *same);
+
 /* Numbers of a key. */
 static inline uint32_t channel_width(const abut_character_channel *channel) {
     uint32_t width = channel->target == ABUT_CHARACTER_TARGET_ROTATION ? 4

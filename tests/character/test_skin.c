@@ -281,3 +281,101 @@ TEST(every_allocation_may_fail) {
     assert_true(test_every_allocation(all_of_it, r) > 20);
     rig_free(r);
 }
+
+/* A sphere whose every triangle has vertices of its own is closed again, and moves as before. */
+TEST(seams_are_closed) {
+    rig *r = rig_make(11, 12, true, 3);
+    const uint32_t *corner = abut_mesh_indices(r->mesh);
+    const uint32_t triangles = abut_mesh_triangle_count(r->mesh), count = 3 * triangles;
+    double(*positions)[3] = malloc(count * sizeof *positions);
+    uint32_t *bones = malloc(RIG_WEIGHTS * count * sizeof *bones), moved = 0;
+    double *weights = malloc(RIG_WEIGHTS * count * sizeof *weights);
+    uint32_t *moves = malloc(count * sizeof *moves);
+    abut_vec3 *shifts = malloc(count * sizeof *shifts);
+    for (uint32_t i = 0; i < count; i++) {
+        abut_vec3 p = morphed(r, corner[i], (double[RIG_MORPHS]){0, 0, 0});
+        const double at[3] = {p.x, p.y, p.z};
+        memcpy(positions[i], at, sizeof at);
+        memcpy(bones + RIG_WEIGHTS * i, r->weight_bones + RIG_WEIGHTS * corner[i],
+               RIG_WEIGHTS * sizeof *bones);
+        memcpy(weights + RIG_WEIGHTS * i, r->weights + RIG_WEIGHTS * corner[i],
+               RIG_WEIGHTS * sizeof *weights);
+        for (uint32_t k = 0; k < r->morphs[0].shift_count; k++)
+            if (r->moved[0][k] == corner[i]) {
+                moves[moved] = i;
+                shifts[moved++] = r->shifts[0][k];
+            }
+    }
+    const abut_character_morph split_morph = {"one", 0.5, moved, moves, shifts};
+    abut_character_input input = r->input;
+    abut_character *whole = NULL, *split = NULL, *welded = NULL;
+    abut_character_report report;
+    abut_character_matrix pose[RIG_BONES];
+    test_random random = {12};
+    r->input.morph_count = 1;
+    r->morphs[0].weight = 0.5;
+    input.mesh = test_mesh(NULL, positions, count, NULL, triangles);
+    input.weight_bones = bones;
+    input.weights = weights;
+    input.morph_count = 1;
+    input.morphs = &split_morph;
+    assert_ok(abut_character_create(NULL, &r->input, &whole));
+    assert_ok(abut_character_create(NULL, &input, &split));
+    assert_ok(abut_character_report_get(split, &report));
+    assert_int_equal(count - r->vertices,
+                     report.problems[ABUT_CHARACTER_PROBLEM_SEAM_VERTEX].count);
+    assert_ok(abut_character_weld(split, &welded));
+    assert_ok(abut_character_report_get(welded, &report));
+    assert_int_equal(0, report.problems[ABUT_CHARACTER_PROBLEM_SEAM_VERTEX].count);
+    abut_character_info info = abut_character_info_get(welded);
+    assert_int_equal(r->vertices, info.vertex_count);
+    assert_int_equal(triangles, info.triangle_count);
+    rig_pose(&random, true, pose, NULL);
+    abut_vec3 *a = malloc(count * sizeof *a), *b = malloc(count * sizeof *b);
+    assert_ok(abut_character_skin(whole, pose, ABUT_CHARACTER_SKINNING_LINEAR, a));
+    assert_ok(abut_character_skin(welded, pose, ABUT_CHARACTER_SKINNING_LINEAR, b));
+    const uint32_t *to = abut_mesh_indices(abut_character_rest(welded));
+    for (uint32_t i = 0; i < count; i++)
+        near_to(a[corner[i]], b[to[i]], 1e-12);
+    free(a);
+    free(b);
+    abut_character_destroy(welded);
+    welded = NULL;
+    abut_character_destroy(split);
+
+    /* vertices that move otherwise stay apart: all that have more than one weight */
+    uint32_t apart = 0;
+    for (uint32_t i = 0; i < count; i++)
+        weights[RIG_WEIGHTS * i] += 0.001 * (i + 1), apart += weights[RIG_WEIGHTS * i + 1] > 0;
+    assert_ok(abut_character_create(NULL, &input, &split));
+    assert_ok(abut_character_weld(split, &welded));
+    assert_true(abut_character_info_get(welded).vertex_count >= apart && apart > r->vertices);
+    assert_refused("welded is null", abut_character_weld(split, NULL));
+    assert_refused("character is null", abut_character_weld(NULL, &welded));
+    abut_character_destroy(welded);
+    abut_character_destroy(split);
+    abut_character_destroy(whole);
+    abut_mesh_destroy(input.mesh);
+    free(positions);
+    free(bones);
+    free(weights);
+    free(moves);
+    free(shifts);
+    rig_free(r);
+}
+
+static abut_status weld_it(abut_context *context, void *data) {
+    rig *r = data;
+    abut_character *character = NULL, *welded = NULL;
+    abut_status status = abut_character_create(context, &r->input, &character);
+    status = status ? status : abut_character_weld(character, &welded);
+    abut_character_destroy(welded);
+    abut_character_destroy(character);
+    return status;
+}
+
+TEST(every_allocation_of_welding_may_fail) {
+    rig *r = rig_make(8, 8, true, 0);
+    assert_true(test_every_allocation(weld_it, r) > 30);
+    rig_free(r);
+}

@@ -1,0 +1,193 @@
+/* Seams: files split vertices where normals or texture coordinates change. Those that move alike,
+ * since they have the same place, weights and morph shifts, are one. */
+#include "character/character.h"
+
+static uint64_t mix(uint64_t h) { /* the finaliser of splitmix64 (Steele, Lea & Flood 2014) */
+    h = (h ^ h >> 30) * 0xbf58476d1ce4e5b9u;
+    h = (h ^ h >> 27) * 0x94d049bb133111ebu;
+    return h ^ h >> 31;
+}
+
+static uint64_t mix_number(uint64_t h, double x) {
+    uint64_t bits;
+    x += 0.0; /* -0 becomes 0 */
+    memcpy(&bits, &x, sizeof bits);
+    return mix(h + bits + 0x9e3779b97f4a7c15u);
+}
+
+/* What moves a vertex; equal where same_binding() holds. */
+static uint64_t hash_binding(const abut_character *c, uint32_t vertex, uint64_t h) {
+    const size_t from = (size_t)c->weight_stride * vertex;
+    const character_shifts *s = &c->shifts;
+    for (uint32_t i = 0; i < c->weight_stride; i++)
+        h = mix_number(mix(h + c->weight_bones[from + i]), c->weights[from + i]);
+    for (uint32_t i = s->count ? s->starts[vertex] : 0; s->count && i < s->starts[vertex + 1];
+         i++) {
+        h = mix_number(mix(h + s->targets[i]), s->shifts[i].x);
+        h = mix_number(mix_number(h, s->shifts[i].y), s->shifts[i].z);
+    }
+    return h;
+}
+
+static bool same_binding(const abut_character *c, uint32_t a, uint32_t b) {
+    const size_t stride = c->weight_stride;
+    const character_shifts *s = &c->shifts;
+    for (size_t i = 0; i < stride; i++)
+        if (c->weight_bones[stride * a + i] != c->weight_bones[stride * b + i] ||
+            c->weights[stride * a + i] != c->weights[stride * b + i])
+            return false;
+    if (!s->count)
+        return true;
+    uint32_t from = s->starts[a], to = s->starts[b], count = s->starts[a + 1] - from;
+    if (s->starts[b + 1] - to != count)
+        return false;
+    for (uint32_t i = 0; i < count; i++) {
+        vec3 p = s->shifts[from + i], q = s->shifts[to + i];
+        if (s->targets[from + i] != s->targets[to + i] || p.x != q.x || p.y != q.y || p.z != q.z)
+            return false;
+    }
+    return true;
+}
+
+abut_status abuti_character_seams(const abut_character *c, uint32_t *same) {
+    const uint32_t count = c->info.vertex_count;
+    uint32_t *lowest = abuti_allocate(c->context, count, sizeof *lowest);
+    sort_key *keys = abuti_allocate(c->context, count, 2 * sizeof *keys);
+    abut_status status = lowest && keys ? ABUT_OK : ABUT_ERROR_MEMORY;
+    if (!status)
+        status = abuti_coincident_vertices(c->context, c->mesh->positions, count, lowest);
+    if (!status) {
+        for (uint32_t v = 0; v < count; v++)
+            keys[v] = (sort_key){hash_binding(c, v, lowest[v]), v};
+        const sort_key *sorted = abuti_sort_by_key(keys, keys + count, count);
+        uint32_t first = 0; /* of those with the same key: the lowest */
+        for (uint32_t i = 0; i < count; i++) {
+            uint32_t v = sorted[i].value;
+            if (!i || sorted[i].key != sorted[i - 1].key)
+                first = v;
+            same[v] = lowest[v] == lowest[first] && same_binding(c, first, v) ? first : v;
+        }
+    }
+    ABUTI_RELEASE(c->context, lowest, keys);
+    return status;
+}
+
+/* ---- a character without them ---- */
+
+typedef struct weld_work {
+    const abut_character *from;
+    character_pool pool;
+    uint32_t *same, *number; /* of vertices: which counts; its new number */
+    uint32_t vertex_count;
+    uint32_t *weight_bones;
+    double *weights;
+    abut_character_morph *morphs;
+} weld_work;
+
+static void *take(weld_work *w, size_t count, size_t element_bytes) {
+    return abuti_character_allocate(&w->pool, count, element_bytes);
+}
+
+/* The mesh with fewer vertices; triangles that name one twice are left out. */
+static abut_status weld_mesh(weld_work *w, abut_mesh **mesh) {
+    const abut_character *c = w->from;
+    const uint32_t *corner = c->mesh->indices;
+    size_t triangles = 0;
+    vec3 *positions = abuti_allocate(c->context, w->vertex_count, sizeof *positions);
+    uint32_t *indices =
+        abuti_allocate(c->context, 3 * (size_t)c->info.triangle_count, sizeof *indices);
+    if (!positions || !indices) {
+        ABUTI_RELEASE(c->context, positions, indices);
+        return ABUT_ERROR_MEMORY;
+    }
+    for (uint32_t v = 0; v < c->info.vertex_count; v++)
+        if (w->same[v] == v)
+            positions[w->number[v]] = abuti_mesh_position(c->mesh, v);
+    for (uint32_t t = 0; t < c->info.triangle_count; t++) {
+        uint32_t *to = indices + 3 * triangles;
+        for (int k = 0; k < 3; k++)
+            to[k] = w->number[w->same[corner[3 * (size_t)t + (size_t)k]]];
+        triangles += !abuti_is_collapsed(to) || abuti_is_collapsed(corner + 3 * (size_t)t);
+    }
+    abut_status status = abuti_mesh_adopt(c->context, "abut_character_weld", positions,
+                                          w->vertex_count, indices, triangles, mesh);
+    if (!status)
+        (*mesh)->up = c->mesh->up;
+    return status;
+}
+
+static abut_status weld_weights(weld_work *w) {
+    const abut_character *c = w->from;
+    const size_t stride = c->weight_stride;
+    w->weight_bones = take(w, stride * w->vertex_count, sizeof *w->weight_bones);
+    w->weights = take(w, stride * w->vertex_count, sizeof *w->weights);
+    if (!w->weight_bones || !w->weights)
+        return ABUT_ERROR_MEMORY;
+    for (uint32_t v = 0; v < c->info.vertex_count; v++)
+        for (size_t i = 0; w->same[v] == v && i < stride; i++) {
+            w->weight_bones[stride * w->number[v] + i] = c->weight_bones[stride * v + i];
+            w->weights[stride * w->number[v] + i] = c->weights[stride * v + i];
+        }
+    return ABUT_OK;
+}
+
+static abut_status weld_morphs(weld_work *w) {
+    const abut_character *c = w->from;
+    w->morphs = take(w, c->info.morph_count, sizeof *w->morphs);
+    for (uint32_t i = 0; w->morphs && i < c->info.morph_count; i++) {
+        const abut_character_morph *from = &c->morphs[i];
+        uint32_t *vertices = take(w, from->shift_count, sizeof *vertices), count = 0;
+        vec3 *shifts = take(w, from->shift_count, sizeof *shifts);
+        if (!vertices || !shifts)
+            return ABUT_ERROR_MEMORY;
+        for (uint32_t k = 0; k < from->shift_count; k++) {
+            uint32_t v = from->vertices[k];
+            if (w->same[v] != v)
+                continue;
+            vertices[count] = w->number[v];
+            shifts[count++] = from->shifts[k];
+        }
+        w->morphs[i] = (abut_character_morph){from->name, from->weight, count, vertices, shifts};
+    }
+    return w->morphs ? ABUT_OK : ABUT_ERROR_MEMORY;
+}
+
+static abut_status weld(weld_work *w, abut_character **welded) {
+    const abut_character *c = w->from;
+    abut_mesh *mesh = NULL;
+    w->same = take(w, c->info.vertex_count, sizeof *w->same);
+    w->number = take(w, c->info.vertex_count, sizeof *w->number);
+    abut_status status =
+        w->same && w->number ? abuti_character_seams(c, w->same) : ABUT_ERROR_MEMORY;
+    for (uint32_t v = 0; v < c->info.vertex_count && !status; v++)
+        w->number[v] = w->same[v] == v ? w->vertex_count++ : 0;
+    status = status ? status : weld_weights(w);
+    status = status ? status : weld_morphs(w);
+    status = status ? status : weld_mesh(w, &mesh);
+    if (!status) {
+        abut_character_input input = abut_character_input_default();
+        input.mesh = mesh;
+        input.bone_count = c->info.bone_count;
+        input.bones = c->bones;
+        input.binds = c->binds;
+        input.weight_count = c->weight_stride;
+        input.weight_bones = w->weight_bones;
+        input.weights = w->weights;
+        input.clip_count = c->info.clip_count;
+        input.clips = c->clips;
+        input.morph_count = c->info.morph_count;
+        input.morphs = w->morphs;
+        status = abuti_character_make(c->context, "abut_character_weld", &input, NULL, welded);
+    }
+    abut_mesh_destroy(mesh);
+    return status;
+}
+
+abut_status abut_character_weld(const abut_character *character, abut_character **welded) {
+    if (!character || !welded)
+        return abuti_null(__func__, character ? "welded" : "character");
+    weld_work w = {.from = character, .pool = {.context = character->context}};
+    abut_status status = weld(&w, welded);
+    abuti_character_release(&w.pool);
+    return status;
+}

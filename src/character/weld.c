@@ -19,8 +19,10 @@ static uint64_t mix_number(uint64_t h, double x) {
 static uint64_t hash_binding(const abut_character *c, uint32_t vertex, uint64_t h) {
     const size_t from = (size_t)c->weight_stride * vertex;
     const character_shifts *s = &c->shifts;
-    for (uint32_t i = 0; i < c->weight_stride; i++)
-        h = mix_number(mix(h + c->weight_bones[from + i]), c->weights[from + i]);
+    uint64_t sum = 0; /* in any order: those of equal weight may stand in another */
+    for (uint32_t i = 0; i < c->weight_stride && c->weights[from + i] > 0; i++)
+        sum += mix_number(c->weight_bones[from + i], c->weights[from + i]);
+    h = mix(h + sum);
     for (uint32_t i = s->count ? s->starts[vertex] : 0; s->count && i < s->starts[vertex + 1];
          i++) {
         h = mix_number(mix(h + s->targets[i]), s->shifts[i].x);
@@ -32,10 +34,16 @@ static uint64_t hash_binding(const abut_character *c, uint32_t vertex, uint64_t 
 static bool same_binding(const abut_character *c, uint32_t a, uint32_t b) {
     const size_t stride = c->weight_stride;
     const character_shifts *s = &c->shifts;
-    for (size_t i = 0; i < stride; i++)
-        if (c->weight_bones[stride * a + i] != c->weight_bones[stride * b + i] ||
-            c->weights[stride * a + i] != c->weights[stride * b + i])
+    for (size_t i = 0; i < stride; i++) {
+        size_t at = stride * a + i, k = 0;
+        if (c->weights[at] != c->weights[stride * b + i])
             return false;
+        while (k < stride && !(c->weight_bones[stride * b + k] == c->weight_bones[at] &&
+                               c->weights[stride * b + k] == c->weights[at]))
+            k++;
+        if (c->weights[at] > 0 && k == stride)
+            return false;
+    }
     if (!s->count)
         return true;
     uint32_t from = s->starts[a], to = s->starts[b], count = s->starts[a + 1] - from;

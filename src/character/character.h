@@ -107,6 +107,12 @@ abut_status abuti_character_make(abut_context *context, const char *who,
                                  const abut_character_input *input, const size_t *starts,
                                  abut_character **character);
 
+static inline vec3 matrix_apply(const abut_character_matrix *a, vec3 p) {
+    return v3(a->m[0][0] * p.x + a->m[0][1] * p.y + a->m[0][2] * p.z + a->m[0][3],
+              a->m[1][0] * p.x + a->m[1][1] * p.y + a->m[1][2] * p.z + a->m[1][3],
+              a->m[2][0] * p.x + a->m[2][1] * p.y + a->m[2][2] * p.z + a->m[2][3]);
+}
+
 /* First b, then a. */
 static inline abut_character_matrix matrix_multiply(const abut_character_matrix *a,
                                                     const abut_character_matrix *b) {

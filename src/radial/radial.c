@@ -355,6 +355,7 @@ void abut_radial_destroy(abut_radial *radial) {
     abut_context *context = r->context;
     if (r->backend)
         r->backend->destroy(r);
+    abut_device_destroy(r->device);
     ABUTI_RELEASE(context, r->axes, r->fields, r->turns, r->vertices, r->triangles, r->pair_fields,
                   r->pair_triangles, r->frames[0], r->frames[1], r->radii, r->marks, r);
     abut_context_destroy(context);
@@ -378,11 +379,10 @@ static abut_status make_of(const plan *p, double extent, abut_radial **radial) {
     abut_status status = count_up(r, p);
     status = status ? status : reserve(r);
     status = status ? status : fill(r, p);
-    if (!status && p->options.device)
-        status = abuti_fail(ABUT_ERROR_UNSUPPORTED, "%s: fields are on the CPU only",
-                            p->source.function);
     if (!status) {
-        r->backend = &abuti_radial_host;
+        if (p->options.device)
+            r->device = abuti_device_retain(p->options.device);
+        r->backend = r->device ? &abuti_radial_on_device : &abuti_radial_host;
         status = r->backend->create(r);
     }
     if (status)

@@ -64,7 +64,7 @@ struct abut_radial {
     bool is_here; /* radii and marks are those of the last update */
 };
 
-extern const radial_backend abuti_radial_host;
+extern const radial_backend abuti_radial_host, abuti_radial_on_device;
 
 static inline vec3 bone_apply(const abut_character_matrix *a, vec3 p) {
     return v3(a->m[0][0] * p.x + a->m[0][1] * p.y + a->m[0][2] * p.z + a->m[0][3],

@@ -12,8 +12,16 @@ const char *abut_radial_walk_name(abut_radial_walk walk) {
 }
 
 radial_scene abuti_radial_scene(const abut_radial *r) {
-    return (radial_scene){r->fields, r->frames[0], r->frames[1],        r->marks, r->radii,
-                          r->turns,  r->unit,      r->info.field_count, 0};
+    return (radial_scene){.fields = r->fields,
+                          .now = r->frames[0],
+                          .before = r->frames[1],
+                          .bounds = r->bounds,
+                          .marks = r->marks,
+                          .radii = r->radii,
+                          .turns = r->turns,
+                          .middle = r->middle,
+                          .unit = r->unit,
+                          .count = r->info.field_count};
 }
 
 static abut_status check_array(const char *function, const char *name, const abut_radial *r,

@@ -362,13 +362,25 @@ static inline int radial_step(const radial_body *b, const double from[3], const 
 
 #define RADIAL_LIFT 1e-4 /* of a row */
 
+/* Where a field is, for the broad phase: a box around its axis, with a row more at both ends,
+ * relative to the middle of the scene. Between the frames before and now a point x that goes with
+ * the field moves by no more than move + turn |x - centre|, so that much is added to the box of a
+ * particle's way. The paper's cylinders (section 6.1) need the way in the space of each field. */
+typedef struct radial_bound {
+    float lo[3], hi[3]; /* none where the field has no samples */
+    float centre[3];    /* of the axis before */
+    float move, turn;
+} radial_bound;
+
 /* All fields. */
 typedef struct radial_scene {
     ABUTI_GLOBAL const radial_field *fields;
     ABUTI_GLOBAL const radial_frame *now, *before;
+    ABUTI_GLOBAL const radial_bound *bounds;
     ABUTI_GLOBAL const radial_mark *marks;
     ABUTI_GLOBAL const float *radii;
     ABUTI_GLOBAL const radial_turn *turns;
+    vec3 middle; /* that bounds are relative to */
     double unit;
     word32 count, unused;
 } radial_scene;
@@ -444,6 +456,44 @@ static inline int radial_meet_field(const radial_scene *s, word32 i, const doubl
     return 1;
 }
 
+/* A way for the broad phase. */
+typedef struct radial_way {
+    float from[3], lo[3], hi[3];
+    float pad; /* rounding, and the radius */
+} radial_way;
+
+static inline radial_way radial_way_of(const radial_scene *s, vec3 from, vec3 to, double radius) {
+    const vec3 a = v3_sub(from, s->middle), b = v3_sub(to, s->middle);
+    const double p[3] = {a.x, a.y, a.z}, q[3] = {b.x, b.y, b.z};
+    radial_way w;
+    float size = 0.0f;
+    for (int k = 0; k < 3; k++) {
+        const float x = radial_float(p[k] / s->unit), y = radial_float(q[k] / s->unit);
+        w.from[k] = x;
+        w.lo[k] = x < y ? x : y;
+        w.hi[k] = x < y ? y : x;
+        size += (x < 0.0f ? -x : x) + (y < 0.0f ? -y : y);
+    }
+    w.pad = radial_float(radius / s->unit) * 1.001f + 1e-5f * size;
+    return w;
+}
+
+/* Whether a way may meet a field: 0 = it does not. */
+static inline int radial_may_meet(const radial_scene *s, word32 i, const radial_way *w, int moves) {
+    ABUTI_GLOBAL const radial_bound *b = &s->bounds[i];
+    float pad = w->pad + radial_as_float(s->marks[i].reach) * 1.001f;
+    if (moves) {
+        float away = 0.0f;
+        for (int k = 0; k < 3; k++) {
+            const float d = w->from[k] - b->centre[k];
+            away += d < 0.0f ? -d : d;
+        }
+        pad += b->move + b->turn * away;
+    }
+    return w->lo[0] - pad <= b->hi[0] && b->lo[0] <= w->hi[0] + pad && w->lo[1] - pad <= b->hi[1] &&
+           b->lo[1] <= w->hi[1] + pad && w->lo[2] - pad <= b->hi[2] && b->lo[2] <= w->hi[2] + pad;
+}
+
 /* From field space to the world, a direction. */
 static inline vec3 radial_out(ABUTI_GLOBAL const radial_frame *f, const double d[3], double unit) {
     const vec3 a = f->axis[0], b = f->axis[1], c = f->axis[2];
@@ -490,12 +540,13 @@ static inline float radial_project(const radial_scene *s, const radial_order *or
         float deepest = 0.0f;
         double shift[3] = {0.0, 0.0, 0.0};
         word32 field = ABUT_NONE;
+        const radial_way way = radial_way_of(s, *at, *at, order->radius);
         for (word32 i = 0; i < s->count; i++) {
             double q[3];
             radial_planes planes;
             word32 column;
             int row, which;
-            if (s->now[i].collapsed)
+            if (!radial_may_meet(s, i, &way, 0))
                 continue;
             radial_place(&s->now[i], *at, q);
             const double reach = radial_as_float(s->marks[i].reach) + radius;
@@ -532,10 +583,11 @@ static inline radial_result radial_collide(const radial_scene *s, const radial_o
         radial_entry first;
         word32 field = ABUT_NONE;
         first.time = 2.0f;
+        const radial_way way = radial_way_of(s, begin, *to, order->radius);
         for (word32 i = 0; i < s->count; i++) {
             double a[3], b[3];
             radial_entry entry;
-            if (s->now[i].collapsed || s->before[i].collapsed)
+            if (!radial_may_meet(s, i, &way, round == 0))
                 continue;
             radial_place(round ? &s->now[i] : &s->before[i], begin, a);
             radial_place(&s->now[i], *to, b);

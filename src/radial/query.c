@@ -68,6 +68,33 @@ static void try_cell(const radial_scene *s, uint32_t field, uint32_t i, int j, v
     }
 }
 
+/* No surface of the field is nearer than its cylinder. */
+static double gap_of(const radial_scene *s, uint32_t field, const double q[3]) {
+    const radial_frame *now = &s->now[field];
+    const double r = sqrt(q[0] * q[0] + q[1] * q[1]) * s->unit, up = q[2] * now->step * s->unit;
+    const double aside = fmax(r - radial_as_float(s->marks[field].reach) * s->unit, 0);
+    const double beyond = fmax(fmax(-up, up - now->length), 0);
+    return sqrt(aside * aside + beyond * beyond) * (1 - 1e-6);
+}
+
+/* The field whose cylinder is nearest, which is asked first. */
+static uint32_t nearest_field(const radial_scene *s, vec3 p) {
+    double least = HUGE_VAL;
+    uint32_t which = 0;
+    for (uint32_t f = 0; f < s->count; f++) {
+        double q[3];
+        if (s->now[f].collapsed)
+            continue;
+        radial_place(&s->now[f], p, q);
+        const double gap = gap_of(s, f, q);
+        if (gap < least) {
+            least = gap;
+            which = f;
+        }
+    }
+    return which;
+}
+
 static void answer_field(const query_work *w, uint32_t field, vec3 p, abut_radial_answer *answer) {
     const radial_scene *s = &w->scene;
     const radial_frame *now = &s->now[field];
@@ -76,13 +103,8 @@ static void answer_field(const query_work *w, uint32_t field, vec3 p, abut_radia
     if (now->collapsed)
         return;
     radial_place(now, p, q);
-    /* No surface of the field is nearer than its cylinder. */
-    const double r = sqrt(q[0] * q[0] + q[1] * q[1]) * s->unit, up = q[2] * now->step * s->unit;
-    const double aside = fmax(r - radial_as_float(s->marks[field].reach) * s->unit, 0);
-    const double beyond = fmax(fmax(-up, up - now->length), 0);
-    if (sqrt(aside * aside + beyond * beyond) >= fmin(fmax(answer->distance, 0), w->limit))
-        if (aside > 0 || beyond > 0)
-            return;
+    if (gap_of(s, field, q) >= fmin(fmax(answer->distance, 0), w->limit) && gap_of(s, field, q) > 0)
+        return;
     const float x = radial_float(q[0]), y = radial_float(q[1]), z = radial_float(q[2]);
     radial_planes planes;
     uint32_t i;
@@ -120,8 +142,9 @@ static void answer_task(void *data, size_t chunk, size_t begin, size_t end) {
         abut_radial_answer answer = {HUGE_VAL, {0, 0, 0}, w->points[i], ABUT_NONE};
         const bool sound = v3_max_abs(w->points[i]) <= ABUT_COORDINATE_MAX &&
                            v3_dot(w->points[i], v3(1, 1, 1)) == v3_dot(w->points[i], v3(1, 1, 1));
+        const uint32_t first = sound ? nearest_field(&w->scene, w->points[i]) : 0;
         for (uint32_t f = 0; sound && f < w->scene.count; f++)
-            answer_field(w, f, w->points[i], &answer);
+            answer_field(w, f == 0 ? first : f == first ? 0 : f, w->points[i], &answer);
         w->answers[i] = answer;
     }
 }

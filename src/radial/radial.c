@@ -58,6 +58,55 @@ static radial_frame frame_of(const radial_axis *axis, const abut_character_matri
     return f;
 }
 
+/* Rounded away from the box, which floats may make a little smaller. */
+static float box_end(double x, double side, double size) {
+    return radial_float(x + side * 1e-6 * (fabs(x) + size));
+}
+
+static radial_bound bound_of(const radial_frame *now, const radial_frame *before, uint32_t along,
+                             vec3 middle, double unit) {
+    radial_bound b = {{1, 1, 1}, {-1, -1, -1}, {0, 0, 0}, 0, 0};
+    if (now->collapsed || before->collapsed) {
+        for (int k = 0; k < 3; k++)
+            b.lo[k] = INFINITY, b.hi[k] = -INFINITY;
+        return b;
+    }
+    const double more = now->length / (along - 1), size = now->length + more;
+    const vec3 a = v3_scale(v3_sub(v3_along(now->origin, -more, now->axis[2]), middle), 1 / unit);
+    const vec3 e =
+        v3_scale(v3_sub(v3_along(now->origin, now->length + more, now->axis[2]), middle), 1 / unit);
+    const vec3 was = v3_along(before->origin, before->length / 2, before->axis[2]);
+    const vec3 is = v3_along(now->origin, now->length / 2, now->axis[2]);
+    double squares = 0;
+    for (int k = 0; k < 3; k++) {
+        const double p = v3_get(a, k), q = v3_get(e, k);
+        b.lo[k] = box_end(fmin(p, q), -1, size / unit);
+        b.hi[k] = box_end(fmax(p, q), 1, size / unit);
+        b.centre[k] = radial_float(v3_get(v3_sub(was, middle), k) / unit);
+    }
+    /* the map from before to now, less the identity: no vector grows by more than the root of the
+     * sum of its squares */
+    for (int k = 0; k < 9; k++) {
+        double entry = k % 4 ? 0 : -1;
+        for (int c = 0; c < 3; c++)
+            entry += v3_get(now->axis[c], k / 3) * v3_get(before->axis[c], k % 3) *
+                     (c == 2 ? now->length / before->length : 1);
+        squares += entry * entry;
+    }
+    b.move = radial_float(v3_length(v3_sub(is, was)) / unit * 1.00001);
+    b.turn = radial_float(sqrt(squares) * 1.00001 + 1e-7);
+    return b;
+}
+
+/* Bounds of all fields, about the middle of the first one. */
+static void find_bounds(abut_radial *r) {
+    if (r->info.field_count)
+        r->middle = r->frames[0][0].origin;
+    for (uint32_t i = 0; i < r->info.field_count; i++)
+        r->bounds[i] =
+            bound_of(&r->frames[0][i], &r->frames[1][i], r->fields[i].along, r->middle, r->unit);
+}
+
 /* ---- directions of columns ---- */
 
 /* Cosine and sine of 2 pi i / n: series within an eighth of a turn, so that all machines have the
@@ -308,8 +357,10 @@ static abut_status reserve(abut_radial *r) {
     r->frames[1] = abuti_allocate_zeroed(c, n, sizeof *r->frames[1]);
     r->radii = abuti_allocate(c, (size_t)r->info.sample_count, sizeof *r->radii);
     r->marks = abuti_allocate_zeroed(c, n, sizeof *r->marks);
+    r->bounds = abuti_allocate_zeroed(c, n, sizeof *r->bounds);
     return r->axes && r->fields && r->turns && r->vertices && r->triangles && r->pair_fields &&
-                   r->pair_triangles && r->frames[0] && r->frames[1] && r->radii && r->marks
+                   r->pair_triangles && r->frames[0] && r->frames[1] && r->radii && r->marks &&
+                   r->bounds
                ? ABUT_OK
                : ABUT_ERROR_MEMORY;
 }
@@ -342,6 +393,7 @@ static abut_status fill(abut_radial *r, const plan *p) {
     }
     for (size_t i = 0; i < r->info.sample_count; i++)
         r->radii[i] = INFINITY;
+    find_bounds(r);
     r->info.unseen_count = count_unseen(r, place);
     r->is_here = true;
     abuti_release(r->context, place);
@@ -357,7 +409,7 @@ void abut_radial_destroy(abut_radial *radial) {
         r->backend->destroy(r);
     abut_device_destroy(r->device);
     ABUTI_RELEASE(context, r->axes, r->fields, r->turns, r->vertices, r->triangles, r->pair_fields,
-                  r->pair_triangles, r->frames[0], r->frames[1], r->radii, r->marks, r);
+                  r->pair_triangles, r->frames[0], r->frames[1], r->radii, r->marks, r->bounds, r);
     abut_context_destroy(context);
 }
 
@@ -575,6 +627,7 @@ abut_status abut_radial_update(abut_radial *radial, const abut_character_matrix 
     }
     if (!r->info.has_samples) /* nothing has moved yet */
         memcpy(r->frames[1], r->frames[0], n * sizeof *made);
+    find_bounds(r);
     abuti_release(r->context, old);
     r->info.has_samples = true;
     return ABUT_OK;

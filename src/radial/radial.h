@@ -59,7 +59,9 @@ struct abut_radial {
     uint32_t *pair_triangles; /* of the mesh */
     size_t seen_count;        /* of `vertices` */
     radial_frame *frames[2];  /* now and before */
-    float *radii;             /* on the host, closed ends are 0 */
+    radial_bound *bounds;
+    vec3 middle;  /* that bounds are relative to */
+    float *radii; /* on the host, closed ends are 0 */
     radial_mark *marks;
     bool is_here; /* radii and marks are those of the last update */
 };

@@ -31,7 +31,7 @@ static bool is_mirrored(const abut_character_matrix *m) {
 static radial_frame frame_of(const radial_axis *axis, const abut_character_matrix *bone,
                              uint32_t along, double unit) {
     radial_frame f;
-    const vec3 begin = bone_apply(bone, axis->begin), end = bone_apply(bone, axis->end);
+    const vec3 begin = matrix_apply(bone, axis->begin), end = matrix_apply(bone, axis->end);
     const vec3 way = v3_sub(end, begin), w = v3_normalise(way);
     vec3 u = v3_normalise(turn_by(bone, axis->normal));
     memset(&f, 0, sizeof f);
@@ -203,8 +203,8 @@ static abut_status check_axis(const plan *p, uint32_t i) {
 /* How far corners are from an axis on average, in the world at rest. */
 static double mean_radius(const plan *p, const field_plan *f) {
     const abut_character_matrix *bone = &p->source.bones[f->axis.bone];
-    const vec3 begin = bone_apply(bone, f->axis.begin);
-    const vec3 along = v3_normalise(v3_sub(bone_apply(bone, f->axis.end), begin));
+    const vec3 begin = matrix_apply(bone, f->axis.begin);
+    const vec3 along = v3_normalise(v3_sub(matrix_apply(bone, f->axis.end), begin));
     double squares = 0;
     for (size_t i = 0; i < 3 * (size_t)f->count; i++) {
         const abut_mesh *mesh = p->source.rest;
@@ -249,8 +249,8 @@ static abut_status plan_fitted(plan *p) {
         if (status)
             return status;
         p->fields[p->count++] = (field_plan){.axis = {.bone = b,
-                                                      .begin = bone_apply(&inverse, line.begin),
-                                                      .end = bone_apply(&inverse, line.end)},
+                                                      .begin = matrix_apply(&inverse, line.begin),
+                                                      .end = matrix_apply(&inverse, line.end)},
                                              .radius = line.radius,
                                              .triangles = p->members.list + begin,
                                              .count = (uint32_t)count};
@@ -261,7 +261,7 @@ static abut_status plan_fitted(plan *p) {
 /* Counts that come from sizes, and what frames need of the rest pose. */
 static abut_status plan_sizes(const plan *p, field_plan *f) {
     const abut_character_matrix *bone = &p->source.bones[f->axis.bone];
-    const vec3 way = v3_sub(bone_apply(bone, f->axis.end), bone_apply(bone, f->axis.begin));
+    const vec3 way = v3_sub(matrix_apply(bone, f->axis.end), matrix_apply(bone, f->axis.begin));
     const double length = v3_dot(way, v3_normalise(way)), most = ABUT_RADIAL_SAMPLES_MAX;
     const double along = ceil(length / p->cell) + 1;
     const double around = 4 * ceil(6.283185307179586 * f->radius / p->cell / 4);

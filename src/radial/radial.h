@@ -68,12 +68,6 @@ struct abut_radial {
 
 extern const radial_backend abuti_radial_host, abuti_radial_on_device;
 
-static inline vec3 bone_apply(const abut_character_matrix *a, vec3 p) {
-    return v3(a->m[0][0] * p.x + a->m[0][1] * p.y + a->m[0][2] * p.z + a->m[0][3],
-              a->m[1][0] * p.x + a->m[1][1] * p.y + a->m[1][2] * p.z + a->m[1][3],
-              a->m[2][0] * p.x + a->m[2][1] * p.y + a->m[2][2] * p.z + a->m[2][3]);
-}
-
 /* ---- collide.c ---- */
 
 /* The fields as they are on the host. */

@@ -17,19 +17,6 @@ typedef struct subject {
     abut_character_skinning skinning;
 } subject;
 
-/* A built-in character by its name; else a file. */
-static abut_status read_character(tool_run *tool, const char *path, const tool_given *triangles,
-                                  abut_character **character) {
-    abut_character_figure_options options = abut_character_figure_options_default();
-    options.triangles = triangles ? triangles->counts[0] : 0;
-    for (int i = 0; i < ABUT_CHARACTER_FIGURE_COUNT; i++) {
-        options.figure = (abut_character_figure)i;
-        if (!strcmp(path, abut_character_figure_name(options.figure)))
-            return abut_character_create_figure(tool->context, &options, character);
-    }
-    return abut_character_read(tool->context, path, character);
-}
-
 /* ---- what there is ---- */
 
 static bool count_vertices(subject *s) {
@@ -166,39 +153,10 @@ static int tell(tool_run *tool, const char *path, const subject *s) {
 
 /* ---- which pose ---- */
 
-int clip_find(tool_run *tool, const abut_character *character, const char *words, uint32_t *clip) {
-    char *end = NULL;
-    unsigned long number = strtoul(words, &end, 10);
-    uint32_t count = abut_character_info_get(character).clip_count;
-    for (uint32_t i = 0; i < count; i++) {
-        if (!strcmp(words, abut_character_clip_get(character, i).name)) {
-            *clip = i;
-            return 0;
-        }
-    }
-    if (words[0] >= '0' && words[0] <= '9' && !*end && number < count) {
-        *clip = (uint32_t)number;
-        return 0;
-    }
-    return tool_refuse(tool, "--clip needs the name of a clip, or its number below %u; '%s' is not",
-                       count, words);
-}
-
 static int read_pose(tool_run *tool, const tool_arguments *arguments, subject *s) {
-    const tool_given *clip = option_given(arguments, "clip"),
-                     *time = option_given(arguments, "time"),
-                     *skinning = option_given(arguments, "skinning");
-    s->options = abut_character_pose_options_default();
-    s->options.clip = ABUT_NONE;
-    if (time && !clip)
-        return tool_refuse(tool, "--time needs --clip");
-    if (option_given(arguments, "film") && !clip)
+    if (option_given(arguments, "film") && !option_given(arguments, "clip"))
         return tool_refuse(tool, "--film needs --clip");
-    if (time)
-        s->options.time = time->numbers[0];
-    if (skinning && !strcmp(skinning->words, "dual"))
-        s->skinning = ABUT_CHARACTER_SKINNING_DUAL;
-    return clip ? clip_find(tool, s->character, clip->words, &s->options.clip) : 0;
+    return pose_options(tool, arguments, s->character, &s->options, &s->skinning);
 }
 
 /* ---- drawing ---- */
@@ -299,20 +257,8 @@ static int work(tool_run *tool, const tool_arguments *arguments, subject *s) {
     if (code)
         return code;
     progress_start(tool->progress, path);
-    abut_status status =
-        read_character(tool, path, option_given(arguments, "triangles"), &s->character);
-    if (status == ABUT_ERROR_ARGUMENT)
-        return tool_refuse_last(tool);
-    if (status)
-        return tool_fail(tool, status);
-    if (option_given(arguments, "weld")) {
-        abut_character *split = s->character;
-        s->character = NULL;
-        status = abut_character_weld(split, &s->character);
-        abut_character_destroy(split);
-        if (status)
-            return tool_fail(tool, status);
-    }
+    if ((code = character_load(tool, arguments, path, &s->character)))
+        return code;
     s->info = abut_character_info_get(s->character);
     tool->up = abut_mesh_up(abut_character_rest(s->character));
     if (!count_vertices(s))
@@ -323,7 +269,7 @@ static int work(tool_run *tool, const tool_arguments *arguments, subject *s) {
         return code;
     abut_character_skinner_options how = abut_character_skinner_options_default();
     how.skinning = s->skinning;
-    status = abut_character_skinner_create(s->character, &how, &s->skinner);
+    abut_status status = abut_character_skinner_create(s->character, &how, &s->skinner);
     if (status)
         return tool_fail(tool, status);
     out_object(&tool->out, NULL);
@@ -348,16 +294,7 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
 }
 
 static const tool_option options[] = {
-    {"triangles", "N", OPTION_COUNT, "of a built-in character (default: 10828, ogre 17212)", NULL,
-     false},
-    {"clip", "CLIP", OPTION_TEXT, "pose by this clip: its name or number (default: rest pose)",
-     NULL, false},
-    {"time", "SECONDS", OPTION_NUMBER, "where in the clip, which is repeated (default: 0)", NULL,
-     false},
-    {"skinning", "HOW", OPTION_CHOICE,
-     "how vertices follow: mean of matrices, or dual quaternions (default: linear)", "linear|dual",
-     false},
-    {"weld", NULL, OPTION_FLAG, "close seams: vertices that move alike become one", NULL, false},
+    CHARACTER_OPTIONS,
     {"out", "FILE", OPTION_TEXT, "write the posed mesh there (.obj, .ply, .stl, .off, .gltf)", NULL,
      false},
     {"png", "FILE", OPTION_TEXT, "draw the posed mesh and its bones into FILE", NULL, false},

@@ -31,6 +31,25 @@ _abut_values() {
     character:--view) values="front back left right top bottom iso" ;;
     character:--up) values="x y z -x -y -z" ;;
     character:--fov) values="" ;;
+    radial:--triangles) values="" ;;
+    radial:--clip) values="" ;;
+    radial:--time) values="" ;;
+    radial:--skinning) values="linear dual" ;;
+    radial:--cell) values="" ;;
+    radial:--resolution) values="" ;;
+    radial:--distance) values="polar plane" ;;
+    radial:--weight) values="" ;;
+    radial:--at) values="" ;;
+    radial:--points) values="" ;;
+    radial:--plot) values="" ;;
+    radial:--out) values="" ;;
+    radial:--png) values="" ;;
+    radial:--error) values="" ;;
+    radial:--unrolled) values="" ;;
+    radial:--view) values="front back left right top bottom iso" ;;
+    radial:--up) values="x y z -x -y -z" ;;
+    radial:--fov) values="" ;;
+    radial:--device) values="cpu gpu" ;;
     nearest:--radius) values="" ;;
     nearest:--sign) values="winding normal" ;;
     nearest:--most) values="" ;;
@@ -239,12 +258,13 @@ _abut() {
     esac
   done
   case $command in
-    '') words="info convert make picture character nearest inside ray overlap distance selfcheck map clearance deviation thickness sweep replay field slice offset samples contacts interfere cache demo devices bench version help" options="--json --quiet --threads --help --version" files= ;;
+    '') words="info convert make picture character radial nearest inside ray overlap distance selfcheck map clearance deviation thickness sweep replay field slice offset samples contacts interfere cache demo devices bench version help" options="--json --quiet --threads --help --version" files= ;;
     info) options="--all --strict --no-self --from --json --quiet --threads --help" ;;
     convert) options="--weld --orient --scale --rotate --translate --fan --ascii --from --to --json --quiet --threads --help" ;;
     make) options="--list --size --radius --radius2 --height --segments --rings --ascii --to --json --quiet --threads --help" ;;
     picture) options="--size --view --up --fov --edges --flat --colour --ground --background --no-legend --defects --json --quiet --threads --help" ;;
     character) options="--triangles --clip --time --skinning --weld --out --png --film --view --up --fov --json --quiet --threads --help" ;;
+    radial) options="--triangles --clip --time --skinning --weld --cell --resolution --distance --weight --at --report --points --plot --out --png --error --unrolled --view --up --fov --device --json --quiet --threads --help" ;;
     nearest) options="--radius --sign --most --random --near --seed --out --device --json --quiet --threads --help" ;;
     inside) options="--winding --random --near --seed --out --device --json --quiet --threads --help" ;;
     ray) options="--from --towards --most --all --out --device --json --quiet --threads --help" ;;
@@ -272,7 +292,7 @@ _abut() {
   esac
   case $command:$operand in
     make:) words="box uvsphere icosphere torus cone cylinder capsule tube sheet stairs letter-e letter-g teapot teapot-solid" ;;
-    help:) words="info convert make picture character nearest inside ray overlap distance selfcheck map clearance deviation thickness sweep replay field slice offset samples contacts interfere cache demo devices bench version help exit-codes formats" ;;
+    help:) words="info convert make picture character radial nearest inside ray overlap distance selfcheck map clearance deviation thickness sweep replay field slice offset samples contacts interfere cache demo devices bench version help exit-codes formats" ;;
     bench:* | help:* | version:*) files= ;;
   esac
   if _abut_values "$command" "$previous"; then

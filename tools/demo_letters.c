@@ -294,9 +294,9 @@ static int plot(letters *l, const char *path) {
     const tool_curve times[2] = {{"surface distance maps", blue, values + count},
                                  {"distance fields", orange, values + 2 * count}};
     const tool_curve least = {"least", blue, values + 3 * count};
-    const tool_plot plots[3] = {{"relative sampling error", &error, 1},
-                                {"ms a frame", times, l->compare ? 2 : 1},
-                                {"distance", &least, 1}};
+    const tool_plot plots[3] = {{"relative sampling error", &error, 1, {NULL, NULL}},
+                                {"ms a frame", times, l->compare ? 2 : 1, {NULL, NULL}},
+                                {"distance", &least, 1, {NULL, NULL}}};
     int code = plots_write(l->tool, plots, 3, count, path);
     free(values);
     return code;

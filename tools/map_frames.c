@@ -243,9 +243,9 @@ static int draw(tool_run *tool, const frames_run *r, const char *path) {
     const tool_curve curves[3] = {{"least", blue, values},
                                   {"to the first frame", orange, values + count},
                                   {"ms", green, values + 2 * count}};
-    const tool_plot plots[3] = {{"distance", &curves[0], 1},
-                                {"how far samples are apart at most", &curves[1], 1},
-                                {"time of a frame", &curves[2], 1}};
+    const tool_plot plots[3] = {{"distance", &curves[0], 1, {NULL, NULL}},
+                                {"how far samples are apart at most", &curves[1], 1, {NULL, NULL}},
+                                {"time of a frame", &curves[2], 1, {NULL, NULL}}};
     int code = plots_write(tool, plots, 3, count, path);
     free(values);
     return code;

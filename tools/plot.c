@@ -58,10 +58,12 @@ static void draw_panel(tool_canvas *canvas, const tool_plot *plot, size_t points
         canvas_fill(canvas, (int)x, top - 22, 12, 12, plot->curves[k].colour);
         x += 40 + canvas_words(canvas, x + 18, top - 11, WORDS, plot->curves[k].name);
     }
-    canvas_words(canvas, LEFT, top + HIGH + 22, WORDS, "frame 0");
     snprintf(words, sizeof words, "%zu", points ? points - 1 : 0);
-    canvas_words(canvas, LEFT + WIDE - canvas_words(NULL, 0, 0, WORDS, words), top + HIGH + 22,
-                 WORDS, words);
+    const char *first = plot->ends[0] ? plot->ends[0] : "frame 0",
+               *last = plot->ends[1] ? plot->ends[1] : words;
+    canvas_words(canvas, LEFT, top + HIGH + 22, WORDS, first);
+    canvas_words(canvas, LEFT + WIDE - canvas_words(NULL, 0, 0, WORDS, last), top + HIGH + 22,
+                 WORDS, last);
 }
 
 int plots_write(tool_run *tool, const tool_plot *plots, uint32_t count, size_t points,

@@ -276,13 +276,45 @@ typedef struct tool_command {
 extern const tool_command *const commands[]; /* ends with null */
 const tool_command *command_find(const char *name);
 
-extern const tool_command command_info, command_character, command_convert, command_make,
-    command_picture, command_nearest, command_inside, command_ray, command_overlap,
+extern const tool_command command_info, command_character, command_radial, command_convert,
+    command_make, command_picture, command_nearest, command_inside, command_ray, command_overlap,
     command_distance, command_selfcheck, command_map, command_clearance, command_deviation,
     command_thickness, command_sweep, command_replay, command_field, command_slice, command_offset,
     command_samples, command_contacts, command_interfere, command_cache, command_demo,
     command_devices, command_bench, command_version, command_help, command_completion,
     command_manual;
+
+/* ---- character.c: characters from command lines ---- */
+
+/* The options that say which character it is, and how it is posed: a list for tables. */
+#define CHARACTER_OPTIONS                                                                           \
+    {"triangles", "N",  OPTION_COUNT, "of a built-in character (default: 10828, ogre 17212)",       \
+     NULL,        false},                                                                           \
+        {"clip", "CLIP", OPTION_TEXT, "pose by this clip: its name or number (default: rest pose)", \
+         NULL,   false},                                                                            \
+        {"time", "SECONDS", OPTION_NUMBER, "where in the clip, which is repeated (default: 0)",     \
+         NULL,   false},                                                                            \
+        {"skinning",                                                                                \
+         "HOW",                                                                                     \
+         OPTION_CHOICE,                                                                             \
+         "how vertices follow: mean of matrices, or dual quaternions (default: linear)",            \
+         "linear|dual",                                                                             \
+         false},                                                                                    \
+    {                                                                                               \
+        "weld", NULL, OPTION_FLAG, "close seams: vertices that move alike become one", NULL, false  \
+    }
+
+/* Makes a built-in character by its name, or reads a file. 0, or the exit code after the error was
+ * reported. */
+int character_load(struct tool_run *tool, const tool_arguments *arguments, const char *path,
+                   abut_character **character);
+/* The pose that these options ask for. 0, or the exit code. */
+int pose_options(struct tool_run *tool, const tool_arguments *arguments,
+                 const abut_character *character, abut_character_pose_options *pose,
+                 abut_character_skinning *skinning);
+/* A clip by its name, or by its number: --clip. 0 or the exit code. */
+int clip_find(struct tool_run *tool, const abut_character *character, const char *words,
+              uint32_t *clip);
 
 /* ---- field.c: fields from command lines ---- */
 
@@ -480,6 +512,7 @@ typedef struct tool_plot {
     const char *title;
     const tool_curve *curves;
     uint32_t curve_count;
+    const char *ends[2]; /* what the first and the last point are; null = numbers of frames */
 } tool_plot;
 
 /* Draws plots below each other, of as many frames all. 0, or the exit code. */
@@ -490,11 +523,6 @@ int plots_write(tool_run *tool, const tool_plot *plots, uint32_t count, size_t f
 
 /* An assembly whose interferences are known. The exit code. */
 int demo_clash(tool_run *tool, const tool_arguments *arguments);
-
-/* ---- command_character.c ---- */
-
-/* A clip by its name, or by its number: --clip. 0 or the exit code. */
-int clip_find(tool_run *tool, const abut_character *character, const char *words, uint32_t *clip);
 
 /* ---- demo_cloth.c ---- */
 

@@ -1,0 +1,67 @@
+/* Characters and poses from command lines. */
+#include "tool.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A built-in character by its name; else a file. */
+static abut_status read_or_make(tool_run *tool, const char *path, const tool_given *triangles,
+                                abut_character **character) {
+    abut_character_figure_options options = abut_character_figure_options_default();
+    options.triangles = triangles ? triangles->counts[0] : 0;
+    for (int i = 0; i < ABUT_CHARACTER_FIGURE_COUNT; i++) {
+        options.figure = (abut_character_figure)i;
+        if (!strcmp(path, abut_character_figure_name(options.figure)))
+            return abut_character_create_figure(tool->context, &options, character);
+    }
+    return abut_character_read(tool->context, path, character);
+}
+
+int character_load(tool_run *tool, const tool_arguments *arguments, const char *path,
+                   abut_character **character) {
+    abut_status status = read_or_make(tool, path, option_given(arguments, "triangles"), character);
+    if (status == ABUT_ERROR_ARGUMENT)
+        return tool_refuse_last(tool);
+    if (!status && option_given(arguments, "weld")) {
+        abut_character *split = *character;
+        *character = NULL;
+        status = abut_character_weld(split, character);
+        abut_character_destroy(split);
+    }
+    return status ? tool_fail(tool, status) : 0;
+}
+
+int clip_find(tool_run *tool, const abut_character *character, const char *words, uint32_t *clip) {
+    const uint32_t count = abut_character_info_get(character).clip_count;
+    char *end;
+    for (uint32_t i = 0; i < count; i++) {
+        if (!strcmp(words, abut_character_clip_get(character, i).name)) {
+            *clip = i;
+            return 0;
+        }
+    }
+    unsigned long number = strtoul(words, &end, 10);
+    if (words[0] >= '0' && words[0] <= '9' && !*end && number < count) {
+        *clip = (uint32_t)number;
+        return 0;
+    }
+    return tool_refuse(tool, "--clip needs the name of a clip, or its number below %u; '%s' is not",
+                       count, words);
+}
+
+int pose_options(tool_run *tool, const tool_arguments *arguments, const abut_character *character,
+                 abut_character_pose_options *pose, abut_character_skinning *skinning) {
+    const tool_given *clip = option_given(arguments, "clip"),
+                     *time = option_given(arguments, "time"),
+                     *how = option_given(arguments, "skinning");
+    *pose = abut_character_pose_options_default();
+    pose->clip = ABUT_NONE;
+    *skinning = ABUT_CHARACTER_SKINNING_LINEAR;
+    if (time && !clip)
+        return tool_refuse(tool, "--time needs --clip");
+    if (time)
+        pose->time = time->numbers[0];
+    if (how && !strcmp(how->words, "dual"))
+        *skinning = ABUT_CHARACTER_SKINNING_DUAL;
+    return clip ? clip_find(tool, character, clip->words, &pose->clip) : 0;
+}

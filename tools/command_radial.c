@@ -1,0 +1,453 @@
+/* abut radial: the radial fields of a character in a pose: what they are, how exact they are, and
+ * pictures of them. */
+#include "radial.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    POINTS = 20000, /* of a report */
+    LEVELS = 5,     /* resolutions of a report: from a quarter of the cell to four */
+    BLAMED = 8,     /* bones that people are told of */
+    RUNS = 5        /* updates whose best time is told */
+};
+
+/* ---- building ---- */
+
+abut_status radial_build(radial_subject *s) {
+    abut_radial_destroy(s->radial);
+    s->radial = NULL;
+    s->seconds = HUGE_VAL;
+    abut_status status = abut_radial_create(s->character, &s->options, &s->radial);
+    for (int run = 0; run < RUNS && !status; run++) {
+        const double begun = seconds_now();
+        status = abut_radial_update(s->radial, s->bones, abut_array_host(s->positions));
+        s->seconds = fmin(s->seconds, seconds_now() - begun);
+    }
+    s->info = abut_radial_info_get(s->radial);
+    return status;
+}
+
+static int load(tool_run *tool, const tool_arguments *arguments, radial_subject *s) {
+    s->path = arguments->operands[0];
+    progress_start(tool->progress, s->path);
+    int code = character_load(tool, arguments, s->path, &s->character);
+    if (code)
+        return code;
+    s->of_character = abut_character_info_get(s->character);
+    tool->up = abut_mesh_up(abut_character_rest(s->character));
+    code = pose_options(tool, arguments, s->character, &s->pose, &s->skinning);
+    if (code)
+        return code;
+    s->bones = malloc((s->of_character.bone_count + (size_t)1) * sizeof *s->bones);
+    s->positions = malloc((s->of_character.vertex_count + (size_t)1) * sizeof *s->positions);
+    if (!s->bones || !s->positions)
+        return tool_fail_with(tool, "out of memory", "there is no memory for the pose");
+    abut_status status = abut_character_pose(s->character, &s->pose, s->bones);
+    status =
+        status ? status : abut_character_skin(s->character, s->bones, s->skinning, s->positions);
+    status = status ? status : abut_character_mesh(s->character, s->bones, s->skinning, &s->mesh);
+    if (status)
+        return tool_fail(tool, status);
+    const abut_box rest = abut_mesh_bounds(abut_character_rest(s->character));
+    s->extent = fmax(fmax(rest.hi.x - rest.lo.x, rest.hi.y - rest.lo.y), rest.hi.z - rest.lo.z);
+    return 0;
+}
+
+static int read_options(tool_run *tool, const tool_arguments *arguments, radial_subject *s) {
+    const tool_given *cell = option_given(arguments, "cell"),
+                     *cells = option_given(arguments, "resolution"),
+                     *weight = option_given(arguments, "weight"),
+                     *distance = option_given(arguments, "distance");
+    s->options = abut_radial_options_default();
+    if (cell && cells)
+        return tool_refuse(tool, "--cell and --resolution say the same: give one of them");
+    if (cell)
+        s->options.cell = cell->numbers[0];
+    if (cells)
+        s->options.cell = s->extent / cells->counts[0];
+    if (weight)
+        s->options.weight = weight->numbers[0];
+    if (distance && !strcmp(distance->words, "plane"))
+        s->options.distance = ABUT_RADIAL_DISTANCE_PLANE;
+    return device_open(tool, arguments, &s->options.device);
+}
+
+/* ---- what there is ---- */
+
+static void name_fact(tool_output *out, const radial_subject *s, uint32_t bone) {
+    tool_text safe = {0};
+    const char *name = abut_character_bone_get(s->character, bone).name;
+    text_safe(&safe, name ? name : "");
+    fact_text(out, "bone", safe.data ? safe.data : "");
+    text_free(&safe);
+}
+
+/* A few digits for people, all of them for programs. */
+static void short_fact(tool_output *out, const char *key, double value) {
+    json_number(out, key, value);
+    say_fact(out, key, "%.3g", value);
+}
+
+static void percent_fact(tool_output *out, const char *key, double share) {
+    json_number(out, key, share);
+    say_fact(out, key, "%.2f%%", 100 * share);
+}
+
+static void tell_fields(tool_output *out, const radial_subject *s) {
+    out_table(out, "fields");
+    for (uint32_t f = 0; f < s->info.field_count; f++) {
+        const abut_radial_view view = abut_radial_field(s->radial, f);
+        const double length = hypot(hypot(view.end.x - view.begin.x, view.end.y - view.begin.y),
+                                    view.end.z - view.begin.z);
+        uint64_t filled = 0;
+        for (size_t i = 0; i < (size_t)view.around * view.along && view.radii; i++)
+            filled += !isinf(view.radii[i]);
+        out_object(out, NULL);
+        fact_count(out, "field", f);
+        name_fact(out, s, view.bone);
+        fact_count(out, "around", view.around);
+        fact_count(out, "along", view.along);
+        fact_count(out, "triangles", view.triangle_count);
+        short_fact(out, "length", length);
+        short_fact(out, "reach", view.reach);
+        percent_fact(out, "filled", (double)filled / ((double)view.around * view.along));
+        fact_count(out, "bytes", sizeof(float) * (uint64_t)view.around * view.along);
+        json_vector(out, "begin", view.begin);
+        json_vector(out, "end", view.end);
+        out_end(out);
+    }
+    out_end(out);
+}
+
+static void tell(tool_run *tool, const radial_subject *s) {
+    tool_output *out = &tool->out;
+    const abut_radial_info *i = &s->info;
+    json_path(out, "file", s->path);
+    json_count(out, "triangles", i->triangle_count);
+    json_count(out, "unseen_triangles", i->unseen_count);
+    json_count(out, "samples", i->sample_count);
+    json_count(out, "bytes", i->bytes);
+    json_number(out, "cell", i->cell);
+    json_text(out, "distance", abut_radial_distance_name(i->distance));
+    say_of(out, s->path,
+           "%u fields of %llu samples, %.3g KB, cells of %.3g; %u of %u triangles "
+           "belong to no field",
+           i->field_count, (unsigned long long)i->sample_count, (double)i->bytes / 1024, i->cell,
+           i->unseen_count, i->triangle_count);
+    if (!tool->quiet || out->json)
+        tell_fields(out, s);
+}
+
+/* ---- points ---- */
+
+static int tell_points(tool_run *tool, const tool_arguments *arguments, const radial_subject *s) {
+    tool_output *out = &tool->out;
+    out_table(out, "points");
+    for (size_t i = 0; i < arguments->given_count; i++) {
+        const tool_given *given = &arguments->given[i];
+        if (strcmp(given->option->name, "at"))
+            continue;
+        const abut_vec3 point = {given->numbers[0], given->numbers[1], given->numbers[2]};
+        abut_radial_answer answer;
+        abut_status status =
+            abut_radial_at(s->radial, 1, abut_array_host(&point), 0, abut_array_host(&answer));
+        if (status)
+            return tool_fail(tool, status);
+        out_object(out, NULL);
+        json_vector(out, "point", point);
+        say_fact(out, "point", "%s", given->words);
+        if (answer.field == ABUT_NONE) {
+            json_null(out, "distance");
+            say_fact(out, "distance", "no field is near");
+        } else {
+            fact_number(out, "distance", answer.distance);
+            json_vector(out, "nearest", answer.point);
+            json_vector(out, "normal", answer.normal);
+            name_fact(out, s, abut_radial_field(s->radial, answer.field).bone);
+        }
+        out_end(out);
+    }
+    out_end(out);
+    return 0;
+}
+
+/* ---- the report ---- */
+
+/* One line of the report. */
+typedef struct radial_level {
+    double cell, seconds;
+    abut_radial_distance distance;
+    uint64_t bytes;
+    radial_error error;
+} radial_level;
+
+static void tell_level(tool_output *out, const radial_level *l) {
+    out_object(out, NULL);
+    short_fact(out, "cell", l->cell);
+    fact_text(out, "distance", abut_radial_distance_name(l->distance));
+    json_count(out, "bytes", l->bytes);
+    say_fact(out, "KB", "%.0f", (double)l->bytes / 1024);
+    json_number(out, "update_seconds", l->seconds);
+    say_fact(out, "ms", "%.3g", 1e3 * l->seconds);
+    short_fact(out, "mean", l->error.mean);
+    short_fact(out, "median", l->error.median);
+    short_fact(out, "p95", l->error.p95);
+    short_fact(out, "p99", l->error.p99);
+    short_fact(out, "most", l->error.most);
+    json_vector(out, "worst", l->error.worst);
+    json_number(out, "unanswered", l->error.unanswered);
+    percent_fact(out, "bare", l->error.bare);
+    percent_fact(out, "buried", l->error.buried);
+    out_end(out);
+}
+
+static void tell_blames(tool_output *out, const radial_subject *s, const radial_blame *blames,
+                        uint32_t count) {
+    out_table(out, "bones");
+    for (uint32_t i = 0; i < count && (out->json || i < BLAMED); i++) {
+        if (!out->json && !(blames[i].bare + blames[i].buried > 0))
+            break;
+        out_object(out, NULL);
+        name_fact(out, s, blames[i].bone);
+        percent_fact(out, "surface", blames[i].area);
+        percent_fact(out, "bare", blames[i].bare);
+        percent_fact(out, "buried", blames[i].buried);
+        short_fact(out, "p95", blames[i].p95);
+        out_end(out);
+    }
+    out_end(out);
+}
+
+static int plot_levels(tool_run *tool, const radial_level *levels, double limit, const char *path) {
+    double values[2][2][LEVELS], shares[2][LEVELS];
+    static const char *const names[2][2] = {{"polar, 95 of 100", "polar, median"},
+                                            {"plane, 95 of 100", "plane, median"}};
+    tool_curve curves[4], bare[2];
+    char first[32], last[32], off[64];
+    for (size_t k = 0; k < 2; k++)
+        for (size_t i = 0; i < LEVELS; i++) {
+            const radial_level *l = &levels[2 * i + k];
+            values[k][0][i] = l->error.p95;
+            values[k][1][i] = l->error.median;
+            shares[k][i] = 100 * (l->error.bare + l->error.buried);
+        }
+    for (uint32_t k = 0; k < 4; k++)
+        curves[k] = (tool_curve){names[k / 2][k % 2], abut_picture_colour(k), values[k / 2][k % 2]};
+    for (uint32_t k = 0; k < 2; k++)
+        bare[k] = (tool_curve){k ? "plane" : "polar", abut_picture_colour(2 * k), shares[k]};
+    snprintf(first, sizeof first, "cells of %.3g", levels[0].cell);
+    snprintf(last, sizeof last, "%.3g", levels[2 * LEVELS - 2].cell);
+    snprintf(off, sizeof off, "percent of the surface more than %.3g off", limit);
+    const tool_plot plots[2] = {{"error of distances near the surface", curves, 4, {first, last}},
+                                {off, bare, 2, {first, last}}};
+    return plots_write(tool, plots, 2, LEVELS, path);
+}
+
+/* Both distances at all resolutions. */
+static abut_status measure(radial_subject *s, const radial_truth *truth, radial_level *levels) {
+    const double cell = s->info.cell;
+    abut_status status = ABUT_OK;
+    for (int i = 0; i < 2 * LEVELS && !status; i++) {
+        radial_subject at = *s;
+        at.radial = NULL;
+        at.options.cell = cell * ldexp(4, -(i / 2));
+        at.options.distance = (abut_radial_distance)(i % 2);
+        status = radial_build(&at);
+        levels[i] = (radial_level){.cell = at.info.cell,
+                                   .seconds = at.seconds,
+                                   .distance = at.options.distance,
+                                   .bytes = at.info.bytes};
+        status = status ? status : radial_error_make(&at, truth, &levels[i].error);
+        abut_radial_destroy(at.radial);
+    }
+    return status;
+}
+
+static abut_status report_bones(tool_run *tool, const radial_subject *s,
+                                const radial_truth *truth) {
+    radial_error error = {0};
+    radial_blame *blames = NULL;
+    uint32_t count = 0;
+    abut_status status = radial_error_make(s, truth, &error);
+    status = status ? status : radial_blame_make(s, truth, &error, &blames, &count);
+    if (!status)
+        tell_blames(&tool->out, s, blames, count);
+    free(blames);
+    radial_error_free(&error);
+    return status;
+}
+
+static int report(tool_run *tool, const tool_arguments *arguments, radial_subject *s) {
+    const tool_given *plot = option_given(arguments, "plot"),
+                     *points = option_given(arguments, "points");
+    tool_output *out = &tool->out;
+    radial_level levels[2 * LEVELS];
+    radial_truth truth = {0};
+    int code = 0;
+    memset(levels, 0, sizeof levels);
+    abut_status status =
+        radial_truth_make(tool, s, points ? points->counts[0] : POINTS, 2 * s->info.cell, &truth);
+    status = status ? status : measure(s, &truth, levels);
+    if (!status) {
+        out_object(out, "report");
+        json_count(out, "points", truth.count);
+        json_number(out, "reach", 2 * truth.limit);
+        json_number(out, "limit", truth.limit);
+        json_number(out, "hidden", truth.hidden);
+        json_advice(out, &truth.advice);
+        say(out, "%s", "");
+        say(out,
+            "Errors of signed distances at %zu places within %.3g of the surface; bare: fields "
+            "are more than %.3g below the surface, buried: above. %.1f%% of the surface is inside "
+            "the body and was left out.",
+            truth.count, 2 * truth.limit, truth.limit, 100 * truth.hidden);
+        out_table(out, "levels");
+        for (int i = 0; i < 2 * LEVELS; i++)
+            tell_level(out, &levels[i]);
+        out_end(out);
+        status = report_bones(tool, s, &truth);
+        out_end(out);
+    }
+    if (!status && plot)
+        code = plot_levels(tool, levels, truth.limit, plot->words);
+    for (int i = 0; i < 2 * LEVELS; i++)
+        radial_error_free(&levels[i].error);
+    if (!status && !code && !out->json)
+        tool_advise(tool, &truth.advice);
+    radial_truth_free(&truth);
+    return status ? tool_fail(tool, status) : code;
+}
+
+/* ---- the whole ---- */
+
+static int write_surface(tool_run *tool, const radial_subject *s, const char *path,
+                         abut_mesh_format format) {
+    abut_mesh_write_options how = abut_mesh_write_options_default();
+    abut_mesh *mesh = NULL;
+    how.format = format;
+    abut_status status = abut_radial_surface(s->radial, ABUT_NONE, &mesh);
+    if (!status)
+        status = abut_mesh_write(mesh, tool_target(tool, path), &how);
+    abut_mesh_destroy(mesh);
+    return status ? tool_fail(tool, status) : 0;
+}
+
+static int draw(tool_run *tool, const tool_arguments *arguments, const radial_subject *s) {
+    const tool_given *png = option_given(arguments, "png"),
+                     *error = option_given(arguments, "error"),
+                     *unrolled = option_given(arguments, "unrolled");
+    abut_picture_options camera = abut_picture_options_default();
+    int code = camera_read(tool, arguments, &camera);
+    code = code || !png ? code : radial_draw_surface(tool, s, &camera, png->words);
+    code = code || !error ? code : radial_draw_error(tool, s, &camera, error->words);
+    return code || !unrolled ? code : radial_draw_unrolled(tool, s, unrolled->words);
+}
+
+static int check(tool_run *tool, const tool_arguments *arguments, abut_mesh_format *format) {
+    static const char *const pictures[] = {"png", "error", "unrolled", "plot"};
+    const tool_given *to = option_given(arguments, "out");
+    int code = to ? tool_output_format(tool, to->words, NULL, format) : 0;
+    for (size_t i = 0; i < sizeof pictures / sizeof *pictures && !code; i++) {
+        const tool_given *given = option_given(arguments, pictures[i]);
+        code = given ? picture_check(tool, given->words) : 0;
+    }
+    if (!code && !option_given(arguments, "report"))
+        for (int i = 0; i < 2 && !code; i++)
+            if (option_given(arguments, i ? "points" : "plot"))
+                code = tool_refuse(tool, "--%s needs --report", i ? "points" : "plot");
+    return code;
+}
+
+static int work(tool_run *tool, const tool_arguments *arguments, radial_subject *s) {
+    const tool_given *to = option_given(arguments, "out");
+    abut_mesh_format format = ABUT_MESH_FORMAT_AUTO;
+    int code = check(tool, arguments, &format);
+    code = code ? code : load(tool, arguments, s);
+    code = code ? code : read_options(tool, arguments, s);
+    if (code)
+        return code;
+    abut_status status = radial_build(s);
+    if (status)
+        return tool_fail(tool, status);
+    out_object(&tool->out, NULL);
+    tell(tool, s);
+    if (option_given(arguments, "at"))
+        code = tell_points(tool, arguments, s);
+    if (!code && option_given(arguments, "report"))
+        code = report(tool, arguments, s);
+    code = code || !to ? code : write_surface(tool, s, to->words, format);
+    code = code ? code : draw(tool, arguments, s);
+    if (!code)
+        out_end(&tool->out);
+    return code;
+}
+
+static int run(tool_run *tool, const tool_arguments *arguments) {
+    radial_subject s = {0};
+    int code = work(tool, arguments, &s);
+    abut_radial_destroy(s.radial);
+    abut_device_destroy(s.options.device);
+    abut_mesh_destroy(s.mesh);
+    abut_character_destroy(s.character);
+    free(s.bones);
+    free(s.positions);
+    return code;
+}
+
+static const tool_option options[] = {
+    CHARACTER_OPTIONS,
+    {"cell", "SIZE", OPTION_POSITIVE, "sides of cells (default: 1/160 of the longest side at rest)",
+     NULL, false},
+    {"resolution", "N", OPTION_COUNT, "cells along the longest side, instead of --cell", NULL,
+     false},
+    {"distance", "HOW", OPTION_CHOICE,
+     "how radii are found: triangles cut by half-planes, or rays against planes as the paper has "
+     "it "
+     "(default: polar)",
+     "polar|plane", false},
+    {"weight", "W", OPTION_POSITIVE,
+     "a field sees triangles with a corner of so much weight (default: 0.2)", NULL, false},
+    {"at", "X,Y,Z", OPTION_VECTOR, "the signed distance of a point by the fields", NULL, true},
+    {"report", NULL, OPTION_FLAG,
+     "errors against exact signed distances, for cells from four times to a quarter of the size",
+     NULL, false},
+    {"points", "N", OPTION_COUNT, "places of the report (default: 20000)", NULL, false},
+    {"plot", "FILE", OPTION_TEXT, "draw errors of the report over cells into FILE", NULL, false},
+    {"out", "FILE", OPTION_TEXT,
+     "write the surface of all fields there (.obj, .ply, .stl, .off, .gltf)", NULL, false},
+    {"png", "FILE", OPTION_TEXT, "draw the surface of the fields in the body into FILE", NULL,
+     false},
+    {"error", "FILE", OPTION_TEXT,
+     "draw how far the fields are from the body into FILE, in colours on the body", NULL, false},
+    {"unrolled", "FILE", OPTION_TEXT, "draw all fields unrolled into FILE", NULL, false},
+    {"view", "VIEW", OPTION_TEXT,
+     "where to look from: front, back, left, right, top, bottom, iso, or X,Y,Z (default: iso)",
+     "front|back|left|right|top|bottom|iso", false},
+    {"up", "AXIS", OPTION_TEXT, "which way is up: x, y, z, -x, -y, -z or X,Y,Z (default: y)",
+     "x|y|z|-x|-y|-z", false},
+    {"fov", "DEGREES", OPTION_NUMBER, "vertical field of view; 0 = parallel (default: 30)", NULL,
+     false},
+    DEVICE_OPTION,
+    {0}};
+
+const tool_command command_radial = {
+    .name = "radial",
+    .operands = "CHARACTER",
+    .summary = "make radial fields of a character, and tell how exact they are",
+    .about =
+        "Makes the radial fields of a skinned mesh in a pose: around each bone samples of how far "
+        "the surface is from its axis, as cloth collides with. Lists them, answers points (--at), "
+        "writes and draws the surface between samples. --report holds them against exact signed "
+        "distances: how large errors are, and which part of the surface fields cannot see.",
+    .examples = "  abut radial human.glb --clip dance --time 1\n"
+                "  abut radial human.glb --report --plot error.png\n"
+                "  abut radial human.glb --cell 0.02 --png fields.png --error error.png\n"
+                "  abut radial human.glb --unrolled fields.png --out surface.obj\n",
+    .options = options,
+    .operand_kind = OPERAND_FILES,
+    .operand_least = 1,
+    .operand_most = 1,
+    .run = run,
+};

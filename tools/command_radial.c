@@ -76,6 +76,26 @@ static int read_options(tool_run *tool, const tool_arguments *arguments, radial_
 
 /* ---- what there is ---- */
 
+/* Fields see what faces outwards. */
+static abut_advice advice_of(const radial_subject *s) {
+    const abut_mesh *rest = abut_character_rest(s->character);
+    const abut_vec3 *p = abut_mesh_positions(rest); /* about the middle of the mesh */
+    const uint32_t *corner = abut_mesh_indices(rest);
+    double volume = 0;
+    for (uint32_t t = 0; t < s->of_character.triangle_count; t++, corner += 3) {
+        const abut_vec3 a = p[corner[0]], b = p[corner[1]], c = p[corner[2]];
+        volume += a.x * (b.y * c.z - b.z * c.y) + a.y * (b.z * c.x - b.x * c.z) +
+                  a.z * (b.x * c.y - b.y * c.x);
+    }
+    return volume < 0
+               ? (abut_advice){ABUT_VERDICT_UNFIT,
+                               "The surface faces inwards on the whole, and fields see only what "
+                               "faces outwards: turn its triangles round first."}
+               : (abut_advice){ABUT_VERDICT_LIMITED,
+                               "Fields do not see surface behind other surface, seen from a bone: "
+                               "--report tells how much that is."};
+}
+
 static void name_fact(tool_output *out, const radial_subject *s, uint32_t bone) {
     tool_text safe = {0};
     const char *name = abut_character_bone_get(s->character, bone).name;
@@ -131,6 +151,10 @@ static void tell(tool_run *tool, const radial_subject *s) {
     json_count(out, "bytes", i->bytes);
     json_number(out, "cell", i->cell);
     json_text(out, "distance", abut_radial_distance_name(i->distance));
+    const abut_advice advice = advice_of(s);
+    json_advice(out, &advice);
+    if (advice.verdict == ABUT_VERDICT_UNFIT)
+        tool_advise(tool, &advice);
     say_of(out, s->path,
            "%u fields of %llu samples, %.3g KB, cells of %.3g; %u of %u triangles "
            "belong to no field",

@@ -272,23 +272,36 @@ static void draw_field(tool_canvas *canvas, const radial_subject *s, uint32_t fi
     canvas_words(canvas, at->x, at->y + at->high + 27, 8, words);
 }
 
-static double largest_radius(const radial_subject *s) {
-    double most = 0;
+static int by_size(const void *a, const void *b) {
+    const float x = *(const float *)a, y = *(const float *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* The radius that colours end at: a few fields that reach far do not take them from the others. */
+static abut_status end_of_colours(const radial_subject *s, double *most) {
+    float *radii = malloc((s->info.sample_count + 1) * sizeof *radii);
+    size_t count = 0;
+    if (!radii)
+        return no_memory();
     for (uint32_t f = 0; f < s->info.field_count; f++) {
         const abut_radial_view view = abut_radial_field(s->radial, f);
         for (size_t i = 0; i < (size_t)view.around * view.along && view.radii; i++)
             if (!isinf(view.radii[i]))
-                most = fmax(most, view.unit * (double)view.radii[i]);
+                radii[count++] = (float)view.unit * view.radii[i];
     }
-    return most;
+    qsort(radii, count, sizeof *radii, by_size);
+    *most = count ? fmin((double)radii[count - 1], 1.2 * (double)radii[count - 1 - count / 20]) : 1;
+    free(radii);
+    return ABUT_OK;
 }
 
 int radial_draw_unrolled(tool_run *tool, const radial_subject *s, const char *path) {
-    const tool_scale scale = scale_of("near", 0, largest_radius(s));
+    double most = 1;
     const uint32_t count = s->info.field_count;
     place *places = malloc((count + (size_t)1) * sizeof *places);
     tool_canvas sheet = {0};
-    abut_status status = places ? ABUT_OK : no_memory();
+    abut_status status = places ? end_of_colours(s, &most) : no_memory();
+    const tool_scale scale = scale_of("near", 0, most);
     int pixels = 4, high = 0;
     progress_start(tool->progress, path);
     /* the largest pixels that are not much higher than wide */

@@ -461,14 +461,15 @@ const tool_command command_radial = {
     .operands = "CHARACTER",
     .summary = "make radial fields of a character, and tell how exact they are",
     .about =
-        "Makes the radial fields of a skinned mesh in a pose: around each bone samples of how far "
+        "Makes the radial fields of a skinned mesh (glTF, GLB, or a built-in one: mannequin, "
+        "mannequin-female, ogre) in a pose: around each bone samples of how far "
         "the surface is from its axis, as cloth collides with. Lists them, answers points (--at), "
         "writes and draws the surface between samples. --report holds them against exact signed "
         "distances: how large errors are, and which part of the surface fields cannot see.",
-    .examples = "  abut radial human.glb --clip dance --time 1\n"
+    .examples = "  abut radial mannequin --clip gymnastics --time 1\n"
                 "  abut radial human.glb --report --plot error.png\n"
                 "  abut radial human.glb --cell 0.02 --png fields.png --error error.png\n"
-                "  abut radial human.glb --unrolled fields.png --out surface.obj\n",
+                "  abut radial ogre --unrolled fields.png --out surface.obj\n",
     .options = options,
     .operand_kind = OPERAND_FILES,
     .operand_least = 1,

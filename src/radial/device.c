@@ -1,5 +1,6 @@
 /* Radial fields on a device: what does not change is there once; an update is one write of all
- * frames and two launches, a collision one more. Samples stay there until someone asks for them.
+ * frames and two launches, a collision a write and a launch more. Samples stay there until someone
+ * asks for them.
  *
  * Samples and marks have two places each: an update draws into the spare one, which counts once the
  * device has done all, so that a failure leaves those of before. */
@@ -15,7 +16,8 @@ enum {
     POINT_FIELDS,
     TRIANGLES,
     PAIR_FIELDS,
-    FRAMES, /* now, then before */
+    FRAMES, /* now */
+    REST,   /* frames before, then bounds */
     POSITIONS,
     POINTS,
     RADII,
@@ -28,7 +30,7 @@ enum {
     COUNTS,
     BUFFERS
 };
-enum { GROUP = 64 };
+enum { GROUP = 64, REST_BYTES = sizeof(radial_frame) + sizeof(radial_bound) };
 
 static const abuti_kernel_source sources[KERNELS] = {[MOVE] = {"radial", "radial_move", NULL},
                                                      [DRAW] = {"radial", "radial_draw", NULL},
@@ -39,10 +41,11 @@ static const abuti_kit_table table = {sources, KERNELS, BUFFERS, NULL};
 typedef struct radial_device {
     abuti_queue queue;
     abuti_kit kit;
-    abuti_staging frames, counts;
+    abuti_staging frames, rest, counts;
     uint32_t counted[2]; /* hits and odd ones so far: the device only counts up */
     bool has_counts;     /* they are what the device has */
     bool has_frames;     /* those of the last update are there */
+    bool has_rest;       /* and what particles need beside them */
 } radial_device;
 
 #define MEMORY(which) KIT_BUFFER(&d->kit, which)
@@ -62,14 +65,20 @@ static abut_status put_points(abut_radial *r) {
     return ABUT_OK;
 }
 
-/* Both frames of all fields; before the first update nothing has moved. */
 static void send_frames(abut_radial *r) {
     radial_device *d = r->data;
     const size_t n = r->info.field_count;
-    radial_frame *frames = d->frames.at;
-    memcpy(frames, r->frames[0], n * sizeof *frames);
-    memcpy(frames + n, r->frames[r->info.has_samples ? 1 : 0], n * sizeof *frames);
-    abuti_kit_send(&d->kit, FRAMES, 0, frames, 2 * n, sizeof *frames);
+    memcpy(d->frames.at, r->frames[0], n * sizeof(radial_frame));
+    abuti_kit_send(&d->kit, FRAMES, 0, d->frames.at, n, sizeof(radial_frame));
+}
+
+/* Frames before and bounds are known when an update is over. */
+static void send_rest(abut_radial *r) {
+    radial_device *d = r->data;
+    const size_t n = r->info.field_count, frames = n * sizeof(radial_frame);
+    memcpy(d->rest.at, r->frames[1], frames);
+    memcpy((char *)d->rest.at + frames, r->bounds, n * sizeof *r->bounds);
+    abuti_kit_send(&d->kit, REST, 0, d->rest.at, frames + n * sizeof *r->bounds, 1);
 }
 
 static abut_status create(abut_radial *r) {
@@ -84,7 +93,9 @@ static abut_status create(abut_radial *r) {
     status = abuti_queue_open(r->device, &d->queue);
     status = status ? status : abuti_kit_open(&d->queue, &table, "-DABUTI_REAL_BITS=64", &d->kit);
     if (!status)
-        status = abuti_staging_create(&d->queue, 2 * n, sizeof(radial_frame), &d->frames);
+        status = abuti_staging_create(&d->queue, n, sizeof(radial_frame), &d->frames);
+    if (!status)
+        status = abuti_staging_create(&d->queue, n, REST_BYTES, &d->rest);
     if (!status)
         status = abuti_staging_create(&d->queue, 2, sizeof(uint32_t), &d->counts);
     status = status ? status : put_points(r);
@@ -100,7 +111,8 @@ static abut_status create(abut_radial *r) {
     abuti_kit_put(&d->kit, MARKS, r->marks, n, sizeof *r->marks);
     abuti_kit_reserve(&d->kit, SPARE_RADII, samples, sizeof *r->radii);
     abuti_kit_reserve(&d->kit, SPARE_MARKS, n, sizeof *r->marks);
-    abuti_kit_reserve(&d->kit, FRAMES, 2 * n, sizeof(radial_frame));
+    abuti_kit_reserve(&d->kit, FRAMES, n, sizeof(radial_frame));
+    abuti_kit_reserve(&d->kit, REST, n, REST_BYTES);
     abuti_kit_reserve(&d->kit, POINTS, r->seen_count, sizeof(radial_point));
     abuti_kit_reserve(&d->kit, HITS, 1, sizeof(radial_result));
     abuti_kit_put(&d->kit, COUNTS, d->counted, 2, sizeof *d->counted);
@@ -116,6 +128,7 @@ static void destroy(abut_radial *r) {
         return;
     abuti_kit_close(&d->kit);
     abuti_staging_destroy(&d->queue, &d->frames);
+    abuti_staging_destroy(&d->queue, &d->rest);
     abuti_staging_destroy(&d->queue, &d->counts);
     abuti_queue_close(&d->queue);
     abuti_release(r->context, d);
@@ -156,6 +169,7 @@ static abut_status update(abut_radial *r, abut_array positions) {
                   MEMORY(PAIR_FIELDS), MEMORY(POINTS), MEMORY(SPARE_RADII), MEMORY(SPARE_MARKS));
     abut_status status = abuti_kit_finish(&d->kit);
     d->has_frames = !status;
+    d->has_rest = false;
     if (status)
         return status;
     abuti_kit_swap(&d->kit, RADII, SPARE_RADII);
@@ -199,19 +213,21 @@ static abut_status collide(abut_radial *r, const radial_order *order, abut_radia
     const abuti_buffer *hits = p->hits.buffer ? &p->hits.buffer->memory : &d->kit.buffers[HITS];
     if (!d->has_frames)
         send_frames(r);
+    if (!d->has_rest)
+        send_rest(r);
     if (!d->has_counts)
         abuti_kit_put(&d->kit, COUNTS, d->counted, 2, sizeof *d->counted);
     ABUTI_KIT_RUN(&d->kit, COLLIDE, count, GROUP, ABUTI_VALUE(count), ABUTI_VALUE(fields),
                   ABUTI_VALUE(wants_hits), ABUTI_VALUE(steps), ABUTI_VALUE(order->friction),
-                  ABUTI_VALUE(order->radius), ABUTI_VALUE(r->unit), MEMORY(FIELDS), MEMORY(FRAMES),
-                  MEMORY(MARKS), MEMORY(RADII), MEMORY(TURNS), ABUTI_BUFFER(from), ABUTI_BUFFER(to),
-                  ABUTI_BUFFER(hits), MEMORY(COUNTS));
+                  ABUTI_VALUE(order->radius), ABUTI_VALUE(r->unit), ABUTI_VALUE(r->middle.x),
+                  ABUTI_VALUE(r->middle.y), ABUTI_VALUE(r->middle.z), MEMORY(FIELDS),
+                  MEMORY(FRAMES), MEMORY(REST), MEMORY(MARKS), MEMORY(RADII), MEMORY(TURNS),
+                  ABUTI_BUFFER(from), ABUTI_BUFFER(to), ABUTI_BUFFER(hits), MEMORY(COUNTS));
     uint32_t *counts = d->counts.at;
     status = abuti_kit_get(&d->kit, COUNTS, counts, 2, sizeof *counts);
-    d->has_counts = !status;
+    d->has_counts = d->has_frames = d->has_rest = !status;
     if (status)
         return status;
-    d->has_frames = true;
     p->hit_count = counts[0] - d->counted[0];
     p->odd_count = counts[1] - d->counted[1];
     memcpy(d->counted, counts, sizeof d->counted);

@@ -74,9 +74,10 @@ __kernel void radial_draw(uint pairs, uint plane, __global const radial_field *f
 }
 
 __kernel void radial_collide_all(uint particles, uint fields, uint wants_hits, uint steps,
-                                 float friction, double radius, double unit,
-                                 __global const radial_field *all_fields,
+                                 float friction, double radius, double unit, double x, double y,
+                                 double z, __global const radial_field *all_fields,
                                  __global const radial_frame *frames,
+                                 __global const radial_frame *before,
                                  __global const radial_mark *marks, __global const float *radii,
                                  __global const radial_turn *turns, __global const double *from,
                                  __global double *to, __global radial_result *hits,
@@ -84,8 +85,17 @@ __kernel void radial_collide_all(uint particles, uint fields, uint wants_hits, u
     const size_t i = get_global_id(0);
     if (i >= particles)
         return;
-    const radial_scene scene = {all_fields, frames, frames + fields, marks, radii,
-                                turns,      unit,   fields,          0u};
+    radial_scene scene;
+    scene.fields = all_fields;
+    scene.now = frames;
+    scene.before = before;
+    scene.bounds = (__global const radial_bound *)(before + fields); /* they stand behind */
+    scene.marks = marks;
+    scene.radii = radii;
+    scene.turns = turns;
+    scene.middle = v3(x, y, z);
+    scene.unit = unit;
+    scene.count = fields;
     const radial_order order = {radius, friction, steps};
     const vec3 begin = get(from, i), wish = get(to, i);
     radial_result result = {ABUT_NONE, 1.0f, {0.0f, 0.0f, 0.0f}, 0.0f};

@@ -49,6 +49,11 @@ def read(paths):
     return lines
 
 
+def key(place, part):
+    """Which time counts: the least on a CPU that has other work too, the median on a device."""
+    return part + ("_least_ms" if place == "CPU" else "_ms")
+
+
 def number(value):
     """Three digits, as a person writes them."""
     return f"{value:.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}" if value >= 1 else \
@@ -70,7 +75,7 @@ def print_place(lines, place, names):
         row = [str(condition)]
         for name in names:
             line = lines.get((condition, name, place))
-            row += [number(line["bytes"] / 1e6), number(line["update_ms"]), number(line["collide_ms"])] if line else \
+            row += [number(line["bytes"] / 1e6), number(line[key(place, "update")]), number(line[key(place, "collide")])] if line else \
                 ["–"] * COLUMNS
         rows.append(row)
     head = ["C."] + [word for name in names for word in (f"{name} MB", "upd.", "coll.")]
@@ -87,7 +92,7 @@ def print_sums(lines, place, names, skin):
     """Update and collide together, the quickest in bold, beside the paper's radial fields."""
     rows = []
     for condition, (_, _, figures) in PAPER.items():
-        sums = {name: lines[condition, name, place]["update_ms"] + lines[condition, name, place]["collide_ms"]
+        sums = {name: lines[condition, name, place][key(place, "update")] + lines[condition, name, place][key(place, "collide")]
                 for name in names if (condition, name, place) in lines}
         if not sums:
             continue
@@ -98,7 +103,7 @@ def print_sums(lines, place, names, skin):
             row.append(f"**{text}**" if sums.get(name) == least else text)
         if skin:
             line = lines.get((condition, "skin", place))
-            row.append(number(line["update_ms"]) if line else "–")
+            row.append(number(line[key(place, "update")]) if line else "–")
         rows.append(row)
     table(["C.", "paper, radial"] + names + (["skin"] if skin else []), rows)
 

@@ -272,7 +272,11 @@ static uint32_t clip_named(const abut_character *character, const char *name) {
 static abut_status make(uint32_t number, rival_scene *s) {
     const condition *c = &conditions[number];
     abut_character *figure = NULL;
-    const uint32_t wanted = c->figure == BALL ? 320 : (uint32_t)(2 / 0.72 * c->particles);
+    uint32_t wanted = c->figure == BALL ? 320 : (uint32_t)(2 / 0.72 * c->particles);
+#ifdef ABUT_CHARACTER_FIGURE_TRIANGLES_MIN
+    if (number && wanted < ABUT_CHARACTER_FIGURE_TRIANGLES_MIN)
+        wanted = ABUT_CHARACTER_FIGURE_TRIANGLES_MIN;
+#endif
     s->condition = number;
     s->body_name = c->body;
     s->cloth_name = c->cloth;
@@ -281,8 +285,7 @@ static abut_status make(uint32_t number, rival_scene *s) {
     s->field_cell = c->figure == OGRE ? 0.035 : 0.01;
     abut_status status =
         get_figure(c->figure, c->figure == BALL ? 500 : c->triangles, &s->character);
-    status =
-        status ? status : get_figure(c->figure, wanted < 4000 && number ? 4000 : wanted, &figure);
+    status = status ? status : get_figure(c->figure, wanted, &figure);
     if (status)
         return status;
     s->triangles = abut_character_info_get(s->character).triangle_count;

@@ -337,11 +337,13 @@ const bench_case bench_rival_cases[] = {
     RIVAL("tree", RIVAL_TREE, true),
     RIVAL("nearest", RIVAL_NEAREST, true),
     RIVAL("sweep", RIVAL_SWEEP, true),
+    RIVAL("radial", RIVAL_RADIAL, true),
     RIVAL("device-band", ON_DEVICE + RIVAL_BAND, false),
     RIVAL("device-field", ON_DEVICE + RIVAL_FIELD, false),
     RIVAL("device-hash", ON_DEVICE + RIVAL_HASH, false),
     RIVAL("device-tree", ON_DEVICE + RIVAL_TREE, false),
     RIVAL("device-nearest", ON_DEVICE + RIVAL_NEAREST, false),
     RIVAL("device-sweep", ON_DEVICE + RIVAL_SWEEP, false),
+    RIVAL("device-radial", ON_DEVICE + RIVAL_RADIAL, false),
     {.name = NULL},
 };

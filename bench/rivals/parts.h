@@ -54,6 +54,7 @@ typedef struct rival_methods {
     abut_status (*collide)(rival *r, const rival_particles *particles);
     uint64_t (*memory)(const rival *r); /* beyond what is in the table of memory; may be null */
     void (*destroy)(rival *r);          /* may be null */
+    bool takes_arrays; /* particles of the host need not be brought to a device for it */
 } rival_methods;
 
 struct rival {
@@ -70,7 +71,7 @@ struct rival {
 };
 
 extern const rival_methods rival_band, rival_field_methods, rival_hash, rival_tree,
-    rival_nearest_methods, rival_sweep;
+    rival_nearest_methods, rival_sweep, rival_radial;
 
 /* Makes room, and copies content there unless `data` is null. On a device failures stick. */
 abut_status rival_put(rival *r, rival_memory which, const void *data, size_t count,

@@ -27,10 +27,11 @@ static const rival_methods *const all[RIVAL_KINDS] = {
     [RIVAL_TREE] = &rival_tree,
     [RIVAL_NEAREST] = &rival_nearest_methods,
     [RIVAL_SWEEP] = &rival_sweep,
+    [RIVAL_RADIAL] = &rival_radial,
 };
 
 const char *rival_name(rival_kind kind) {
-    return (unsigned)kind < RIVAL_KINDS && all[kind] ? all[kind]->name : NULL;
+    return (unsigned)kind < RIVAL_KINDS ? all[kind]->name : NULL;
 }
 
 /* ---- memory ---- */
@@ -80,8 +81,7 @@ static abut_status create(rival *r) {
 }
 
 abut_status rival_create(abut_context *context, const rival_options *options, rival **made) {
-    if (!options->character || (unsigned)options->kind >= RIVAL_KINDS || !all[options->kind] ||
-        !(options->cell > 0))
+    if (!options->character || (unsigned)options->kind >= RIVAL_KINDS || !(options->cell > 0))
         return abut_fail(ABUT_ERROR_ARGUMENT, "rival_create: no character, kind or cell");
     const rival_methods *methods = all[options->kind];
     rival *r = abut_context_allocate(context, 1, methods->bytes);
@@ -138,7 +138,7 @@ abut_status rival_collide(rival *r, size_t count, abut_array from, abut_array to
                          .friction = (float)friction};
     if (count > UINT32_MAX || (!r->there && (p.from_there || p.to_there)))
         return abut_fail(ABUT_ERROR_ARGUMENT, "rival_collide: particles are on a device");
-    if (!r->there || p.to_there)
+    if (!r->there || p.to_there || r->methods->takes_arrays)
         return r->methods->collide(r, &p);
     abuti_kit_put(&r->kit, RIVAL_FROM, from.host, count, sizeof(abut_vec3));
     abuti_kit_put(&r->kit, RIVAL_TO, to.host, count, sizeof(abut_vec3));

@@ -155,8 +155,8 @@ static double deepest(const scene *s, abut_vec3 (*ends)[PARTICLES], uint32_t *we
 static const struct {
     rival_kind kind;
     double tolerance; /* cells: what interpolation rounds off at edges */
-} rivals[] = {{RIVAL_BAND, 0.3},  {RIVAL_FIELD, 0.3},    {RIVAL_HASH, 1e-3},
-              {RIVAL_TREE, 1e-3}, {RIVAL_NEAREST, 1e-3}, {RIVAL_SWEEP, 1e-3}};
+} rivals[] = {{RIVAL_BAND, 0.3},     {RIVAL_FIELD, 0.3},  {RIVAL_HASH, 1e-3}, {RIVAL_TREE, 1e-3},
+              {RIVAL_NEAREST, 1e-3}, {RIVAL_SWEEP, 1e-3}, {RIVAL_RADIAL, 0.5}};
 enum { RIVALS = sizeof rivals / sizeof *rivals };
 
 TEST(particles_end_outside) {

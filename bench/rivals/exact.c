@@ -24,6 +24,14 @@ typedef struct exact_work {
     const rival_particles *particles;
 } exact_work;
 
+/* The body with these positions, in the context of the rival: all that a hierarchy gets has one. */
+static abut_status body_of(const rival *r, const abut_vec3 *positions, abut_mesh **mesh) {
+    const abut_mesh_input input =
+        abut_mesh_input_doubles(positions, r->vertex_count, abut_mesh_indices(r->rest),
+                                r->triangle_count);
+    return abut_mesh_create(r->context, &input, mesh);
+}
+
 static abut_status refit(exact_rival *e, abut_array positions) {
     rival *r = &e->base;
     const abut_vec3 *at = positions.host;
@@ -34,9 +42,7 @@ static abut_status refit(exact_rival *e, abut_array positions) {
                                   r->vertex_count * sizeof *e->positions);
         at = e->positions;
     }
-    abut_mesh_input input =
-        abut_mesh_input_doubles(at, r->vertex_count, abut_mesh_indices(r->rest), r->triangle_count);
-    status = status ? status : abut_mesh_create(r->context, &input, &mesh);
+    status = status ? status : body_of(r, at, &mesh);
     status = status ? status : abut_bvh_refit(e->bvh, mesh);
     abut_mesh_destroy(mesh);
     return status;
@@ -47,8 +53,11 @@ static abut_status create(rival *r) {
     abut_bvh_options options = abut_bvh_options_default();
     options.device = r->options.device;
     e->positions = abut_context_allocate(r->context, r->vertex_count, sizeof *e->positions);
+    abut_mesh *mesh = NULL;
     abut_status status =
-        e->positions ? abut_bvh_create(r->rest, &options, &e->bvh) : ABUT_ERROR_MEMORY;
+        e->positions ? body_of(r, abut_mesh_positions(r->rest), &mesh) : ABUT_ERROR_MEMORY;
+    status = status ? status : abut_bvh_create(mesh, &options, &e->bvh);
+    abut_mesh_destroy(mesh);
     return status ? status : abut_sign_prepare(e->bvh, NULL);
 }
 

@@ -10,6 +10,7 @@ typedef struct subject {
     abut_character *character;
     abut_character_info info;
     abut_character_skinner *skinner;
+    abut_garment *garment;        /* null = none */
     abut_character_matrix *bones; /* the pose; from malloc */
     double *morphs;               /* the same: weights of morph targets */
     uint32_t *vertices;           /* that each bone moves; from malloc */
@@ -167,6 +168,11 @@ static abut_status pose_mesh(const subject *s, abut_mesh **mesh) {
     return status ? status : abut_character_skinner_mesh(s->skinner, s->bones, s->morphs, mesh);
 }
 
+/* The garment as skinning puts it, in the pose of the last pose_mesh(). */
+static abut_status pose_garment(const subject *s, abut_mesh **mesh) {
+    return abut_character_mesh(abut_garment_character(s->garment), s->bones, s->skinning, mesh);
+}
+
 static abut_vec3 place_of(const abut_character_matrix *bone) {
     return (abut_vec3){bone->m[0][3], bone->m[1][3], bone->m[2][3]};
 }
@@ -176,14 +182,20 @@ static abut_status draw(tool_run *tool, const subject *s, const abut_picture_opt
                         abut_picture **picture) {
     const abut_colour ink = {0.75f, 0.1f, 0.1f, 1};
     abut_mesh_style style = abut_mesh_style_default();
-    abut_mesh *mesh = NULL;
+    abut_mesh *mesh = NULL, *cloth = NULL;
     style.smooth = true;
     style.colour = abut_picture_colour(0);
-    style.colour.a = 0.6f;
+    style.colour.a = s->garment ? 1 : 0.6f;
     abut_status status = pose_mesh(s, &mesh);
     status = status ? status : abut_picture_create(tool->context, options, picture);
     status = status ? status : abut_picture_add_mesh(*picture, mesh, (abut_pose){0}, &style);
-    for (uint32_t i = 0; i < s->info.bone_count && !status; i++) {
+    style.colour = abut_picture_colour(1);
+    if (s->garment && !status)
+        status = pose_garment(s, &cloth);
+    if (s->garment && !status)
+        status = abut_picture_add_mesh(*picture, cloth, (abut_pose){0}, &style);
+    abut_mesh_destroy(cloth);
+    for (uint32_t i = 0; i < s->info.bone_count && !status && !s->garment; i++) {
         uint32_t parent = abut_character_bone_get(s->character, i).parent;
         if (!s->vertices[i])
             continue;
@@ -232,6 +244,39 @@ static int write_film(tool_run *tool, const subject *s, const abut_picture_optio
     return status ? tool_fail(tool, status) : 0;
 }
 
+/* ---- garments ---- */
+
+static int make_garment(tool_run *tool, const tool_arguments *arguments, subject *s) {
+    const tool_given *kind = option_given(arguments, "garment"),
+                     *particles = option_given(arguments, "particles");
+    abut_garment_options options = abut_garment_options_default();
+    if (particles && !kind)
+        return tool_refuse(tool, "--particles needs --garment");
+    if (!kind)
+        return 0;
+    while (strcmp(kind->words, abut_garment_kind_name(options.kind)))
+        options.kind = (abut_garment_kind)(options.kind + 1); /* the parser knows them all */
+    options.particles = particles ? particles->counts[0] : 0;
+    abut_status status = abut_garment_create(s->character, &options, &s->garment);
+    if (status == ABUT_ERROR_ARGUMENT)
+        return tool_refuse_last(tool);
+    return status ? tool_fail(tool, status) : 0;
+}
+
+static void tell_garment(tool_run *tool, const tool_given *kind, const subject *s) {
+    abut_character_info info = abut_character_info_get(abut_garment_character(s->garment));
+    uint32_t pins;
+    abut_garment_pins(s->garment, &pins);
+    say_of(&tool->out, kind->words, "%u particles, %u triangles, %u pins; touches nothing at rest",
+           info.vertex_count, info.triangle_count, pins);
+    out_object(&tool->out, "garment");
+    json_text(&tool->out, "kind", kind->words);
+    json_count(&tool->out, "particles", info.vertex_count);
+    json_count(&tool->out, "triangles", info.triangle_count);
+    json_count(&tool->out, "pins", pins);
+    out_end(&tool->out);
+}
+
 /* ---- the whole ---- */
 
 static int write_mesh(tool_run *tool, const subject *s, const char *path, abut_mesh_format format) {
@@ -239,6 +284,11 @@ static int write_mesh(tool_run *tool, const subject *s, const char *path, abut_m
     abut_mesh *mesh = NULL;
     how.format = format;
     abut_status status = pose_mesh(s, &mesh);
+    if (s->garment && !status) {
+        abut_mesh_destroy(mesh);
+        mesh = NULL;
+        status = pose_garment(s, &mesh);
+    }
     if (!status)
         status = abut_mesh_write(mesh, tool_target(tool, path), &how);
     abut_mesh_destroy(mesh);
@@ -272,8 +322,13 @@ static int work(tool_run *tool, const tool_arguments *arguments, subject *s) {
     abut_status status = abut_character_skinner_create(s->character, &how, &s->skinner);
     if (status)
         return tool_fail(tool, status);
+    code = make_garment(tool, arguments, s);
+    if (code)
+        return code;
     out_object(&tool->out, NULL);
     code = tell(tool, path, s);
+    if (!code && s->garment)
+        tell_garment(tool, option_given(arguments, "garment"), s);
     code = code || !to ? code : write_mesh(tool, s, to->words, format);
     code = code || !png ? code : write_picture(tool, s, &camera, png->words);
     code = code || !film ? code : write_film(tool, s, &camera, film->words);
@@ -286,6 +341,7 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     subject s = {0};
     int code = work(tool, arguments, &s);
     abut_character_skinner_destroy(s.skinner);
+    abut_garment_destroy(s.garment);
     free(s.bones);
     free(s.morphs);
     free(s.vertices);
@@ -295,6 +351,11 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
 
 static const tool_option options[] = {
     CHARACTER_OPTIONS,
+    {"garment", "KIND", OPTION_CHOICE,
+     "dress the character: --out writes the garment, --png and --film show both",
+     "trousers-and-top|overcoat|cape|dress", false},
+    {"particles", "N", OPTION_COUNT, "vertices of the garment (default: 4825 to 8700)", NULL,
+     false},
     {"out", "FILE", OPTION_TEXT, "write the posed mesh there (.obj, .ply, .stl, .off, .gltf)", NULL,
      false},
     {"png", "FILE", OPTION_TEXT, "draw the posed mesh and its bones into FILE", NULL, false},
@@ -321,7 +382,8 @@ const tool_command command_character = {
     .examples = "  abut character human.glb\n"
                 "  abut character human.glb --clip walk --time 0.5 --out step.ply\n"
                 "  abut character human.glb --clip dance --skinning dual --film dance.png\n"
-                "  abut character mannequin --triangles 38000 --clip gymnastics --film jump.png\n",
+                "  abut character mannequin --triangles 38000 --clip gymnastics --film jump.png\n"
+                "  abut character mannequin-female --garment dress --out dress.obj\n",
     .options = options,
     .operand_kind = OPERAND_FILES,
     .operand_least = 1,

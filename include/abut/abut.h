@@ -10,6 +10,7 @@
 #include <abut/device.h>
 #include <abut/field.h>
 #include <abut/frames.h>
+#include <abut/garment.h>
 #include <abut/geom.h>
 #include <abut/layers.h>
 #include <abut/map.h>

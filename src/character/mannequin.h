@@ -4,6 +4,8 @@
 
 #include "character/character.h"
 
+#include <math.h>
+
 enum { FIGURE_PARTS = 160 };
 
 /* Bones that the clips name; those of fingers follow. */
@@ -55,6 +57,13 @@ void abuti_figure_fill(figure *f, abut_character_figure kind);
 /* The closed surface of a figure. */
 abut_status abuti_figure_surface(abut_context *context, const char *who, const figure *f,
                                  uint32_t triangles, abut_mesh **mesh);
+
+/* The smaller of two distances, rounded off where they differ by less than h: up to h/4 below it.
+ */
+static inline double figure_melt(double d, double e, double h) {
+    double apart = h - fabs(d - e);
+    return real_min(d, e) - (apart > 0 ? apart * apart / (4 * h) : 0);
+}
 
 /* The distance from a part, negative inside. */
 double abuti_part_distance(const figure_part *part, vec3 p);

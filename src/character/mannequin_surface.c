@@ -48,11 +48,6 @@ double abuti_part_distance(const figure_part *part, vec3 p) {
     return (sqrt(x2 * a2 / l2) + y * rr) / l2 - part->ra;
 }
 
-static double melt(double d, double e, double h) {
-    double apart = h - fabs(d - e);
-    return fmin(d, e) - (apart > 0 ? apart * apart / (4 * h) : 0);
-}
-
 /* ---- boxes ---- */
 
 /* Finds the parts that matter within `reach` of a point; the level there if none does. */
@@ -64,7 +59,7 @@ static uint32_t list_parts(const figure *f, vec3 centre, double reach, unsigned 
         const figure_part *part = &f->parts[i];
         distances[i] = abuti_part_distance(part, centre);
         least = fmin(least, distances[i]);
-        whole = i ? melt(whole, distances[i], part->melt) : distances[i];
+        whole = i ? figure_melt(whole, distances[i], part->melt) : distances[i];
     }
     *level = whole;
     if (fabs(whole) > 1.5 * reach) /* slopes are asked for a little beyond the box */
@@ -116,7 +111,7 @@ static double level_at(const sculpture *s, vec3 p) {
     double d = abuti_part_distance(&s->f->parts[s->lists[begin]], p);
     for (uint32_t i = begin + 1; i < end; i++) {
         const figure_part *part = &s->f->parts[s->lists[i]];
-        d = melt(d, abuti_part_distance(part, p), part->melt);
+        d = figure_melt(d, abuti_part_distance(part, p), part->melt);
     }
     return d;
 }

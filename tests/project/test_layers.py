@@ -11,7 +11,7 @@ import sys
 
 # From the ground up. Folders on one floor do not know each other.
 FLOORS = ("base", "geom", "device", "mesh", "raster", "frames shape character picture", "scene", "bvh",
-          "nearest", "ray sign", "pair", "sweep field", "contact self layers", "map radial", "world")
+          "nearest", "ray sign", "pair", "sweep field", "garment contact self layers", "map radial", "world")
 
 # "who includes": {"what", ...}; a folder of src, or a file of the faces.
 EXCEPTIONS = {

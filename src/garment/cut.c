@@ -1,0 +1,333 @@
+/* A piece of cloth: the level surface of the distance from the body, melted with a cone where there
+ * is a skirt, clipped by planes, and remeshed evenly.
+ *
+ * The cut is a function of space as well: what lies where it is above 0 is taken away. Of the parts
+ * that are left the largest is the piece; hands that hang into the height of trousers are others.
+ */
+#include "garment/garment.h"
+
+#include "mesh/isosurface.h"
+#include "mesh/remesh.h"
+
+#include <math.h>
+
+typedef struct tailor {
+    const garment_body *body;
+    const garment_piece *piece;
+    vec3 origin;
+    double cell;
+    uint32_t count[3];
+} tailor;
+
+/* ---- functions of space ---- */
+
+static double level_at(const tailor *t, vec3 p) {
+    abut_field_value value;
+    const garment_piece *piece = t->piece;
+    if (abut_field_at(t->body->field, p, ABUT_INTERPOLATION_CUBIC, &value))
+        return t->cell;
+    double d = value.distance - piece->ease;
+    return piece->has_skirt
+               ? figure_melt(d, abuti_part_distance(&piece->skirt, p), piece->skirt_melt)
+               : d;
+}
+
+static double segment_distance(vec3 p, vec3 a, vec3 b) {
+    vec3 ab = v3_sub(b, a);
+    double length_sq = v3_length_sq(ab);
+    double t = length_sq > 0 ? real_clamp(v3_dot(v3_sub(p, a), ab) / length_sq, 0, 1) : 0;
+    return v3_length(v3_sub(p, v3_along(a, t, ab)));
+}
+
+/* Above 0 beyond the end of a sleeve: on the arm, not on the trunk, which is behind the same plane
+ * where the arm points down. */
+static double beyond_sleeve(const tailor *t, vec3 p, int side) {
+    const garment_body *b = t->body;
+    double at = t->piece->sleeve;
+    vec3 from = at < 1 ? b->arm[side] : b->forearm[side];
+    vec3 to = at < 1 ? b->forearm[side] : b->hand[side];
+    vec3 end = v3_lerp(from, to, at < 1 ? at : at - 1), way = v3_normalise(v3_sub(to, from));
+    double arm =
+        fmin(segment_distance(p, b->arm[side], b->forearm[side]),
+             segment_distance(p, b->forearm[side],
+                              v3_along(b->hand[side], 0.2 * b->scale,
+                                       v3_normalise(v3_sub(b->hand[side], b->forearm[side])))));
+    double trunk = fmin(segment_distance(p, b->hips, b->neck),
+                        fmin(segment_distance(p, b->thigh[side], b->leg[side]),
+                             segment_distance(p, b->thigh[!side], b->leg[!side])));
+    return fmin(v3_dot(v3_sub(p, end), way), trunk - arm - 0.3 * b->girth);
+}
+
+static double cut_at(const tailor *t, vec3 p) {
+    const garment_piece *piece = t->piece;
+    const garment_body *b = t->body;
+    double height = garment_height(b, p);
+    double cut = fmax(height - piece->top, piece->bottom - height);
+    if (piece->sleeve >= 0)
+        cut = fmax(cut, fmax(beyond_sleeve(t, p, 0), beyond_sleeve(t, p, 1)));
+    vec3 from_axis = v3_sub(p, b->hips);
+    double ahead = v3_dot(from_axis, b->forward), aside = fabs(v3_dot(from_axis, b->left));
+    if (piece->slit > 0)
+        cut = fmax(cut, fmin(piece->slit - aside, ahead));
+    if (piece->back)
+        cut = fmax(cut, ahead - v3_dot(v3_sub(b->neck, b->hips), b->forward));
+    return cut;
+}
+
+static vec3 project(void *data, vec3 p) {
+    const tailor *t = data;
+    double h = 0.1 * t->cell;
+    for (int i = 0; i < 2; i++) {
+        double d = level_at(t, p);
+        if (fabs(d) < 0.01 * t->cell || fabs(d) > 4 * t->cell)
+            break;
+        vec3 slope = v3(level_at(t, v3(p.x + h, p.y, p.z)) - level_at(t, v3(p.x - h, p.y, p.z)),
+                        level_at(t, v3(p.x, p.y + h, p.z)) - level_at(t, v3(p.x, p.y - h, p.z)),
+                        level_at(t, v3(p.x, p.y, p.z + h)) - level_at(t, v3(p.x, p.y, p.z - h)));
+        p = v3_along(p, -d, v3_normalise(slope));
+    }
+    return p;
+}
+
+/* ---- the surface ---- */
+
+typedef struct layer_job {
+    const tailor *t;
+    uint32_t k;
+    float *values;
+} layer_job;
+
+static void fill_rows(void *data, size_t chunk, size_t begin, size_t end) {
+    const layer_job *job = data;
+    const tailor *t = job->t;
+    float *to = job->values + begin * t->count[0];
+    (void)chunk;
+    for (size_t j = begin; j < end; j++)
+        for (uint32_t i = 0; i < t->count[0]; i++)
+            *to++ =
+                (float)level_at(t, v3_add(t->origin, v3_scale(v3(i, (double)j, job->k), t->cell)));
+}
+
+static abut_status give_layer(void *data, uint32_t k, float *values) {
+    layer_job job = {data, k, values};
+    abuti_parallel_for(job.t->body->context, job.t->count[1], 8, fill_rows, &job);
+    return ABUT_OK;
+}
+
+static abut_status extract(tailor *t, abut_mesh **mesh) {
+    const garment_body *b = t->body;
+    box3 box = b->mesh->bounds;
+    double margin = t->piece->ease + 4 * t->cell;
+    if (t->piece->has_skirt) {
+        const figure_part *s = &t->piece->skirt;
+        vec3 ends[2] = {s->a, v3_add(s->a, s->along)};
+        double radii[2] = {s->ra, s->rb};
+        for (int i = 0; i < 2; i++) {
+            vec3 r = v3(radii[i], radii[i], radii[i]);
+            box = box_grow(box_grow(box, v3_add(ends[i], r)), v3_sub(ends[i], r));
+        }
+    }
+    vec3 m = v3(margin, margin, margin), extent = v3_add(v3_sub(box.hi, box.lo), v3_scale(m, 2));
+    t->origin = v3_sub(box.lo, m);
+    t->count[0] = (uint32_t)(extent.x / t->cell) + 2;
+    t->count[1] = (uint32_t)(extent.y / t->cell) + 2;
+    t->count[2] = (uint32_t)(extent.z / t->cell) + 2;
+    const abuti_levels levels = {.count = {t->count[0], t->count[1], t->count[2]},
+                                 .origin = t->origin,
+                                 .cell = t->cell,
+                                 .layer = give_layer,
+                                 .data = t};
+    return abuti_surface_extract(b->context, b->who, &levels, mesh);
+}
+
+/* ---- clipping ---- */
+
+typedef struct clip {
+    abut_context *context;
+    const abut_mesh *mesh;
+    double *cuts;      /* of vertices */
+    uint32_t *numbers; /* of those that stay */
+    sort_key *edges;   /* that are cut, by their ends; the value is the new vertex */
+    const sort_key *sorted;
+    size_t edge_count;
+    vec3 *positions;
+    uint32_t *indices;
+    size_t vertex_count, triangle_count;
+} clip;
+
+static uint64_t key_of(uint32_t a, uint32_t b) {
+    return a < b ? (uint64_t)a << 32 | b : (uint64_t)b << 32 | a;
+}
+
+static uint32_t vertex_on(const clip *c, uint32_t a, uint32_t b) {
+    size_t low = 0, high = c->edge_count;
+    uint64_t key = key_of(a, b);
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (c->sorted[middle].key < key)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return c->sorted[low].value;
+}
+
+static void add_triangle(clip *c, uint32_t a, uint32_t b, uint32_t d) {
+    uint32_t *to = c->indices + 3 * c->triangle_count++;
+    to[0] = a, to[1] = b, to[2] = d;
+}
+
+static abut_status prepare_clip(clip *c, const tailor *t) {
+    const abut_mesh *mesh = c->mesh;
+    size_t corners = 3 * (size_t)mesh->triangle_count;
+    c->cuts = abuti_allocate(c->context, mesh->vertex_count, sizeof *c->cuts);
+    c->numbers = abuti_allocate(c->context, mesh->vertex_count, sizeof *c->numbers);
+    c->edges = abuti_allocate(c->context, 2 * corners, sizeof *c->edges);
+    c->positions = abuti_allocate(c->context, mesh->vertex_count + corners, sizeof *c->positions);
+    c->indices = abuti_allocate(c->context, 2 * corners, sizeof *c->indices);
+    if (!c->cuts || !c->numbers || !c->edges || !c->positions || !c->indices)
+        return ABUT_ERROR_MEMORY;
+    for (uint32_t v = 0; v < mesh->vertex_count; v++) {
+        vec3 p = abuti_mesh_position(mesh, v);
+        double cut = cut_at(t, p);
+        c->cuts[v] = fabs(cut) < 0.05 * t->cell ? 0.05 * t->cell : cut; /* no tiny corners */
+        c->numbers[v] = ABUT_NONE;
+        if (c->cuts[v] <= 0) {
+            c->numbers[v] = (uint32_t)c->vertex_count;
+            c->positions[c->vertex_count++] = p;
+        }
+    }
+    return ABUT_OK;
+}
+
+static void cut_edges(clip *c) {
+    const abut_mesh *mesh = c->mesh;
+    size_t unique = 0;
+    for (size_t h = 0; h < 3 * (size_t)mesh->triangle_count; h++) {
+        uint32_t a = mesh->indices[h], b = mesh->indices[h % 3 == 2 ? h - 2 : h + 1];
+        if ((c->cuts[a] <= 0) != (c->cuts[b] <= 0))
+            c->edges[c->edge_count++] = (sort_key){key_of(a, b), 0};
+    }
+    sort_key *sorted =
+        abuti_sort_by_key(c->edges, c->edges + 3 * (size_t)mesh->triangle_count, c->edge_count);
+    for (size_t i = 0; i < c->edge_count; i++) {
+        if (unique && sorted[unique - 1].key == sorted[i].key)
+            continue;
+        uint32_t a = (uint32_t)(sorted[i].key >> 32), b = (uint32_t)sorted[i].key;
+        double share = c->cuts[a] / (c->cuts[a] - c->cuts[b]);
+        c->positions[c->vertex_count] =
+            v3_lerp(abuti_mesh_position(mesh, a), abuti_mesh_position(mesh, b), share);
+        sorted[unique++] = (sort_key){sorted[i].key, (uint32_t)c->vertex_count++};
+    }
+    c->sorted = sorted;
+    c->edge_count = unique;
+}
+
+static void cut_triangles(clip *c) {
+    const abut_mesh *mesh = c->mesh;
+    for (size_t t = 0; t < mesh->triangle_count; t++) {
+        const uint32_t *v = mesh->indices + 3 * t;
+        int inside = 0, odd = 0;
+        for (int i = 0; i < 3; i++)
+            inside += c->cuts[v[i]] <= 0;
+        if (inside == 3)
+            add_triangle(c, c->numbers[v[0]], c->numbers[v[1]], c->numbers[v[2]]);
+        if (inside != 1 && inside != 2)
+            continue;
+        for (int i = 0; i < 3; i++) /* the one alone on its side */
+            if ((c->cuts[v[i]] <= 0) == (inside == 1))
+                odd = i;
+        uint32_t a = v[odd], b = v[(odd + 1) % 3], d = v[(odd + 2) % 3];
+        uint32_t ab = vertex_on(c, a, b), ad = vertex_on(c, a, d);
+        if (inside == 1) {
+            add_triangle(c, c->numbers[a], ab, ad);
+        } else {
+            add_triangle(c, ab, c->numbers[b], c->numbers[d]);
+            add_triangle(c, ab, c->numbers[d], ad);
+        }
+    }
+}
+
+/* Leaves the part with the most triangles. */
+static abut_status keep_largest(clip *c) {
+    uint32_t *parent = abuti_allocate(c->context, c->vertex_count, sizeof *parent);
+    uint32_t *size = abuti_allocate_zeroed(c->context, c->vertex_count, sizeof *size);
+    if (!parent || !size) {
+        ABUTI_RELEASE(c->context, parent, size);
+        return ABUT_ERROR_MEMORY;
+    }
+    for (uint32_t v = 0; v < c->vertex_count; v++)
+        parent[v] = v;
+    for (size_t i = 0; i < 3 * c->triangle_count; i += 3) {
+        abuti_join(parent, c->indices[i], c->indices[i + 1]);
+        abuti_join(parent, c->indices[i], c->indices[i + 2]);
+    }
+    uint32_t best = 0;
+    for (size_t i = 0; i < 3 * c->triangle_count; i += 3) {
+        uint32_t root = abuti_root(parent, c->indices[i]);
+        if (++size[root] > size[best])
+            best = root;
+    }
+    size_t kept = 0;
+    for (size_t i = 0; i < c->triangle_count; i++)
+        if (abuti_root(parent, c->indices[3 * i]) == best)
+            memmove(c->indices + 3 * kept++, c->indices + 3 * i, 3 * sizeof *c->indices);
+    c->triangle_count = kept;
+    /* Vertices in no triangle go. */
+    size_t vertices = 0;
+    for (uint32_t v = 0; v < c->vertex_count; v++)
+        size[v] = ABUT_NONE;
+    for (size_t i = 0; i < 3 * kept; i++)
+        size[c->indices[i]] = 0;
+    for (uint32_t v = 0; v < c->vertex_count; v++)
+        if (size[v] == 0) {
+            size[v] = (uint32_t)vertices;
+            c->positions[vertices++] = c->positions[v];
+        }
+    for (size_t i = 0; i < 3 * kept; i++)
+        c->indices[i] = size[c->indices[i]];
+    c->vertex_count = vertices;
+    ABUTI_RELEASE(c->context, parent, size);
+    return ABUT_OK;
+}
+
+static abut_status clip_mesh(const tailor *t, const abut_mesh *mesh, abut_mesh **made) {
+    clip c = {.context = t->body->context, .mesh = mesh};
+    abut_status status = prepare_clip(&c, t);
+    if (!status) {
+        cut_edges(&c);
+        cut_triangles(&c);
+        status = c.triangle_count ? keep_largest(&c)
+                                  : abuti_fail(ABUT_ERROR_ARGUMENT,
+                                               "%s: nothing is left of a piece of cloth between "
+                                               "its cuts; the body has unusual proportions",
+                                               t->body->who);
+    }
+    if (!status) { /* adopting takes the arrays over */
+        status = abuti_mesh_adopt(c.context, t->body->who, c.positions, c.vertex_count, c.indices,
+                                  c.triangle_count, made);
+        c.positions = NULL;
+        c.indices = NULL;
+    }
+    ABUTI_RELEASE(c.context, c.cuts, c.numbers, c.edges, c.positions, c.indices);
+    return status;
+}
+
+abut_status abuti_garment_cut(const garment_body *body, const garment_piece *piece,
+                              abut_mesh **mesh) {
+    tailor t = {.body = body, .piece = piece, .cell = 0.011 * body->scale};
+    abut_mesh *whole = NULL, *rough = NULL;
+    abut_status status = extract(&t, &whole);
+    status = status ? status : clip_mesh(&t, whole, &rough);
+    if (!status) {
+        const abuti_remesh how = {.project = project,
+                                  .data = &t,
+                                  .vertices = piece->particles,
+                                  .rounds = 8};
+        rough->up = body->mesh->up;
+        status = abuti_mesh_remesh(rough, body->who, &how, mesh);
+    }
+    abut_mesh_destroy(whole);
+    abut_mesh_destroy(rough);
+    return status;
+}

@@ -1,0 +1,282 @@
+/* Garments: patterns of pieces for a body, what follows which bones, what is pinned, and the exact
+ * check that nothing touches. */
+#include "garment/garment.h"
+
+#include <abut/pair.h>
+
+#include <math.h>
+
+enum { PIECES = 2, WEIGHTS = 4 };
+
+struct abut_garment {
+    abut_context *context; /* held */
+    abut_character *character;
+    uint32_t *pins;
+    uint32_t pin_count;
+};
+
+/* ---- patterns ---- */
+
+/* A cone about the axis of the body, between two heights over the hips; `behind` as a length. */
+static void add_skirt(const garment_body *b, garment_piece *p, double from, double from_radius,
+                      double to, double to_radius, double behind) {
+    p->has_skirt = true;
+    p->skirt = (figure_part){.a = v3_along(b->hips, from, b->up), .ra = from_radius};
+    p->skirt.rb = to_radius;
+    p->skirt.along = v3_along(v3_scale(b->up, to - from), -behind, b->forward);
+    p->skirt.length_sq = v3_length_sq(p->skirt.along);
+    p->skirt_melt = 0.06 * b->scale;
+}
+
+/* Fills the pieces of a garment; heights are over the hips. */
+static uint32_t draw_pattern(const garment_body *b, abut_garment_kind kind, double ease,
+                             garment_piece *p) {
+    double s = b->scale, neck = garment_height(b, b->neck), girth = b->girth;
+    double knee = garment_height(b, b->leg[0]), foot = garment_height(b, b->foot[0]);
+    memset(p, 0, PIECES * sizeof *p);
+    p[0].share = 1;
+    p[0].ease = ease;
+    p[0].top = neck + 0.035 * s + ease;
+    switch (kind) {
+    case ABUT_GARMENT_TROUSERS_AND_TOP:
+        p[1] = p[0];
+        p[0].top = 0.2 * neck;
+        p[0].bottom = foot + 0.05 * s;
+        p[0].sleeve = -1;
+        p[0].share = 0.55;
+        p[1].ease = 2 * ease + 0.004 * s; /* over the trousers */
+        p[1].top = neck + 0.035 * s + p[1].ease;
+        p[1].bottom = -0.03 * s;
+        p[1].sleeve = 0.75;
+        return 2;
+    case ABUT_GARMENT_OVERCOAT:
+        p[0].ease = 1.7 * ease;
+        p[0].top = neck + 0.035 * s + p[0].ease;
+        p[0].bottom = 1.05 * knee;
+        p[0].sleeve = 1.88;
+        p[0].slit = 0.012 * s;
+        add_skirt(b, p, 0.15 * neck, 0.8 * girth, 1.05 * knee - 0.15 * s, 1.35 * girth, 0);
+        return 1;
+    case ABUT_GARMENT_CAPE:
+        p[0].ease = 1.7 * ease;
+        p[0].top = neck + 0.035 * s + p[0].ease;
+        p[0].bottom = 0.75 * foot;
+        p[0].sleeve = 0.15;
+        p[0].back = true;
+        add_skirt(b, p, 0.7 * neck, 0.7 * girth, 0.75 * foot - 0.15 * s, 1.6 * girth, 0.4 * girth);
+        return 1;
+    default:
+        p[0].bottom = 0.9 * knee;
+        p[0].sleeve = 0.1;
+        add_skirt(b, p, 0.2 * neck, 0.55 * girth, 0.9 * knee - 0.15 * s, 1.75 * girth, 0);
+        return 1;
+    }
+}
+
+/* ---- checks ---- */
+
+/* Whether a mesh meets the body or itself, exactly. */
+static abut_status meets(const garment_body *b, abut_mesh *mesh, bool *met) {
+    abut_bvh *bvh = NULL;
+    uint64_t count = 0;
+    abut_status status = abut_bvh_create(mesh, NULL, &bvh);
+    if (!status) {
+        const abut_posed cloth = {.bvh = bvh}, body = {.bvh = b->bvh};
+        status = abut_pair_meetings(&cloth, &body, 0, NULL, &count);
+        status = status == ABUT_ERROR_BUFFER ? ABUT_OK : status;
+        *met = count > 0;
+    }
+    if (!status && !*met)
+        status = abut_pair_self_any(bvh, NULL, met);
+    abut_bvh_destroy(bvh);
+    return status;
+}
+
+static abut_status cut_pieces(const garment_body *b, garment_piece *pieces, uint32_t count,
+                              uint32_t particles, abut_mesh **mesh) {
+    abut_mesh *made[PIECES] = {NULL};
+    abut_status status = ABUT_OK;
+    uint32_t left = particles;
+    for (uint32_t i = 0; i < count && !status; i++) {
+        pieces[i].particles = i + 1 == count ? left : (uint32_t)(pieces[i].share * particles);
+        left -= pieces[i].particles;
+        status = abuti_garment_cut(b, &pieces[i], &made[i]);
+    }
+    status = status ? status : abut_mesh_join(made, count, mesh);
+    for (uint32_t i = 0; i < count; i++)
+        abut_mesh_destroy(made[i]);
+    return status;
+}
+
+/* Cuts a garment that touches nothing; with more ease where it has to be. */
+static abut_status sew(const garment_body *b, const abut_garment_options *o, garment_piece *pieces,
+                       uint32_t *count, abut_mesh **mesh) {
+    double ease = o->ease;
+    for (int i = 0; i < 4; i++, ease *= 1.35) {
+        bool met = false;
+        *count = draw_pattern(b, o->kind, ease, pieces);
+        abut_status status = cut_pieces(b, pieces, *count, o->particles, mesh);
+        status = status ? status : meets(b, *mesh, &met);
+        if (!status && !met)
+            return ABUT_OK;
+        abut_mesh_destroy(*mesh);
+        *mesh = NULL;
+        if (status)
+            return status;
+    }
+    return abuti_fail(ABUT_ERROR_ARGUMENT,
+                      "%s: the garment would touch the body or itself, also with an ease of %g; "
+                      "take more, or more particles",
+                      b->who, ease / 1.35);
+}
+
+/* ---- what follows which bones ---- */
+
+/* Adds the weights of a vertex of the body, times a share, to those of all bones. */
+static void add_weights(const abut_character *body, uint32_t vertex, double share, double *all) {
+    uint32_t bones[ABUT_CHARACTER_WEIGHT_COUNT];
+    double weights[ABUT_CHARACTER_WEIGHT_COUNT];
+    uint32_t count = abut_character_weights(body, vertex, bones, weights);
+    for (uint32_t i = 0; i < count; i++)
+        all[bones[i]] += share * weights[i];
+}
+
+static abut_status follow(const garment_body *b, const abut_character *body, const abut_mesh *mesh,
+                          double *all, uint32_t *bones, double *weights) {
+    uint32_t bone_count = body->info.bone_count;
+    for (uint32_t v = 0; v < mesh->vertex_count; v++) {
+        abut_nearest near;
+        abut_status status =
+            abut_nearest_point(b->bvh, abuti_mesh_position(mesh, v), HUGE_VAL, &near);
+        if (status)
+            return status;
+        memset(all, 0, bone_count * sizeof *all);
+        for (int i = 0; i < 3; i++)
+            add_weights(body, b->mesh->indices[3 * (size_t)near.triangle + (size_t)i],
+                        near.barycentric[i], all);
+        for (size_t i = 0; i < WEIGHTS; i++) {
+            uint32_t best = 0;
+            for (uint32_t k = 1; k < bone_count; k++)
+                best = all[k] > all[best] ? k : best;
+            bones[v * (size_t)WEIGHTS + i] = best;
+            weights[v * (size_t)WEIGHTS + i] = real_max(all[best], 0);
+            all[best] = -1;
+        }
+    }
+    return ABUT_OK;
+}
+
+static abut_status bind(const garment_body *b, const abut_character *body, abut_mesh *mesh,
+                        abut_garment *garment) {
+    size_t count = (size_t)mesh->vertex_count * WEIGHTS;
+    double *all = abuti_allocate(b->context, body->info.bone_count, sizeof *all);
+    uint32_t *bones = abuti_allocate(b->context, count, sizeof *bones);
+    double *weights = abuti_allocate(b->context, count, sizeof *weights);
+    abut_status status = all && bones && weights ? ABUT_OK : ABUT_ERROR_MEMORY;
+    status = status ? status : follow(b, body, mesh, all, bones, weights);
+    if (!status) {
+        abut_character_input input = abut_character_input_default();
+        input.mesh = mesh;
+        input.bone_count = body->info.bone_count;
+        input.bones = body->bones;
+        input.weight_count = WEIGHTS;
+        input.weight_bones = bones;
+        input.weights = weights;
+        status = abuti_character_make(b->context, b->who, &input, NULL, &garment->character);
+    }
+    ABUTI_RELEASE(b->context, all, bones, weights);
+    return status;
+}
+
+/* Pins what is next to the upper edge of a piece. Pieces come one after the other. */
+static abut_status pin(const garment_body *b, const garment_piece *pieces, uint32_t count,
+                       const abut_mesh *mesh, abut_garment *garment) {
+    uint32_t piece = 0, end = pieces[0].particles;
+    garment->pins = abuti_allocate(b->context, mesh->vertex_count, sizeof *garment->pins);
+    if (!garment->pins)
+        return ABUT_ERROR_MEMORY;
+    for (uint32_t v = 0; v < mesh->vertex_count; v++) {
+        if (v == end && piece + 1 < count)
+            end += pieces[++piece].particles;
+        if (garment_height(b, abuti_mesh_position(mesh, v)) > pieces[piece].top - 0.03 * b->scale)
+            garment->pins[garment->pin_count++] = v;
+    }
+    return ABUT_OK;
+}
+
+/* ---- the public functions ---- */
+
+static abut_status check(const char *who, abut_garment_options *o) {
+    static const uint32_t usual[ABUT_GARMENT_COUNT] = {4825, 5118, 8562, 8700};
+    if ((unsigned)o->kind >= ABUT_GARMENT_COUNT)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: there is no kind %u of garment", who,
+                          (unsigned)o->kind);
+    o->particles = o->particles ? o->particles : usual[o->kind];
+    if (o->particles < ABUT_GARMENT_PARTICLES_MIN || o->particles > ABUT_GARMENT_PARTICLES_MAX)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: particles is %u; it must be from %u to %u", who,
+                          o->particles, ABUT_GARMENT_PARTICLES_MIN, ABUT_GARMENT_PARTICLES_MAX);
+    if (!(o->ease >= 0 && o->ease <= ABUT_COORDINATE_MAX))
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: ease is %g; it must be a distance", who,
+                          o->ease);
+    return ABUT_OK;
+}
+
+abut_status abut_garment_create(const abut_character *character,
+                                const abut_garment_options *options, abut_garment **garment) {
+    const char *who = "abut_garment_create";
+    abut_garment_options o = abut_garment_options_default();
+    if (!character || !garment)
+        return abuti_null(__func__, character ? "garment" : "character");
+    abut_status status = abuti_options_read(&o, sizeof o, options, "abut_garment_create: options");
+    status = status ? status : check(who, &o);
+    if (status)
+        return status;
+    garment_body body = {.context = character->context, .who = who};
+    garment_piece pieces[PIECES];
+    uint32_t count = 0;
+    abut_mesh *mesh = NULL;
+    abut_garment *made = abuti_allocate_zeroed(body.context, 1, sizeof *made);
+    if (!made)
+        return ABUT_ERROR_MEMORY;
+    made->context = abuti_context_retain(body.context);
+    status = abuti_garment_measure(character, &body);
+    if (!status && !(o.ease > 0))
+        o.ease = 0.016 * body.scale;
+    if (!status && o.ease > 0.06 * body.scale)
+        status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: ease is %g; it must be at most %g here", who,
+                            o.ease, 0.06 * body.scale);
+    status = status ? status : sew(&body, &o, pieces, &count, &mesh);
+    status = status ? status : bind(&body, character, mesh, made);
+    status = status ? status : pin(&body, pieces, count, mesh, made);
+    abut_mesh_destroy(mesh);
+    abuti_garment_forget(&body);
+    if (status)
+        abut_garment_destroy(made);
+    else
+        *garment = made;
+    return status;
+}
+
+void abut_garment_destroy(abut_garment *garment) {
+    if (!garment)
+        return;
+    abut_context *context = garment->context;
+    abut_character_destroy(garment->character);
+    ABUTI_RELEASE(context, garment->pins, garment);
+    abut_context_destroy(context);
+}
+
+abut_character *abut_garment_character(const abut_garment *garment) {
+    return garment ? garment->character : NULL;
+}
+
+const uint32_t *abut_garment_pins(const abut_garment *garment, uint32_t *count) {
+    if (count)
+        *count = garment ? garment->pin_count : 0;
+    return garment ? garment->pins : NULL;
+}
+
+const char *abut_garment_kind_name(abut_garment_kind kind) {
+    static const char *const names[] = {"trousers-and-top", "overcoat", "cape", "dress"};
+    return ABUTI_NAME(names, kind);
+}

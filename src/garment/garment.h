@@ -1,0 +1,49 @@
+/* What the files of garments share. */
+#ifndef ABUTI_GARMENT_H
+#define ABUTI_GARMENT_H
+
+#include "character/mannequin.h"
+
+#include <abut/field.h>
+#include <abut/garment.h>
+
+/* Where the bones of a body are at rest; of two, left and right. */
+typedef struct garment_body {
+    abut_context *context;
+    const char *who;
+    abut_mesh *mesh;
+    abut_bvh *bvh;
+    abut_field *field;
+    vec3 hips, neck;
+    vec3 arm[2], forearm[2], hand[2], thigh[2], leg[2], foot[2];
+    vec3 up, left, forward;
+    double scale; /* 1 for a human of 1.6 m */
+    double girth; /* how far hips and thighs are from the axis of the body */
+} garment_body;
+
+abut_status abuti_garment_measure(const abut_character *character, garment_body *body);
+void abuti_garment_forget(garment_body *body);
+
+/* A piece of cloth: the level of a distance, less what a cut takes away. */
+typedef struct garment_piece {
+    double ease;
+    bool has_skirt;
+    figure_part skirt;
+    double skirt_melt;
+    double top, bottom; /* heights along `up` between which it is */
+    double sleeve;      /* where arms are cut: 0 shoulder, 1 elbow, 2 wrist; below 0 none */
+    double slit;        /* half the width of an opening in front; 0 = closed */
+    bool back;          /* behind the axis alone */
+    uint32_t particles;
+    double share; /* of the particles of the garment */
+} garment_piece;
+
+/* Makes a piece; touching is not looked for. */
+abut_status abuti_garment_cut(const garment_body *body, const garment_piece *piece,
+                              abut_mesh **mesh);
+
+static inline double garment_height(const garment_body *body, vec3 p) {
+    return v3_dot(body->up, v3_sub(p, body->hips));
+}
+
+#endif

@@ -24,19 +24,15 @@ typedef struct tailor {
 static double level_at(const tailor *t, vec3 p) {
     abut_field_value value;
     const garment_piece *piece = t->piece;
-    if (abut_field_at(t->body->field, p, ABUT_INTERPOLATION_CUBIC, &value))
+    /* Cubic where the surface can be: the slope has to be continuous there. */
+    if (abut_field_at(t->body->field, p, ABUT_INTERPOLATION_LINEAR, &value) ||
+        (fabs(value.distance - piece->ease) < 3 * t->cell &&
+         abut_field_at(t->body->field, p, ABUT_INTERPOLATION_CUBIC, &value)))
         return t->cell;
     double d = value.distance - piece->ease;
     return piece->has_skirt
                ? figure_melt(d, abuti_part_distance(&piece->skirt, p), piece->skirt_melt)
                : d;
-}
-
-static double segment_distance(vec3 p, vec3 a, vec3 b) {
-    vec3 ab = v3_sub(b, a);
-    double length_sq = v3_length_sq(ab);
-    double t = length_sq > 0 ? real_clamp(v3_dot(v3_sub(p, a), ab) / length_sq, 0, 1) : 0;
-    return v3_length(v3_sub(p, v3_along(a, t, ab)));
 }
 
 /* Above 0 beyond the end of a sleeve: on the arm, not on the trunk, which is behind the same plane
@@ -47,15 +43,9 @@ static double beyond_sleeve(const tailor *t, vec3 p, int side) {
     vec3 from = at < 1 ? b->arm[side] : b->forearm[side];
     vec3 to = at < 1 ? b->forearm[side] : b->hand[side];
     vec3 end = v3_lerp(from, to, at < 1 ? at : at - 1), way = v3_normalise(v3_sub(to, from));
-    double arm =
-        fmin(segment_distance(p, b->arm[side], b->forearm[side]),
-             segment_distance(p, b->forearm[side],
-                              v3_along(b->hand[side], 0.2 * b->scale,
-                                       v3_normalise(v3_sub(b->hand[side], b->forearm[side])))));
-    double trunk = fmin(segment_distance(p, b->hips, b->neck),
-                        fmin(segment_distance(p, b->thigh[side], b->leg[side]),
-                             segment_distance(p, b->thigh[!side], b->leg[!side])));
-    return fmin(v3_dot(v3_sub(p, end), way), trunk - arm - 0.3 * b->girth);
+    double arm = abuti_garment_from_arm(b, p, side), trunk = abuti_garment_from_trunk(b, p);
+    double on_arm = fmin(trunk - arm - 0.3 * b->girth, 0.11 * b->scale + t->piece->ease - arm);
+    return fmin(v3_dot(v3_sub(p, end), way), on_arm);
 }
 
 static double cut_at(const tailor *t, vec3 p) {

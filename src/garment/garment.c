@@ -33,10 +33,12 @@ static uint32_t draw_pattern(const garment_body *b, abut_garment_kind kind, doub
                              garment_piece *p) {
     double s = b->scale, neck = garment_height(b, b->neck), girth = b->girth;
     double knee = garment_height(b, b->leg[0]), foot = garment_height(b, b->foot[0]);
+    double shoulder = garment_height(b, v3_lerp(b->arm[0], b->arm[1], 0.5));
+    double collar = real_min(neck + 0.035 * s, shoulder + 0.08 * s);
     memset(p, 0, PIECES * sizeof *p);
     p[0].share = 1;
     p[0].ease = ease;
-    p[0].top = neck + 0.035 * s + ease;
+    p[0].top = collar + ease;
     switch (kind) {
     case ABUT_GARMENT_TROUSERS_AND_TOP:
         p[1] = p[0];
@@ -45,13 +47,13 @@ static uint32_t draw_pattern(const garment_body *b, abut_garment_kind kind, doub
         p[0].sleeve = -1;
         p[0].share = 0.55;
         p[1].ease = 2 * ease + 0.004 * s; /* over the trousers */
-        p[1].top = neck + 0.035 * s + p[1].ease;
+        p[1].top = collar + p[1].ease;
         p[1].bottom = -0.03 * s;
         p[1].sleeve = 0.75;
         return 2;
     case ABUT_GARMENT_OVERCOAT:
         p[0].ease = 1.7 * ease;
-        p[0].top = neck + 0.035 * s + p[0].ease;
+        p[0].top = collar + p[0].ease;
         p[0].bottom = 1.05 * knee;
         p[0].sleeve = 1.88;
         p[0].slit = 0.012 * s;
@@ -59,11 +61,11 @@ static uint32_t draw_pattern(const garment_body *b, abut_garment_kind kind, doub
         return 1;
     case ABUT_GARMENT_CAPE:
         p[0].ease = 1.7 * ease;
-        p[0].top = neck + 0.035 * s + p[0].ease;
+        p[0].top = collar + p[0].ease;
         p[0].bottom = 0.75 * foot;
         p[0].sleeve = 0.15;
         p[0].back = true;
-        add_skirt(b, p, 0.7 * neck, 0.7 * girth, 0.75 * foot - 0.15 * s, 1.6 * girth, 0.4 * girth);
+        add_skirt(b, p, 0.5 * neck, 0.7 * girth, 0.75 * foot - 0.15 * s, 1.4 * girth, 0.4 * girth);
         return 1;
     default:
         p[0].bottom = 0.9 * knee;

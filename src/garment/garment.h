@@ -46,4 +46,9 @@ static inline double garment_height(const garment_body *body, vec3 p) {
     return v3_dot(body->up, v3_sub(p, body->hips));
 }
 
+/* How far a point is from the bones of an arm and its hand. */
+double abuti_garment_from_arm(const garment_body *body, vec3 p, int side);
+/* The same for spine and thighs. */
+double abuti_garment_from_trunk(const garment_body *body, vec3 p);
+
 #endif

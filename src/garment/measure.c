@@ -95,16 +95,36 @@ static abut_status find_axes(garment_body *b) {
     return ABUT_OK;
 }
 
+static double segment_distance(vec3 p, vec3 a, vec3 b) {
+    vec3 ab = v3_sub(b, a);
+    double length_sq = v3_length_sq(ab);
+    double t = length_sq > 0 ? real_clamp(v3_dot(v3_sub(p, a), ab) / length_sq, 0, 1) : 0;
+    return v3_length(v3_sub(p, v3_along(a, t, ab)));
+}
+
+double abuti_garment_from_arm(const garment_body *b, vec3 p, int side) {
+    vec3 way = v3_normalise(v3_sub(b->hand[side], b->forearm[side]));
+    vec3 tip = v3_along(b->hand[side], 0.2 * b->scale, way);
+    return fmin(segment_distance(p, b->arm[side], b->forearm[side]),
+                segment_distance(p, b->forearm[side], tip));
+}
+
+double abuti_garment_from_trunk(const garment_body *b, vec3 p) {
+    return fmin(segment_distance(p, b->hips, b->neck),
+                fmin(segment_distance(p, b->thigh[0], b->leg[0]),
+                     segment_distance(p, b->thigh[1], b->leg[1])));
+}
+
 /* The girth from knees to waist, without hands. */
 static void find_girth(garment_body *b) {
     double waist = 0.25 * garment_height(b, b->neck), knee = garment_height(b, b->leg[0]);
-    double reach = 2 * v3_length(v3_sub(b->thigh[0], b->thigh[1])), most = 0;
+    double most = 0;
     for (uint32_t v = 0; v < b->mesh->vertex_count; v++) {
-        vec3 p = v3_sub(abuti_mesh_position(b->mesh, v), b->hips);
-        double height = v3_dot(p, b->up), side = v3_dot(p, b->left);
-        if (height > waist || height < knee || fabs(side) > reach)
-            continue;
-        most = fmax(most, v3_length(v3_along(p, -height, b->up)));
+        vec3 at = abuti_mesh_position(b->mesh, v), p = v3_sub(at, b->hips);
+        double height = v3_dot(p, b->up), trunk = abuti_garment_from_trunk(b, at);
+        if (height < waist && height > knee && trunk < abuti_garment_from_arm(b, at, 0) &&
+            trunk < abuti_garment_from_arm(b, at, 1))
+            most = fmax(most, v3_length(v3_along(p, -height, b->up)));
     }
     b->girth = most;
 }

@@ -262,7 +262,7 @@ static bool collapse(remesher *r, uint32_t h, double longest_sq, bool force) {
         return false;
     bool stays_a = ra.border && (!rb.border || is_corner(r, &ra, a));
     bool stays_b = rb.border && (!ra.border || is_corner(r, &rb, b));
-    if (stays_a && stays_b)
+    if (stays_a && stays_b && !force)
         return false;
     vec3 old = r->positions[a], to = stays_a   ? old
                                      : stays_b ? r->positions[b]

@@ -1,0 +1,182 @@
+/* Garments: the wanted particles, even triangles, borders where they belong, and neither the body
+ * nor the garment itself touched, which is looked for exactly. */
+#include "support/support.h"
+
+#include "garment/garment.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* A human that all tests dress; on one thread, since these are many small steps. */
+static test_memory memory;
+static abut_character *human(void) {
+    static abut_character *character;
+    abut_character_figure_options options = abut_character_figure_options_default();
+    options.triangles = 8000;
+    if (!character)
+        assert_ok(abut_character_create_figure(test_context(&memory, 1), &options, &character));
+    return character;
+}
+
+static abut_garment *make(abut_garment_kind kind, uint32_t particles) {
+    abut_garment_options options = abut_garment_options_default();
+    abut_garment *garment = NULL;
+    options.kind = kind;
+    options.particles = particles;
+    assert_ok(abut_garment_create(human(), &options, &garment));
+    return garment;
+}
+
+static abut_mesh_report examine(abut_mesh *mesh) {
+    abut_topology *topology = NULL;
+    abut_mesh_report report;
+    assert_ok(abut_topology_create(mesh, &topology));
+    assert_ok(abut_mesh_examine(topology, &report));
+    abut_topology_destroy(topology);
+    return report;
+}
+
+static void touches_nothing(abut_mesh *mesh) {
+    abut_bvh *cloth = NULL, *body = NULL;
+    uint64_t count = 1;
+    bool any = true;
+    assert_ok(abut_bvh_create(mesh, NULL, &cloth));
+    assert_ok(abut_bvh_create(abut_character_rest(human()), NULL, &body));
+    const abut_posed a = {.bvh = cloth}, b = {.bvh = body};
+    assert_ok(abut_pair_meetings(&a, &b, 0, NULL, &count));
+    assert_int_equal(0, count);
+    assert_ok(abut_pair_self_any(cloth, NULL, &any));
+    assert_false(any);
+    abut_bvh_destroy(cloth);
+    abut_bvh_destroy(body);
+}
+
+/* Most triangles are nearly equilateral. */
+static void is_even(const abut_mesh *mesh) {
+    uint32_t thin = 0;
+    for (uint32_t t = 0; t < mesh->triangle_count; t++) {
+        const uint32_t *c = mesh->indices + 3 * t;
+        vec3 a = mesh->positions[c[0]], b = mesh->positions[c[1]], d = mesh->positions[c[2]];
+        double longest = fmax(v3_length_sq(v3_sub(a, b)),
+                              fmax(v3_length_sq(v3_sub(b, d)), v3_length_sq(v3_sub(d, a))));
+        thin += v3_length(v3_cross(v3_sub(b, a), v3_sub(d, a))) < 0.4 * longest;
+    }
+    assert_true(thin < 0.01 * mesh->triangle_count);
+}
+
+TEST(garments_fit) {
+    static const struct {
+        uint32_t particles, loops, parts;
+    } wanted[ABUT_GARMENT_COUNT] = {
+        {1297, 7, 2}, /* waist and ankles; neck, sleeves and hem */
+        {5118, 3, 1}, /* sleeves; neck, hem and the opening are one */
+        {3000, 1, 1},
+        {2500, 4, 1}, /* neck, arms, hem */
+    };
+    for (int kind = 0; kind < ABUT_GARMENT_COUNT; kind++) {
+        abut_garment *garment = make((abut_garment_kind)kind, wanted[kind].particles);
+        abut_character *cloth = abut_garment_character(garment);
+        abut_mesh *mesh = abut_character_rest(cloth);
+        abut_mesh_report report = examine(mesh);
+        uint32_t pin_count;
+        const uint32_t *pins = abut_garment_pins(garment, &pin_count);
+        assert_int_equal(wanted[kind].particles, mesh->vertex_count);
+        assert_int_equal(wanted[kind].loops, report.loop_count);
+        assert_int_equal(wanted[kind].parts, report.component_count);
+        assert_true(report.manifold && report.oriented);
+        is_even(mesh);
+        touches_nothing(mesh);
+        assert_int_equal(abut_character_info_get(human()).bone_count,
+                         abut_character_info_get(cloth).bone_count);
+        assert_true(pin_count > 10 && pin_count < mesh->vertex_count / 4);
+        for (uint32_t i = 1; i < pin_count; i++)
+            assert_true(pins[i - 1] < pins[i]);
+        assert_true(pins[pin_count - 1] < mesh->vertex_count);
+        abut_garment_destroy(garment);
+    }
+}
+
+/* Pins of trousers are at the waist, and go with the hips and the spine. */
+TEST(pins_follow_the_body) {
+    abut_garment *garment = make(ABUT_GARMENT_TROUSERS_AND_TOP, 0); /* 4825 */
+    abut_character *cloth = abut_garment_character(garment);
+    abut_mesh *mesh = abut_character_rest(cloth);
+    uint32_t pin_count, waist = 0;
+    const uint32_t *pins = abut_garment_pins(garment, &pin_count);
+    assert_int_equal(4825, mesh->vertex_count);
+    for (uint32_t i = 0; i < pin_count; i++) {
+        uint32_t bones[ABUT_CHARACTER_WEIGHT_COUNT];
+        double weights[ABUT_CHARACTER_WEIGHT_COUNT];
+        assert_true(abut_character_weights(cloth, pins[i], bones, weights) > 0);
+        const char *name = abut_character_bone_get(cloth, bones[0]).name;
+        if (abuti_mesh_position(mesh, pins[i]).y < 1.1) {
+            waist++;
+            assert_true(!strcmp(name, "Hips") || !strcmp(name, "Spine"));
+        }
+    }
+    assert_true(waist > 10 && waist < pin_count);
+    abut_garment_destroy(garment);
+}
+
+TEST(bad_options_are_refused) {
+    abut_garment_options options = abut_garment_options_default();
+    abut_garment *garment = NULL;
+    uint32_t count = 1;
+    assert_refused("character is null", abut_garment_create(NULL, &options, &garment));
+    assert_refused("garment is null", abut_garment_create(human(), &options, NULL));
+    options.particles = 999;
+    assert_refused("particles is 999", abut_garment_create(human(), &options, &garment));
+    options.particles = 0;
+    options.ease = -1;
+    assert_refused("ease is -1", abut_garment_create(human(), &options, &garment));
+    options.ease = NAN;
+    assert_refused("must be a distance", abut_garment_create(human(), &options, &garment));
+    options.ease = 3;
+    assert_refused("ease is 3; it must be at most",
+                   abut_garment_create(human(), &options, &garment));
+    options.ease = 0;
+    options.kind = ABUT_GARMENT_COUNT;
+    assert_refused("there is no kind 4", abut_garment_create(human(), &options, &garment));
+    assert_null(garment);
+    assert_null(abut_garment_character(NULL));
+    assert_null(abut_garment_pins(NULL, &count));
+    assert_int_equal(0, count);
+    assert_null(abut_garment_kind_name(ABUT_GARMENT_COUNT));
+    abut_garment_destroy(NULL);
+}
+
+TEST(bones_need_their_names) {
+    abut_shape shape = abut_shape_default(ABUT_SHAPE_BOX);
+    abut_character_bone bone = abut_character_bone_default();
+    abut_character_input input = abut_character_input_default();
+    abut_character *character = NULL;
+    abut_garment *garment = NULL;
+    uint32_t bones[8] = {0};
+    double weights[8] = {1, 1, 1, 1, 1, 1, 1, 1};
+    shape.segments = 1;
+    assert_ok(abut_shape_create(NULL, &shape, &input.mesh));
+    bone.name = "mixamorig:Hips";
+    input.bone_count = input.weight_count = 1;
+    input.bones = &bone;
+    input.weight_bones = bones;
+    input.weights = weights;
+    assert_ok(abut_character_create(NULL, &input, &character));
+    assert_refused("no bone called Neck", abut_garment_create(character, NULL, &garment));
+    assert_null(garment);
+    abut_character_destroy(character);
+    abut_mesh_destroy(input.mesh);
+}
+
+TEST(memory_may_end) {
+    abut_character *character = human();
+    static const uint64_t places[] = {1, 2, 3, 4, 6, 9, 25};
+    for (size_t i = 0; i < sizeof places / sizeof *places; i += test_brief() ? 3 : 2) {
+        abut_garment *garment = NULL;
+        uint64_t live = memory.live_count;
+        memory.fail_at = memory.calls + places[i];
+        assert_int_equal(ABUT_ERROR_MEMORY, abut_garment_create(character, NULL, &garment));
+        assert_null(garment);
+        assert_int_equal(live, memory.live_count);
+    }
+    memory.fail_at = 0;
+}

@@ -25,6 +25,8 @@ _abut_values() {
     character:--clip) values="" ;;
     character:--time) values="" ;;
     character:--skinning) values="linear dual" ;;
+    character:--garment) values="trousers-and-top overcoat cape dress" ;;
+    character:--particles) values="" ;;
     character:--out) values="" ;;
     character:--png) values="" ;;
     character:--film) values="" ;;
@@ -263,7 +265,7 @@ _abut() {
     convert) options="--weld --orient --scale --rotate --translate --fan --ascii --from --to --json --quiet --threads --help" ;;
     make) options="--list --size --radius --radius2 --height --segments --rings --ascii --to --json --quiet --threads --help" ;;
     picture) options="--size --view --up --fov --edges --flat --colour --ground --background --no-legend --defects --json --quiet --threads --help" ;;
-    character) options="--triangles --clip --time --skinning --weld --out --png --film --view --up --fov --json --quiet --threads --help" ;;
+    character) options="--triangles --clip --time --skinning --weld --garment --particles --out --png --film --view --up --fov --json --quiet --threads --help" ;;
     radial) options="--triangles --clip --time --skinning --weld --cell --resolution --distance --weight --at --report --points --plot --out --png --error --unrolled --view --up --fov --device --json --quiet --threads --help" ;;
     nearest) options="--radius --sign --most --random --near --seed --out --device --json --quiet --threads --help" ;;
     inside) options="--winding --random --near --seed --out --device --json --quiet --threads --help" ;;

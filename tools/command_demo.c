@@ -199,7 +199,7 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
                                  ? "png|bodies|frames|seed|resolution|compare|device"
                              : fall ? "png|bodies|frames|seed|resolution|compare|device|model"
                              : word_in(which, "dress|cape")
-                                 ? "png|triangles|frames|record|meshes|device|model|clip"
+                                 ? "png|triangles|frames|record|meshes|device|model|clip|method"
                                  : "png|triangles|solid|frames|record|meshes|device");
     if (code)
         return code;
@@ -251,6 +251,9 @@ static const tool_option options[] = {
     {"clip", "CLIP", OPTION_TEXT,
      "dress, cape: what the character does: the name or number of a clip (default: the first)",
      NULL, false},
+    {"method", "HOW", OPTION_CHOICE,
+     "dress, cape: how the body is kept out: exact sweeps, or its radial fields (default: exact)",
+     "exact|radial", false},
     {"compare", NULL, OPTION_FLAG,
      "drop, plane: run it with ODE's own colliders of triangle meshes as well; stairs, snow, "
      "bounce: also find pairs by CInDeR as published, one a pixel; letters: also by distance "
@@ -297,7 +300,9 @@ const tool_command command_demo = {
         "then the exit code is 3.\n\n"
         "dress, cape: the same for a garment on a character that goes from its rest pose into a "
         "clip. A body whose parts pass through each other would crush the cloth between them: "
-        "there its vertices come late, and it is told how many and by how much.",
+        "there its vertices come late, and it is told how many and by how much. By radial fields "
+        "only vertices are kept out, and the cloth may pass through itself: told is how deep they "
+        "are in the body; more than a cell of 1 cm is exit code 3.",
     .found = "a body that is not where it belongs, a line whose entry or a pair whose overlap was "
              "missed, a distance beyond its bounds, a clash that is not as it is known to be, or "
              "cloth that passed through "
@@ -316,7 +321,8 @@ const tool_command command_demo = {
                 "  abut demo sleeve --png sleeve.png\n"
                 "  abut demo sheet --triangles 80000 --frames 1166 --record sheet.abutm\n"
                 "  abut demo ball --triangles 49000 --device gpu\n"
-                "  abut demo dress --model human.glb --clip dance --png dress.png\n",
+                "  abut demo dress --model human.glb --clip dance --png dress.png\n"
+                "  abut demo cape --method radial --png cape.png\n",
     .options = options,
     .operand_kind = OPERAND_NONE,
     .operand_least = 1,

@@ -22,6 +22,8 @@ typedef struct showing {
     uint64_t contacts, impacts, rounds, halved, late;
     double thinnest, latest;
     abut_character *character;
+    bool radial;
+    double depth; /* of a vertex inside of the body, in any frame */
     uint32_t cut; /* frames of which only a part was taken */
     uint32_t bad; /* that have an intersection; the first such frame is `first` */
     uint32_t first;
@@ -94,7 +96,11 @@ static abut_status take_picture(showing *s, uint32_t frame) {
 
 static abut_status check(showing *s, uint32_t frame) {
     bool is_free = true;
-    abut_status status = cloth_is_free(scene_cloth(s->scene), &is_free);
+    double depth = 0;
+    abut_status status =
+        s->radial ? scene_depth(s->scene, &depth) : cloth_is_free(scene_cloth(s->scene), &is_free);
+    is_free = is_free && depth <= SCENE_CELL;
+    s->depth = depth > s->depth ? depth : s->depth;
     if (!status && !is_free) {
         s->first = s->bad ? s->first : frame;
         s->bad++;
@@ -166,7 +172,9 @@ static void tell(const showing *s) {
     }
     json_number(out, "thinnest_gap", s->thinnest);
     json_number(out, "thickness", cloth_thickness(c));
-    json_count(out, "frames_with_intersections", s->bad);
+    if (s->radial)
+        json_number(out, "deepest", s->depth);
+    json_count(out, s->radial ? "frames_too_deep" : "frames_with_intersections", s->bad);
     if (!out->json) {
         say(out, "%s: cloth of %u triangles, solid of %u, %u frames", s->name, triangles, solid,
             s->frames);
@@ -178,12 +186,16 @@ static void tell(const showing *s) {
         if (s->halved || s->cut)
             say_fact(out, "held back", "some vertices %llu times, the whole scene in %u frames",
                      (unsigned long long)s->halved, s->cut);
-        if (s->character)
+        if (s->character && !s->radial)
             say_fact(out, "body", "%.1f vertices late a frame, at most by %.3g",
                      (double)s->late / n, s->latest);
-        say_fact(out, "thinnest gap", "%.3g, of a thickness of %.3g", s->thinnest,
-                 cloth_thickness(c));
-        if (s->bad)
+        if (!s->radial)
+            say_fact(out, "thinnest gap", "%.3g, of a thickness of %.3g", s->thinnest,
+                     cloth_thickness(c));
+        if (s->radial)
+            say_fact(out, "depth", "no vertex deeper inside than %.3g, exactly; cells are of %g",
+                     s->depth, SCENE_CELL);
+        else if (s->bad)
             say_fact(out, "intersections", "in %u frames, first in frame %u", s->bad, s->first);
         else
             say_fact(out, "intersections", "none in any frame, exactly");
@@ -233,6 +245,7 @@ static int read_options(tool_run *tool, const tool_arguments *arguments, scene_o
 /* The character of a dress; 0 or the exit code. */
 static int read_character(showing *s, const tool_arguments *arguments, scene_options *options) {
     const tool_given *model = option_given(arguments, "model"),
+                     *method = option_given(arguments, "method"),
                      *clip = option_given(arguments, "clip");
     if (!word_in(s->name, "dress|cape"))
         return 0;
@@ -241,6 +254,7 @@ static int read_character(showing *s, const tool_arguments *arguments, scene_opt
     if (status)
         return tool_fail(s->tool, status);
     options->character = s->character;
+    s->radial = options->radial = method && !strcmp(method->words, "radial");
     options->up = model ? abut_mesh_up(abut_character_rest(s->character)) : (abut_vec3){0, 0, 1};
     return clip ? clip_find(s->tool, s->character, clip->words, &options->clip) : 0;
 }

@@ -335,12 +335,24 @@ abut_status cloth_add_solid(cloth *c, abut_mesh *solid) {
     return ABUT_OK;
 }
 
+abut_status cloth_add_radial(cloth *c, abut_radial *radial) {
+    if (!c || !radial || c->radial)
+        return abut_fail(ABUT_ERROR_ARGUMENT,
+                         "cloth_add_radial: needs a cloth without fields, and fields");
+    c->hits = abut_context_allocate(c->context, c->vertices, sizeof *c->hits);
+    if (!c->hits)
+        return ABUT_ERROR_MEMORY;
+    c->radial = radial;
+    return ABUT_OK;
+}
+
 void cloth_destroy(cloth *c) {
     if (!c)
         return;
     abut_context *context = c->context;
-    void *arrays[] = {c->position, c->aim,  c->velocity,     c->now,    c->before, c->mass,
-                      c->edges,    c->sums, c->inverse_mass, c->hinges, c->kept,   c->push};
+    void *arrays[] = {c->position, c->aim,   c->velocity, c->now,          c->before,
+                      c->mass,     c->edges, c->sums,     c->inverse_mass, c->hinges,
+                      c->kept,     c->push,  c->hits};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         abut_context_release(context, arrays[i]);
     cloth_free_contacts(c);

@@ -34,6 +34,7 @@ typedef struct cloth_options {
     uint32_t pin_count;
     bool solid_yields;   /* vertices of the solid that would crush cloth may lag behind, so that the
                           * rest can go on; see cloth_step() */
+    bool no_self;        /* it may pass through itself: quicker */
     uint32_t grain;      /* items that a thread takes at a time; 0 = 4096 */
     abut_device *device; /* where it moves; null = the CPU. Held while the cloth lives */
 } cloth_options;
@@ -48,6 +49,12 @@ void cloth_destroy(cloth *c);
 /* Gives it a solid not to pass through: `solid` tells its triangles and where it begins. Once,
  * before the first step. */
 abut_status cloth_add_solid(cloth *c, abut_mesh *solid);
+
+/* Keeps it out of the radial fields of a character instead: quick, but only its vertices, and only
+ * from what fields see. The caller updates the fields before every step; they must live as long. A
+ * solid is then no obstacle, but holds may be bound to it. Nothing is swept, neither against the
+ * cloth itself, which only repulsion keeps apart. Once, before the first step. */
+abut_status cloth_add_radial(cloth *c, abut_radial *radial);
 
 /* ---- what holds the cloth ---- */
 
@@ -82,6 +89,7 @@ typedef struct cloth_report {
     uint32_t zone_halved; /* times that the motion of some vertices was halved */
     uint32_t solid_late;  /* vertices of the solid that are not where they were to be */
     double latest;        /* how far the one that is furthest off */
+    double deepest;       /* with radial fields: how far inside a vertex had to stay */
     double thinnest;      /* gap between a vertex and a surface when the step began; the range of
                            * repulsion where nothing is as near */
     double fraction;      /* of the step that was taken: below 1 only where nothing else helped */

@@ -75,11 +75,12 @@ static abut_status make_motions(cloth *c) {
     abut_sweep_options options = abut_sweep_options_default();
     options.no_others = true;
     options.device = c->options.device;
-    abut_status status =
-        c->motions[0] ? ABUT_OK : abut_sweep_create(meshes, 1, &options, &c->motions[0]);
+    abut_status status = c->motions[0] || c->options.no_self
+                             ? ABUT_OK
+                             : abut_sweep_create(meshes, 1, &options, &c->motions[0]);
     options.no_others = false;
     options.no_self = true; /* that of the solid is the caller's business */
-    if (!status && c->solid && !c->motions[1])
+    if (!status && c->solid && !c->radial && !c->motions[1])
         status = abut_sweep_create(meshes, 2, &options, &c->motions[1]);
     return status;
 }
@@ -131,7 +132,9 @@ static abut_status find_impacts(cloth *c, cloth_report *report) {
     abut_status status = ABUT_OK;
     options.exact = true; /* what is close but free must not be held back */
     c->impact_count = 0;
-    for (int i = 0; i < 2 && c->motions[i] && !status; i++) {
+    for (int i = 0; i < 2 && !status; i++) {
+        if (!c->motions[i])
+            continue;
         status = c->backend->step(c, i, false);
         status = status ? status : cloth_sweep(c, c->motions[i], &options, SIZE_MAX);
     }
@@ -258,8 +261,31 @@ static abut_status handle(cloth *c, int round, cloth_report *report, bool *goes_
     return c->backend->set_end(c);
 }
 
+/* Vertices leave the fields; pinned ones go where they are told. */
+static abut_status leave_fields(cloth *c, cloth_report *report) {
+    abut_radial_particles particles = abut_radial_particles_default();
+    particles.count = c->vertices;
+    particles.from = abut_array_host(c->position);
+    particles.to = abut_array_host(c->end);
+    particles.hits = abut_array_host(c->hits);
+    particles.radius = c->options.thickness;
+    particles.friction = fmin(c->options.friction, 1);
+    particles.walk = ABUT_RADIAL_WALK_EVERY_CELL;
+    abut_status status = abut_radial_collide(c->radial, &particles);
+    if (status)
+        return status;
+    for (uint32_t i = 0; i < c->vertices; i++) {
+        c->end[i] = c->inverse_mass[i] > 0 ? vec_round(c->end[i]) : c->aim[i];
+        report->deepest = fmax(report->deepest, (double)c->hits[i].left);
+    }
+    report->impacts = (uint32_t)particles.hit_count;
+    return c->backend->set_end(c);
+}
+
 static abut_status settle(cloth *c, cloth_report *report) {
     memcpy(c->end, c->aim, c->all_vertices * sizeof *c->end);
+    if (c->radial)
+        return leave_fields(c, report);
     memset(c->halvings, 0, c->all_vertices);
     c->barrier_count = 0;
     report->fraction = 1;

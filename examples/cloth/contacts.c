@@ -96,7 +96,7 @@ abut_status cloth_find_touches(cloth *c, double radius, const vec *solid_end) {
 static abut_status find_touches(cloth *c, double seconds, const vec *solid_end) {
     c->touch_count = 0;
     c->touch_gap = range_of(c);
-    if (!c->solid)
+    if (!c->solid || c->radial)
         return ABUT_OK;
     double motion = fmin(expected_motion(c, seconds, solid_end), 2 * c->mean_edge);
     return c->backend->find_touches(c, c->options.thickness + motion, solid_end);
@@ -127,7 +127,8 @@ static vec gap_of(const cloth_near *n, const vec *x) {
 /* What is near at rest stays as near as it is there. */
 static abut_status find_nears(cloth *c) {
     const vec *rest = abut_mesh_positions(c->rest);
-    abut_status status = search_near(c);
+    c->near_count = c->impact_count = 0;
+    abut_status status = c->options.no_self ? ABUT_OK : search_near(c);
     status = status ? status : make_room_for_nears(c, c->impact_count);
     c->near_count = 0;
     for (size_t i = 0; i < c->impact_count && !status; i++) {

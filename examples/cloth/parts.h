@@ -19,6 +19,8 @@ struct cloth {
     uint32_t vertices, all_vertices; /* all: with those of the solid */
     uint32_t triangles;
     abut_mesh *rest, *solid;
+    abut_radial *radial;     /* null = the solid is the obstacle */
+    abut_radial_hit *hits;   /* vertices; with fields */
     const uint32_t *indices; /* 3 a triangle; of `rest` */
     abut_topology *topology;
     abut_topology_arrays view;

@@ -3,7 +3,7 @@
 
 #include "critter.h"
 #include "garment.h"
-#include "vector.h"
+#include "parts.h"
 
 #define PI 3.14159265358979323846
 #define FRAME_SECONDS (1.0 / 60)
@@ -31,6 +31,7 @@
 #define CHARACTER_SECONDS (1.0 / 30)
 #define BLEND_SECONDS 1.0 /* from the rest pose into the clip */
 #define EASE 0.007        /* of the height */
+#define RADIAL_STEPS 4    /* a frame: vertices leave the body at the end of each */
 
 struct scene {
     abut_context *context;
@@ -43,6 +44,7 @@ struct scene {
     double time;
     abut_character *character;
     abut_character_matrix *bones;
+    abut_radial *radial;
     uint32_t clip, held; /* the first vertices of a garment are held */
     vec up;
 };
@@ -258,6 +260,11 @@ static double height_of(const scene *s) {
     return high - low;
 }
 
+/* Fields go to where the body is. */
+static abut_status follow(scene *s) {
+    return abut_radial_update(s->radial, s->bones, abut_array_host(s->solid_end));
+}
+
 /* The body holds what is at its top. */
 static abut_status hold_garment(scene *s, double stiffness) {
     uint32_t *vertices = abut_context_allocate(s->context, s->held, sizeof *vertices);
@@ -290,6 +297,13 @@ static abut_status dress(scene *s, const scene_options *o, const cloth_options *
     if (!status && !is_free)
         status = abut_fail(ABUT_ERROR_ARGUMENT, "scene_create: no garment fits this character; it "
                                                 "must stand upright at rest, arms apart");
+    if (!status && o->radial) {
+        abut_radial_options fields = abut_radial_options_default();
+        fields.cell = SCENE_CELL;
+        status = abut_radial_create(s->character, &fields, &s->radial);
+        status = status ? status : follow(s);
+        status = status ? status : cloth_add_radial(s->cloth, s->radial);
+    }
     return status ? status : hold_garment(s, 50);
 }
 
@@ -389,6 +403,9 @@ static abut_status prepare(scene *s, const scene_options *o) {
     of_cloth.substeps = (uint32_t)fmin(fmax(10 * sqrt(o->triangles / 6000.0), 10), 40);
     if (has_character(s)) {
         of_cloth.substeps *= 2; /* frames are twice as long */
+        of_cloth.no_self = o->radial;
+        if (o->radial)
+            of_cloth.substeps = (of_cloth.substeps + RADIAL_STEPS - 1) / RADIAL_STEPS;
         return dress(s, o, &of_cloth);
     }
     status = s->kind == SCENE_BALL     ? make_ball(s, o)
@@ -434,6 +451,7 @@ void scene_destroy(scene *s) {
         return;
     abut_context *context = s->context;
     cloth_destroy(s->cloth);
+    abut_radial_destroy(s->radial);
     abut_mesh_destroy(s->meshes[0]);
     abut_mesh_destroy(s->meshes[1]);
     abut_context_release(context, s->solid);
@@ -442,7 +460,37 @@ void scene_destroy(scene *s) {
     abut_context_release(context, s);
 }
 
+/* A frame against radial fields: several steps, what they report together. */
+static abut_status radial_step(scene *s, cloth_report *report) {
+    double seconds = scene_frame_seconds(s) / RADIAL_STEPS;
+    cloth_report all = {.fraction = 1, .thinnest = 1e300};
+    abut_status status = ABUT_OK;
+    for (int i = 0; i < RADIAL_STEPS && !status; i++) {
+        cloth_report one;
+        double start = cloth_clock();
+        status = place_solid(s, s->time + seconds);
+        status = status ? status : follow(s);
+        double placed = cloth_clock();
+        status = status ? status : cloth_step(s->cloth, seconds, s->solid_end, &one);
+        if (status)
+            break;
+        s->time += seconds;
+        all.contacts += one.contacts;
+        all.impacts += one.impacts;
+        all.deepest = fmax(all.deepest, one.deepest);
+        all.thinnest = fmin(all.thinnest, one.thinnest);
+        all.dynamics += one.dynamics;
+        all.search += one.search + placed - start;
+        all.sweep += one.sweep;
+    }
+    if (!status)
+        *report = all;
+    return status;
+}
+
 abut_status scene_step(scene *s, cloth_report *report) {
+    if (s->radial)
+        return radial_step(s, report);
     double seconds = scene_frame_seconds(s);
     abut_status status = place_solid(s, s->time + seconds);
     if (status)
@@ -452,6 +500,28 @@ abut_status scene_step(scene *s, cloth_report *report) {
     status = cloth_step(s->cloth, seconds, s->solid_end, report);
     if (!status)
         s->time += seconds * report->fraction;
+    return status;
+}
+
+abut_status scene_depth(const scene *s, double *depth) {
+    abut_mesh *body = NULL;
+    abut_bvh *bvh = NULL;
+    uint32_t count = abut_mesh_vertex_count(s->meshes[0]);
+    abut_points points = abut_points_doubles(cloth_positions(s->cloth), count);
+    abut_nearest *answers = abut_context_allocate(s->context, count, sizeof *answers);
+    abut_status status = answers ? cloth_mesh(s->cloth, 1, &body) : ABUT_ERROR_MEMORY;
+    status = status ? status : abut_bvh_create(body, NULL, &bvh);
+    status = status ? status : abut_sign_prepare(bvh, NULL);
+    status =
+        status ? status : abut_sign_nearest_batch(bvh, &points, HUGE_VAL, abut_array_host(answers));
+    double deepest = 0;
+    for (uint32_t i = 0; i < count && !status; i++)
+        deepest = fmax(deepest, -answers[i].distance);
+    if (!status)
+        *depth = deepest;
+    abut_bvh_destroy(bvh);
+    abut_mesh_destroy(body);
+    abut_context_release(s->context, answers);
     return status;
 }
 

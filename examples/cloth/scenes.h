@@ -20,6 +20,9 @@ typedef enum scene_kind {
 /* "ball" and so on; null beyond the last. */
 const char *scene_name(scene_kind kind);
 
+/* Sides of the cells of radial fields, in metres. */
+#define SCENE_CELL 0.01
+
 typedef struct scene scene;
 
 typedef struct scene_options {
@@ -29,7 +32,9 @@ typedef struct scene_options {
     abut_character *character; /* of SCENE_DRESS and SCENE_CAPE, in metres; must live as long */
     uint32_t clip;             /* that it goes through, again and again */
     abut_vec3 up;              /* of it, of any length; zero = y */
-    uint32_t grain;            /* as in cloth_options, and the next */
+    bool radial;    /* its body is radial fields of cells of SCENE_CELL: quick, not exact, and the
+                     * garment may pass through itself */
+    uint32_t grain; /* as in cloth_options, and the next */
     abut_device *device;
 } scene_options;
 
@@ -39,6 +44,8 @@ void scene_destroy(scene *s);
 abut_status scene_step(scene *s, cloth_report *report);
 
 cloth *scene_cloth(const scene *s);
+/* How deep a vertex of the cloth is inside of the body, exactly; 0 where none is. */
+abut_status scene_depth(const scene *s, double *depth);
 /* Triangles of the cloth and of the solid. */
 abut_mesh *scene_mesh(const scene *s, uint32_t which);
 double scene_frame_seconds(const scene *s);

@@ -7,6 +7,7 @@
 #include "scenes.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 static abut_context *serial;
 
@@ -92,6 +93,48 @@ TEST(dressed_figures_dance) {
     abut_character_destroy(figure);
 }
 
+/* The same by radial fields: no vertex ends a frame deeper inside the body than a cell, with the
+ * same bits on two threads. */
+TEST_THREADS(radial_fields_keep_vertices_out) {
+    vec *ends[2] = {NULL, NULL};
+    uint32_t count = 0;
+    for (int k = 0; k < 2; k++) {
+        test_memory memory = {.fail_at = 0};
+        abut_context *context = test_context(&memory, 1 + (uint32_t)k);
+        abut_character *figure = NULL;
+        scene *s = NULL;
+        uint32_t hits = 0;
+        assert_ok(figure_create(context, 1000, &figure));
+        scene_options options = {.kind = SCENE_DRESS,
+                                 .triangles = 600,
+                                 .character = figure,
+                                 .up = up,
+                                 .radial = true,
+                                 .grain = 64};
+        assert_ok(scene_create(context, &options, &s));
+        for (uint32_t frame = 0; frame < test_rounds(10) + 5; frame++) {
+            cloth_report report;
+            double depth = 1;
+            assert_ok(scene_step(s, &report));
+            assert_ok(scene_depth(s, &depth));
+            assert_true(depth < SCENE_CELL && report.deepest < SCENE_CELL);
+            hits += report.impacts;
+        }
+        assert_true(hits > 500);
+        count = cloth_vertex_count(scene_cloth(s));
+        ends[k] = malloc(count * sizeof **ends);
+        assert_non_null(ends[k]);
+        memcpy(ends[k], cloth_positions(scene_cloth(s)), count * sizeof **ends);
+        scene_destroy(s);
+        abut_character_destroy(figure);
+        abut_context_destroy(context);
+        assert_int_equal(0, memory.live_count);
+    }
+    assert_memory_equal(ends[0], ends[1], count * sizeof **ends);
+    free(ends[0]);
+    free(ends[1]);
+}
+
 TEST(refusals) {
     abut_character *figure = NULL;
     scene *s = NULL;
@@ -119,9 +162,10 @@ static abut_status run_small(abut_context *context, void *data) {
     abut_character *figure = NULL;
     scene *s = NULL;
     cloth_report report;
-    (void)data;
-    abut_status status = figure_create(context, 300, &figure);
-    scene_options options = {.kind = SCENE_DRESS, .triangles = 100, .character = figure, .up = up};
+    abut_status status = figure_create(context, 150, &figure);
+    const bool *radial = data;
+    scene_options options = {
+        .kind = SCENE_DRESS, .triangles = 100, .character = figure, .up = up, .radial = *radial};
     status = status ? status : scene_create(context, &options, &s);
     status = status ? status : scene_step(s, &report);
     scene_destroy(s);
@@ -130,7 +174,9 @@ static abut_status run_small(abut_context *context, void *data) {
 }
 
 TEST(out_of_memory) {
-    assert_true(test_every_allocation(run_small, NULL) > 50);
+    bool ways[2] = {false, true};
+    for (int k = 0; k < 2; k++)
+        assert_true(test_every_allocation(run_small, &ways[k]) > 50);
 }
 
 int main(void) {

@@ -237,6 +237,7 @@ TEST(refusals) {
     abut_mesh *box = make_shape(ABUT_SHAPE_BOX, 1, 1, vec_of(0, 0, 2));
     const cloth_options options = {.stretch = 100};
     cloth *c = make_cloth(sheet, &options);
+    assert_refused("and fields", cloth_add_radial(c, NULL));
     const vec none[2] = {{(double)NAN, 0, 0}, {0, 0, 0}};
     const uint32_t vertices[2] = {0, 99};
     cloth_hold holds[2] = {{.vertex = 0, .triangle = ABUT_NONE},

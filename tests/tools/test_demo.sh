@@ -47,6 +47,8 @@ for scene in dress cape; do
     is "it['body_late'] >= 0 and it['body_latest'] < 0.05 and it['contacts'] > 0" True
     demand "the film has another size" "$(wc -c <film.ppm)" -eq 2592016
 done
+try 0 "$tool" demo dress --threads 1 --triangles 300 --frames 6 --method radial --json
+is "0 <= it['deepest'] < 0.01 and it['frames_too_deep'] == 0 and it['impacts'] > 0" True
 try 0 "$tool" demo dress --threads 1 --triangles 300 --frames 4 --clip dance
 says "vertices late"
 # A thousand lines enter a teapot: none is missed, and interpolation is better than cells.

@@ -245,27 +245,25 @@ static void tell_blames(tool_output *out, const radial_subject *s, const radial_
 }
 
 static int plot_levels(tool_run *tool, const radial_level *levels, double limit, const char *path) {
-    double values[2][2][LEVELS], shares[2][LEVELS];
-    static const char *const names[2][2] = {{"polar, 95 of 100", "polar, median"},
-                                            {"plane, 95 of 100", "plane, median"}};
-    tool_curve curves[4], bare[2];
+    double sizes[2][LEVELS], shares[2][LEVELS];
+    tool_curve curves[2], bare[2];
     char first[32], last[32], off[64];
-    for (size_t k = 0; k < 2; k++)
+    for (uint32_t k = 0; k < 2; k++) {
+        const char *name = abut_radial_distance_name((abut_radial_distance)k);
         for (size_t i = 0; i < LEVELS; i++) {
             const radial_level *l = &levels[2 * i + k];
-            values[k][0][i] = l->error.p95;
-            values[k][1][i] = l->error.median;
+            sizes[k][i] = l->error.p95;
             shares[k][i] = 100 * (l->error.bare + l->error.buried);
         }
-    for (uint32_t k = 0; k < 4; k++)
-        curves[k] = (tool_curve){names[k / 2][k % 2], abut_picture_colour(k), values[k / 2][k % 2]};
-    for (uint32_t k = 0; k < 2; k++)
-        bare[k] = (tool_curve){k ? "plane" : "polar", abut_picture_colour(2 * k), shares[k]};
+        curves[k] = (tool_curve){name, abut_picture_colour(2 * k), sizes[k]};
+        bare[k] = (tool_curve){name, abut_picture_colour(2 * k), shares[k]};
+    }
     snprintf(first, sizeof first, "cells of %.3g", levels[0].cell);
     snprintf(last, sizeof last, "%.3g", levels[2 * LEVELS - 2].cell);
     snprintf(off, sizeof off, "percent of the surface more than %.3g off", limit);
-    const tool_plot plots[2] = {{"error of distances near the surface", curves, 4, {first, last}},
-                                {off, bare, 2, {first, last}}};
+    const tool_plot plots[2] = {
+        {"95 of 100 distances near the surface are off by less than", curves, 2, {first, last}},
+        {off, bare, 2, {first, last}}};
     return plots_write(tool, plots, 2, LEVELS, path);
 }
 

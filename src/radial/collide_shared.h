@@ -501,9 +501,10 @@ static inline vec3 radial_out(ABUTI_GLOBAL const radial_frame *f, const double d
 }
 
 /* Equations 5 to 11 in the space of a field, in units of length relative to a row: the shift of
- * `end`; `begin` is where the particle was, relative to the frame of now. */
+ * `end`; `begin` is where the particle was, relative to the frame of now. It ends a little `above`
+ * the surface, so that rounding does not find it inside again. */
 static inline void radial_respond(const radial_entry *e, const double begin[3], const double end[3],
-                                  double radius, double friction, double shift[3]) {
+                                  double radius, double friction, double above, double shift[3]) {
     /* a way of any length asks for a unit vector in doubles */
     const double x = e->n[0], y = e->n[1], z = e->n[2], one = real_sqrt(x * x + y * y + z * z);
     const double n[3] = {x / one, y / one, z / one}, k = e->k / one + radius;
@@ -513,7 +514,7 @@ static inline void radial_respond(const radial_entry *e, const double begin[3], 
         start += n[c] * begin[c];
         pn += n[c] * (end[c] - e->p[c]);
     }
-    const double lift = below < 0.0 ? -below : 0.0; /* V_n */
+    const double lift = below < 0.0 ? above - below : 0.0; /* V_n */
     /* p_true: where the particle's own way meets the plane (equations 8 and 9) */
     const double own = below - start; /* along n */
     const double s = own != 0.0 ? real_clamp(-start / own, 0.0, 1.0) : 0.0;
@@ -596,8 +597,8 @@ static inline radial_result radial_collide(const radial_scene *s, const radial_o
                 field = i;
             }
         }
-        if (field == ABUT_NONE)
-            break;
+        if (field == ABUT_NONE) /* then it is inside of none either */
+            return result;
         ABUTI_GLOBAL const radial_frame *now = &s->now[field];
         double was[3], end[3], shift[3], p[3];
         radial_place(now, begin, was);
@@ -605,7 +606,7 @@ static inline radial_result radial_collide(const radial_scene *s, const radial_o
         const double step = now->length / (double)(s->fields[field].along - 1u) / s->unit;
         was[2] = (was[2] - first.row) * step;
         end[2] = (end[2] - first.row) * step;
-        radial_respond(&first, was, end, radius, order->friction, shift);
+        radial_respond(&first, was, end, radius, order->friction, RADIAL_LIFT * step, shift);
         /* the next way begins above the surface */
         for (int k = 0; k < 3; k++)
             p[k] = first.p[k] + RADIAL_LIFT * step * first.n[k];

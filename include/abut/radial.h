@@ -21,7 +21,9 @@
 
 #include <abut/base.h>
 #include <abut/character.h>
+#include <abut/contact.h>
 #include <abut/device.h>
+#include <abut/geom.h>
 #include <abut/mesh.h>
 
 #ifdef __cplusplus
@@ -141,6 +143,16 @@ typedef struct abut_radial_answer {
  * infinity. Answers before the first update are those of empty fields. */
 ABUT_API abut_status abut_radial_at(abut_radial *radial, size_t count, abut_array points,
                                     double limit, abut_array answers);
+
+/* Finds the contacts of capsules, b, with the character, a: spheres are capsules without length,
+ * points and vertices of a mesh those without radius too. Each has up to three, of kind
+ * ABUT_CONTACT_POINT: at its ends (parts 0 and 1) and where its axis is deepest, if that is between
+ * them (part 2), to a cell. The element is its number, the point is on the capsule. Depths are as
+ * good as abut_radial_at() is. Refused: capsules that are not finite. */
+ABUT_API abut_status abut_radial_contacts(abut_radial *radial, size_t count,
+                                          const abut_capsule *capsules,
+                                          const abut_contact_options *options,
+                                          abut_contacts *contacts);
 
 /* ---- particles ---- */
 

@@ -333,11 +333,15 @@ static inline int radial_walk(const radial_body *b, const float from[3], const f
     return 0;
 }
 
-/* The same at `steps` + 1 places of the way, in doubles. */
+/* The same at `steps` + 1 places of the way, as far as they are within the cylinder: from `begin`
+ * to `end`. */
 static inline int radial_step(const radial_body *b, const double from[3], const double to[3],
-                              float radius, word32 steps, radial_entry *found) {
+                              double begin, double end, float radius, word32 steps,
+                              radial_entry *found) {
     for (word32 k = 0; k <= steps; k++) {
         const double t = (double)k / (double)steps;
+        if (t < begin || t > end)
+            continue;
         const float x = radial_float(from[0] + t * (to[0] - from[0]));
         const float y = radial_float(from[1] + t * (to[1] - from[1]));
         const float z = radial_float(from[2] + t * (to[2] - from[2]));
@@ -444,7 +448,7 @@ static inline int radial_meet_field(const radial_scene *s, word32 i, const doubl
     if (!radial_clip(a, b, radial_low(&body), radial_high(&body), reach, &t0, &t1))
         return 0;
     if (order->steps)
-        return radial_step(&body, a, b, radius, order->steps, found);
+        return radial_step(&body, a, b, t0, t1, radius, order->steps, found);
     float from[3], to[3];
     for (int k = 0; k < 3; k++) {
         from[k] = radial_float(a[k] + t0 * (b[k] - a[k]));

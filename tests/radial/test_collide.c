@@ -360,3 +360,90 @@ TEST(distances_of_points) {
     abut_radial_destroy(radial);
     abut_mesh_destroy(mesh);
 }
+
+TEST(contacts_of_capsules) {
+    abut_mesh *mesh = body_mesh(NULL, ABUT_SHAPE_UVSPHERE, 64);
+    const double r = abut_mesh_bounds(mesh).hi.z;
+    abut_radial *radial =
+        body_field(mesh, -1.001 * r, 1.001 * r, 96, 64, ABUT_RADIAL_DISTANCE_POLAR);
+    const abut_character_matrix none = matrix_none();
+    body_pose(radial, mesh, &none);
+    /* a point inside, a sphere that touches, one that does not, a capsule across, one at its end */
+    const abut_capsule things[5] = {{{{0.9 * r, 0, 0}, {0.9 * r, 0, 0}}, 0},
+                                    {{{0, 1.2 * r, 0}, {0, 1.2 * r, 0}}, 0.3 * r},
+                                    {{{0, 1.5 * r, 0}, {0, 1.5 * r, 0}}, 0.3 * r},
+                                    {{{-2 * r, -1.1 * r, 0}, {2 * r, -1.1 * r, 0}}, 0.2 * r},
+                                    {{{3 * r, 0, 0}, {1.1 * r, 0, 0}}, 0.2 * r}};
+    static const uint32_t elements[] = {0, 1, 3, 4}, parts[] = {0, 0, 2, 1};
+    const double depths[] = {0.1 * r, 0.1 * r, 0.1 * r, 0.1 * r};
+    const abut_vec3 outs[] = {{1, 0, 0}, {0, 1, 0}, {0, -1, 0}, {1, 0, 0}};
+    abut_contact list[8];
+    abut_contacts contacts = {.list = list, .capacity = 3};
+    abut_contact_options options = abut_contact_options_default();
+    options.pair = 9;
+    assert_fails(ABUT_ERROR_BUFFER, "there are 4",
+                 abut_radial_contacts(radial, 5, things, &options, &contacts));
+    assert_int_equal(contacts.count, 4);
+    contacts.capacity = 8;
+    assert_ok(abut_radial_contacts(radial, 5, things, &options, &contacts));
+    assert_int_equal(contacts.count, 4);
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(list[i].element, elements[i]);
+        assert_int_equal(list[i].part, parts[i]);
+        assert_int_equal(list[i].side, 1);
+        assert_int_equal(list[i].pair, 9);
+        assert_true(fabs(list[i].depth - depths[i]) < 0.02 * r);
+        assert_true(v3_dot(list[i].normal, outs[i]) < -0.99);
+        assert_true(fabs(v3_length(list[i].point) - (r - list[i].depth)) < 0.03 * r);
+    }
+    options.margin = 0.25 * r;
+    assert_ok(abut_radial_contacts(radial, 5, things, &options, &contacts));
+    assert_int_equal(contacts.count, 5); /* the sphere 0.2 r off, too */
+    assert_true(list[2].element == 2 && list[2].depth < 0);
+    options.margin = -1;
+    assert_refused("margin is -1", abut_radial_contacts(radial, 5, things, &options, &contacts));
+    const abut_capsule odd = {{{NAN, 0, 0}, {0, 0, 0}}, 1};
+    assert_refused("capsule 0", abut_radial_contacts(radial, 1, &odd, NULL, &contacts));
+    assert_refused("radial", abut_radial_contacts(NULL, 1, &odd, NULL, &contacts));
+    assert_refused("contacts", abut_radial_contacts(radial, 1, &odd, NULL, NULL));
+    assert_refused("capsules", abut_radial_contacts(radial, 1, NULL, NULL, &contacts));
+    assert_ok(abut_radial_contacts(radial, 0, NULL, NULL, &contacts));
+    assert_int_equal(contacts.count, 0);
+    abut_radial_destroy(radial);
+    abut_mesh_destroy(mesh);
+}
+
+TEST(measures) {
+    abut_mesh *mesh = body_mesh(NULL, ABUT_SHAPE_UVSPHERE, 64), *box;
+    const double r = abut_mesh_bounds(mesh).hi.z;
+    const abut_character_matrix none = matrix_none();
+    const uint32_t count = abut_mesh_triangle_count(mesh);
+    double *errors = malloc(count * sizeof *errors), last = 1;
+    abut_radial_measures m;
+    for (uint32_t n = 16; n <= 128; n *= 2) { /* error falls with the square of cells */
+        abut_radial *radial =
+            body_field(mesh, -1.001 * r, 1.001 * r, 2 * n, n, ABUT_RADIAL_DISTANCE_POLAR);
+        body_pose(radial, mesh, &none);
+        assert_ok(abut_radial_measure(radial, mesh, errors, &m));
+        assert_true(m.mean < last / 2 && m.mean <= m.rms && m.half <= m.most);
+        assert_true(m.most <= m.nearly_all && m.nearly_all <= m.greatest && m.worst < count);
+        assert_true(fabs(errors[m.worst]) == m.greatest);
+        assert_true(fabs(m.seen_area + m.missing_area + m.buried_area - m.area) < 1e-9 * m.area);
+        last = m.mean;
+        abut_radial_destroy(radial);
+    }
+    /* half of it has no field */
+    abut_radial *half = body_field(mesh, 0, 1.001 * r, 64, 32, ABUT_RADIAL_DISTANCE_POLAR);
+    body_pose(half, mesh, &none);
+    assert_ok(abut_radial_measure(half, mesh, NULL, &m));
+    assert_true(m.missing_area > 0.4 * m.area && m.missing_area < 0.6 * m.area);
+    box = body_mesh(NULL, ABUT_SHAPE_BOX, 1);
+    assert_refused("12 triangles", abut_radial_measure(half, box, NULL, &m));
+    assert_refused("radial", abut_radial_measure(NULL, mesh, NULL, &m));
+    assert_refused("mesh", abut_radial_measure(half, NULL, NULL, &m));
+    assert_refused("measures", abut_radial_measure(half, mesh, NULL, NULL));
+    abut_mesh_destroy(box);
+    abut_radial_destroy(half);
+    abut_mesh_destroy(mesh);
+    free(errors);
+}

@@ -4,11 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A built-in character by its name; else a file. */
-static abut_status read_or_make(tool_run *tool, const char *path, const tool_given *triangles,
-                                abut_character **character) {
+abut_status character_find(tool_run *tool, const char *path, uint32_t triangles,
+                           abut_character **character) {
     abut_character_figure_options options = abut_character_figure_options_default();
-    options.triangles = triangles ? triangles->counts[0] : 0;
+    options.triangles = triangles;
     for (int i = 0; i < ABUT_CHARACTER_FIGURE_COUNT; i++) {
         options.figure = (abut_character_figure)i;
         if (!strcmp(path, abut_character_figure_name(options.figure)))
@@ -19,7 +18,9 @@ static abut_status read_or_make(tool_run *tool, const char *path, const tool_giv
 
 int character_load(tool_run *tool, const tool_arguments *arguments, const char *path,
                    abut_character **character) {
-    abut_status status = read_or_make(tool, path, option_given(arguments, "triangles"), character);
+    const tool_given *triangles = option_given(arguments, "triangles");
+    abut_status status =
+        character_find(tool, path, triangles ? triangles->counts[0] : 0, character);
     if (status == ABUT_ERROR_ARGUMENT)
         return tool_refuse_last(tool);
     if (!status && option_given(arguments, "weld")) {

@@ -246,7 +246,8 @@ static const tool_option options[] = {
      NULL, false},
     {"model", "FILE", OPTION_TEXT,
      "snow, bounce: a closed mesh to fall on (default: a critter); dress, cape: who wears it, a "
-     "character as glTF or GLB, in metres (default: a skittle)",
+     "character as glTF or GLB, in metres, or mannequin, mannequin-female, ogre (default: a "
+     "skittle)",
      NULL, false},
     {"clip", "CLIP", OPTION_TEXT,
      "dress, cape: what the character does: the name or number of a clip (default: the first)",

@@ -249,7 +249,7 @@ static int read_character(showing *s, const tool_arguments *arguments, scene_opt
                      *clip = option_given(arguments, "clip");
     if (!word_in(s->name, "dress|cape"))
         return 0;
-    abut_status status = model ? abut_character_read(s->tool->context, model->words, &s->character)
+    abut_status status = model ? character_find(s->tool, model->words, 0, &s->character)
                                : figure_create(s->tool->context, 4000, &s->character);
     if (status)
         return tool_fail(s->tool, status);

@@ -304,7 +304,11 @@ extern const tool_command command_info, command_character, command_radial, comma
         "weld", NULL, OPTION_FLAG, "close seams: vertices that move alike become one", NULL, false  \
     }
 
-/* Makes a built-in character by its name, or reads a file. 0, or the exit code after the error was
+/* Makes a built-in character by its name, of so many triangles (0 = as it comes), or reads a file.
+ */
+abut_status character_find(struct tool_run *tool, const char *path, uint32_t triangles,
+                           abut_character **character);
+/* The same as the options say. 0, or the exit code after the error was
  * reported. */
 int character_load(struct tool_run *tool, const tool_arguments *arguments, const char *path,
                    abut_character **character);

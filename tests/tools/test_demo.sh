@@ -40,6 +40,7 @@ try 2 "$tool" demo cape --clip waltz --frames 1
 complains "waltz"
 try 1 "$tool" demo dress --model no-such.glb
 complains "no-such.glb"
+try 0 "$tool" demo dress --model mannequin --triangles 300 --frames 1 --json
 for scene in dress cape; do
     try 0 "$tool" demo $scene --threads 1 --triangles 300 --frames 12 --json --png film.ppm --record $scene.abutm
     mute err

@@ -23,6 +23,7 @@ enum { BARRIER_ROUNDS = 10, BARRIER_PASSES = 6, HALVING_ROUNDS = 8, MOST_HALVING
 /* Where the solid yields: rounds in which cloth alone is held back, and then both. What stops takes
  * its neighbours with it, one ring a round. */
 enum { CLOTH_ROUNDS = 4, YIELD_ROUNDS = 40 };
+#define CATCH_UP 4 /* thicknesses a step by which late vertices of the solid come back */
 
 /* ---- on the CPU ---- */
 
@@ -90,6 +91,14 @@ static abut_status make_room(cloth *c) {
         c->end = abut_context_allocate(c->context, c->all_vertices, sizeof *c->end);
     if (!c->halvings)
         c->halvings = abut_context_allocate(c->context, c->all_vertices, 1);
+    const size_t solid = c->all_vertices - c->vertices;
+    if (c->options.solid_yields && c->solid && !c->goal) {
+        c->goal = abut_context_allocate(c->context, solid, 2 * sizeof *c->goal);
+        if (c->goal)
+            memcpy(c->goal, c->position + c->vertices, solid * sizeof *c->goal);
+        else
+            return ABUT_ERROR_MEMORY;
+    }
     return c->end && c->halvings ? make_motions(c) : ABUT_ERROR_MEMORY;
 }
 
@@ -98,6 +107,7 @@ void cloth_free_impacts(cloth *c) {
     abut_sweep_destroy(c->motions[1]);
     abut_context_release(c->context, c->end);
     abut_context_release(c->context, c->halvings);
+    abut_context_release(c->context, c->goal);
     abut_context_release(c->context, c->impacts);
     abut_context_release(c->context, c->barriers);
 }
@@ -301,9 +311,37 @@ static abut_status settle(cloth *c, cloth_report *report) {
     return status;
 }
 
+/* Where the solid goes in a step. What is late goes on with the rest, and catches up by and by: if
+ * it went straight to where it is to be it would meet the same cloth in every step, which then
+ * could not move either. */
+static const vec *catch_up(cloth *c, const vec *solid_end) {
+    const uint32_t count = c->all_vertices - c->vertices;
+    if (!c->goal || c->radial)
+        return solid_end;
+    for (uint32_t i = 0; i < count; i++) {
+        vec at = c->position[c->vertices + i], off = vec_sub(c->goal[i], at);
+        vec goal = solid_end ? solid_end[i] : c->goal[i];
+        double late = vec_length(off), most = CATCH_UP * c->options.thickness;
+        if (late > most)
+            goal = vec_sub(goal, vec_scale(off, 1 - most / late));
+        c->goal[count + i] = goal;
+    }
+    return c->goal + count;
+}
+
+/* The goals of the next step's begin; of a part of a step, a part. */
+static void finish_goals(cloth *c, const vec *solid_end, double fraction) {
+    const uint32_t count = c->all_vertices - c->vertices;
+    for (uint32_t i = 0; i < count && c->goal && solid_end; i++)
+        c->goal[i] = vec_round(
+            fraction < 1 ? vec_along(c->goal[i], fraction, vec_sub(solid_end[i], c->goal[i]))
+                         : solid_end[i]);
+}
+
 static void count_late(const cloth *c, cloth_report *report) {
     for (uint32_t i = c->vertices; i < c->all_vertices; i++) {
-        double off = vec_length(vec_sub(c->end[i], c->aim[i]));
+        vec goal = c->goal && !c->radial ? c->goal[i - c->vertices] : c->aim[i];
+        double off = vec_length(vec_sub(c->end[i], goal));
         report->solid_late += off > 0;
         report->latest = fmax(report->latest, off);
     }
@@ -349,7 +387,9 @@ abut_status cloth_step(cloth *c, double seconds, const abut_vec3 *solid_end, clo
         solid_end = NULL;
     cloth_report told = {.fraction = 1};
     double start = cloth_clock();
+    const vec *given_end = solid_end;
     abut_status status = make_room(c);
+    solid_end = status ? NULL : catch_up(c, solid_end);
     status = status ? status : c->backend->begin(c, solid_end);
     status = status ? status : cloth_find_contacts(c, seconds, solid_end);
     if (status)
@@ -365,6 +405,7 @@ abut_status cloth_step(cloth *c, double seconds, const abut_vec3 *solid_end, clo
         memcpy(c->velocity, c->kept, c->vertices * sizeof *c->kept);
         return status;
     }
+    finish_goals(c, given_end, told.fraction);
     count_late(c, &told);
     finish(c, seconds);
     told.search = found - start;

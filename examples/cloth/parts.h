@@ -62,6 +62,8 @@ struct cloth {
     cloth_near *barriers;
     size_t barrier_count, barrier_room;
     unsigned char *halvings; /* all_vertices */
+    vec *goal; /* the solid's vertices: where they were to be, and then where they go now; where
+                * it yields */
 
     const struct cloth_backend *backend;
     cloth_device *device; /* null on the CPU */

@@ -245,9 +245,8 @@ static const tool_option options[] = {
      "letters: texels along each side of a map (512)",
      NULL, false},
     {"model", "FILE", OPTION_TEXT,
-     "snow, bounce: a closed mesh to fall on (default: a critter); dress, cape: who wears it, a "
-     "character as glTF or GLB, in metres, or mannequin, mannequin-female, ogre (default: a "
-     "skittle)",
+     "snow, bounce: a closed mesh to fall on (default: a critter); dress, cape: who wears it: a "
+     "character as glTF or GLB, in metres, mannequin, mannequin-female (default), ogre or skittle",
      NULL, false},
     {"clip", "CLIP", OPTION_TEXT,
      "dress, cape: what the character does: the name or number of a clip (default: the first)",

@@ -249,13 +249,15 @@ static int read_character(showing *s, const tool_arguments *arguments, scene_opt
                      *clip = option_given(arguments, "clip");
     if (!word_in(s->name, "dress|cape"))
         return 0;
-    abut_status status = model ? character_find(s->tool, model->words, 0, &s->character)
-                               : figure_create(s->tool->context, 4000, &s->character);
+    const char *who = model ? model->words : "mannequin-female";
+    bool skittle = !strcmp(who, "skittle");
+    abut_status status = skittle ? figure_create(s->tool->context, 4000, &s->character)
+                                 : character_find(s->tool, who, 0, &s->character);
     if (status)
         return tool_fail(s->tool, status);
     options->character = s->character;
     s->radial = options->radial = method && !strcmp(method->words, "radial");
-    options->up = model ? abut_mesh_up(abut_character_rest(s->character)) : (abut_vec3){0, 0, 1};
+    options->up = skittle ? (abut_vec3){0, 0, 1} : abut_mesh_up(abut_character_rest(s->character));
     return clip ? clip_find(s->tool, s->character, clip->words, &options->clip) : 0;
 }
 

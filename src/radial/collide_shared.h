@@ -203,27 +203,27 @@ static inline void radial_enter(radial_entry *e, const radial_planes *s, int whi
 /* The part of a way in doubles that is within a field's cylinder: its rows and `reach`. */
 static inline int radial_clip(const double a[3], const double b[3], double low, double high,
                               double reach, double *from, double *to) {
-    const double d[3] = {b[0] - a[0], b[1] - a[1], b[2] - a[2]};
+    /* Most ways are all inside or all on one side, which takes no division to tell. */
     double t0 = 0.0, t1 = 1.0;
-    if (d[2] != 0.0) {
-        const double s = (low - a[2]) / d[2], e = (high - a[2]) / d[2];
-        t0 = real_max(t0, real_min(s, e));
-        t1 = real_min(t1, real_max(s, e));
-    } else if (!(a[2] >= low && a[2] <= high))
+    if ((a[2] < low && b[2] < low) || (a[2] > high && b[2] > high))
         return 0;
-    const double dd = d[0] * d[0] + d[1] * d[1], ad = a[0] * d[0] + a[1] * d[1];
-    const double outside = a[0] * a[0] + a[1] * a[1] - reach * reach;
-    if (dd > 0.0) {
+    const double sq = reach * reach, dx = b[0] - a[0], dy = b[1] - a[1];
+    if (a[0] * a[0] + a[1] * a[1] > sq || b[0] * b[0] + b[1] * b[1] > sq) {
         /* The distance of the line is told by the cross product, without cancellation. */
-        const double cross = a[0] * d[1] - a[1] * d[0];
-        const double under = reach * reach * dd - cross * cross;
-        if (!(under >= 0.0))
+        const double dd = dx * dx + dy * dy, ad = a[0] * dx + a[1] * dy;
+        const double cross = a[0] * dy - a[1] * dx, under = sq * dd - cross * cross;
+        if (!(under >= 0.0) || !(dd > 0.0) || (ad >= 0.0 && a[0] * a[0] + a[1] * a[1] > sq) ||
+            (ad + dd <= 0.0 && b[0] * b[0] + b[1] * b[1] > sq))
             return 0;
         const double root = real_sqrt(under);
         t0 = real_max(t0, (-ad - root) / dd);
         t1 = real_min(t1, (-ad + root) / dd);
-    } else if (!(outside <= 0.0))
-        return 0;
+    }
+    if (a[2] < low || a[2] > high || b[2] < low || b[2] > high) {
+        const double dz = b[2] - a[2], s = (low - a[2]) / dz, e = (high - a[2]) / dz;
+        t0 = real_max(t0, real_min(s, e));
+        t1 = real_min(t1, real_max(s, e));
+    }
     *from = t0;
     *to = t1;
     return t0 <= t1;
@@ -373,6 +373,7 @@ static inline int radial_step(const radial_body *b, const double from[3], const 
 typedef struct radial_bound {
     float lo[3], hi[3]; /* none where the field has no samples */
     float centre[3];    /* of the axis before */
+    float side[3];      /* how far it reaches along x, y and z for each unit of radius */
     float move, turn;
 } radial_bound;
 
@@ -485,7 +486,8 @@ static inline radial_way radial_way_of(const radial_scene *s, vec3 from, vec3 to
 /* Whether a way may meet a field: 0 = it does not. */
 static inline int radial_may_meet(const radial_scene *s, word32 i, const radial_way *w, int moves) {
     ABUTI_GLOBAL const radial_bound *b = &s->bounds[i];
-    float pad = w->pad + radial_as_float(s->marks[i].reach) * 1.001f;
+    const float reach = radial_as_float(s->marks[i].reach);
+    float pad = w->pad;
     if (moves) {
         float away = 0.0f;
         for (int k = 0; k < 3; k++) {
@@ -494,8 +496,12 @@ static inline int radial_may_meet(const radial_scene *s, word32 i, const radial_
         }
         pad += b->move + b->turn * away;
     }
-    return w->lo[0] - pad <= b->hi[0] && b->lo[0] <= w->hi[0] + pad && w->lo[1] - pad <= b->hi[1] &&
-           b->lo[1] <= w->hi[1] + pad && w->lo[2] - pad <= b->hi[2] && b->lo[2] <= w->hi[2] + pad;
+    for (int k = 0; k < 3; k++) {
+        const float wide = pad + reach * b->side[k];
+        if (!(w->lo[k] - wide <= b->hi[k] && b->lo[k] <= w->hi[k] + wide))
+            return 0;
+    }
+    return 1;
 }
 
 /* From field space to the world, a direction. */

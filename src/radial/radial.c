@@ -65,7 +65,7 @@ static float box_end(double x, double side, double size) {
 
 static radial_bound bound_of(const radial_frame *now, const radial_frame *before, uint32_t along,
                              vec3 middle, double unit) {
-    radial_bound b = {{1, 1, 1}, {-1, -1, -1}, {0, 0, 0}, 0, 0};
+    radial_bound b = {{1, 1, 1}, {-1, -1, -1}, {0, 0, 0}, {0, 0, 0}, 0, 0};
     if (now->collapsed || before->collapsed) {
         for (int k = 0; k < 3; k++)
             b.lo[k] = INFINITY, b.hi[k] = -INFINITY;
@@ -82,6 +82,8 @@ static radial_bound bound_of(const radial_frame *now, const radial_frame *before
         const double p = v3_get(a, k), q = v3_get(e, k);
         b.lo[k] = box_end(fmin(p, q), -1, size / unit);
         b.hi[k] = box_end(fmax(p, q), 1, size / unit);
+        b.side[k] =
+            (float)(sqrt(fmax(1 - v3_get(now->axis[2], k) * v3_get(now->axis[2], k), 0)) + 0.001);
         b.centre[k] = radial_float(v3_get(v3_sub(was, middle), k) / unit);
     }
     /* the map from before to now, less the identity: no vector grows by more than the root of the

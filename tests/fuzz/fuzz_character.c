@@ -31,6 +31,24 @@ static void use(const abut_character *character) {
     free(bones);
 }
 
+/* Morph targets by a clip, and the same without seams. */
+static void use_more(abut_character *character) {
+    abut_character_info info = abut_character_info_get(character);
+    abut_character_pose_options options = abut_character_pose_options_default();
+    double *weights = calloc(info.morph_count + 1u, sizeof *weights);
+    abut_character *welded = NULL;
+    FUZZ_CHECK(weights);
+    options.clip = info.clip_count ? 0 : ABUT_NONE;
+    options.time = 0.3;
+    FUZZ_CHECK(!abut_character_pose_morphs(character, &options, weights));
+    abut_status status = abut_character_weld(character, &welded);
+    FUZZ_CHECK(!status || status == ABUT_ERROR_ARGUMENT);
+    if (welded)
+        FUZZ_CHECK(abut_character_info_get(welded).vertex_count <= info.vertex_count);
+    abut_character_destroy(welded);
+    free(weights);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
     const uint8_t *zero = bytes ? memchr(data, 0, bytes) : NULL;
     size_t text = zero ? (size_t)(zero - data) : bytes;
@@ -55,8 +73,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
         FUZZ_CHECK((status == ABUT_ERROR_FORMAT || status == ABUT_ERROR_UNSUPPORTED ||
                     status == ABUT_ERROR_LIMIT) &&
                    !strncmp(abut_last_error(), "fuzz: ", 6));
-    else
+    else {
         use(character);
+        use_more(character);
+    }
     abut_character_destroy(character);
     free(glb);
     return 0;

@@ -111,7 +111,7 @@ def print_sums(lines, place, names, skin):
 def print_clock(lines, place, names):
     """The device's own time of update and collide: what is left when nobody waits."""
     names = [name for name in names
-             if any((c, name, place) in lines and lines[c, name, place]["update_clock_ms"] > 0 for c in PAPER)]
+             if name != "sweep" and any(lines.get((c, name, place), {}).get("update_clock_ms") for c in PAPER)]
     if not names:
         return
     rows = []

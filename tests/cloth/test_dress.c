@@ -158,25 +158,21 @@ TEST(refusals) {
     abut_character_destroy(figure);
 }
 
-static abut_status run_small(abut_context *context, void *data) {
-    abut_character *figure = NULL;
-    scene *s = NULL;
-    cloth_report report;
-    abut_status status = figure_create(context, 150, &figure);
-    const bool *radial = data;
-    scene_options options = {
-        .kind = SCENE_DRESS, .triangles = 100, .character = figure, .up = up, .radial = *radial};
-    status = status ? status : scene_create(context, &options, &s);
-    status = status ? status : scene_step(s, &report);
-    scene_destroy(s);
-    abut_character_destroy(figure);
+static abut_status cut_small(abut_context *context, void *data) {
+    const garment_options options = {.triangles = 100, .up = up, .ease = 0.02};
+    abut_mesh *garment = NULL;
+    uint32_t held;
+    abut_status status = garment_create(context, data, &options, &garment, &held);
+    abut_mesh_destroy(garment);
     return status;
 }
 
+/* The rest has its own tests of it; whole scenes take minutes under sanitizers. */
 TEST(out_of_memory) {
-    bool ways[2] = {false, true};
-    for (int k = 0; k < 2; k++)
-        assert_true(test_every_allocation(run_small, &ways[k]) > 50);
+    abut_character *figure = NULL;
+    assert_ok(figure_create(serial, 150, &figure));
+    assert_true(test_every_allocation(cut_small, abut_character_rest(figure)) > 5);
+    abut_character_destroy(figure);
 }
 
 int main(void) {

@@ -187,6 +187,8 @@ static int tell_points(tool_run *tool, const tool_arguments *arguments, const ra
             say_fact(out, "distance", "no field is near");
         } else {
             fact_number(out, "distance", answer.distance);
+            if (answer.within < HUGE_VAL)
+                fact_number(out, "within", answer.within);
             json_vector(out, "nearest", answer.point);
             json_vector(out, "normal", answer.normal);
             name_fact(out, s, abut_radial_field(s->radial, answer.field).bone);

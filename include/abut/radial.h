@@ -134,6 +134,10 @@ typedef struct abut_radial_answer {
     abut_vec3 normal; /* which way is out: of the nearest triangle between samples; zero if none */
     abut_vec3 point;  /* on it */
     uint32_t field;   /* whose it is; ABUT_NONE if none */
+    double within;    /* no farther away is the surface of the mesh, to either side: how far the
+                       * nearest sample is that was looked at, since samples are on the mesh. So the
+                       * true distance is from -within to within. Infinity where none was looked at,
+                       * and with distances of planes, which are only near the mesh */
 } abut_radial_answer;
 
 /* Estimates the signed distance of points (abut_vec3) from the surface between samples: over all

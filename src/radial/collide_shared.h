@@ -363,6 +363,7 @@ static inline int radial_step(const radial_body *b, const double from[3], const 
 
 #define RADIAL_ROUNDS 4      /* of ways that are met */
 #define RADIAL_PROJECTIONS 8 /* out of what is left */
+#define RADIAL_LANES 8       /* work-items a particle */
 
 #define RADIAL_LIFT 1e-4 /* of a row */
 
@@ -543,100 +544,140 @@ static inline void radial_respond(const radial_entry *e, const double begin[3], 
         shift[c] = lift * n[c] - factor * t[c];
 }
 
-/* Moves a particle out of all fields that it is in; the depth that is left. */
-static inline float radial_project(const radial_scene *s, const radial_order *order, vec3 *at) {
+/* The field that a particle is in deepest, and the shift that takes it out. */
+typedef struct radial_exit {
+    float deepest; /* below 0; 0 = in none */
+    word32 field;
+    double shift[3];
+} radial_exit;
+
+/* Looks at every `stride`-th field from `begin` on. */
+static inline radial_exit radial_find_exit(const radial_scene *s, const radial_order *order,
+                                           vec3 at, word32 begin, word32 stride) {
     const float radius = radial_float(order->radius / s->unit);
-    float left = 0.0f;
-    for (int round = 0; round <= RADIAL_PROJECTIONS; round++) {
-        float deepest = 0.0f;
-        double shift[3] = {0.0, 0.0, 0.0};
-        word32 field = ABUT_NONE;
-        const radial_way way = radial_way_of(s, *at, *at, order->radius);
-        for (word32 i = 0; i < s->count; i++) {
-            double q[3];
-            radial_planes planes;
-            word32 column;
-            int row, which;
-            if (!radial_may_meet(s, i, &way, 0))
-                continue;
-            radial_place(&s->now[i], *at, q);
-            const double reach = radial_as_float(s->marks[i].reach) + radius;
-            if (q[0] * q[0] + q[1] * q[1] > reach * reach)
-                continue;
-            const radial_body body = radial_body_of(s, i);
-            const float x = radial_float(q[0]), y = radial_float(q[1]), z = radial_float(q[2]);
-            if (!radial_find_cell(&body, x, y, z, &column, &row, &planes))
-                continue;
-            const float up = (z - (float)row) * body.step;
-            const float height = radial_height(&planes, x, y, up, &which) - radius;
-            if (height < deepest && !radial_is_beyond(&planes, x, y, radius)) {
-                deepest = height;
-                field = i;
-                for (int k = 0; k < 3; k++)
-                    shift[k] = -1.000001 * height * planes.n[which][k];
-            }
+    const radial_way way = radial_way_of(s, at, at, order->radius);
+    radial_exit e = {0.0f, ABUT_NONE, {0.0, 0.0, 0.0}};
+    for (word32 i = begin; i < s->count; i += stride) {
+        double q[3];
+        radial_planes planes;
+        word32 column;
+        int row, which;
+        if (!radial_may_meet(s, i, &way, 0))
+            continue;
+        radial_place(&s->now[i], at, q);
+        const double reach = radial_as_float(s->marks[i].reach) + radius;
+        if (q[0] * q[0] + q[1] * q[1] > reach * reach)
+            continue;
+        const radial_body body = radial_body_of(s, i);
+        const float x = radial_float(q[0]), y = radial_float(q[1]), z = radial_float(q[2]);
+        if (!radial_find_cell(&body, x, y, z, &column, &row, &planes))
+            continue;
+        const float up = (z - (float)row) * body.step;
+        const float height = radial_height(&planes, x, y, up, &which) - radius;
+        if (height < e.deepest && !radial_is_beyond(&planes, x, y, radius)) {
+            e.deepest = height;
+            e.field = i;
+            for (int k = 0; k < 3; k++)
+                e.shift[k] = -1.000001 * height * planes.n[which][k];
         }
-        left = -deepest;
-        if (field == ABUT_NONE || round == RADIAL_PROJECTIONS)
-            break;
-        *at = v3_add(*at, radial_out(&s->now[field], shift, s->unit));
     }
-    return left * (float)s->unit;
+    return e;
 }
 
-/* A particle from `from`, where it was with the frames before, to `to`, which is changed. */
+/* A particle on its way: from `begin`, where it was with the frames before, or with those of now
+ * from the second round on. */
+typedef struct radial_mover {
+    vec3 begin, to;
+    radial_result result;
+    int round;
+} radial_mover;
+
+static inline radial_mover radial_mover_of(vec3 from, vec3 to) {
+    radial_mover m = {from, to, {ABUT_NONE, 1.0f, {0.0f, 0.0f, 0.0f}, 0.0f}, 0};
+    return m;
+}
+
+/* What is met first of every `stride`-th field from `first` on; its field, or ABUT_NONE with the
+ * time 2. */
+static inline word32 radial_find_entry(const radial_scene *s, const radial_order *order,
+                                       const radial_mover *m, word32 first, word32 stride,
+                                       radial_entry *found) {
+    const radial_way way = radial_way_of(s, m->begin, m->to, order->radius);
+    word32 field = ABUT_NONE;
+    found->time = 2.0f;
+    for (word32 i = first; i < s->count; i += stride) {
+        double a[3], b[3];
+        radial_entry entry;
+        if (!radial_may_meet(s, i, &way, m->round == 0))
+            continue;
+        radial_place(m->round ? &s->now[i] : &s->before[i], m->begin, a);
+        radial_place(&s->now[i], m->to, b);
+        if (radial_meet_field(s, i, a, b, order, &entry) && entry.time < found->time) {
+            *found = entry;
+            field = i;
+        }
+    }
+    return field;
+}
+
+/* Puts a particle back on the surface of the field that it met. */
+static inline void radial_answer(const radial_scene *s, const radial_order *order, word32 field,
+                                 const radial_entry *met, radial_mover *m) {
+    ABUTI_GLOBAL const radial_frame *now = &s->now[field];
+    double was[3], end[3], shift[3], p[3];
+    radial_place(now, m->begin, was);
+    radial_place(now, m->to, end);
+    const double step = now->length / (double)(s->fields[field].along - 1u) / s->unit;
+    was[2] = (was[2] - met->row) * step;
+    end[2] = (end[2] - met->row) * step;
+    radial_respond(met, was, end, order->radius / s->unit, order->friction, RADIAL_LIFT * step,
+                   shift);
+    /* the next way begins above the surface */
+    for (int k = 0; k < 3; k++)
+        p[k] = met->p[k] + RADIAL_LIFT * step * met->n[k];
+    p[2] += met->row * step;
+    if (m->result.field == ABUT_NONE) {
+        const double n[3] = {met->n[0], met->n[1], met->n[2]};
+        const vec3 normal = radial_out(now, n, 1.0);
+        m->result.field = field;
+        m->result.time = met->time;
+        m->result.normal[0] = (float)normal.x;
+        m->result.normal[1] = (float)normal.y;
+        m->result.normal[2] = (float)normal.z;
+    }
+    m->to = v3_add(m->to, radial_out(now, shift, s->unit));
+    m->begin = v3_add(now->origin, radial_out(now, p, s->unit));
+    m->round++;
+    if (m->round == RADIAL_ROUNDS) /* what is behind has not been looked at */
+        m->to = m->begin;
+}
+
+#ifndef __OPENCL_C_VERSION__
+/* A particle from `from`, where it was with the frames before, to `to`, which is changed. On a
+ * device several work-items share the fields of a particle: radial.cl. */
 static inline radial_result radial_collide(const radial_scene *s, const radial_order *order,
                                            vec3 from, vec3 *to) {
-    radial_result result = {ABUT_NONE, 1.0f, {0.0f, 0.0f, 0.0f}, 0.0f};
-    const double radius = order->radius / s->unit;
-    vec3 begin = from;
-    for (int round = 0; round < RADIAL_ROUNDS; round++) {
-        radial_entry first;
-        word32 field = ABUT_NONE;
-        first.time = 2.0f;
-        const radial_way way = radial_way_of(s, begin, *to, order->radius);
-        for (word32 i = 0; i < s->count; i++) {
-            double a[3], b[3];
-            radial_entry entry;
-            if (!radial_may_meet(s, i, &way, round == 0))
-                continue;
-            radial_place(round ? &s->now[i] : &s->before[i], begin, a);
-            radial_place(&s->now[i], *to, b);
-            if (radial_meet_field(s, i, a, b, order, &entry) && entry.time < first.time) {
-                first = entry;
-                field = i;
-            }
+    radial_mover m = radial_mover_of(from, *to);
+    while (m.round < RADIAL_ROUNDS) {
+        radial_entry met;
+        const word32 field = radial_find_entry(s, order, &m, 0u, 1u, &met);
+        if (field == ABUT_NONE) { /* then it is inside of none either */
+            *to = m.to;
+            return m.result;
         }
-        if (field == ABUT_NONE) /* then it is inside of none either */
-            return result;
-        ABUTI_GLOBAL const radial_frame *now = &s->now[field];
-        double was[3], end[3], shift[3], p[3];
-        radial_place(now, begin, was);
-        radial_place(now, *to, end);
-        const double step = now->length / (double)(s->fields[field].along - 1u) / s->unit;
-        was[2] = (was[2] - first.row) * step;
-        end[2] = (end[2] - first.row) * step;
-        radial_respond(&first, was, end, radius, order->friction, RADIAL_LIFT * step, shift);
-        /* the next way begins above the surface */
-        for (int k = 0; k < 3; k++)
-            p[k] = first.p[k] + RADIAL_LIFT * step * first.n[k];
-        p[2] += first.row * step;
-        if (result.field == ABUT_NONE) {
-            const double n[3] = {first.n[0], first.n[1], first.n[2]};
-            const vec3 normal = radial_out(now, n, 1.0);
-            result.field = field;
-            result.time = first.time;
-            result.normal[0] = (float)normal.x;
-            result.normal[1] = (float)normal.y;
-            result.normal[2] = (float)normal.z;
-        }
-        *to = v3_add(*to, radial_out(now, shift, s->unit));
-        begin = v3_add(now->origin, radial_out(now, p, s->unit));
-        if (round + 1 == RADIAL_ROUNDS) /* what is behind has not been looked at */
-            *to = begin;
+        radial_answer(s, order, field, &met, &m);
     }
-    result.left = radial_project(s, order, to);
-    return result;
+    /* out of what it is still in */
+    for (int round = 0; round <= RADIAL_PROJECTIONS; round++) {
+        const radial_exit e = radial_find_exit(s, order, m.to, 0u, 1u);
+        m.result.left = -e.deepest * (float)s->unit;
+        if (e.field == ABUT_NONE || round == RADIAL_PROJECTIONS)
+            break;
+        m.to = v3_add(m.to, radial_out(&s->now[e.field], e.shift, s->unit));
+    }
+    *to = m.to;
+    return m.result;
 }
+#endif
 
 #endif

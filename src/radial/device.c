@@ -30,7 +30,8 @@ enum {
     COUNTS,
     BUFFERS
 };
-enum { GROUP = 64, REST_BYTES = sizeof(radial_frame) + sizeof(radial_bound) };
+/* WORD_BYTES: of what a work-item tells those of the same particle. */
+enum { GROUP = 64, WORD_BYTES = 8, REST_BYTES = sizeof(radial_frame) + sizeof(radial_bound) };
 
 static const abuti_kernel_source sources[KERNELS] = {[MOVE] = {"radial", "radial_move", NULL},
                                                      [DRAW] = {"radial", "radial_draw", NULL},
@@ -217,12 +218,15 @@ static abut_status collide(abut_radial *r, const radial_order *order, abut_radia
         send_rest(r);
     if (!d->has_counts)
         abuti_kit_put(&d->kit, COUNTS, d->counted, 2, sizeof *d->counted);
-    ABUTI_KIT_RUN(&d->kit, COLLIDE, count, GROUP, ABUTI_VALUE(count), ABUTI_VALUE(fields),
-                  ABUTI_VALUE(wants_hits), ABUTI_VALUE(steps), ABUTI_VALUE(order->friction),
-                  ABUTI_VALUE(order->radius), ABUTI_VALUE(r->unit), ABUTI_VALUE(r->middle.x),
-                  ABUTI_VALUE(r->middle.y), ABUTI_VALUE(r->middle.z), MEMORY(FIELDS),
-                  MEMORY(FRAMES), MEMORY(REST), MEMORY(MARKS), MEMORY(RADII), MEMORY(TURNS),
-                  ABUTI_BUFFER(from), ABUTI_BUFFER(to), ABUTI_BUFFER(hits), MEMORY(COUNTS));
+    ABUTI_KIT_RUN(&d->kit, COLLIDE, (size_t)count * RADIAL_LANES, GROUP, ABUTI_VALUE(count),
+                  ABUTI_VALUE(fields), ABUTI_VALUE(wants_hits), ABUTI_VALUE(steps),
+                  ABUTI_VALUE(order->friction), ABUTI_VALUE(order->radius), ABUTI_VALUE(r->unit),
+                  ABUTI_VALUE(r->middle.x), ABUTI_VALUE(r->middle.y), ABUTI_VALUE(r->middle.z),
+                  MEMORY(FIELDS), MEMORY(FRAMES), MEMORY(REST), MEMORY(MARKS), MEMORY(RADII),
+                  MEMORY(TURNS), ABUTI_BUFFER(from), ABUTI_BUFFER(to), ABUTI_BUFFER(hits),
+                  MEMORY(COUNTS), ABUTI_LOCAL_MEMORY(GROUP * WORD_BYTES),
+                  ABUTI_LOCAL_MEMORY(GROUP / RADIAL_LANES * sizeof(radial_entry)),
+                  ABUTI_LOCAL_MEMORY(GROUP / RADIAL_LANES * 3 * sizeof(double)));
     uint32_t *counts = d->counts.at;
     status = abuti_kit_get(&d->kit, COUNTS, counts, 2, sizeof *counts);
     d->has_counts = d->has_frames = d->has_rest = !status;

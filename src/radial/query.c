@@ -16,6 +16,7 @@ typedef struct query_work {
     const vec3 *points;
     abut_radial_answer *answers;
     double limit;
+    bool exact; /* samples are on the mesh */
 } query_work;
 
 /* The best triangle of a field. */
@@ -24,7 +25,12 @@ typedef struct best {
     vec3 point, normal;
     uint32_t i;
     int j;
+    double sample; /* distance of the nearest sample */
 } best;
+
+/* Samples are floats: off by some ulps of their radius and of their height, in cells. */
+#define SLACK_CELL 1e-3
+#define SLACK_RADIUS 1e-5
 
 static vec3 corner_of(const radial_scene *s, uint32_t field, uint32_t i, uint32_t j, float radius) {
     const radial_field *f = &s->fields[field];
@@ -35,18 +41,24 @@ static vec3 corner_of(const radial_scene *s, uint32_t field, uint32_t i, uint32_
                     r * turn.s, now->axis[1]);
 }
 
-/* The corners of the triangles of a cell in the world; false where it is empty. */
+/* The corners of the triangles of a cell in the world; false where it is empty. *nearest becomes
+ * the distance from p to a corner that is nearer, but for corners on the axis: those of closed ends
+ * are not on the mesh. */
 static bool triangles_of(const radial_scene *s, uint32_t field, uint32_t i, uint32_t j,
-                         triangle3 out[2]) {
+                         triangle3 out[2], vec3 p, double *nearest) {
     const radial_field *f = &s->fields[field];
     vec3 v[4];
+    double least = *nearest;
     for (uint32_t k = 0; k < 4; k++) {
         const uint32_t column = (i + k % 2) % f->around, row = j + k / 2;
         const float radius = s->radii[f->first + row * f->around + column];
         if (radius == INFINITY)
             return false;
         v[k] = corner_of(s, field, column, row, radius);
+        if (radius > 0)
+            least = fmin(least, v3_length(v3_sub(v[k], p)));
     }
+    *nearest = least;
     out[0] = (triangle3){{v[0], v[1], v[3]}};
     out[1] = (triangle3){{v[0], v[3], v[2]}};
     return true;
@@ -55,7 +67,7 @@ static bool triangles_of(const radial_scene *s, uint32_t field, uint32_t i, uint
 static void try_cell(const radial_scene *s, uint32_t field, uint32_t i, int j, vec3 p, best *b) {
     triangle3 two[2];
     if (j < 0 || j + 1 >= (int)s->fields[field].along ||
-        !triangles_of(s, field, i, (uint32_t)j, two))
+        !triangles_of(s, field, i, (uint32_t)j, two, p, &b->sample))
         return;
     for (int k = 0; k < 2; k++) {
         const vec3 n = v3_normalise(v3_cross(v3_sub(two[k].corner[1], two[k].corner[0]),
@@ -64,7 +76,7 @@ static void try_cell(const radial_scene *s, uint32_t field, uint32_t i, int j, v
             continue;
         const closest_on_triangle c = triangle_closest_point(two[k], p);
         if (c.distance < b->distance)
-            *b = (best){c.distance, c.point, n, i, j};
+            *b = (best){c.distance, c.point, n, i, j, b->sample};
     }
 }
 
@@ -113,7 +125,7 @@ static void answer_field(const query_work *w, uint32_t field, vec3 p, abut_radia
     if (radial_find_cell(&body, x, y, z, &i, &j, &planes) && j >= 0 && j + 1 < (int)body.along)
         inside = radial_height(&planes, x, y, (z - (float)j) * body.step, &which) < 0;
     /* From the cell below, or the nearest row that has one there. */
-    best b = {HUGE_VAL, p, v3(0, 0, 0), 0, 0};
+    best b = {HUGE_VAL, p, v3(0, 0, 0), 0, 0, HUGE_VAL};
     const int rows = (int)body.along - 1, row = (int)radial_range(z, 0, (float)(rows - 1));
     i = radial_find_column(&body, x, y);
     for (int off = 0; off < rows && b.distance == HUGE_VAL; off++) {
@@ -131,15 +143,19 @@ static void answer_field(const query_work *w, uint32_t field, vec3 p, abut_radia
             break;
     }
     const double distance = inside ? -b.distance : b.distance;
+    const double slack =
+        SLACK_CELL * now->step + SLACK_RADIUS * radial_as_float(s->marks[field].reach);
+    if (w->exact)
+        answer->within = fmin(answer->within, b.sample + slack * s->unit);
     if (distance < answer->distance && distance < w->limit)
-        *answer = (abut_radial_answer){distance, b.normal, b.point, field};
+        *answer = (abut_radial_answer){distance, b.normal, b.point, field, answer->within};
 }
 
 static void answer_task(void *data, size_t chunk, size_t begin, size_t end) {
     const query_work *w = data;
     (void)chunk;
     for (size_t i = begin; i < end; i++) {
-        abut_radial_answer answer = {HUGE_VAL, {0, 0, 0}, w->points[i], ABUT_NONE};
+        abut_radial_answer answer = {HUGE_VAL, {0, 0, 0}, w->points[i], ABUT_NONE, HUGE_VAL};
         const bool sound = v3_max_abs(w->points[i]) <= ABUT_COORDINATE_MAX &&
                            v3_dot(w->points[i], v3(1, 1, 1)) == v3_dot(w->points[i], v3(1, 1, 1));
         const uint32_t first = sound ? nearest_field(&w->scene, w->points[i]) : 0;
@@ -167,7 +183,8 @@ abut_status abut_radial_at(abut_radial *radial, size_t count, abut_array points,
     if (status)
         return status;
     query_work w = {abuti_radial_scene(radial), points.host, answers.host,
-                    limit > 0 ? limit : HUGE_VAL};
+                    limit > 0 ? limit : HUGE_VAL,
+                    radial->info.distance == ABUT_RADIAL_DISTANCE_POLAR};
     abuti_parallel_for(radial->context, count, POINT_GRAIN, answer_task, &w);
     return ABUT_OK;
 }

@@ -1,5 +1,6 @@
 /* Samples of radial fields against rays in doubles through all triangles; frames of odd bones;
  * fitting; refusals; memory. */
+#include "geom/closest_shared.h"
 #include "radial/body.h"
 
 /* The nearest outward crossing of the ray of a sample, in doubles; *doubt where an edge or another
@@ -337,6 +338,58 @@ TEST(refusals) {
     assert_string_equal(abut_radial_distance_name(ABUT_RADIAL_DISTANCE_PLANE), "plane");
     assert_string_equal(abut_radial_walk_name(ABUT_RADIAL_WALK_EVERY_CELL), "every-cell");
     free_snake(&s);
+}
+
+/* How far a point is from a mesh that a bone has moved. */
+static double true_distance(const abut_mesh *mesh, const abut_character_matrix *bone, vec3 p) {
+    const uint32_t *corner = abut_mesh_indices(mesh);
+    double least = HUGE_VAL;
+    for (uint32_t t = 0; t < abut_mesh_triangle_count(mesh); t++) {
+        triangle3 triangle;
+        for (int k = 0; k < 3; k++)
+            triangle.corner[k] =
+                matrix_move(bone, body_position(mesh, corner[3 * t + (uint32_t)k]));
+        least = fmin(least, triangle_closest_point(triangle, p).distance);
+    }
+    return least;
+}
+
+TEST(the_mesh_is_within) {
+    static const abut_shape_kind kinds[] = {ABUT_SHAPE_UVSPHERE, ABUT_SHAPE_BOX, ABUT_SHAPE_TORUS};
+    enum { POINTS = 50 };
+    test_random random = {5};
+    uint32_t asked = 0, known = 0, near = 0;
+    for (uint32_t round = 0; round < test_rounds(30); round++) {
+        abut_mesh *mesh = body_mesh(NULL, kinds[round % 3], 7);
+        abut_radial *radial = body_field(mesh, -1.3, 1.4, 23, 17, ABUT_RADIAL_DISTANCE_POLAR);
+        abut_character_matrix bone = matrix_none();
+        abut_vec3 points[POINTS];
+        abut_radial_answer answers[POINTS];
+        for (int c = 0; c < 12; c++)
+            bone.m[c / 4][c % 4] += test_random_real(&random, -0.3, 0.3);
+        body_pose(radial, mesh, &bone);
+        for (int i = 0; i < POINTS; i++)
+            for (int k = 0; k < 3; k++)
+                (&points[i].x)[k] = test_random_real(&random, -2, 2);
+        assert_ok(
+            abut_radial_at(radial, POINTS, abut_array_host(points), 0, abut_array_host(answers)));
+        for (int i = 0; i < POINTS; i++) {
+            const double meant = true_distance(mesh, &bone, points[i]);
+            assert_true(meant <= answers[i].within);
+            asked++;
+            known += answers[i].within < HUGE_VAL;
+            /* half a cell is 0.14 wide at most, and so far are samples from what is between them */
+            near += answers[i].within < fabs(answers[i].distance) + 0.3;
+        }
+        abut_radial_destroy(radial);
+        radial = body_field(mesh, -1.3, 1.4, 23, 17, ABUT_RADIAL_DISTANCE_PLANE);
+        body_pose(radial, mesh, &bone);
+        assert_ok(abut_radial_at(radial, 1, abut_array_host(points), 0, abut_array_host(answers)));
+        assert_true(answers[0].within == HUGE_VAL);
+        abut_radial_destroy(radial);
+        abut_mesh_destroy(mesh);
+    }
+    assert_true(known > asked * 9 / 10 && near > asked * 9 / 10);
 }
 
 /* ---- memory and threads ---- */

@@ -4,15 +4,21 @@
  * that may touch, a rule says how the contacts of each are found, and the contacts of all pairs
  * come in one list, the same on any number of threads and on a device.
  *
- *              body                        solid
- * body         exact, or by fields         exact, or by fields
- * solid                                    exact; two planes never
+ *              body                        solid                          character
+ * body         exact, or by fields         exact, or by fields            by fields
+ * solid                                    exact; two planes never        by fields, some
+ * character                                                               never
  *
  * Exact is abut_contact_patches() for two bodies, abut_contact_solid() for a body and a solid, and
  * abut_contact_solids(); bodies need a hierarchy. By fields is abut_contact_bodies(),
  * abut_contact_plane() and so on, and needs a field in one body and samples in the other; samples
  * in the body against a plane; a field in the body against a sphere, capsule or box. A pair that
  * has neither is never tried.
+ *
+ * Of characters it is abut_radial_contacts(), on the CPU: of spheres, capsules, and the samples of
+ * bodies, or the vertices of their meshes where they have none; so a body needs some that are as
+ * near to each other as limbs are thin. Planes meet the samples of radial fields. Boxes, cylinders,
+ * hulls, bodies with a field alone and other characters are never tried.
  *
  * A world is for one user at a time; its work runs on all threads of its context.
  */
@@ -24,6 +30,7 @@
 #include <abut/contact.h>
 #include <abut/device.h>
 #include <abut/field.h>
+#include <abut/radial.h>
 #include <abut/sweep.h>
 
 #ifdef __cplusplus
@@ -69,7 +76,8 @@ typedef enum abut_world_kind {
     ABUT_WORLD_CAPSULE,
     ABUT_WORLD_BOX, /* about the origin of its pose */
     ABUT_WORLD_CYLINDER,
-    ABUT_WORLD_HULL /* a closed convex mesh */
+    ABUT_WORLD_HULL,     /* a closed convex mesh */
+    ABUT_WORLD_CHARACTER /* radial fields. Its pose is the identity: it is where they are */
 } abut_world_kind;
 
 ABUT_API const char *abut_world_kind_name(abut_world_kind kind);
@@ -103,7 +111,10 @@ typedef struct abut_world_item {
         abut_capsule capsule;
         abut_vec3 half; /* sizes of a box */
         abut_cylinder cylinder;
-        const abut_bvh *hull; /* lives as long as the item, and stays as it is */
+        const abut_bvh *hull;   /* lives as long as the item, and stays as it is */
+        abut_radial *character; /* lives as long as the item. After each update move the item, to
+                                 * the identity, so that the world sees it. Nobody else uses it
+                                 * during a call of the world */
     } shape;
 } abut_world_item;
 
@@ -115,8 +126,8 @@ ABUT_API abut_status abut_world_create(abut_context *context, const abut_world_o
 ABUT_API void abut_world_destroy(abut_world *world);
 
 /* Adds an item. Its id is the one that became free last, or else the number of items so far.
- * Refused, here and by abut_world_move(): poses that abut_contact_bodies() refuses, and solids that
- * its companions refuse where they are. */
+ * Refused, here and by abut_world_move(): poses that abut_contact_bodies() refuses, solids that its
+ * companions refuse where they are, and characters at a pose. */
 ABUT_API abut_status abut_world_add(abut_world *world, const abut_world_item *item, uint32_t *id);
 /* Takes an item out. Its id is free for another. What it was to be ignored with is forgotten. */
 ABUT_API abut_status abut_world_remove(abut_world *world, uint32_t id);
@@ -152,6 +163,9 @@ ABUT_API abut_status abut_world_pairs(abut_world *world, uint64_t capacity, abut
  * abut_contact_reduce() leaves them. Exact: patch by patch, the deepest first; the hint of
  * abut_contact_patches() is the normal of the deepest contact of the pair the last time that
  * contacts were found, or else against the motion of a relative to b since then.
+ * Features of characters against planes are samples of all fields in order (ABUT_CONTACT_POINT);
+ * of spheres and capsules against characters, places (ABUT_CONTACT_SOLID, whose elements are the
+ * parts of abut_radial_contacts()). options.samples and options.any_normal are not asked there.
  * The advice is the worst of all pairs that were tried.
  * Where there are more than contacts->capacity, ABUT_ERROR_BUFFER is returned and only
  * contacts->count is set, which gets their number in either case. As long as nothing changes, a
@@ -212,10 +226,10 @@ typedef struct abut_world_impacts {
  * as abut_path has them. Pairs are those that are tried, also of sensors. Bodies with hierarchies
  * go by abut_sweep_rigid(), and solids with them and with each other, early by less than 0.003 of
  * the radii of spheres, capsules and cylinders; but of hulls, their triangles are ABUT_NONE. Pairs
- * with a body that has no hierarchy are counted as unknown. Pairs that touch at the start do so at
- * time 0. `options` may be null; the margin of the world is not asked. Sorted by a, then b; the
- * same on any number of threads. With a capacity that is too small nothing but impacts->count is
- * set, and ABUT_ERROR_BUFFER is returned. */
+ * with a character, or a body that has no hierarchy, are counted as unknown. Pairs that touch at
+ * the start do so at time 0. `options` may be null; the margin of the world is not asked. Sorted by
+ * a, then b; the same on any number of threads. With a capacity that is too small nothing but
+ * impacts->count is set, and ABUT_ERROR_BUFFER is returned. */
 ABUT_API abut_status abut_world_sweep(abut_world *world, const uint32_t *ids, const abut_pose *ends,
                                       size_t count, const abut_sweep_rigid_options *options,
                                       abut_world_impacts *impacts);

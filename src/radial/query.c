@@ -9,7 +9,7 @@
 
 #include "geom/closest_shared.h"
 
-enum { POINT_GRAIN = 64 };
+enum { POINT_GRAIN = 80 }; /* a capsule is one task: worlds ask from tasks of their own */
 
 typedef struct query_work {
     radial_scene scene;

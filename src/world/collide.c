@@ -148,8 +148,10 @@ static void swap_sides(abut_contact *list, size_t count) {
 /* Adds the contacts of a pair behind those of the list, without counting them. */
 static abut_status try_fields(const abut_world *world, size_t pair, const world_item *a,
                               const world_item *b, abuti_vector *list, abut_contacts *to) {
-    bool swapped = a->kind != ABUT_WORLD_BODY;
+    const bool character = ((a->filter.traits | b->filter.traits) & WORLD_IS_CHARACTER) != 0;
+    const bool swapped = a->kind != (character ? ABUT_WORLD_CHARACTER : ABUT_WORLD_BODY);
     const world_item *first = swapped ? b : a, *second = swapped ? a : b;
+    collider *const try = character ? abuti_world_try_character : by_field[second->kind];
     abut_status status = ABUT_ERROR_BUFFER;
     size_t room = list->count + FIELD_ROOM;
     while (status == ABUT_ERROR_BUFFER) {
@@ -159,7 +161,7 @@ static abut_status try_fields(const abut_world *world, size_t pair, const world_
         to->list = (abut_contact *)list->data + list->count;
         to->capacity = list->room - list->count;
         to->count = 0;
-        status = by_field[second->kind](world, pair, first, second, to);
+        status = try(world, pair, first, second, to);
         room = list->count + (size_t)to->count;
     }
     if (status)
@@ -167,7 +169,7 @@ static abut_status try_fields(const abut_world *world, size_t pair, const world_
     if (swapped)
         swap_sides(to->list, to->count);
     if (world->options.patch_contacts &&
-        !(world->backend->reduces && second->kind == ABUT_WORLD_BODY))
+        !(world->backend->reduces && second->kind == ABUT_WORLD_BODY && !character))
         to->count = abut_contact_reduce(to->list, to->count, world->options.patch_contacts,
                                         world->options.angle);
     return ABUT_OK;
@@ -333,6 +335,8 @@ static void try_some(void *data, size_t chunk, size_t begin, size_t end) {
 
 /* How much there is to try of an item, about. */
 static size_t size_of(const world_item *item) {
+    if (item->kind == ABUT_WORLD_CHARACTER)
+        return abuti_world_character_size(item);
     return item->bvh            ? item->bvh->triangle_count
            : item->body.samples ? abut_samples_arrays_get(item->body.samples).count
                                 : 1;
@@ -400,6 +404,7 @@ abut_status abuti_world_find_contacts(abut_world *world) {
         return status;
     size_t count = world->pairs.count, grain = world->grain = choose_grain(world);
     status = world->backend->prepare(world);
+    status = status ? status : abuti_world_bring_characters(world);
     if (status)
         return status;
     if (count)

@@ -11,15 +11,20 @@ enum { FIRST_SLOTS = 64 };
 world_filter abuti_world_filter(const abut_world_item *item) {
     world_filter f = {item->group ? item->group : 1, item->mask ? item->mask : UINT32_MAX, 0};
     const bool is_body = item->kind == ABUT_WORLD_BODY;
+    const bool is_character = item->kind == ABUT_WORLD_CHARACTER;
     const struct {
         bool is;
         uint32_t trait;
     } traits[] = {{item->motion == ABUT_WORLD_DYNAMIC, WORLD_IS_DYNAMIC},
                   {item->motion == ABUT_WORLD_STATIC, WORLD_IS_STATIC},
                   {item->sensor, WORLD_IS_SENSOR},
-                  {!is_body, WORLD_IS_SOLID},
+                  {!is_body && !is_character, WORLD_IS_SOLID},
                   {item->kind == ABUT_WORLD_PLANE, WORLD_IS_PLANE},
                   {!is_body && item->kind <= ABUT_WORLD_BOX, WORLD_KNOWS_FIELDS},
+                  {is_character, WORLD_IS_CHARACTER},
+                  {is_body ? item->shape.body.samples || item->shape.body.bvh
+                           : item->kind <= ABUT_WORLD_CAPSULE,
+                   WORLD_MEETS_CHARACTERS},
                   {is_body && item->shape.body.bvh, WORLD_HAS_BVH},
                   {is_body && item->shape.body.field, WORLD_HAS_FIELD},
                   {is_body && item->shape.body.samples, WORLD_HAS_SAMPLES}};
@@ -41,6 +46,8 @@ static bool by_exact(uint32_t a, uint32_t b) {
 
 static bool by_field(uint32_t a, uint32_t b) {
     uint32_t body = a & WORLD_IS_SOLID ? b : a, other = a & WORLD_IS_SOLID ? a : b;
+    if ((a | b) & WORLD_IS_CHARACTER)
+        return ((a | b) & WORLD_MEETS_CHARACTERS) != 0;
     if (body & WORLD_IS_SOLID)
         return false;
     if (other & WORLD_IS_SOLID)

@@ -308,7 +308,8 @@ static abut_status make_prism(abut_context *context, const abut_cylinder *c, abu
 static abut_status make_core(abut_context *context, world_item *item) {
     const abut_world_item *is = &item->is;
     vec3 axes[3], half = is->shape.half;
-    if (item->core || item->bvh || is->kind == ABUT_WORLD_BODY || is->kind == ABUT_WORLD_PLANE)
+    if (item->core || item->bvh || is->kind == ABUT_WORLD_BODY || is->kind == ABUT_WORLD_PLANE ||
+        is->kind == ABUT_WORLD_CHARACTER)
         return ABUT_OK;
     if (is->kind == ABUT_WORLD_CYLINDER)
         return make_prism(context, &is->shape.cylinder, &item->core);
@@ -433,6 +434,7 @@ static abut_status set_ends(abut_world *world, const uint32_t *ids, const abut_p
     world_sweep *sweeps = world->sweeps.data;
     for (size_t i = 0; i < world->items.count; i++)
         sweeps[i].moves = false;
+    status = abuti_world_bring_characters(world);
     for (size_t i = 0; i < count && !status; i++) {
         uint32_t id = ids ? ids[i] : (uint32_t)i;
         status = abuti_world_check_id(function, world, id);

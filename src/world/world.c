@@ -2,6 +2,7 @@
 #include "world/world.h"
 
 #include "pair/pair.h"
+#include "radial/radial.h"
 
 #include <math.h>
 
@@ -121,6 +122,7 @@ static box3 local_box(const abut_world_item *item, const abut_body *body, const 
         return (box3){v3_sub(v3_min(y->end[0], y->end[1]), r),
                       v3_add(v3_max(y->end[0], y->end[1]), r)};
     case ABUT_WORLD_PLANE:
+    case ABUT_WORLD_CHARACTER:
         return (box3){{0, 0, 0}, {0, 0, 0}};
     default:
         return box_of_body(body, bvh);
@@ -160,6 +162,8 @@ abut_status abuti_world_place(const char *function, const world_item *item, cons
     const abut_world_item *is = &item->is;
     if (is->kind == ABUT_WORLD_PLANE)
         return place_plane(function, &is->shape.plane, to);
+    if (is->kind == ABUT_WORLD_CHARACTER)
+        return abuti_world_place_character(function, item, margin, to);
     if (item->bvh)
         status = abuti_pair_check_pose(function, "a body", item->bvh, there);
     if (is->kind == ABUT_WORLD_SPHERE) {
@@ -199,6 +203,7 @@ abut_solid abuti_world_solid(const abut_world_item *is, const abut_pose *at) {
     abut_solid solid = {.kind = (abut_solid_kind)(is->kind - ABUT_WORLD_PLANE), .pose = *at};
     switch (is->kind) {
     case ABUT_WORLD_BODY: /* is none */
+    case ABUT_WORLD_CHARACTER:
         break;
     case ABUT_WORLD_PLANE:
         solid.shape.plane = is->shape.plane;
@@ -239,7 +244,7 @@ static abut_status check_item(const abut_world *world, const abut_world_item *it
     static const char function[] = "abut_world_add";
     if (!world || !item || !id)
         return abuti_null(function, !world ? "world" : !item ? "item" : "id");
-    if ((uint32_t)item->kind > ABUT_WORLD_HULL)
+    if ((uint32_t)item->kind > ABUT_WORLD_CHARACTER)
         return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: there is no kind %u", function,
                           (uint32_t)item->kind);
     if ((uint32_t)item->motion > ABUT_WORLD_STATIC)
@@ -253,6 +258,9 @@ static abut_status check_item(const abut_world *world, const abut_world_item *it
         return abuti_bvh_check(function, item->shape.body.bvh, id, "id");
     if (item->kind == ABUT_WORLD_HULL || item->kind == ABUT_WORLD_CYLINDER)
         return check_by_asking(item);
+    if (item->kind == ABUT_WORLD_CHARACTER)
+        return item->shape.character ? abuti_radial_here(item->shape.character)
+                                     : abuti_null(function, "item->shape.character");
     return ABUT_OK;
 }
 
@@ -297,6 +305,7 @@ abut_status abut_world_add(abut_world *world, const abut_world_item *item, uint3
     made.born = world->births++;
     world_items(world)[at] = made;
     world->resting_sensors += rests_and_senses(&made);
+    world->characters += made.kind == ABUT_WORLD_CHARACTER;
     abuti_world_changed(world, true);
     *id = at;
     return ABUT_OK;
@@ -317,6 +326,7 @@ abut_status abut_world_remove(abut_world *world, uint32_t id) {
         return status;
     abuti_world_forget(world, id);
     world->resting_sensors -= rests_and_senses(&world_items(world)[id]);
+    world->characters -= world_items(world)[id].kind == ABUT_WORLD_CHARACTER;
     abut_bvh_destroy(world_items(world)[id].core);
     world_items(world)[id].core = NULL;
     world_items(world)[id].used = false;
@@ -362,6 +372,7 @@ abut_status abuti_world_move(abut_world *world, const uint32_t *ids, const abut_
     abut_status status = world->backend->bring(world);
     if (!status)
         status = abuti_vector_reserve(world->context, &world->places, count, sizeof(world_place));
+    status = status ? status : abuti_world_bring_characters(world);
     if (status || !count)
         return status;
     abuti_parallel_for(world->context, count, grain, move_some, &m);
@@ -415,7 +426,7 @@ abut_status abut_world_records_get(abut_world *world, abut_world_records *record
 
 const char *abut_world_kind_name(abut_world_kind kind) {
     static const char *const names[] = {"body", "plane",    "sphere", "capsule",
-                                        "box",  "cylinder", "hull"};
+                                        "box",  "cylinder", "hull",   "character"};
     return ABUTI_NAME(names, kind);
 }
 

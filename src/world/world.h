@@ -32,7 +32,7 @@ typedef struct world_item {
     const abut_bvh *bvh; /* of a body or hull; may be null */
     abut_bvh *core;      /* of a solid that was swept, sweep.c; owned */
     double core_radius;
-    box3 local; /* what there is of it in its own coordinates; not of planes */
+    box3 local; /* what there is of it in its own coordinates; not of planes and characters */
     world_place at;
     bool was_seen; /* when contacts were last found, with its middle there */
     vec3 seen;
@@ -85,8 +85,9 @@ struct abut_world {
     uint32_t first_free;          /* ABUT_NONE: none */
     uint64_t births;              /* items that were ever added */
     uint32_t resting_sensors;     /* that are not dynamic */
-    abuti_vector ignored;         /* uint64_t: a hash table of pairs, filter.c */
-    abuti_vector places;          /* world_place: of a move, before it is known to be sound */
+    uint32_t characters;
+    abuti_vector ignored; /* uint64_t: a hash table of pairs, filter.c */
+    abuti_vector places;  /* world_place: of a move, before it is known to be sound */
     const world_backend *backend;
     world_device *device; /* null: the CPU */
 
@@ -157,6 +158,19 @@ abut_world_method abuti_world_method(const abut_world *world, const world_item *
                                      const world_item *b);
 /* Forgets that pairs of an item are ignored. */
 void abuti_world_forget(abut_world *world, uint32_t id);
+
+/* ---- character.c ---- */
+
+/* Brings the samples of all characters to the host, before tasks read them. */
+abut_status abuti_world_bring_characters(const abut_world *world);
+/* Sets the box of a character from its fields; the motion is known. */
+abut_status abuti_world_place_character(const char *function, const world_item *item, double margin,
+                                        world_place *to);
+/* Tries a, a character, against b. What does not fit is counted. */
+abut_status abuti_world_try_character(const abut_world *world, size_t pair, const world_item *a,
+                                      const world_item *b, abut_contacts *to);
+/* How much there is to try of it, about. */
+size_t abuti_world_character_size(const world_item *item);
 
 /* ---- collide.c ---- */
 

@@ -36,7 +36,9 @@ enum {
     WORLD_HAS_BVH = 32,
     WORLD_HAS_FIELD = 64,
     WORLD_HAS_SAMPLES = 128,
-    WORLD_KNOWS_FIELDS = 256 /* a solid that has contacts with fields */
+    WORLD_KNOWS_FIELDS = 256, /* a solid that has contacts with fields */
+    WORLD_IS_CHARACTER = 512,
+    WORLD_MEETS_CHARACTERS = 1024
 };
 
 /* By motion, groups and masks. */

@@ -44,7 +44,7 @@ TEST(all_values_have_names) {
     CHECK(abut_sample_kind, ABUT_SAMPLE_EVEN);
     CHECK(abut_contact_kind, ABUT_CONTACT_CROSSING);
     CHECK(abut_contact_ray_method, ABUT_CONTACT_RAY_CELLS);
-    CHECK(abut_world_kind, ABUT_WORLD_HULL);
+    CHECK(abut_world_kind, ABUT_WORLD_CHARACTER);
     CHECK(abut_world_motion, ABUT_WORLD_STATIC);
     CHECK(abut_world_method, ABUT_WORLD_FIELD);
     CHECK(abut_world_change, ABUT_WORLD_END);

@@ -2,6 +2,7 @@
  * nothing lost when the device or the memory fails. */
 #include "device/open.h"
 
+#include "radial/body.h"
 #include "world/device.h"
 #include "world/scene.h"
 
@@ -45,6 +46,53 @@ TEST(same_as_every_pair) {
         abut_world_destroy(world);
     }
     assert_true(contacts > 500);
+}
+
+/* Pairs of a character go by the CPU, between those of bodies, wherever the fields are. */
+TEST(characters_go_by_the_cpu) {
+    static abut_contact lists[2][4096];
+    abut_contacts found[2];
+    abut_mesh *mesh = body_mesh(serial, ABUT_SHAPE_ICOSPHERE, 3);
+    abut_radial_axis axis = {.begin = {0, 0, -0.6}, .end = {0, 0, 0.6}, .around = 24, .along = 12};
+    const abut_character_matrix none = matrix_none();
+    for (int k = 0; k < 2; k++) {
+        test_random random = {23};
+        abut_world_options options = abut_world_options_default();
+        abut_radial_options radial_options = abut_radial_options_default();
+        abut_radial *radial = NULL;
+        abut_world *world = NULL;
+        uint32_t id;
+        options.device = radial_options.device = k ? device : NULL;
+        options.method = ABUT_WORLD_FIELD;
+        radial_options.axes = &axis;
+        radial_options.axis_count = 1;
+        assert_ok(abut_radial_create_mesh(mesh, 1, &radial_options, &radial));
+        body_pose(radial, mesh, &none);
+        assert_ok(abut_world_create(serial, &options, &world));
+        for (uint32_t i = 0; i < 9; i++) {
+            abut_world_item item = body_item(&things[i % THINGS], random_pose(&random, 0.7));
+            if (i == 4) {
+                item.kind = ABUT_WORLD_CHARACTER;
+                item.pose = (abut_pose){{0, 0, 0, 1}, {0, 0, 0}};
+                item.shape.character = radial;
+            }
+            assert_ok(abut_world_add(world, &item, &id));
+        }
+        body_pose(radial, mesh, &none);
+        id = 4;
+        const abut_pose here = {{0, 0, 0, 1}, {0, 0, 0}};
+        assert_ok(abut_world_move(world, &id, abut_array_host(&here), 1));
+        found[k] = (abut_contacts){.list = lists[k], .capacity = 4096};
+        assert_ok(abut_world_contacts(world, &found[k]));
+        abut_world_destroy(world);
+        abut_radial_destroy(radial);
+    }
+    assert_true(found[0].count > 50 && found[0].count == found[1].count);
+    for (size_t i = 0; i < found[0].count; i++) {
+        assert_int_equal(lists[0][i].pair, lists[1][i].pair);
+        assert_same_contact(&lists[0][i], &lists[1][i]);
+    }
+    abut_mesh_destroy(mesh);
 }
 
 /* Bodies come and go: what others have of them stays there, and what is new at an old address is

@@ -540,8 +540,10 @@ void abuti_radial_close(abut_radial *r) {
 }
 
 abut_status abuti_radial_here(abut_radial *r) {
-    abut_status status = r->is_here ? ABUT_OK : r->backend->fetch(r);
-    r->is_here |= !status;
+    if (r->is_here) /* then nothing is written: tasks of a world ask all at once */
+        return ABUT_OK;
+    abut_status status = r->backend->fetch(r);
+    r->is_here = !status;
     return status;
 }
 

@@ -37,7 +37,7 @@ static abut_status look(bench_state *state) {
     build_data *data = state->data;
     abut_bvh *ours = NULL, *cpu = NULL;
     abut_status status = run(state); /* the first builds kernels */
-    status = status ? status : abuti_bvh_device_download(&data->queue, &data->there, &ours);
+    status = status ? status : abuti_bvh_device_download(&data->queue, &data->there, NULL, &ours);
     status = status ? status : abut_bvh_create(data->mesh, NULL, &cpu);
     if (!status) {
         told.quality = abut_bvh_info_get(ours).cost / abut_bvh_info_get(cpu).cost;
@@ -75,7 +75,7 @@ static abut_status setup(bench_state *state) {
 static abut_status finish(bench_state *state) {
     build_data *data = state->data;
     abut_bvh *bvh;
-    abut_status status = abuti_bvh_device_download(&data->queue, &data->there, &bvh);
+    abut_status status = abuti_bvh_device_download(&data->queue, &data->there, NULL, &bvh);
     if (status)
         return status;
     state->hash = bench_hash(0, bvh->order, bvh->leaf_count * BVH_WIDTH * sizeof *bvh->order);

@@ -34,9 +34,10 @@ enum { ABUTI_BVH_TRIANGLES = 1, ABUTI_BVH_CORNERS = 2 };
  * `to` is left as it was. */
 abut_status abuti_bvh_device_upload(abuti_queue *queue, const abut_bvh *bvh, uint32_t extras,
                                     abuti_bvh_device *to);
-/* Makes a hierarchy for the CPU of one on a device. Waits. */
+/* Makes a hierarchy for the CPU of one on a device, in a context; null = that of its mesh. Waits.
+ */
 abut_status abuti_bvh_device_download(abuti_queue *queue, const abuti_bvh_device *from,
-                                      abut_bvh **bvh);
+                                      abut_context *context, abut_bvh **bvh);
 void abuti_bvh_device_destroy(abuti_bvh_device *bvh);
 /* Writes the corners of a mesh to a buffer, which is made if there is none. Failures stick. */
 void abuti_bvh_upload_corners(abuti_queue *queue, const abut_mesh *mesh, abuti_buffer *to);

@@ -93,8 +93,8 @@ abut_status abuti_bvh_device_upload(abuti_queue *queue, const abut_bvh *bvh, uin
 }
 
 abut_status abuti_bvh_device_download(abuti_queue *queue, const abuti_bvh_device *from,
-                                      abut_bvh **bvh) {
-    abut_context *context = from->mesh->context;
+                                      abut_context *context, abut_bvh **bvh) {
+    context = context ? context : from->mesh->context;
     abut_bvh *made = abuti_allocate_zeroed(context, 1, sizeof *made);
     if (!made)
         return ABUT_ERROR_MEMORY;

@@ -189,7 +189,8 @@ static abut_status fetch(bvh_on_device *there, abut_bvh **fetched) {
     if (status)
         return status;
     status = abuti_queue_wait(&queue, &there->queue);
-    status = status ? status : abuti_bvh_device_download(&queue, &there->tree, fetched);
+    status =
+        status ? status : abuti_bvh_device_download(&queue, &there->tree, there->context, fetched);
     abuti_queue_close(&queue);
     return status;
 }

@@ -13,7 +13,7 @@ static abut_bvh *build_there(abut_mesh *mesh) {
     abuti_bvh_device there = {0};
     abut_bvh *bvh;
     assert_ok(abuti_bvh_device_build(builder, mesh, 0, &there));
-    assert_ok(abuti_bvh_device_download(&queue, &there, &bvh));
+    assert_ok(abuti_bvh_device_download(&queue, &there, NULL, &bvh));
     abuti_bvh_device_destroy(&there);
     return bvh;
 }
@@ -349,7 +349,7 @@ TEST(refit) {
         abut_mesh *moved;
         assert_ok(abut_mesh_transform(mesh, 1 + round, moves, &moved));
         assert_ok(abuti_bvh_device_refit(builder, &there, moved));
-        assert_ok(abuti_bvh_device_download(&queue, &there, &bvh));
+        assert_ok(abuti_bvh_device_download(&queue, &there, NULL, &bvh));
         assert_ptr_equal(bvh->mesh, moved);
         check_tree(bvh);
         check_fit(bvh);
@@ -393,7 +393,7 @@ TEST(without_doubles) {
         abut_bvh *a = build_there(mesh), *b;
         assert_ok(abuti_bvh_device_build(rounds_here, mesh, ABUTI_BVH_CORNERS, &there));
         assert_null(there.corners.device);
-        assert_ok(abuti_bvh_device_download(&other, &there, &b));
+        assert_ok(abuti_bvh_device_download(&other, &there, NULL, &b));
         assert_int_equal(a->node_count, b->node_count);
         assert_memory_equal(a->nodes, b->nodes, a->node_count * sizeof *a->nodes);
         assert_memory_equal(a->blocks, b->blocks, a->leaf_count * sizeof *a->blocks);
@@ -441,6 +441,33 @@ TEST(every_allocation) {
     assert_true(test_every_allocation(create, device) >= 8);
     device->info.has_doubles = doubles;
     assert_true(test_every_allocation(create, device) >= 7);
+}
+
+/* Refitted to a mesh of another context, memory of the host goes back to where it came from. */
+TEST(two_contexts) {
+    test_memory memory[2];
+    abut_context *context[2];
+    abut_mesh *mesh[2];
+    abut_bvh *bvh = NULL;
+    abut_shape shape = abut_shape_default(ABUT_SHAPE_UVSPHERE);
+    abut_bvh_options options = abut_bvh_options_default();
+    options.device = device;
+    memset(memory, 0, sizeof memory);
+    for (int i = 0; i < 2; i++) {
+        context[i] = test_context(&memory[i], 1);
+        assert_ok(abut_shape_create(context[i], &shape, &mesh[i]));
+    }
+    assert_ok(abut_bvh_create(mesh[0], &options, &bvh));
+    assert_ok(abut_bvh_refit(bvh, mesh[1]));
+    const uint64_t before = memory[1].live_count;
+    assert_true(abut_bvh_info_get(bvh).cost > 0); /* which makes the CPU's copy */
+    assert_int_equal(memory[1].live_count, before);
+    abut_bvh_destroy(bvh);
+    for (int i = 0; i < 2; i++) {
+        abut_mesh_destroy(mesh[i]);
+        abut_context_destroy(context[i]);
+        assert_int_equal(memory[i].live_count, 0);
+    }
 }
 
 static bool stop(void *user, const char *stage, double fraction) {

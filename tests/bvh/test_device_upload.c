@@ -16,7 +16,7 @@ TEST(there_and_back) {
         assert_ok(abut_bvh_create(mesh, NULL, &bvh));
         assert_ok(
             abuti_bvh_device_upload(&queue, bvh, ABUTI_BVH_TRIANGLES | ABUTI_BVH_CORNERS, &there));
-        assert_ok(abuti_bvh_device_download(&queue, &there, &back));
+        assert_ok(abuti_bvh_device_download(&queue, &there, NULL, &back));
         assert_memory_equal(bvh->nodes, back->nodes, bvh->node_count * sizeof *bvh->nodes);
         assert_memory_equal(bvh->blocks, back->blocks, bvh->leaf_count * sizeof *bvh->blocks);
         assert_memory_equal(bvh->order, back->order, 4 * bvh->leaf_count * sizeof *bvh->order);
@@ -71,7 +71,7 @@ static abut_status round_trip(abut_context *context, void *data) {
     status = status ? status
                     : abuti_bvh_device_upload(queue, bvh, ABUTI_BVH_TRIANGLES | ABUTI_BVH_CORNERS,
                                               &there);
-    status = status ? status : abuti_bvh_device_download(queue, &there, &back);
+    status = status ? status : abuti_bvh_device_download(queue, &there, NULL, &back);
     abut_bvh_destroy(bvh);
     abut_bvh_destroy(back);
     abuti_bvh_device_destroy(&there);

@@ -248,7 +248,7 @@ TEST(other_trees) {
         options.device = device;
         assert_ok(abut_bvh_create(mesh, &options, &two.there_a));
         bvh_on_device *on = two.there_a->there;
-        assert_ok(abuti_bvh_device_download(&on->queue, &on->tree, &two.a));
+        assert_ok(abuti_bvh_device_download(&on->queue, &on->tree, NULL, &two.a));
         assert_ok(abut_bvh_create(mesh, NULL, &two.b));
         assert_ok(abuti_bvh_copy(two.b, device, &two.there_b));
         abut_pair_poses poses = abut_pair_poses_default();

@@ -198,9 +198,17 @@ abut_status abuti_queue_report(abuti_queue *queue) {
     return status;
 }
 
+/* A call that failed has not waited, and what was queued before it may still read memory of the
+ * host, which the caller is about to release. */
+static abut_status waited(abuti_queue *queue, abut_status status) {
+    if (status)
+        (void)queue->device->backend->finish(queue);
+    return status;
+}
+
 abut_status abuti_queue_finish(abuti_queue *queue) {
     abut_status status = abuti_queue_report(queue);
-    abut_status finished = queue->device->backend->finish(queue);
+    abut_status finished = waited(queue, queue->device->backend->finish(queue));
     return status ? status : finished;
 }
 
@@ -311,7 +319,7 @@ abut_status abuti_buffer_download(abuti_queue *queue, const abuti_buffer *from, 
         queue->stuck ? abuti_queue_finish(queue) : check_range(from, offset, bytes, "download");
     if (status || !bytes)
         return status;
-    return queue->device->backend->download(queue, from, offset, data, bytes, true);
+    return waited(queue, queue->device->backend->download(queue, from, offset, data, bytes, true));
 }
 
 abut_status abuti_buffer_receive(abuti_queue *queue, const abuti_buffer *from, size_t offset,

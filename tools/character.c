@@ -1,5 +1,5 @@
 /* Characters and poses from command lines. */
-#include "tool.h"
+#include "character.h"
 
 #include <stdlib.h>
 #include <string.h>

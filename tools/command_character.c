@@ -1,6 +1,6 @@
 /* abut character: bones, clips, weights and health of a skinned mesh; a pose of it as a mesh, a
  * picture or a film strip. */
-#include "tool.h"
+#include "character.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /* abut radial: the radial fields of a character in a pose: what they are, how exact they are, and
  * pictures of them. */
+#include "character.h"
 #include "radial.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* abut demo ball, sleeve, sheet, dress, cape: cloth that does not pass through itself. */
-#include "tool.h"
+#include "character.h"
 
 #include "figure.h"
 #include "scenes.h"

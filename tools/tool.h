@@ -284,42 +284,6 @@ extern const tool_command command_info, command_character, command_radial, comma
     command_devices, command_bench, command_version, command_help, command_completion,
     command_manual;
 
-/* ---- character.c: characters from command lines ---- */
-
-/* The options that say which character it is, and how it is posed: a list for tables. */
-#define CHARACTER_OPTIONS                                                                           \
-    {"triangles", "N",  OPTION_COUNT, "of a built-in character (default: 10828, ogre 17212)",       \
-     NULL,        false},                                                                           \
-        {"clip", "CLIP", OPTION_TEXT, "pose by this clip: its name or number (default: rest pose)", \
-         NULL,   false},                                                                            \
-        {"time", "SECONDS", OPTION_NUMBER, "where in the clip, which is repeated (default: 0)",     \
-         NULL,   false},                                                                            \
-        {"skinning",                                                                                \
-         "HOW",                                                                                     \
-         OPTION_CHOICE,                                                                             \
-         "how vertices follow: mean of matrices, or dual quaternions (default: linear)",            \
-         "linear|dual",                                                                             \
-         false},                                                                                    \
-    {                                                                                               \
-        "weld", NULL, OPTION_FLAG, "close seams: vertices that move alike become one", NULL, false  \
-    }
-
-/* Makes a built-in character by its name, of so many triangles (0 = as it comes), or reads a file.
- */
-abut_status character_find(struct tool_run *tool, const char *path, uint32_t triangles,
-                           abut_character **character);
-/* The same as the options say. 0, or the exit code after the error was
- * reported. */
-int character_load(struct tool_run *tool, const tool_arguments *arguments, const char *path,
-                   abut_character **character);
-/* The pose that these options ask for. 0, or the exit code. */
-int pose_options(struct tool_run *tool, const tool_arguments *arguments,
-                 const abut_character *character, abut_character_pose_options *pose,
-                 abut_character_skinning *skinning);
-/* A clip by its name, or by its number: --clip. 0 or the exit code. */
-int clip_find(struct tool_run *tool, const abut_character *character, const char *words,
-              uint32_t *clip);
-
 /* ---- field.c: fields from command lines ---- */
 
 /* The option of all commands that build fields. */

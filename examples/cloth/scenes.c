@@ -218,7 +218,10 @@ static abut_status take_character(scene *s, const scene_options *o) {
     if (!o->character)
         return abut_fail(ABUT_ERROR_ARGUMENT, "scene_create: this scene needs a character");
     if (o->clip >= info.clip_count)
-        return abut_fail(ABUT_ERROR_ARGUMENT, "scene_create: the character has no such clip");
+        return abut_fail(ABUT_ERROR_ARGUMENT, info.clip_count
+                                                  ? "scene_create: the character has no such clip"
+                                                  : "scene_create: the character has no clip that "
+                                                    "would move it");
     if (!(length >= 0 && length <= 1e30))
         return abut_fail(ABUT_ERROR_ARGUMENT, "scene_create: up must be finite");
     s->up = length > 0 ? vec_scale(up, 1 / length) : vec_of(0, 1, 0);

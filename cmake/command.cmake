@@ -3,16 +3,19 @@
 # What `abut demo` shows of cloth; tests use it too.
 set(ABUT_CLOTH ${PROJECT_SOURCE_DIR}/examples/cloth)
 abut_embed(${ABUT_CLOTH} cloth_modules ${PROJECT_BINARY_DIR}/cloth_kernels.c ${ABUT_CLOTH}/cloth.cl
-           ${ABUT_CLOTH}/dynamics_shared.h ${ABUT_CLOTH}/vector.h)
+           ${ABUT_CLOTH}/patches.cl ${ABUT_CLOTH}/dynamics_shared.h ${ABUT_CLOTH}/patches_shared.h
+           ${ABUT_CLOTH}/vector.h)
 add_library(abut_cloth STATIC examples/critter.c examples/cloth/build.c examples/cloth/collide.c
                               examples/cloth/contacts.c examples/cloth/device.c
+                              examples/cloth/device_quick.c
                               examples/cloth/dynamics.c examples/cloth/figure.c
                               examples/cloth/garment.c
-                              examples/cloth/holds.c
+                              examples/cloth/holds.c examples/cloth/patches.c
+                              examples/cloth/quick.c
                               examples/cloth/scenes.c
                               ${PROJECT_BINARY_DIR}/cloth_kernels.c)
 target_include_directories(abut_cloth PUBLIC examples examples/cloth
-                                      PRIVATE src) # device.c alone
+                                      PRIVATE src) # device.c and device_quick.c alone
 target_link_libraries(abut_cloth PUBLIC abut_static abut_flags)
 
 # What it shows of solids in images; tests and benchmarks use it too.

@@ -335,30 +335,20 @@ abut_status cloth_add_solid(cloth *c, abut_mesh *solid) {
     return ABUT_OK;
 }
 
-abut_status cloth_add_radial(cloth *c, abut_radial *radial) {
-    if (!c || !radial || c->radial)
-        return abut_fail(ABUT_ERROR_ARGUMENT,
-                         "cloth_add_radial: needs a cloth without fields, and fields");
-    c->hits = abut_context_allocate(c->context, c->vertices, sizeof *c->hits);
-    if (!c->hits)
-        return ABUT_ERROR_MEMORY;
-    c->radial = radial;
-    return ABUT_OK;
-}
-
 void cloth_destroy(cloth *c) {
     if (!c)
         return;
     abut_context *context = c->context;
     void *arrays[] = {c->position, c->aim,   c->velocity, c->now,          c->before,
                       c->mass,     c->edges, c->sums,     c->inverse_mass, c->hinges,
-                      c->kept,     c->push,  c->hits};
+                      c->kept,     c->push};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         abut_context_release(context, arrays[i]);
     cloth_free_contacts(c);
     cloth_free_impacts(c);
     cloth_free_holds(c);
     c->backend->destroy(c);
+    cloth_free_quick(c);
     abut_topology_destroy(c->topology);
     abut_topology_destroy(c->solid_topology);
     abut_mesh_destroy(c->rest);
@@ -371,11 +361,15 @@ void cloth_destroy(cloth *c) {
 uint32_t cloth_vertex_count(const cloth *c) {
     return c->all_vertices;
 }
+/* Who asks need not know that positions are elsewhere. */
+static abut_status fetch(const cloth *c) {
+    return c->backend->fetch((cloth *)(uintptr_t)c);
+}
 const abut_vec3 *cloth_positions(const cloth *c) {
-    return c->position;
+    return fetch(c) ? NULL : c->position;
 }
 const abut_vec3 *cloth_aims(const cloth *c) {
-    return c->aim;
+    return fetch(c) ? NULL : c->aim;
 }
 double cloth_thickness(const cloth *c) {
     return c->options.thickness;
@@ -388,6 +382,9 @@ abut_status cloth_mesh(const cloth *c, uint32_t which, abut_mesh **mesh) {
     abut_mesh *like = which ? c->solid : c->rest;
     if (!like)
         return abut_fail(ABUT_ERROR_ARGUMENT, "cloth_mesh: there is no solid");
+    abut_status status = fetch(c);
+    if (status)
+        return status;
     abut_mesh_input input =
         abut_mesh_input_doubles(c->position + (which ? c->vertices : 0),
                                 abut_mesh_vertex_count(like), abut_mesh_indices(like),
@@ -397,7 +394,9 @@ abut_status cloth_mesh(const cloth *c, uint32_t which, abut_mesh **mesh) {
 
 cloth_energy cloth_energy_of(const cloth *c) {
     cloth_energy e = {0, 0, 0};
-    const vec *x = c->position;
+    const vec *x = cloth_positions(c);
+    if (!x)
+        return e;
     for (uint32_t i = 0; i < c->vertices; i++) {
         if (!(c->inverse_mass[i] > 0))
             continue;

@@ -77,8 +77,8 @@ __kernel GROUP_OF(GROUP) void cloth_move(cloth_substep s, uint vertices, __globa
         }                                                                                         \
     }
 
-CONSTRAINT(cloth_edges, cloth_edge, cloth_hold_edge(&s, &list[i], w, x))
-CONSTRAINT(cloth_hinges, cloth_hinge, cloth_hold_hinge(&s, &list[i], w, x))
+CONSTRAINT(cloth_edges, cloth_edge, cloth_hold_edge(&s, list[i], w, x))
+CONSTRAINT(cloth_hinges, cloth_hinge, cloth_hold_hinge(&s, list[i], w, x))
 CONSTRAINT(cloth_nears, cloth_near, cloth_hold_near(&list[i], s.friction, w, x, before))
 
 /* An item a hold: where it goes in the step. */

@@ -50,10 +50,13 @@ void cloth_destroy(cloth *c);
  * before the first step. */
 abut_status cloth_add_solid(cloth *c, abut_mesh *solid);
 
-/* Keeps it out of the radial fields of a character instead: quick, but only its vertices, and only
- * from what fields see. The caller updates the fields before every step; they must live as long. A
- * solid is then no obstacle, but holds may be bound to it. Nothing is swept, neither against the
- * cloth itself, which only repulsion keeps apart. Once, before the first step. */
+/* Keeps it out of the radial fields of a character instead: quick, and for looks. Only vertices are
+ * kept out, and only from what fields see. Nothing is swept; but for `no_self` vertices keep off
+ * the faces of the cloth that are near them when a step begins. The caller updates the fields
+ * before every step; they must live as long. Where the cloth is on a device they must be on the
+ * same, and nothing comes to the host but what the report tells. A solid is then no obstacle, but
+ * holds may be bound to it. Once, before the first step. Refused: a cloth in which a vertex has
+ * some hundred neighbours. */
 abut_status cloth_add_radial(cloth *c, abut_radial *radial);
 
 /* ---- what holds the cloth ---- */
@@ -105,8 +108,13 @@ typedef struct cloth_report {
  * is as before. */
 abut_status cloth_step(cloth *c, double seconds, const abut_vec3 *solid_end, cloth_report *report);
 
+/* The same with the solid's positions (abut_vec3) in a buffer on the device of the cloth, such as a
+ * skinner's; for cloth against radial fields. */
+abut_status cloth_step_from(cloth *c, double seconds, abut_array solid_end, cloth_report *report);
+
 /* Where vertices are, those of the cloth first and then those of the solid; and where they were
- * about to go in the last step, before impacts were looked for. Absolute. */
+ * about to go in the last step, before impacts were looked for. Absolute. Against radial fields on
+ * a device they come to the host when someone asks; null where it fails at that. */
 uint32_t cloth_vertex_count(const cloth *c);
 const abut_vec3 *cloth_positions(const cloth *c);
 const abut_vec3 *cloth_aims(const cloth *c);

@@ -66,8 +66,14 @@ static void cpu_finish(cloth *c, bool velocities_changed) {
     (void)velocities_changed;
 }
 
-const cloth_backend cloth_on_cpu = {cpu_destroy, cpu_begin, cloth_find_touches, cpu_plan,
-                                    cpu_set_end, cpu_step,  cpu_finish};
+static abut_status cpu_fetch(cloth *c) {
+    (void)c;
+    return ABUT_OK;
+}
+
+const cloth_backend cloth_on_cpu = {cpu_destroy, cpu_begin,          cloth_find_touches,
+                                    cpu_plan,    cpu_set_end,        cpu_step,
+                                    cpu_finish,  cloth_quick_on_cpu, cpu_fetch};
 
 /* ---- room ---- */
 
@@ -81,7 +87,7 @@ static abut_status make_motions(cloth *c) {
                              : abut_sweep_create(meshes, 1, &options, &c->motions[0]);
     options.no_others = false;
     options.no_self = true; /* that of the solid is the caller's business */
-    if (!status && c->solid && !c->radial && !c->motions[1])
+    if (!status && c->solid && !c->motions[1])
         status = abut_sweep_create(meshes, 2, &options, &c->motions[1]);
     return status;
 }
@@ -271,31 +277,8 @@ static abut_status handle(cloth *c, int round, cloth_report *report, bool *goes_
     return c->backend->set_end(c);
 }
 
-/* Vertices leave the fields; pinned ones go where they are told. */
-static abut_status leave_fields(cloth *c, cloth_report *report) {
-    abut_radial_particles particles = abut_radial_particles_default();
-    particles.count = c->vertices;
-    particles.from = abut_array_host(c->position);
-    particles.to = abut_array_host(c->end);
-    particles.hits = abut_array_host(c->hits);
-    particles.radius = c->options.thickness;
-    particles.friction = fmin(c->options.friction, 1);
-    particles.walk = ABUT_RADIAL_WALK_EVERY_CELL;
-    abut_status status = abut_radial_collide(c->radial, &particles);
-    if (status)
-        return status;
-    for (uint32_t i = 0; i < c->vertices; i++) {
-        c->end[i] = c->inverse_mass[i] > 0 ? vec_round(c->end[i]) : c->aim[i];
-        report->deepest = fmax(report->deepest, (double)c->hits[i].left);
-    }
-    report->impacts = (uint32_t)particles.hit_count;
-    return c->backend->set_end(c);
-}
-
 static abut_status settle(cloth *c, cloth_report *report) {
     memcpy(c->end, c->aim, c->all_vertices * sizeof *c->end);
-    if (c->radial)
-        return leave_fields(c, report);
     memset(c->halvings, 0, c->all_vertices);
     c->barrier_count = 0;
     report->fraction = 1;
@@ -316,7 +299,7 @@ static abut_status settle(cloth *c, cloth_report *report) {
  * could not move either. */
 static const vec *catch_up(cloth *c, const vec *solid_end) {
     const uint32_t count = c->all_vertices - c->vertices;
-    if (!c->goal || c->radial)
+    if (!c->goal)
         return solid_end;
     for (uint32_t i = 0; i < count; i++) {
         vec at = c->position[c->vertices + i], off = vec_sub(c->goal[i], at);
@@ -340,7 +323,7 @@ static void finish_goals(cloth *c, const vec *solid_end, double fraction) {
 
 static void count_late(const cloth *c, cloth_report *report) {
     for (uint32_t i = c->vertices; i < c->all_vertices; i++) {
-        vec goal = c->goal && !c->radial ? c->goal[i - c->vertices] : c->aim[i];
+        vec goal = c->goal ? c->goal[i - c->vertices] : c->aim[i];
         double off = vec_length(vec_sub(c->end[i], goal));
         report->solid_late += off > 0;
         report->latest = fmax(report->latest, off);
@@ -379,10 +362,31 @@ static abut_status plan(cloth *c, double seconds, const vec *solid_end) {
     return ABUT_OK;
 }
 
-abut_status cloth_step(cloth *c, double seconds, const abut_vec3 *solid_end, cloth_report *report) {
-    if (!c || !report || !(seconds > 0 && seconds <= 1e30))
+static bool is_step(const cloth *c, double seconds, const cloth_report *report) {
+    return c && report && seconds > 0 && seconds <= 1e30;
+}
+
+static abut_status refuse_step(void) {
+    return abut_fail(ABUT_ERROR_ARGUMENT,
+                     "cloth_step: needs a cloth, a report, and seconds above 0");
+}
+
+abut_status cloth_step_from(cloth *c, double seconds, abut_array solid_end, cloth_report *report) {
+    if (!is_step(c, seconds, report))
+        return refuse_step();
+    if (solid_end.buffer && (!c->quick || !c->options.device))
         return abut_fail(ABUT_ERROR_ARGUMENT,
-                         "cloth_step: needs a cloth, a report, and seconds above 0");
+                         "cloth_step_from: a buffer needs a cloth on a device, with radial fields");
+    if (!c->quick)
+        return cloth_step(c, seconds, solid_end.host, report);
+    return cloth_quick_step(c, seconds, c->solid ? solid_end : abut_array_host(NULL), report);
+}
+
+abut_status cloth_step(cloth *c, double seconds, const abut_vec3 *solid_end, cloth_report *report) {
+    if (!is_step(c, seconds, report))
+        return refuse_step();
+    if (c->quick)
+        return cloth_step_from(c, seconds, abut_array_host(solid_end), report);
     if (!c->solid)
         solid_end = NULL;
     cloth_report told = {.fraction = 1};

@@ -96,7 +96,7 @@ abut_status cloth_find_touches(cloth *c, double radius, const vec *solid_end) {
 static abut_status find_touches(cloth *c, double seconds, const vec *solid_end) {
     c->touch_count = 0;
     c->touch_gap = range_of(c);
-    if (!c->solid || c->radial)
+    if (!c->solid)
         return ABUT_OK;
     double motion = fmin(expected_motion(c, seconds, solid_end), 2 * c->mean_edge);
     return c->backend->find_touches(c, c->options.thickness + motion, solid_end);

@@ -4,17 +4,15 @@
  * that positions are those of the CPU, bit for bit. Positions stay there: those at the start of the
  * step, from which touches are found and sweeps begin, and those at its end. All substeps are
  * queued at once; nothing is waited for in between. The host gets aims and velocities; it is told
- * what is near and what meets, since handling it takes little. This file alone uses what is private
- * to the library; with CLOTH_NO_DEVICES it does not, and refuses them all.
+ * what is near and what meets, since handling it takes little. This file and device_quick.c alone
+ * use what is private to the library; with CLOTH_NO_DEVICES they do not, and refuse them all.
  */
 #include "parts.h"
 
 #ifndef CLOTH_NO_DEVICES
-#include "device/kit.h"
+#include "cloth_device.h"
 
 enum { GROUP = CLOTH_GROUP, WIDE = VOLUME_LANES, TAIL_COUNT = 512 };
-
-extern const abuti_module cloth_modules[];
 
 typedef enum kernel {
     KERNEL_VOLUMES,
@@ -44,53 +42,12 @@ static const abuti_kernel_source sources[KERNELS] = {
     KERNEL("holds"),   KERNEL("end"),        KERNEL("aims"),
 };
 
-typedef enum memory {
-    MEMORY_CORNERS,
-    MEMORY_FACE_BEGIN,
-    MEMORY_FACES,
-    MEMORY_INVERSE_MASS,
-    MEMORY_EDGES, /* each followed by where its colours begin */
-    MEMORY_EDGE_COLOURS,
-    MEMORY_HINGES,
-    MEMORY_HINGE_COLOURS,
-    MEMORY_NEARS,
-    MEMORY_NEAR_COLOURS,
-    MEMORY_TOUCHES,
-    MEMORY_NOW,
-    MEMORY_BEFORE,
-    MEMORY_VELOCITY,
-    MEMORY_PUSH,
-    MEMORY_SUMS,
-    MEMORY_PRESSURE,
-    MEMORY_TOLD,          /* of touches, by group */
-    MEMORY_SOLID_CORNERS, /* these where there is a solid */
-    MEMORY_SOLID_END,
-    MEMORY_HELD, /* these where there are holds */
-    MEMORY_GIVEN,
-    MEMORIES
-} memory;
-
 static const abuti_kit_table table = {sources, KERNELS, MEMORIES, cloth_modules};
-
-struct cloth_device {
-    abuti_queue queue;
-    abuti_kit kit;
-    abut_buffer *start, *end; /* positions of all; made in the first step */
-    abut_buffer *nearest;     /* an abut_nearest a vertex */
-    abut_bvh *solid;
-    uint32_t refits;              /* since it was built */
-    uint64_t solid_fit;           /* as that of the cloth */
-    uint32_t solid_moves;         /* in this step */
-    bool has_start, has_velocity; /* `position` and `velocity` are there */
-    bool has_held;
-};
 
 /* Trees become worse as a solid changes its shape; building takes as long as a few refits. */
 enum { MOST_REFITS = 50 };
 
 _Static_assert(sizeof(abut_nearest) == 64, "as vec_nearest");
-
-#define MEMORY(which) KIT_BUFFER(&d->kit, which)
 
 /* ---- create ---- */
 
@@ -144,6 +101,7 @@ static void destroy(cloth *c) {
     cloth_device *d = c->device;
     if (!d)
         return;
+    cloth_quick_close(c);
     abuti_kit_close(&d->kit);
     abut_buffer_destroy(d->start);
     abut_buffer_destroy(d->end);
@@ -156,17 +114,23 @@ static void destroy(cloth *c) {
 
 /* ---- a substep ---- */
 
+void cloth_device_measure(cloth *c, const cloth_substep *s, const abuti_buffer *x) {
+    cloth_device *d = c->device;
+    const uint32_t blocks = cloth_volume_blocks(c);
+    if (!(s->pressure > 0))
+        return;
+    ABUTI_KIT_RUN(&d->kit, KERNEL_VOLUMES, blocks, GROUP, ABUTI_VALUE(blocks),
+                  ABUTI_VALUE(c->triangles), MEMORY(MEMORY_CORNERS), ABUTI_BUFFER(x),
+                  MEMORY(MEMORY_SUMS));
+    ABUTI_KIT_RUN(&d->kit, KERNEL_PRESSURE, WIDE, WIDE, ABUTI_VALUE(*s), ABUTI_VALUE(blocks),
+                  MEMORY(MEMORY_SUMS), ABUTI_LOCAL_MEMORY(WIDE * sizeof(double)),
+                  MEMORY(MEMORY_PRESSURE));
+}
+
 static void queue_forces(cloth *c, const cloth_substep *s) {
     cloth_device *d = c->device;
-    const uint32_t blocks = cloth_volume_blocks(c), triangles = c->triangles;
-    if (s->pressure > 0) {
-        ABUTI_KIT_RUN(&d->kit, KERNEL_VOLUMES, blocks, GROUP, ABUTI_VALUE(blocks),
-                      ABUTI_VALUE(triangles), MEMORY(MEMORY_CORNERS), MEMORY(MEMORY_NOW),
-                      MEMORY(MEMORY_SUMS));
-        ABUTI_KIT_RUN(&d->kit, KERNEL_PRESSURE, WIDE, WIDE, ABUTI_VALUE(*s), ABUTI_VALUE(blocks),
-                      MEMORY(MEMORY_SUMS), ABUTI_LOCAL_MEMORY(WIDE * sizeof(double)),
-                      MEMORY(MEMORY_PRESSURE));
-    }
+    const uint32_t triangles = c->triangles;
+    cloth_device_measure(c, s, &d->kit.buffers[MEMORY_NOW]);
     if (cloth_has_air(s))
         ABUTI_KIT_RUN(&d->kit, KERNEL_PUSH, triangles, GROUP, ABUTI_VALUE(*s),
                       ABUTI_VALUE(triangles), MEMORY(MEMORY_CORNERS), MEMORY(MEMORY_PRESSURE),
@@ -246,19 +210,33 @@ static void put_holds(cloth *c) {
     d->has_held = !abuti_kit_failed(&d->kit);
 }
 
-static abut_status begin(cloth *c, const vec *solid_end) {
+void cloth_device_begin(cloth *c) {
     cloth_device *d = c->device;
     abut_status status = make_positions(c);
     if (!status && !d->has_start)
         status = abut_buffer_write(d->start, 0, c->position, c->all_vertices * sizeof(vec));
     d->has_start = !status;
+    abuti_kit_fail(&d->kit, status);
+    put_holds(c);
+}
+
+static abut_status begin(cloth *c, const vec *solid_end) {
+    cloth_device *d = c->device;
+    cloth_device_begin(c);
     d->solid_moves = solid_end != NULL;
     if (solid_end)
         abuti_kit_put(&d->kit, MEMORY_SOLID_END, solid_end, c->all_vertices - c->vertices,
                       sizeof(vec));
-    abuti_kit_fail(&d->kit, status);
-    put_holds(c);
     return abuti_queue_report(&d->queue);
+}
+
+void cloth_device_place_holds(cloth *c, const abuti_buffer *solid_end, uint32_t solid_moves) {
+    cloth_device *d = c->device;
+    if (c->held_count)
+        ABUTI_KIT_RUN(&d->kit, KERNEL_PLACE_HOLDS, c->held_count, GROUP, ABUTI_VALUE(c->held_count),
+                      ABUTI_VALUE(c->vertices), MEMORY(MEMORY_SOLID_CORNERS),
+                      ABUTI_BUFFER(&d->start->memory), ABUTI_BUFFER(solid_end),
+                      ABUTI_VALUE(solid_moves), MEMORY(MEMORY_GIVEN), MEMORY(MEMORY_HELD));
 }
 
 /* The solid's tree where it is now. One that failed half-way is of no use any more. */
@@ -328,11 +306,7 @@ static abut_status plan(cloth *c, double seconds, const vec *solid_end) {
     d->has_velocity = false; /* until the step is taken */
     abuti_kit_put(&d->kit, MEMORY_NEARS, c->nears, c->near_count, sizeof *c->nears);
     abuti_kit_put(&d->kit, MEMORY_NEAR_COLOURS, &c->near_colours, 1, sizeof c->near_colours);
-    if (c->held_count)
-        ABUTI_KIT_RUN(&d->kit, KERNEL_PLACE_HOLDS, c->held_count, GROUP, ABUTI_VALUE(c->held_count),
-                      ABUTI_VALUE(c->vertices), MEMORY(MEMORY_SOLID_CORNERS),
-                      ABUTI_BUFFER(&d->start->memory), MEMORY(MEMORY_SOLID_END),
-                      ABUTI_VALUE(d->solid_moves), MEMORY(MEMORY_GIVEN), MEMORY(MEMORY_HELD));
+    cloth_device_place_holds(c, &d->kit.buffers[MEMORY_SOLID_END], d->solid_moves);
     for (uint32_t i = 0; i < c->options.substeps; i++) {
         const cloth_substep s = cloth_substep_of(c, seconds, i);
         queue_substep(c, &s);
@@ -365,7 +339,9 @@ static void finish(cloth *c, bool velocities_changed) {
     d->has_velocity = !velocities_changed;
 }
 
-static const cloth_backend on_device = {destroy, begin, find_touches, plan, set_end, step, finish};
+static const cloth_backend on_device = {
+    destroy, begin,  find_touches,          plan,                   set_end,
+    step,    finish, cloth_quick_on_device, cloth_fetch_from_device};
 
 abut_status cloth_device_create(cloth *c, abut_device *device) {
     c->backend = &on_device;

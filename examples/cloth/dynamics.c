@@ -59,10 +59,14 @@ static double volume_of(const turn *t) {
     return lanes[0];
 }
 
-void cloth_measure_volume(cloth *c) {
+double cloth_volume_now(cloth *c) {
     turn t = {.c = c};
+    return volume_of(&t);
+}
+
+void cloth_measure_volume(cloth *c) {
     memcpy(c->now, c->position, c->vertices * sizeof(vec));
-    double volume = fabs(volume_of(&t));
+    double volume = fabs(cloth_volume_now(c));
     c->first_volume = volume > 0 ? volume : 1;
 }
 
@@ -90,7 +94,7 @@ static void hold_edges(void *data, size_t chunk, size_t begin, size_t end) {
     cloth *c = t->c;
     (void)chunk;
     for (size_t i = t->first + begin; i < t->first + end; i++)
-        cloth_hold_edge(&t->s, &c->edges[i], c->inverse_mass, c->now);
+        cloth_hold_edge(&t->s, c->edges[i], c->inverse_mass, c->now);
 }
 
 static void hold_hinges(void *data, size_t chunk, size_t begin, size_t end) {
@@ -98,7 +102,7 @@ static void hold_hinges(void *data, size_t chunk, size_t begin, size_t end) {
     cloth *c = t->c;
     (void)chunk;
     for (size_t i = t->first + begin; i < t->first + end; i++)
-        cloth_hold_hinge(&t->s, &c->hinges[i], c->inverse_mass, c->now);
+        cloth_hold_hinge(&t->s, c->hinges[i], c->inverse_mass, c->now);
 }
 
 static void hold_nears(void *data, size_t chunk, size_t begin, size_t end) {

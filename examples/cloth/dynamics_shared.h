@@ -134,7 +134,17 @@ static inline bool cloth_has_air(const cloth_substep *s) {
     return s->drag > 0 || s->pressure > 0;
 }
 
-/* Moves vertex i as if nothing held it; faces[begin[i]] and so on are those around it. */
+/* Where a vertex goes from `at` if nothing holds it, with a force. */
+static inline vec cloth_predicted(const cloth_substep *s, double w, vec force, vec velocity,
+                                  vec at) {
+    vec v = vec_along(velocity, s->h * w, force);
+    if (!(w > 0))
+        return at;
+    v = vec_scale(vec_along(v, s->h, s->gravity), s->keep);
+    return vec_along(at, s->h, v);
+}
+
+/* Moves vertex i there; faces[begin[i]] and so on are those around it. */
 static inline void cloth_predict(const cloth_substep *s, uint32_t i, double w,
                                  const CLOTH_GLOBAL uint32_t *begin,
                                  const CLOTH_GLOBAL uint32_t *faces, const CLOTH_GLOBAL vec *push,
@@ -143,12 +153,8 @@ static inline void cloth_predict(const cloth_substep *s, uint32_t i, double w,
     vec force = vec_of(0, 0, 0);
     for (uint32_t k = begin[i]; k < begin[i + 1] && cloth_has_air(s); k++)
         force = vec_add(force, push[faces[k]]);
-    vec v = vec_along(velocity[i], s->h * w, force);
     before[i] = x[i];
-    if (w > 0) {
-        v = vec_scale(vec_along(v, s->h, s->gravity), s->keep);
-        x[i] = vec_along(x[i], s->h, v);
-    }
+    x[i] = cloth_predicted(s, w, force, velocity[i], x[i]);
 }
 
 /* ---- holds ---- */
@@ -176,16 +182,21 @@ static inline void cloth_place_hold(cloth_held *h, const CLOTH_GLOBAL uint32_t *
     h->from = h->compliance > 0 ? h->from : at;
 }
 
-/* Pinned vertices go straight to their place; others are drawn to it, by XPBD. */
-static inline void cloth_hold_held(const cloth_substep *s, const CLOTH_GLOBAL cloth_held *h,
-                                   const CLOTH_GLOBAL double *w, CLOTH_GLOBAL vec *x) {
-    uint32_t v = h->vertex;
+/* Where a held vertex goes from `at`: straight to its place where it is pinned; else it is drawn to
+ * it, by XPBD. */
+static inline vec cloth_held_at(const cloth_substep *s, const CLOTH_GLOBAL cloth_held *h, double w,
+                                vec at) {
     vec from = h->from, to = h->to;
     vec place = vec_along(vec_scale(from, 1 - s->to), s->to, to); /* `to` itself at the end */
     double pull = 1, compliance = h->compliance;
     if (compliance > 0)
-        pull = w[v] / (w[v] + compliance / (s->h * s->h));
-    x[v] = pull < 1 ? vec_along(x[v], pull, vec_sub(place, x[v])) : place;
+        pull = w / (w + compliance / (s->h * s->h));
+    return pull < 1 ? vec_along(at, pull, vec_sub(place, at)) : place;
+}
+
+static inline void cloth_hold_held(const cloth_substep *s, const CLOTH_GLOBAL cloth_held *h,
+                                   const CLOTH_GLOBAL double *w, CLOTH_GLOBAL vec *x) {
+    x[h->vertex] = cloth_held_at(s, h, w[h->vertex], x[h->vertex]);
 }
 
 /* ---- constraints ---- */
@@ -196,36 +207,54 @@ static inline vec cloth_aim_of(vec to) {
     return vec_is_near(to) ? vec_round(to) : vec_of(none, none, none);
 }
 
-static inline void cloth_hold_edge(const cloth_substep *s, const CLOTH_GLOBAL cloth_edge *e,
-                                   const CLOTH_GLOBAL double *w, CLOTH_GLOBAL vec *x) {
-    uint32_t a = e->vertex[0], b = e->vertex[1];
-    double wa = w[a], wb = w[b];
-    vec xa = x[a], xb = x[b], d = vec_sub(xb, xa);
+/* The vertices x of an edge, of inverse masses w, are drawn together or apart. False where nothing
+ * is to be done. */
+static inline bool cloth_pull_edge(const cloth_substep *s, const cloth_edge *e, const double *w,
+                                   vec *x) {
+    vec d = vec_sub(x[1], x[0]);
     double length = vec_length(d);
-    if (!(wa + wb > 0) || !(length > 0))
-        return;
-    double lambda = (length - e->rest) / (wa + wb + e->compliance / (s->h * s->h)) / length;
-    x[a] = vec_along(xa, wa * lambda, d);
-    x[b] = vec_along(xb, -wb * lambda, d);
+    if (!(w[0] + w[1] > 0) || !(length > 0))
+        return false;
+    double lambda = (length - e->rest) / (w[0] + w[1] + e->compliance / (s->h * s->h)) / length;
+    x[0] = vec_along(x[0], w[0] * lambda, d);
+    x[1] = vec_along(x[1], -w[1] * lambda, d);
+    return true;
 }
 
-static inline void cloth_hold_hinge(const cloth_substep *s, const CLOTH_GLOBAL cloth_hinge *g,
-                                    const CLOTH_GLOBAL double *w, CLOTH_GLOBAL vec *x) {
+/* The same for the four vertices of a hinge. */
+static inline bool cloth_pull_hinge(const cloth_substep *s, const cloth_hinge *g, const double *w,
+                                    vec *x) {
     vec sum = vec_of(0, 0, 0);
     double weight = g->compliance / (s->h * s->h);
     for (int k = 0; k < 4; k++) {
-        sum = vec_along(sum, g->k[k], x[g->vertex[k]]);
-        weight += w[g->vertex[k]] * g->k[k] * g->k[k];
+        sum = vec_along(sum, g->k[k], x[k]);
+        weight += w[k] * g->k[k] * g->k[k];
     }
     double length = vec_length(sum);
     if (!(length > s->least_bend) || !(weight > 0))
-        return;
+        return false;
     double lambda = (length - g->rest) / weight / length;
-    for (int k = 0; k < 4; k++) {
-        uint32_t v = g->vertex[k];
-        x[v] = vec_along(x[v], -lambda * w[v] * g->k[k], sum);
-    }
+    for (int k = 0; k < 4; k++)
+        x[k] = vec_along(x[k], -lambda * w[k] * g->k[k], sum);
+    return true;
 }
+
+/* What a constraint does to positions, in any memory. */
+#define CLOTH_HOLD(name, type, corners, pull, space)                             \
+    static inline void name(const cloth_substep *s, type c, const space double *w, \
+                            space vec *x) {                                      \
+        double some_w[corners];                                                  \
+        vec some_x[corners];                                                     \
+        for (int k = 0; k < corners; k++) {                                      \
+            some_w[k] = w[c.vertex[k]];                                          \
+            some_x[k] = x[c.vertex[k]];                                          \
+        }                                                                        \
+        if (pull(s, &c, some_w, some_x))                                         \
+            for (int k = 0; k < corners; k++)                                    \
+                x[c.vertex[k]] = some_x[k];                                      \
+    }
+CLOTH_HOLD(cloth_hold_edge, cloth_edge, 2, cloth_pull_edge, CLOTH_GLOBAL)
+CLOTH_HOLD(cloth_hold_hinge, cloth_hinge, 4, cloth_pull_hinge, CLOTH_GLOBAL)
 
 /* ---- contacts ---- */
 

@@ -19,8 +19,7 @@ struct cloth {
     uint32_t vertices, all_vertices; /* all: with those of the solid */
     uint32_t triangles;
     abut_mesh *rest, *solid;
-    abut_radial *radial;     /* null = the solid is the obstacle */
-    abut_radial_hit *hits;   /* vertices; with fields */
+    struct cloth_quick *quick; /* with radial fields; null = the solid is the obstacle */
     const uint32_t *indices; /* 3 a triangle; of `rest` */
     abut_topology *topology;
     abut_topology_arrays view;
@@ -97,6 +96,8 @@ cloth_substep cloth_substep_of(const cloth *c, double seconds, uint32_t i);
 static inline uint32_t cloth_volume_blocks(const cloth *c) {
     return (uint32_t)(((size_t)c->triangles + VOLUME_BLOCK - 1) / VOLUME_BLOCK);
 }
+/* The volume at `now`. */
+double cloth_volume_now(cloth *c);
 /* Takes the volume that there is as the first one. */
 void cloth_measure_volume(cloth *c);
 
@@ -117,6 +118,10 @@ typedef struct cloth_backend {
     abut_status (*step)(cloth *c, int motion, bool still);
     /* The step was taken: its end is where the next begins. */
     void (*finish)(cloth *c, bool velocities_changed);
+    /* A whole step against radial fields. The report has all of it; on failure all is as before. */
+    abut_status (*quick)(cloth *c, double seconds, abut_array solid_end, cloth_report *report);
+    /* Brings to the host what stayed away in such steps. */
+    abut_status (*fetch)(cloth *c);
 } cloth_backend;
 
 extern const cloth_backend cloth_on_cpu; /* collide.c */
@@ -124,6 +129,13 @@ extern const cloth_backend cloth_on_cpu; /* collide.c */
 /* device.c: prepares a cloth for a device, which it keeps alive; it gives the same bits. Also where
  * that fails the table is that of the device. */
 abut_status cloth_device_create(cloth *c, abut_device *device);
+
+/* ---- quick.c ---- */
+
+abut_status cloth_quick_step(cloth *c, double seconds, abut_array solid_end, cloth_report *report);
+/* On the CPU; see cloth_backend. */
+abut_status cloth_quick_on_cpu(cloth *c, double seconds, abut_array solid, cloth_report *report);
+void cloth_free_quick(cloth *c);
 
 /* ---- contacts.c ---- */
 

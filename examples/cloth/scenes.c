@@ -45,6 +45,10 @@ struct scene {
     abut_character *character;
     abut_character_matrix *bones;
     abut_radial *radial;
+    abut_device *device;             /* with fields; null = the CPU */
+    abut_character_skinner *skinner; /* these where there is a device */
+    abut_buffer *skinned;
+    scene_parts parts;
     uint32_t clip, held; /* the first vertices of a garment are held */
     vec up;
 };
@@ -190,8 +194,8 @@ static bool has_character(const scene *s) {
     return s->kind >= SCENE_SOLID_COUNT;
 }
 
-/* Where the body is, as floats: from its rest pose into the clip, and then on and on. */
-static abut_status pose_at(scene *s, double time) {
+/* Where the bones are: from the rest pose into the clip, and then on and on. */
+static abut_status bones_at(scene *s, double time) {
     abut_character_pose_options pose = abut_character_pose_options_default();
     pose.clip = ABUT_NONE;
     pose.other = s->clip;
@@ -202,7 +206,12 @@ static abut_status pose_at(scene *s, double time) {
     double on = fmax(time - BLEND_SECONDS, 0), twice = on - 2 * length * floor(on / (2 * length));
     pose.other_time = length > 0 ? fmin(twice, 2 * length - twice) : 0;
     pose.clamp = true;
-    abut_status status = abut_character_pose(s->character, &pose, s->bones);
+    return abut_character_pose(s->character, &pose, s->bones);
+}
+
+/* Where the body is, as floats. */
+static abut_status pose_at(scene *s, double time) {
+    abut_status status = bones_at(s, time);
     if (!status)
         status = abut_character_skin(s->character, s->bones, ABUT_CHARACTER_SKINNING_LINEAR,
                                      s->solid_end);
@@ -263,9 +272,37 @@ static double height_of(const scene *s) {
     return high - low;
 }
 
-/* Fields go to where the body is. */
-static abut_status follow(scene *s) {
-    return abut_radial_update(s->radial, s->bones, abut_array_host(s->solid_end));
+/* Where the body is when it was skinned last: on the device, if there is one. */
+static abut_array body_now(const scene *s) {
+    return s->skinned ? abut_array_buffer(s->skinned) : abut_array_host(s->solid_end);
+}
+
+/* Poses and skins a body of fields. On a device the host does not learn where it is. */
+static abut_status skin_at(scene *s, double time) {
+    abut_status status = bones_at(s, time);
+    if (!status && s->skinner)
+        return abut_character_skinner_run(s->skinner, s->bones, NULL, body_now(s));
+    return status ? status
+                  : abut_character_skin(s->character, s->bones, ABUT_CHARACTER_SKINNING_LINEAR,
+                                        s->solid_end);
+}
+
+static abut_status make_fields(scene *s, const scene_options *o) {
+    abut_radial_options fields = abut_radial_options_default();
+    fields.cell = SCENE_CELL;
+    fields.device = s->device = o->device;
+    abut_status status = abut_radial_create(s->character, &fields, &s->radial);
+    if (!status && s->device) {
+        abut_character_skinner_options skinning = abut_character_skinner_options_default();
+        skinning.device = s->device;
+        status = abut_character_skinner_create(s->character, &skinning, &s->skinner);
+        if (!status)
+            status =
+                abut_buffer_create(s->device, s->solid_vertices * sizeof(vec), &s->skinned);
+    }
+    status = status ? status : skin_at(s, 0);
+    status = status ? status : abut_radial_update(s->radial, s->bones, body_now(s));
+    return status ? status : cloth_add_radial(s->cloth, s->radial);
 }
 
 /* The body holds what is at its top. */
@@ -300,13 +337,8 @@ static abut_status dress(scene *s, const scene_options *o, const cloth_options *
     if (!status && !is_free)
         status = abut_fail(ABUT_ERROR_ARGUMENT, "scene_create: no garment fits this character; it "
                                                 "must stand upright at rest, arms apart");
-    if (!status && o->radial) {
-        abut_radial_options fields = abut_radial_options_default();
-        fields.cell = SCENE_CELL;
-        status = abut_radial_create(s->character, &fields, &s->radial);
-        status = status ? status : follow(s);
-        status = status ? status : cloth_add_radial(s->cloth, s->radial);
-    }
+    if (!status && o->radial)
+        status = make_fields(s, o);
     return status ? status : hold_garment(s, 50);
 }
 
@@ -406,7 +438,7 @@ static abut_status prepare(scene *s, const scene_options *o) {
     of_cloth.substeps = (uint32_t)fmin(fmax(10 * sqrt(o->triangles / 6000.0), 10), 40);
     if (has_character(s)) {
         of_cloth.substeps *= 2; /* frames are twice as long */
-        of_cloth.no_self = o->radial;
+        of_cloth.no_self = o->radial && !o->self;
         if (o->radial)
             of_cloth.substeps = (of_cloth.substeps + RADIAL_STEPS - 1) / RADIAL_STEPS;
         return dress(s, o, &of_cloth);
@@ -455,6 +487,8 @@ void scene_destroy(scene *s) {
     abut_context *context = s->context;
     cloth_destroy(s->cloth);
     abut_radial_destroy(s->radial);
+    abut_character_skinner_destroy(s->skinner);
+    abut_buffer_destroy(s->skinned);
     abut_mesh_destroy(s->meshes[0]);
     abut_mesh_destroy(s->meshes[1]);
     abut_context_release(context, s->solid);
@@ -471,19 +505,25 @@ static abut_status radial_step(scene *s, cloth_report *report) {
     for (int i = 0; i < RADIAL_STEPS && !status; i++) {
         cloth_report one;
         double start = cloth_clock();
-        status = place_solid(s, s->time + seconds);
-        status = status ? status : follow(s);
-        double placed = cloth_clock();
-        status = status ? status : cloth_step(s->cloth, seconds, s->solid_end, &one);
+        status = skin_at(s, s->time + seconds);
+        double skinned = cloth_clock();
+        status = status ? status : abut_radial_update(s->radial, s->bones, body_now(s));
+        double updated = cloth_clock();
+        status = status ? status : cloth_step_from(s->cloth, seconds, body_now(s), &one);
         if (status)
             break;
+        s->parts.skin += skinned - start;
+        s->parts.fields += updated - skinned;
+        s->parts.self += one.search;
+        s->parts.solve += one.dynamics;
+        s->parts.collide += one.sweep;
         s->time += seconds;
         all.contacts += one.contacts;
         all.impacts += one.impacts;
         all.deepest = fmax(all.deepest, one.deepest);
         all.thinnest = fmin(all.thinnest, one.thinnest);
         all.dynamics += one.dynamics;
-        all.search += one.search + placed - start;
+        all.search += one.search + updated - start;
         all.sweep += one.sweep;
     }
     if (!status)
@@ -528,6 +568,9 @@ abut_status scene_depth(const scene *s, double *depth) {
     return status;
 }
 
+scene_parts scene_parts_of(const scene *s) {
+    return s->parts;
+}
 cloth *scene_cloth(const scene *s) {
     return s->cloth;
 }
@@ -551,9 +594,11 @@ abut_vec3 scene_eye(const scene *s) {
 }
 abut_box scene_view(const scene *s) {
     if (has_character(s)) { /* it walks away */
-        vec lo = s->solid_end[0], hi = lo;
+        const vec *body = cloth_positions(s->cloth);
+        body = body ? body + abut_mesh_vertex_count(s->meshes[0]) : s->solid_end;
+        vec lo = body[0], hi = lo;
         for (uint32_t i = 0; i < s->solid_vertices; i++) {
-            vec p = s->solid_end[i];
+            vec p = body[i];
             lo = vec_of(fmin(lo.x, p.x), fmin(lo.y, p.y), fmin(lo.z, p.z));
             hi = vec_of(fmax(hi.x, p.x), fmax(hi.y, p.y), fmax(hi.z, p.z));
         }

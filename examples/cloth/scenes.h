@@ -33,7 +33,8 @@ typedef struct scene_options {
     uint32_t clip;             /* that it goes through, again and again */
     abut_vec3 up;              /* of it, of any length; zero = y */
     bool radial;    /* its body is radial fields of cells of SCENE_CELL: quick, not exact, and the
-                     * garment may pass through itself */
+                     * garment may pass through itself, unless */
+    bool self;      /* its vertices keep off its faces */
     uint32_t grain; /* as in cloth_options, and the next */
     abut_device *device;
 } scene_options;
@@ -42,6 +43,13 @@ abut_status scene_create(abut_context *context, const scene_options *options, sc
 void scene_destroy(scene *s);
 /* Goes on by one frame. */
 abut_status scene_step(scene *s, cloth_report *report);
+
+/* Seconds that frames against radial fields took so far: bones and skin, the fields, the garment and
+ * itself, substeps, and leaving the body. */
+typedef struct scene_parts {
+    double skin, fields, self, solve, collide;
+} scene_parts;
+scene_parts scene_parts_of(const scene *s);
 
 cloth *scene_cloth(const scene *s);
 /* How deep a vertex of the cloth is inside of the body, exactly; 0 where none is. */

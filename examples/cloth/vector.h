@@ -7,6 +7,7 @@
 #pragma OPENCL FP_CONTRACT OFF
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #define CLOTH_GLOBAL __global
+#define CLOTH_LOCAL __local
 typedef uint uint32_t;
 typedef struct vec {
     double x, y, z;
@@ -24,6 +25,7 @@ typedef struct vec_nearest { /* as abut_nearest */
 #include <math.h>
 
 #define CLOTH_GLOBAL
+#define CLOTH_LOCAL
 typedef abut_vec3 vec;
 typedef abut_nearest vec_nearest;
 #define VEC_NONE ABUT_NONE

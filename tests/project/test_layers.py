@@ -28,7 +28,7 @@ EXCEPTIONS = {
     "bench/rivals/parts.h": {"device/kit.h"},
     "bench/rivals/rivals_shared.h": {"base/math_shared.h"},
     "bench/sweep_pairs.c": {"geom/sweep.h"},
-    "examples/cloth/device.c": {"device/kit.h"},
+    "examples/cloth/cloth_device.h": {"device/kit.h"},
 }
 
 source = pathlib.Path(sys.argv[2])

@@ -1,0 +1,331 @@
+/* Cloth against radial fields: quick, and for looks.
+ *
+ * A step finds the faces that vertices of the cloth keep off (patches_shared.h), goes on by
+ * substeps in patches, and then lets the fields move vertices out of the body. Nothing is swept.
+ * This is the CPU's way, and what it shares with that of devices (device_quick.c).
+ */
+#include "patches.h"
+
+typedef struct turn {
+    cloth *c;
+    cloth_substep s;
+    double pressure, seconds;
+    cloth_told *told; /* one a chunk */
+} turn;
+
+static void run(turn *t, size_t count, size_t grain, void (*body)(void *, size_t, size_t, size_t)) {
+    abut_context_parallel_for(t->c->context, count, grain ? grain : 1, body, t);
+}
+
+/* ---- create ---- */
+
+static cloth_search search_of(const cloth *c) {
+    cloth_search s = {.thickness = c->options.thickness, .rest = 2 * c->mean_edge, .mask = 255};
+    s.range = c->options.thickness + 0.5 * c->mean_edge; /* what moves may come near in a step */
+    s.cell = s.range + c->mean_edge; /* a corner is within 0.58 of the longest edge of a face */
+    while (s.mask < c->vertices && s.mask < UINT32_C(1) << 30)
+        s.mask = 2 * s.mask + 1;
+    return s;
+}
+
+void cloth_free_quick(cloth *c) {
+    cloth_quick *q = c->quick;
+    if (!q)
+        return;
+    cloth_patches_destroy(c, q->patches);
+    void *const all[] = {q->held_of, q->next, q->selves, q->heads, q->chain, q->hits, q};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        abut_context_release(c->context, all[i]);
+    c->quick = NULL;
+}
+
+abut_status cloth_add_radial(cloth *c, abut_radial *radial) {
+    if (!c || !radial || c->quick)
+        return abut_fail(ABUT_ERROR_ARGUMENT,
+                         "cloth_add_radial: needs a cloth without fields, and fields");
+    cloth_quick *q = c->quick = abut_context_allocate(c->context, 1, sizeof *q);
+    if (!q)
+        return ABUT_ERROR_MEMORY;
+    memset(q, 0, sizeof *q);
+    q->radial = radial;
+    q->search = search_of(c);
+    q->buckets = q->search.mask + 1;
+    abut_status status = cloth_patches_create(c, &q->patches);
+    if (status)
+        cloth_free_quick(c);
+    return status;
+}
+
+static abut_status make_room(cloth *c) {
+    cloth_quick *q = c->quick;
+    const size_t n = c->vertices;
+    if (!c->end)
+        c->end = abut_context_allocate(c->context, c->all_vertices, sizeof *c->end);
+    if (!q->hits)
+        q->hits = abut_context_allocate(c->context, n, sizeof *q->hits);
+    if (!q->next)
+        q->next = abut_context_allocate(c->context, n, sizeof *q->next);
+    if (!q->selves && !c->options.no_self) {
+        q->heads = abut_context_allocate(c->context, q->buckets, sizeof *q->heads);
+        q->chain = abut_context_allocate(c->context, n, sizeof *q->chain);
+        if (q->heads && q->chain)
+            q->selves = abut_context_allocate(c->context, n, sizeof *q->selves);
+    }
+    return c->end && q->hits && q->next && (q->selves || c->options.no_self) ? ABUT_OK
+                                                                             : ABUT_ERROR_MEMORY;
+}
+
+/* ---- what is shared with devices ---- */
+
+static uint32_t bits_of(double positive) {
+    float f = (float)positive;
+    uint32_t bits;
+    memcpy(&bits, &f, sizeof bits);
+    return bits;
+}
+
+static double of_bits(uint32_t bits) {
+    float f;
+    memcpy(&f, &bits, sizeof f);
+    return (double)f;
+}
+
+cloth_told cloth_quick_begin(const cloth *c) {
+    return (cloth_told){.thinnest = bits_of(c->quick->search.range)};
+}
+
+abut_status cloth_quick_tell(const cloth *c, const cloth_told *told, cloth_report *report) {
+    (void)c;
+    if (told->odd)
+        return abut_fail(
+            ABUT_ERROR_LIMIT,
+            told->odd & 1
+                ? "cloth_step: the cloth flies apart; take shorter steps, or smaller forces"
+                : "cloth_step: the solid goes beyond all bounds");
+    report->contacts = told->selves;
+    report->deepest = of_bits(told->deepest);
+    report->thinnest = of_bits(told->thinnest);
+    return ABUT_OK;
+}
+
+abut_radial_particles cloth_quick_particles(const cloth *c) {
+    abut_radial_particles particles = abut_radial_particles_default();
+    particles.count = c->vertices;
+    particles.radius = c->options.thickness;
+    particles.friction = fmin(c->options.friction, 1);
+    particles.walk = ABUT_RADIAL_WALK_EVERY_CELL;
+    return particles;
+}
+
+/* Which hold vertices have; holds are added once, before the first step. */
+abut_status cloth_quick_find_held(cloth *c) {
+    cloth_quick *q = c->quick;
+    if (!c->held_count || q->held_of)
+        return ABUT_OK;
+    q->held_of = abut_context_allocate(c->context, c->vertices, sizeof *q->held_of);
+    if (!q->held_of)
+        return ABUT_ERROR_MEMORY;
+    memset(q->held_of, 0xff, c->vertices * sizeof *q->held_of);
+    for (uint32_t i = 0; i < c->held_count; i++)
+        q->held_of[c->held[i].vertex] = i;
+    return ABUT_OK;
+}
+
+/* ---- the cloth and itself ---- */
+
+static void find_selves(void *data, size_t chunk, size_t begin, size_t end) {
+    turn *t = data;
+    const cloth *c = t->c;
+    const cloth_quick *q = c->quick;
+    cloth_told told = cloth_quick_begin(c);
+    for (size_t i = begin; i < end; i++) {
+        double gap = cloth_find_self(&q->search, (uint32_t)i, q->heads, q->chain, c->indices,
+                                     c->view.vertex_face_begin, c->view.vertex_faces,
+                                     abut_mesh_positions(c->rest), c->position, &q->selves[i]);
+        if (q->selves[i].vertex[0] == VEC_NONE)
+            continue;
+        told.selves++;
+        told.thinnest = bits_of(gap) < told.thinnest ? bits_of(gap) : told.thinnest;
+    }
+    t->told[chunk] = told;
+}
+
+static abut_status search(cloth *c, cloth_told *told) {
+    cloth_quick *q = c->quick;
+    const size_t grain = c->options.grain, chunks = (c->vertices + grain - 1) / grain;
+    turn t = {.c = c};
+    if (c->options.no_self)
+        return ABUT_OK;
+    t.told = abut_context_allocate(c->context, chunks, sizeof *t.told);
+    if (!t.told)
+        return ABUT_ERROR_MEMORY;
+    memset(q->heads, 0xff, q->buckets * sizeof *q->heads);
+    for (uint32_t i = 0; i < c->vertices; i++) {
+        uint32_t *head = &q->heads[cloth_bucket_at(c->position[i], &q->search)];
+        q->chain[i] = *head;
+        *head = i;
+    }
+    run(&t, c->vertices, grain, find_selves);
+    for (size_t i = 0; i < chunks; i++) {
+        told->selves += t.told[i].selves;
+        told->thinnest = t.told[i].thinnest < told->thinnest ? t.told[i].thinnest : told->thinnest;
+    }
+    abut_context_release(c->context, t.told);
+    return ABUT_OK;
+}
+
+/* ---- a substep ---- */
+
+static void push_triangles(void *data, size_t chunk, size_t begin, size_t end) {
+    const turn *t = data;
+    cloth *c = t->c;
+    (void)chunk;
+    for (size_t i = begin; i < end; i++)
+        c->push[i] = cloth_push_of(&t->s, t->pressure, c->indices + 3 * i, c->now, c->velocity);
+}
+
+/* From `now` to `before`, which is where vertices go if neighbours do not hold them. */
+static void move(void *data, size_t chunk, size_t begin, size_t end) {
+    const turn *t = data;
+    cloth *c = t->c;
+    (void)chunk;
+    for (size_t i = begin; i < end; i++) {
+        vec force = vec_of(0, 0, 0);
+        for (uint32_t k = c->view.vertex_face_begin[i];
+             k < c->view.vertex_face_begin[i + 1] && cloth_has_air(&t->s); k++)
+            force = vec_add(force, c->push[c->view.vertex_faces[k]]);
+        const double w = c->inverse_mass[i];
+        vec at = cloth_predicted(&t->s, w, force, c->velocity[i], c->now[i]);
+        if (c->held_count && c->quick->held_of[i] != VEC_NONE)
+            at = cloth_held_at(&t->s, &c->held[c->quick->held_of[i]], w, at);
+        c->before[i] = at;
+    }
+}
+
+static void solve_patch(const turn *t, const cloth_patch *p) {
+    cloth *c = t->c;
+    const cloth_quick *q = c->quick;
+    const uint32_t *list = q->patches->list + p->first;
+    vec at[PATCH_ALL];
+    double inverse[PATCH_ALL];
+    for (uint32_t i = 0; i < p->all; i++) {
+        at[i] = c->before[list[i]];
+        inverse[i] = c->inverse_mass[list[i]];
+    }
+    const cloth_hinge *hinge = q->patches->hinges + p->first_hinge;
+    const cloth_edge *edge = q->patches->edges + p->first_edge;
+    for (uint32_t i = 0; i < p->hinge_rounds * PATCH_LANES; i++)
+        if (hinge[i].vertex[0] != VEC_NONE)
+            cloth_patch_hinge(&t->s, hinge[i], inverse, at);
+    for (uint32_t i = 0; i < p->edge_rounds * PATCH_LANES; i++)
+        if (edge[i].vertex[0] != VEC_NONE)
+            cloth_patch_edge(&t->s, edge[i], inverse, at);
+    for (uint32_t i = 0; i < p->own; i++) {
+        const uint32_t v = list[i];
+        vec to = at[i], was = c->now[v];
+        if (!c->options.no_self && inverse[i] > 0 && q->selves[v].vertex[0] != VEC_NONE)
+            to = cloth_keep_off(&q->selves[v], t->s.friction, was, to, c->now, c->before);
+        q->next[v] = to;
+        c->velocity[v] = vec_scale(vec_sub(to, was), 1 / t->s.h);
+    }
+}
+
+static void solve(void *data, size_t chunk, size_t begin, size_t end) {
+    const turn *t = data;
+    (void)chunk;
+    for (size_t i = begin; i < end; i++)
+        solve_patch(t, &t->c->quick->patches->patches[i]);
+}
+
+static void advance(cloth *c, double seconds) {
+    cloth_quick *q = c->quick;
+    const size_t grain = c->options.grain;
+    memcpy(c->now, c->position, c->vertices * sizeof(vec));
+    for (uint32_t i = 0; i < c->options.substeps; i++) {
+        turn t = {.c = c, .s = cloth_substep_of(c, seconds, i)};
+        if (c->options.pressure > 0)
+            t.pressure = cloth_pressure_at(&t.s, cloth_volume_now(c));
+        if (cloth_has_air(&t.s))
+            run(&t, c->triangles, grain, push_triangles);
+        run(&t, c->vertices, grain, move);
+        run(&t, q->patches->count, grain / PATCH_OWN, solve);
+        vec *old = c->now;
+        c->now = q->next;
+        q->next = old;
+    }
+}
+
+/* ---- a step ---- */
+
+static void aim(cloth *c, const vec *solid_end, cloth_told *told) {
+    for (uint32_t i = 0; i < c->all_vertices; i++) {
+        vec to = c->position[i];
+        if (i < c->vertices)
+            to = c->now[i];
+        else if (solid_end)
+            to = solid_end[i - c->vertices];
+        c->aim[i] = c->end[i] = cloth_aim_of(to);
+        if (isnan(c->aim[i].x))
+            told->odd |= i < c->vertices ? 1u : 2u;
+    }
+}
+
+static abut_status leave_fields(cloth *c, double seconds, cloth_told *told, cloth_report *report) {
+    cloth_quick *q = c->quick;
+    abut_radial_particles particles = cloth_quick_particles(c);
+    particles.from = abut_array_host(c->position);
+    particles.to = abut_array_host(c->end);
+    particles.hits = abut_array_host(q->hits);
+    abut_status status = abut_radial_collide(q->radial, &particles);
+    if (status)
+        return status;
+    for (uint32_t i = 0; i < c->vertices; i++) {
+        c->end[i] = cloth_settle(c->inverse_mass[i], c->position[i], c->aim[i], c->end[i], seconds,
+                                 &c->velocity[i]);
+        const float left = q->hits[i].left;
+        if (left > 0 && bits_of((double)left) > told->deepest)
+            told->deepest = bits_of((double)left);
+    }
+    report->impacts = (uint32_t)particles.hit_count;
+    return ABUT_OK;
+}
+
+abut_status cloth_quick_on_cpu(cloth *c, double seconds, abut_array solid, cloth_report *report) {
+    const vec *solid_end = solid.host;
+    const double start = cloth_clock();
+    cloth_told told = cloth_quick_begin(c);
+    abut_status status = make_room(c);
+    status = status ? status : cloth_quick_find_held(c);
+    status = status ? status : search(c, &told);
+    if (status)
+        return status;
+    const double found = cloth_clock();
+    memcpy(c->kept, c->velocity, c->vertices * sizeof *c->kept);
+    cloth_place_holds(c, solid_end);
+    advance(c, seconds);
+    aim(c, solid_end, &told);
+    const double planned = cloth_clock();
+    status = cloth_quick_tell(c, &told, report);
+    status = status ? status : leave_fields(c, seconds, &told, report);
+    status = status ? status : cloth_quick_tell(c, &told, report);
+    if (status) {
+        memcpy(c->velocity, c->kept, c->vertices * sizeof *c->kept);
+        return status;
+    }
+    memcpy(c->position, c->end, c->all_vertices * sizeof *c->position);
+    report->search = found - start;
+    report->dynamics = planned - found;
+    report->sweep = cloth_clock() - planned;
+    return ABUT_OK;
+}
+
+abut_status cloth_quick_step(cloth *c, double seconds, abut_array solid_end, cloth_report *report) {
+    cloth_report told = {.fraction = 1};
+    abut_status status = c->backend->quick(c, seconds, solid_end, &told);
+    if (status)
+        return status;
+    cloth_finish_holds(c);
+    c->solid_moved += solid_end.host || solid_end.buffer;
+    *report = told;
+    return ABUT_OK;
+}

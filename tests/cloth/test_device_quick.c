@@ -1,0 +1,191 @@
+/* Cloth against radial fields on a device goes exactly where it goes on the CPU, and stays there. */
+#include "device/open.h"
+
+#include "ball.h"
+
+static abut_context *serial;
+static abut_device *device;
+
+enum { BALL_ROOM = 200, HOLDS = 3 };
+
+typedef struct fallen {
+    abut_mesh *sheet, *ball;
+    abut_radial *radial;
+    abut_buffer *body; /* null = the ball's vertices come from the host */
+    cloth *c;
+} fallen;
+
+static abut_status make_fallen(abut_context *context, const cloth_options *options,
+                               uint32_t segments, bool buffered, fallen *f) {
+    const uint32_t held[HOLDS] = {0, 1, segments};
+    cloth_hold holds[HOLDS];
+    abut_status status = make_ball(context, 0.3, options->device, &f->ball, &f->radial);
+    status = status ? status : make_sheet(context, segments, 1, vec_of(0, 0, 0.33), &f->sheet);
+    status = status ? status : cloth_create(context, f->sheet, options, &f->c);
+    status = status ? status : cloth_add_solid(f->c, f->ball);
+    status = status ? status : cloth_add_radial(f->c, f->radial);
+    status = status ? status : cloth_bind(f->c, held, HOLDS, 20, holds);
+    holds[0].stiffness = 0;
+    holds[2].triangle = ABUT_NONE;
+    status = status ? status : cloth_add_holds(f->c, holds, HOLDS);
+    if (!status && buffered)
+        status = abut_buffer_create(options->device, BALL_ROOM * sizeof(vec), &f->body);
+    return status;
+}
+
+static void destroy_fallen(fallen *f) {
+    cloth_destroy(f->c);
+    abut_radial_destroy(f->radial);
+    abut_buffer_destroy(f->body);
+    abut_mesh_destroy(f->sheet);
+    abut_mesh_destroy(f->ball);
+}
+
+static abut_status move_ball(fallen *f, int frame, vec *to) {
+    const abut_character_matrix bone = ball_at(f->ball, vec_of(0.01 * frame, 0, 0.015 * frame), to);
+    abut_array body = f->body ? abut_array_buffer(f->body) : abut_array_host(to);
+    assert_true(abut_mesh_vertex_count(f->ball) <= BALL_ROOM);
+    abut_status status = ABUT_OK;
+    if (f->body)
+        status = abut_buffer_write(f->body, 0, to, abut_mesh_vertex_count(f->ball) * sizeof(vec));
+    return status ? status : abut_radial_update(f->radial, &bone, body);
+}
+
+static abut_status step_on(fallen *f, int frame, cloth_report *report) {
+    vec to[BALL_ROOM];
+    abut_status status = move_ball(f, frame, to);
+    abut_array body = f->body ? abut_array_buffer(f->body) : abut_array_host(to);
+    return status ? status
+                  : cloth_step_from(f->c, 1.0 / 60,
+                                    frame == 3 ? abut_array_host(NULL) : body, report);
+}
+
+/* With and without self-collision, pressure, wind; the body on the host or in a buffer. Several
+ * patches, and steps between which nobody asks where it is. */
+TEST(steps_are_those_of_the_cpu) {
+    for (int kind = 0; kind < 3; kind++) {
+        const uint32_t pins[] = {3, 77};
+        cloth_options options = {.gravity = {0, 0.1, -9},
+                                 .bend = kind ? 1e-4 : 0,
+                                 .drag = kind == 1 ? 0.5 : 0,
+                                 .wind = {1, 2, 3},
+                                 .pressure = kind == 2 ? 3 : 0,
+                                 .thickness = kind ? 0.02 : 0,
+                                 .friction = 0.3,
+                                 .substeps = 3 + (uint32_t)kind,
+                                 .no_self = kind == 1,
+                                 .pins = pins,
+                                 .pin_count = 2};
+        fallen f[2] = {{0}, {0}};
+        uint32_t selves = 0, hits = 0;
+        for (int k = 0; k < 2; k++) {
+            options.device = k ? device : NULL;
+            assert_ok(make_fallen(serial, &options, 16, k && kind, &f[k]));
+            for (uint32_t i = 100; i < f[k].c->vertices && kind != 1; i += 7) /* crumpled */
+                f[k].c->position[i] = vec_add(f[k].c->position[150], vec_of(0, 0, 0.001 * i));
+        }
+        assert_true(f[1].c->quick->patches->count > 1);
+        for (int frame = 0; frame < 6; frame++) {
+            cloth_report r[2];
+            for (int k = 0; k < 2; k++)
+                assert_ok(step_on(&f[k], frame, &r[k]));
+            assert_int_equal(r[0].contacts, r[1].contacts);
+            assert_int_equal(r[0].impacts, r[1].impacts);
+            assert_true(r[0].deepest == r[1].deepest && r[0].thinnest == r[1].thinnest);
+            selves += r[1].contacts;
+            hits += r[1].impacts;
+            if (frame % 2 == 0)
+                continue;
+            const size_t bytes = f[0].c->all_vertices * sizeof(vec);
+            assert_memory_equal(cloth_aims(f[0].c), cloth_aims(f[1].c), bytes);
+            assert_memory_equal(cloth_positions(f[0].c), cloth_positions(f[1].c), bytes);
+            assert_memory_equal(f[0].c->velocity, f[1].c->velocity,
+                                f[0].c->vertices * sizeof(vec));
+        }
+        assert_true(hits > 20);
+        assert_true(kind == 1 ? selves == 0 : selves > 20);
+        for (int k = 0; k < 2; k++)
+            destroy_fallen(&f[k]);
+    }
+}
+
+TEST(refusals) {
+    cloth_options options = {.gravity = {0, 0, -1e30}, .substeps = 2, .device = device};
+    fallen f = {0};
+    cloth_report report;
+    assert_ok(make_fallen(serial, &options, 3, true, &f));
+    vec before[16], velocity[16];
+    memcpy(before, cloth_positions(f.c), sizeof before);
+    memcpy(velocity, f.c->velocity, sizeof velocity);
+    assert_fails(ABUT_ERROR_LIMIT, "flies apart", step_on(&f, 0, &report));
+    assert_memory_equal(before, cloth_positions(f.c), sizeof before);
+    assert_memory_equal(velocity, f.c->velocity, sizeof velocity);
+    abut_buffer *small = NULL;
+    assert_ok(abut_buffer_create(device, 24, &small));
+    assert_fails(ABUT_ERROR_BUFFER, "solid_end",
+                 cloth_step_from(f.c, 1, abut_array_buffer(small), &report));
+    abut_buffer_destroy(small);
+    destroy_fallen(&f);
+    /* fields elsewhere */
+    fallen g = {0};
+    abut_radial *here = NULL;
+    abut_mesh *ball = NULL;
+    options.gravity.z = -1;
+    assert_ok(make_ball(serial, 0.2, NULL, &ball, &here));
+    assert_ok(make_sheet(serial, 3, 1, vec_of(0, 0, 0.5), &g.sheet));
+    assert_ok(cloth_create(serial, g.sheet, &options, &g.c));
+    assert_ok(cloth_add_radial(g.c, here));
+    assert_refused("from", cloth_step(g.c, 0.01, NULL, &report));
+    abut_mesh_destroy(ball);
+    abut_radial_destroy(here);
+    destroy_fallen(&g);
+}
+
+/* What fails leaves the cloth where it was, and it goes on from there as if nothing had happened. */
+static abut_status run_small(abut_context *context, void *data) {
+    static vec ends[2][16]; /* of the first run, in which nothing fails */
+    static bool known[2];
+    const cloth_options options = {.gravity = {0, 0, -9}, .bend = 1e-4, .substeps = 2,
+                                   .device = device};
+    fallen f = {0};
+    cloth_report report;
+    (void)data;
+    abut_status status = make_fallen(context, &options, 3, true, &f);
+    for (int i = 0; i < 2 && !status; i++) {
+        status = step_on(&f, i, &report);
+        if (status == ABUT_ERROR_DEVICE) {
+            abuti_opencl_fail_at(0);
+            assert_ok(step_on(&f, i, &report));
+        }
+        if (status && status != ABUT_ERROR_DEVICE)
+            break;
+        const vec *at = cloth_positions(f.c);
+        if (!at) {
+            status = ABUT_ERROR_DEVICE;
+            abuti_opencl_fail_at(0);
+            at = cloth_positions(f.c);
+        }
+        assert_non_null(at);
+        if (!known[i])
+            memcpy(ends[i], at, sizeof ends[i]);
+        known[i] = true;
+        assert_memory_equal(ends[i], at, sizeof ends[i]);
+    }
+    destroy_fallen(&f);
+    return status;
+}
+
+TEST(failures_leave_it_where_it_was) {
+    test_every_device_call(run_small, NULL, 20, 61);
+    assert_true(test_every_allocation(run_small, NULL) > 100);
+}
+
+int main(void) {
+    SKIP_WITHOUT_DEVICE();
+    serial = test_context(NULL, 1);
+    device = test_device(serial);
+    int failed = test_run(NULL, NULL);
+    abut_device_destroy(device);
+    abut_context_destroy(serial);
+    return failed;
+}

@@ -187,20 +187,21 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
                            "bowl, drop, plane, line, letters, stairs, snow, bounce, clash, ball, "
                            "sleeve, sheet, dress and cape",
                            which);
-    int code = check_options(tool, arguments,
-                             drop                              ? "png|bodies|seconds|seed|compare"
-                             : !strcmp(which, "shot")          ? "png|seconds"
-                             : word_in(which, "wall|dominoes") ? "png|bodies|seconds"
-                             : stand                           ? "png|bodies|seconds|seed"
-                             : line                            ? "png"
-                             : pass  ? "png|plot|frames|resolution|compare|device"
-                             : clash ? "png|bodies|seed"
-                             : !strcmp(which, "stairs")
-                                 ? "png|bodies|frames|seed|resolution|compare|device"
-                             : fall ? "png|bodies|frames|seed|resolution|compare|device|model"
-                             : word_in(which, "dress|cape")
-                                 ? "png|triangles|frames|record|meshes|device|model|clip|method"
-                                 : "png|triangles|solid|frames|record|meshes|device");
+    int code =
+        check_options(tool, arguments,
+                      drop                              ? "png|bodies|seconds|seed|compare"
+                      : !strcmp(which, "shot")          ? "png|seconds"
+                      : word_in(which, "wall|dominoes") ? "png|bodies|seconds"
+                      : stand                           ? "png|bodies|seconds|seed"
+                      : line                            ? "png"
+                      : pass  ? "png|plot|frames|resolution|compare|device"
+                      : clash ? "png|bodies|seed"
+                      : !strcmp(which, "stairs")
+                          ? "png|bodies|frames|seed|resolution|compare|device"
+                      : fall ? "png|bodies|frames|seed|resolution|compare|device|model"
+                      : word_in(which, "dress|cape")
+                          ? "png|triangles|frames|record|meshes|device|model|clip|method|self"
+                          : "png|triangles|solid|frames|record|meshes|device");
     if (code)
         return code;
     code = png ? picture_check(tool, png->words) : 0;
@@ -254,6 +255,8 @@ static const tool_option options[] = {
     {"method", "HOW", OPTION_CHOICE,
      "dress, cape: how the body is kept out: exact sweeps, or its radial fields (default: exact)",
      "exact|radial", false},
+    {"self", NULL, OPTION_FLAG,
+     "dress, cape with --method radial: vertices of the garment keep off its faces", NULL, false},
     {"compare", NULL, OPTION_FLAG,
      "drop, plane: run it with ODE's own colliders of triangle meshes as well; stairs, snow, "
      "bounce: also find pairs by CInDeR as published, one a pixel; letters: also by distance "

@@ -172,17 +172,33 @@ static void tell(const showing *s) {
     }
     json_number(out, "thinnest_gap", s->thinnest);
     json_number(out, "thickness", cloth_thickness(c));
-    if (s->radial)
+    const scene_parts parts = scene_parts_of(s->scene);
+    if (s->radial) {
+        json_number(out, "skin_seconds", parts.skin / n);
+        json_number(out, "field_seconds", parts.fields / n);
+        json_number(out, "self_seconds", parts.self / n);
+        json_number(out, "solve_seconds", parts.solve / n);
+        json_number(out, "collide_seconds", parts.collide / n);
         json_number(out, "deepest", s->depth);
+    }
     json_count(out, s->radial ? "frames_too_deep" : "frames_with_intersections", s->bad);
     if (!out->json) {
         say(out, "%s: cloth of %u triangles, solid of %u, %u frames", s->name, triangles, solid,
             s->frames);
-        say_fact(out, "time", "%.1f ms a frame: motion %.1f, contacts %.1f, sweeps %.1f",
-                 1e3 * all / n, 1e3 * s->dynamics / n, 1e3 * s->search / n, 1e3 * s->sweep / n);
+        if (s->radial)
+            say_fact(out, "time",
+                     "%.2f ms a frame: skin %.2f, fields %.2f, self %.2f, solve %.2f, collide %.2f",
+                     1e3 * all / n, 1e3 * parts.skin / n, 1e3 * parts.fields / n,
+                     1e3 * parts.self / n, 1e3 * parts.solve / n, 1e3 * parts.collide / n);
+        else
+            say_fact(out, "time", "%.1f ms a frame: motion %.1f, contacts %.1f, sweeps %.1f",
+                     1e3 * all / n, 1e3 * s->dynamics / n, 1e3 * s->search / n, 1e3 * s->sweep / n);
         say_fact(out, "contacts", "%.0f a frame", (double)s->contacts / n);
-        say_fact(out, "impacts", "%.1f a frame, gone after %.1f sweeps", (double)s->impacts / n,
-                 (double)s->rounds / n);
+        if (s->radial)
+            say_fact(out, "impacts", "%.1f a frame", (double)s->impacts / n);
+        else
+            say_fact(out, "impacts", "%.1f a frame, gone after %.1f sweeps", (double)s->impacts / n,
+                     (double)s->rounds / n);
         if (s->halved || s->cut)
             say_fact(out, "held back", "some vertices %llu times, the whole scene in %u frames",
                      (unsigned long long)s->halved, s->cut);
@@ -247,6 +263,10 @@ static int read_character(showing *s, const tool_arguments *arguments, scene_opt
     const tool_given *model = option_given(arguments, "model"),
                      *method = option_given(arguments, "method"),
                      *clip = option_given(arguments, "clip");
+    const bool radial = method && !strcmp(method->words, "radial");
+    if (option_given(arguments, "self") && !(radial && word_in(s->name, "dress|cape")))
+        return tool_refuse(s->tool, "--self is of dress and cape with --method radial; all else "
+                                    "never passes through itself");
     if (!word_in(s->name, "dress|cape"))
         return 0;
     const char *who = model ? model->words : "mannequin-female";
@@ -256,7 +276,8 @@ static int read_character(showing *s, const tool_arguments *arguments, scene_opt
     if (status)
         return tool_fail(s->tool, status);
     options->character = s->character;
-    s->radial = options->radial = method && !strcmp(method->words, "radial");
+    s->radial = options->radial = radial;
+    options->self = option_given(arguments, "self") != NULL;
     options->up = skittle ? (abut_vec3){0, 0, 1} : abut_mesh_up(abut_character_rest(s->character));
     return clip ? clip_find(s->tool, s->character, clip->words, &options->clip) : 0;
 }

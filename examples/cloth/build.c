@@ -339,9 +339,8 @@ void cloth_destroy(cloth *c) {
     if (!c)
         return;
     abut_context *context = c->context;
-    void *arrays[] = {c->position, c->aim,   c->velocity, c->now,          c->before,
-                      c->mass,     c->edges, c->sums,     c->inverse_mass, c->hinges,
-                      c->kept,     c->push};
+    void *arrays[] = {c->position, c->aim,  c->velocity,     c->now,    c->before, c->mass,
+                      c->edges,    c->sums, c->inverse_mass, c->hinges, c->kept,   c->push};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         abut_context_release(context, arrays[i]);
     cloth_free_contacts(c);

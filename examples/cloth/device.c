@@ -339,9 +339,15 @@ static void finish(cloth *c, bool velocities_changed) {
     d->has_velocity = !velocities_changed;
 }
 
-static const cloth_backend on_device = {
-    destroy, begin,  find_touches,          plan,                   set_end,
-    step,    finish, cloth_quick_on_device, cloth_fetch_from_device};
+static const cloth_backend on_device = {destroy,
+                                        begin,
+                                        find_touches,
+                                        plan,
+                                        set_end,
+                                        step,
+                                        finish,
+                                        cloth_quick_on_device,
+                                        cloth_fetch_from_device};
 
 abut_status cloth_device_create(cloth *c, abut_device *device) {
     c->backend = &on_device;

@@ -108,7 +108,7 @@ static const abuti_buffer *advance(cloth *c, double seconds) {
     const uint32_t has_selves = !c->options.no_self, has_held = c->held_count > 0;
     const abuti_buffer *x = &d->start->memory, *velocity = &d->kit.buffers[MEMORY_VELOCITY];
     const abuti_buffer *const moved = &d->kit.buffers[MEMORY_BEFORE],
-                       *const spare = &d->quick.buffers[SPARE_VELOCITY];
+                              *const spare = &d->quick.buffers[SPARE_VELOCITY];
     for (uint32_t i = 0; i < c->options.substeps; i++) {
         const cloth_substep s = cloth_substep_of(c, seconds, i);
         const abuti_buffer *next = &d->quick.buffers[NEXT];
@@ -217,8 +217,7 @@ abut_status cloth_fetch_from_device(cloth *c) {
     cloth_device *d = c->device;
     if (!d || !d->is_ahead)
         return ABUT_OK;
-    abut_status status =
-        abuti_kit_get(&d->quick, AIM, c->aim, c->all_vertices, sizeof(vec));
+    abut_status status = abuti_kit_get(&d->quick, AIM, c->aim, c->all_vertices, sizeof(vec));
     if (!status)
         status = abuti_kit_get(&d->kit, MEMORY_VELOCITY, c->velocity, c->vertices, sizeof(vec));
     if (!status)

@@ -240,18 +240,17 @@ static inline bool cloth_pull_hinge(const cloth_substep *s, const cloth_hinge *g
 }
 
 /* What a constraint does to positions, in any memory. */
-#define CLOTH_HOLD(name, type, corners, pull, space)                             \
-    static inline void name(const cloth_substep *s, type c, const space double *w, \
-                            space vec *x) {                                      \
-        double some_w[corners];                                                  \
-        vec some_x[corners];                                                     \
-        for (int k = 0; k < corners; k++) {                                      \
-            some_w[k] = w[c.vertex[k]];                                          \
-            some_x[k] = x[c.vertex[k]];                                          \
-        }                                                                        \
-        if (pull(s, &c, some_w, some_x))                                         \
-            for (int k = 0; k < corners; k++)                                    \
-                x[c.vertex[k]] = some_x[k];                                      \
+#define CLOTH_HOLD(name, type, corners, pull, space)                                               \
+    static inline void name(const cloth_substep *s, type c, const space double *w, space vec *x) { \
+        double some_w[corners];                                                                    \
+        vec some_x[corners];                                                                       \
+        for (int k = 0; k < corners; k++) {                                                        \
+            some_w[k] = w[c.vertex[k]];                                                            \
+            some_x[k] = x[c.vertex[k]];                                                            \
+        }                                                                                          \
+        if (pull(s, &c, some_w, some_x))                                                           \
+            for (int k = 0; k < corners; k++)                                                      \
+                x[c.vertex[k]] = some_x[k];                                                        \
     }
 CLOTH_HOLD(cloth_hold_edge, cloth_edge, 2, cloth_pull_edge, CLOTH_GLOBAL)
 CLOTH_HOLD(cloth_hold_hinge, cloth_hinge, 4, cloth_pull_hinge, CLOTH_GLOBAL)

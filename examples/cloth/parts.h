@@ -20,7 +20,7 @@ struct cloth {
     uint32_t triangles;
     abut_mesh *rest, *solid;
     struct cloth_quick *quick; /* with radial fields; null = the solid is the obstacle */
-    const uint32_t *indices; /* 3 a triangle; of `rest` */
+    const uint32_t *indices;   /* 3 a triangle; of `rest` */
     abut_topology *topology;
     abut_topology_arrays view;
     double mean_edge, first_volume;

@@ -12,10 +12,10 @@ typedef struct place {
 typedef struct cutter {
     cloth *c;
     cloth_patches *made;
-    uint32_t *of;           /* the patch of each vertex */
-    uint32_t *local;        /* its number in the patch at hand; VEC_NONE if it is not there */
-    uint64_t *used;         /* colours that its constraints have there */
-    uint32_t *lists[2];     /* hinges and edges of all patches, one after the other */
+    uint32_t *of;       /* the patch of each vertex */
+    uint32_t *local;    /* its number in the patch at hand; VEC_NONE if it is not there */
+    uint64_t *used;     /* colours that its constraints have there */
+    uint32_t *lists[2]; /* hinges and edges of all patches, one after the other */
     uint32_t *list_begin[2];
     uint32_t *colours; /* of the constraints of a patch */
     size_t list_room;  /* vertices */
@@ -128,8 +128,8 @@ static abut_status add_vertex(cutter *t, cloth_patch *p, uint32_t v) {
     if (p->all >= PATCH_ALL)
         return abut_fail(ABUT_ERROR_LIMIT,
                          "cloth_add_radial: a vertex of the cloth has too many neighbours");
-    void *list = cloth_grown(t->c, made->list, &t->list_room, (size_t)made->listed + 1,
-                             sizeof *made->list);
+    void *list =
+        cloth_grown(t->c, made->list, &t->list_room, (size_t)made->listed + 1, sizeof *made->list);
     if (!list)
         return ABUT_ERROR_MEMORY;
     made->list = list;
@@ -275,7 +275,7 @@ static abut_status cut(cutter *t) {
         for (uint32_t p = 0; p < made->count && !status; p++)
             status = cut_patch(t, p, order + begin[p], begin[p + 1] - begin[p]);
     }
-    void *const all[] = {order,    begin,         t->of,         t->local,         t->used,
+    void *const all[] = {order,       begin,       t->of,      t->local,         t->used,
                          t->lists[0], t->lists[1], t->colours, t->list_begin[0], t->list_begin[1]};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         abut_context_release(c->context, all[i]);

@@ -36,14 +36,11 @@ __kernel GROUP_OF(GROUP) void patches_find(cloth_search s, uint vertices,
 /* ---- a substep ---- */
 
 /* A work-item a vertex: where it goes if neighbours do not hold it. */
-__kernel GROUP_OF(GROUP) void patches_move(cloth_substep s, uint vertices, __global const double *w,
-                                           __global const uint *corners, __global const uint *begin,
-                                           __global const uint *faces,
-                                           __global const double *pressure,
-                                           __global const uint *held_of,
-                                           __global const cloth_held *held, uint has_held,
-                                           __global const vec *velocity, __global const vec *x,
-                                           __global vec *now) {
+__kernel GROUP_OF(GROUP) void patches_move(
+    cloth_substep s, uint vertices, __global const double *w, __global const uint *corners,
+    __global const uint *begin, __global const uint *faces, __global const double *pressure,
+    __global const uint *held_of, __global const cloth_held *held, uint has_held,
+    __global const vec *velocity, __global const vec *x, __global vec *now) {
     uint i = (uint)get_global_id(0);
     if (i >= vertices)
         return;

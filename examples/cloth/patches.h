@@ -28,7 +28,7 @@ typedef struct cloth_quick {
     uint32_t *held_of; /* vertices: their hold; made in the first step, null without holds */
 
     /* on the CPU */
-    vec *next;             /* vertices, as all but the heads */
+    vec *next; /* vertices, as all but the heads */
     cloth_self *selves;
     uint32_t *heads, *chain;
     abut_radial_hit *hits;

@@ -10,7 +10,8 @@
  *
  * The cloth and itself: a vertex keeps off the face that was nearest to it when the step began,
  * among those that are not near it at rest. Each moves for itself, by half; the face's vertices
- * have faces of their own. That is for looks: edges do not know each other, and what is fast passes.
+ * have faces of their own. That is for looks: edges do not know each other, and what is fast
+ * passes.
  */
 #ifndef CLOTH_PATCHES_SHARED_H
 #define CLOTH_PATCHES_SHARED_H
@@ -154,14 +155,11 @@ static inline void cloth_try_faces(const cloth_search *s, uint32_t v, uint32_t u
 /* Looks for the face that vertex v keeps off. Vertices of a bucket are chained: the last one that
  * came, and before each vertex the one of before. Tells how far the face is; the range where there
  * is none. */
-static inline double cloth_find_self(const cloth_search *s, uint32_t v,
-                                     const CLOTH_GLOBAL uint32_t *heads,
-                                     const CLOTH_GLOBAL uint32_t *chain,
-                                     const CLOTH_GLOBAL uint32_t *corners,
-                                     const CLOTH_GLOBAL uint32_t *begin,
-                                     const CLOTH_GLOBAL uint32_t *faces,
-                                     const CLOTH_GLOBAL vec *rest, const CLOTH_GLOBAL vec *x,
-                                     cloth_self *self) {
+static inline double
+cloth_find_self(const cloth_search *s, uint32_t v, const CLOTH_GLOBAL uint32_t *heads,
+                const CLOTH_GLOBAL uint32_t *chain, const CLOTH_GLOBAL uint32_t *corners,
+                const CLOTH_GLOBAL uint32_t *begin, const CLOTH_GLOBAL uint32_t *faces,
+                const CLOTH_GLOBAL vec *rest, const CLOTH_GLOBAL vec *x, cloth_self *self) {
     vec at = x[v], at_rest = rest[v];
     const int cx = cloth_cell_of(at.x, s->cell), cy = cloth_cell_of(at.y, s->cell),
               cz = cloth_cell_of(at.z, s->cell);

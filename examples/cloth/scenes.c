@@ -297,8 +297,7 @@ static abut_status make_fields(scene *s, const scene_options *o) {
         skinning.device = s->device;
         status = abut_character_skinner_create(s->character, &skinning, &s->skinner);
         if (!status)
-            status =
-                abut_buffer_create(s->device, s->solid_vertices * sizeof(vec), &s->skinned);
+            status = abut_buffer_create(s->device, s->solid_vertices * sizeof(vec), &s->skinned);
     }
     status = status ? status : skin_at(s, 0);
     status = status ? status : abut_radial_update(s->radial, s->bones, body_now(s));

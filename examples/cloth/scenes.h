@@ -44,8 +44,8 @@ void scene_destroy(scene *s);
 /* Goes on by one frame. */
 abut_status scene_step(scene *s, cloth_report *report);
 
-/* Seconds that frames against radial fields took so far: bones and skin, the fields, the garment and
- * itself, substeps, and leaving the body. */
+/* Seconds that frames against radial fields took so far: bones and skin, the fields, the garment
+ * and itself, substeps, and leaving the body. */
 typedef struct scene_parts {
     double skin, fields, self, solve, collide;
 } scene_parts;

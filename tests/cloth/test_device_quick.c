@@ -1,4 +1,5 @@
-/* Cloth against radial fields on a device goes exactly where it goes on the CPU, and stays there. */
+/* Cloth against radial fields on a device goes exactly where it goes on the CPU, and stays there.
+ */
 #include "device/open.h"
 
 #include "ball.h"
@@ -55,9 +56,9 @@ static abut_status step_on(fallen *f, int frame, cloth_report *report) {
     vec to[BALL_ROOM];
     abut_status status = move_ball(f, frame, to);
     abut_array body = f->body ? abut_array_buffer(f->body) : abut_array_host(to);
-    return status ? status
-                  : cloth_step_from(f->c, 1.0 / 60,
-                                    frame == 3 ? abut_array_host(NULL) : body, report);
+    return status
+               ? status
+               : cloth_step_from(f->c, 1.0 / 60, frame == 3 ? abut_array_host(NULL) : body, report);
 }
 
 /* With and without self-collision, pressure, wind; the body on the host or in a buffer. Several
@@ -99,8 +100,7 @@ TEST(steps_are_those_of_the_cpu) {
             const size_t bytes = f[0].c->all_vertices * sizeof(vec);
             assert_memory_equal(cloth_aims(f[0].c), cloth_aims(f[1].c), bytes);
             assert_memory_equal(cloth_positions(f[0].c), cloth_positions(f[1].c), bytes);
-            assert_memory_equal(f[0].c->velocity, f[1].c->velocity,
-                                f[0].c->vertices * sizeof(vec));
+            assert_memory_equal(f[0].c->velocity, f[1].c->velocity, f[0].c->vertices * sizeof(vec));
         }
         assert_true(hits > 20);
         assert_true(kind == 1 ? selves == 0 : selves > 20);
@@ -141,11 +141,14 @@ TEST(refusals) {
     destroy_fallen(&g);
 }
 
-/* What fails leaves the cloth where it was, and it goes on from there as if nothing had happened. */
+/* What fails leaves the cloth where it was, and it goes on from there as if nothing had happened.
+ */
 static abut_status run_small(abut_context *context, void *data) {
     static vec ends[2][16]; /* of the first run, in which nothing fails */
     static bool known[2];
-    const cloth_options options = {.gravity = {0, 0, -9}, .bend = 1e-4, .substeps = 2,
+    const cloth_options options = {.gravity = {0, 0, -9},
+                                   .bend = 1e-4,
+                                   .substeps = 2,
                                    .device = device};
     fallen f = {0};
     cloth_report report;

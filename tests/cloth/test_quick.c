@@ -200,8 +200,8 @@ TEST(weights_are_of_nearest_points) {
     }
 }
 
-/* A sheet of two layers: the upper one falls on the lower one, which is held. It comes to lie on it;
- * without self-collision it goes through. */
+/* A sheet of two layers: the upper one falls on the lower one, which is held. It comes to lie on
+ * it; without self-collision it goes through. */
 TEST(layers_stay_apart) {
     abut_radial *radial = far_ball();
     enum { SIDE = 8, LAYER = (SIDE + 1) * (SIDE + 1) };
@@ -267,7 +267,8 @@ TEST(energy_does_not_grow_and_momentum_stays) {
     vec momentum = {0, 0, 0};
     double scale = 0;
     for (uint32_t i = 0; i < c->vertices; i++) {
-        vec v = vec_of(2 * c->position[i].x + 0.3, test_random_real(&random, -1, 1), c->position[i].y);
+        vec v =
+            vec_of(2 * c->position[i].x + 0.3, test_random_real(&random, -1, 1), c->position[i].y);
         c->velocity[i] = v;
         momentum = vec_along(momentum, c->mass[i], v);
         scale += c->mass[i] * vec_length(v);
@@ -328,7 +329,7 @@ TEST_THREADS(sheets_lie_on_balls) {
             assert_true(vec_length(off) > 0.4 - BALL_CELL);
         }
         memcpy(ends[k], cloth_positions(c), c->all_vertices * sizeof(vec));
-        
+
         bool is_free = false;
         assert_ok(cloth_is_free(c, &is_free)); /* may be asked, whatever it is */
         const uint32_t bytes = c->all_vertices * (uint32_t)sizeof(vec);

@@ -1,0 +1,243 @@
+/* Cases: frames of a dress on a built-in figure against its radial fields, with bones, skin,
+ * fields, self-collision, substeps and leaving the body. On devices nothing comes to the host, and
+ * frames are held against the CPU's before anything is timed. Quick runs have two sheets on a ball
+ * instead: made by +, -, x, / and square roots, so that it is the same everywhere. */
+#include "bench.h"
+
+#include "scenes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { PLAIN = 0, SELF = 1, DEVICE = 2 };
+
+#define BODY_TRIANGLES 27000
+#define DRESS_TRIANGLES 34000
+#define STEP_SECONDS (1.0 / 120)
+
+typedef struct dress_data {
+    abut_device *device; /* null = the CPU */
+    abut_character *figure;
+    scene *scene;
+    uint32_t frames;
+
+    /* quick */
+    abut_mesh *sheet, *ball;
+    abut_radial *radial;
+    cloth *cloth;
+    abut_vec3 *ball_end;
+} dress_data;
+
+/* Milliseconds of a frame of the last run, for the line after it. */
+static scene_parts parts;
+
+/* ---- sheets on a ball ---- */
+
+/* The same sheet twice, one above the other. */
+static abut_status make_layers(bench_state *state, const abut_mesh *one, abut_mesh **both) {
+    enum { VERTICES = 17 * 17, CORNERS = 2 * 16 * 16 * 3 };
+    abut_vec3 p[2 * VERTICES];
+    uint32_t t[2 * CORNERS];
+    for (uint32_t i = 0; i < 2 * VERTICES; i++) {
+        p[i] = abut_mesh_positions(one)[i % VERTICES];
+        p[i].z += i < VERTICES ? 0.31 : 0.46;
+    }
+    for (uint32_t i = 0; i < 2 * CORNERS; i++)
+        t[i] = abut_mesh_indices(one)[i % CORNERS] + (i < CORNERS ? 0 : VERTICES);
+    const abut_mesh_input input = abut_mesh_input_doubles(p, 2 * VERTICES, t, 2 * CORNERS / 3);
+    return abut_mesh_create(state->context, &input, both);
+}
+
+static abut_status make_meshes(bench_state *state, dress_data *data) {
+    abut_shape sheet = abut_shape_default(ABUT_SHAPE_SHEET),
+               ball = abut_shape_default(ABUT_SHAPE_ICOSPHERE);
+    abut_mesh *raw = NULL;
+    sheet.extent = (abut_vec3){1, 1, 0};
+    sheet.segments = sheet.rings = 16;
+    ball.radius = 0.3;
+    ball.segments = 5;
+    abut_status status = abut_shape_create(state->context, &sheet, &raw);
+    status = status ? status : make_layers(state, raw, &data->sheet);
+    abut_mesh_destroy(raw);
+    status = status ? status : abut_shape_create(state->context, &ball, &data->ball);
+    if (status)
+        return status;
+    data->ball_end = malloc(abut_mesh_vertex_count(data->ball) * sizeof *data->ball_end);
+    return data->ball_end ? ABUT_OK : bench_fail(ABUT_ERROR_MEMORY, "no memory");
+}
+
+static void drop_small(dress_data *data) {
+    cloth_destroy(data->cloth);
+    abut_radial_destroy(data->radial);
+    data->cloth = NULL;
+    data->radial = NULL;
+}
+
+static abut_status start_small(bench_state *state, dress_data *data, abut_device *device) {
+    const abut_radial_axis axis = {.begin = {0, 0, -0.33}, .end = {0, 0, 0.33}};
+    abut_radial_options fields = abut_radial_options_default();
+    fields.cell = 0.05;
+    fields.axes = &axis;
+    fields.axis_count = 1;
+    fields.device = device;
+    const cloth_options options = {.thickness = 0.025,
+                                   .stretch = 150,
+                                   .bend = 5e-5,
+                                   .gravity = {0, 0, -9.81},
+                                   .drag = 0.3,
+                                   .friction = 0.3,
+                                   .no_self = !(state->which->variant & SELF),
+                                   .device = device};
+    abut_status status = abut_radial_create_mesh(data->ball, 1, &fields, &data->radial);
+    status = status ? status : cloth_create(state->context, data->sheet, &options, &data->cloth);
+    status = status ? status : cloth_add_solid(data->cloth, data->ball);
+    return status ? status : cloth_add_radial(data->cloth, data->radial);
+}
+
+static abut_status run_small(dress_data *data) {
+    abut_status status = ABUT_OK;
+    for (uint32_t i = 1; i <= data->frames && !status; i++) {
+        abut_character_matrix bone = {{{1, 0, 0, 0}, {0, 1, 0, 0}, {0, 0, 1, 0.006 * i}}};
+        for (uint32_t v = 0; v < abut_mesh_vertex_count(data->ball); v++) {
+            data->ball_end[v] = abut_mesh_positions(data->ball)[v];
+            data->ball_end[v].z += 0.006 * i;
+        }
+        cloth_report report;
+        status = abut_radial_update(data->radial, &bone, abut_array_host(data->ball_end));
+        status = status ? status : cloth_step(data->cloth, STEP_SECONDS, data->ball_end, &report);
+    }
+    return status;
+}
+
+/* ---- a dress ---- */
+
+static abut_status start(bench_state *state, dress_data *data, abut_device *device) {
+    if (state->quick)
+        return start_small(state, data, device);
+    const scene_options options = {.kind = SCENE_DRESS,
+                                   .triangles = DRESS_TRIANGLES,
+                                   .character = data->figure,
+                                   .radial = true,
+                                   .self = (state->which->variant & SELF) != 0,
+                                   .device = device};
+    cloth_report report;
+    abut_status status = scene_create(state->context, &options, &data->scene);
+    for (int i = 0; i < 4 && !status; i++) /* memory, and the body begins to move */
+        status = scene_step(data->scene, &report);
+    return status;
+}
+
+static abut_status run_frames(const bench_state *state, dress_data *data) {
+    if (state->quick)
+        return run_small(data);
+    const scene_parts before = scene_parts_of(data->scene);
+    abut_status status = ABUT_OK;
+    for (uint32_t i = 0; i < data->frames && !status; i++) {
+        cloth_report report;
+        status = scene_step(data->scene, &report);
+    }
+    const scene_parts after = scene_parts_of(data->scene);
+    const double ms = 1e3 / data->frames;
+    parts = (scene_parts){ms * (after.skin - before.skin), ms * (after.fields - before.fields),
+                          ms * (after.self - before.self), ms * (after.solve - before.solve),
+                          ms * (after.collide - before.collide)};
+    return status;
+}
+
+static void drop(dress_data *data) {
+    drop_small(data);
+    scene_destroy(data->scene);
+    data->scene = NULL;
+}
+
+static abut_status hash(const bench_state *state, const dress_data *data, uint64_t *to) {
+    const cloth *c = state->quick ? data->cloth : scene_cloth(data->scene);
+    const abut_vec3 *at = cloth_positions(c);
+    if (at)
+        *to = bench_hash(0, at, cloth_vertex_count(c) * sizeof *at);
+    return at ? ABUT_OK : ABUT_ERROR_DEVICE;
+}
+
+/* ---- cases ---- */
+
+static abut_status check(bench_state *state, dress_data *data) {
+    uint64_t here = 0, there = 1;
+    abut_status status = start(state, data, NULL);
+    status = status ? status : run_frames(state, data);
+    status = status ? status : hash(state, data, &here);
+    drop(data);
+    status = status ? status : start(state, data, data->device);
+    status = status ? status : run_frames(state, data);
+    status = status ? status : hash(state, data, &there);
+    drop(data);
+    return status ? status
+           : here != there
+               ? bench_fail(ABUT_ERROR_DEVICE, "the dress is not where it is on the CPU")
+               : ABUT_OK;
+}
+
+static abut_status dress_setup(bench_state *state) {
+    dress_data *data = state->data;
+    const bool there = (state->which->variant & DEVICE) != 0;
+    abut_status status = there ? bench_device_open(state, &data->device) : ABUT_OK;
+    abut_character_figure_options figure = abut_character_figure_options_default();
+    figure.figure = ABUT_CHARACTER_FIGURE_FEMALE;
+    figure.triangles = BODY_TRIANGLES;
+    if (!status)
+        status = state->quick
+                     ? make_meshes(state, data)
+                     : abut_character_create_figure(state->context, &figure, &data->figure);
+    if (status)
+        return status;
+    data->frames = state->quick ? 20 : 6;
+    if (there)
+        status = check(state, data);
+    data->frames = there && !state->quick ? 60 : data->frames;
+    state->elements = (double)(state->quick ? 1024 : DRESS_TRIANGLES) * data->frames;
+    return status ? status : start(state, data, data->device);
+}
+
+static abut_status dress_run(bench_state *state) {
+    return run_frames(state, state->data);
+}
+
+/* The next run begins where this one did. */
+static abut_status dress_finish(bench_state *state) {
+    dress_data *data = state->data;
+    abut_status status = hash(state, data, &state->hash);
+    drop(data);
+    return status ? status : start(state, data, data->device);
+}
+
+static void dress_teardown(bench_state *state) {
+    dress_data *data = state->data;
+    drop(data);
+    abut_character_destroy(data->figure);
+    abut_device_destroy(data->device);
+    abut_mesh_destroy(data->sheet);
+    abut_mesh_destroy(data->ball);
+    free(data->ball_end);
+}
+
+static void tell(const bench_case *which, const bench_result *result) {
+    (void)which;
+    (void)result;
+    printf("  a frame, ms: %.2f: skin %.2f, fields %.2f, self %.2f, solve %.2f, collide %.2f",
+           parts.skin + parts.fields + parts.self + parts.solve + parts.collide, parts.skin,
+           parts.fields, parts.self, parts.solve, parts.collide);
+}
+
+#define DRESS_CASE(name_, variant_)                                                                \
+    {                                                                                              \
+        .name = name_, .unit = "triangle", .data_bytes = sizeof(dress_data), .setup = dress_setup, \
+        .run = dress_run, .finish = dress_finish, .teardown = dress_teardown, .tell = tell,        \
+        .variant = variant_                                                                        \
+    }
+
+const bench_case bench_dress_cases[] = {
+    DRESS_CASE("cloth/radial-34k", PLAIN),
+    DRESS_CASE("cloth/radial-self-34k", SELF),
+    DRESS_CASE("cloth/device-radial-34k", DEVICE),
+    DRESS_CASE("cloth/device-radial-self-34k", DEVICE | SELF),
+    {0},
+};

@@ -1,0 +1,74 @@
+"""Conan 2 recipe of the tree that it lies in: conan create packaging/conan"""
+
+import os
+import re
+
+from conan import ConanFile
+from conan.tools.cmake import CMake, CMakeToolchain, cmake_layout
+from conan.tools.files import copy, load
+
+
+class Abut(ConanFile):
+    name = "abut"
+    description = "Whether triangle meshes touch, where, how deep, how far apart they are and when they will meet"
+    license = "MIT"
+    topics = ("collision-detection", "mesh", "distance-field", "opencl")
+    package_type = "library"
+    settings = "os", "compiler", "build_type", "arch"
+    options = {"shared": [True, False], "fPIC": [True, False], "png": [True, False], "zstd": [True, False],
+               "gltf": [True, False]}
+    default_options = {"shared": False, "fPIC": True, "png": True, "zstd": True, "gltf": True}
+    implements = ["auto_shared_fpic"]
+    languages = ["C"]
+
+    def _tree(self):
+        return os.path.join(self.recipe_folder, os.pardir, os.pardir)
+
+    def set_version(self):
+        text = load(self, os.path.join(self._tree(), "CMakeLists.txt"))
+        self.version = re.search(r"project\(abut VERSION ([0-9.]+)", text).group(1)
+
+    def export_sources(self):
+        for pattern in ("CMakeLists.txt", "LICENSE", "README.md", "CHANGELOG.md", "cmake/*", "include/*", "src/*"):
+            copy(self, pattern, self._tree(), self.export_sources_folder)
+
+    def requirements(self):
+        if self.options.png:
+            self.requires("libpng/[>=1.6 <2]")
+        if self.options.zstd:
+            self.requires("zstd/[>=1.5 <2]")
+        if self.options.gltf:
+            self.requires("yajl/2.1.0")
+
+    def layout(self):
+        cmake_layout(self)
+
+    def generate(self):
+        toolchain = CMakeToolchain(self)
+        for part in ("PNG", "ZSTD", "GLTF"):
+            toolchain.cache_variables["ABUT_" + part] = bool(self.options.get_safe(part.lower()))
+        for part in ("ASSIMP", "COMMAND", "TESTS", "BENCH"):
+            toolchain.cache_variables["ABUT_" + part] = False
+        toolchain.generate()
+        if self.dependencies:
+            from conan.tools.cmake import CMakeDeps
+            CMakeDeps(self).generate()
+
+    def build(self):
+        cmake = CMake(self)
+        cmake.configure()
+        cmake.build()
+
+    def package(self):
+        copy(self, "LICENSE", self.source_folder, os.path.join(self.package_folder, "licenses"))
+        CMake(self).install()
+
+    def package_info(self):
+        self.cpp_info.libs = ["abut"]
+        self.cpp_info.set_property("cmake_file_name", "abut")
+        self.cpp_info.set_property("cmake_target_name", "abut::abut")
+        self.cpp_info.set_property("pkg_config_name", "abut")
+        if not self.options.shared:
+            self.cpp_info.defines = ["ABUT_STATIC"]
+            if self.settings.os in ("Linux", "FreeBSD"):
+                self.cpp_info.system_libs = ["m", "gomp", "pthread", "dl"]

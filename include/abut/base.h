@@ -43,7 +43,7 @@ extern "C" {
     }
 
 #define ABUT_VERSION_MAJOR 0
-#define ABUT_VERSION_MINOR 1
+#define ABUT_VERSION_MINOR 5
 #define ABUT_VERSION_PATCH 0
 
 /* Returns the version of the library that is running, as "major.minor.patch". Thread-safe. */

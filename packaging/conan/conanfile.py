@@ -25,8 +25,8 @@ class Abut(ConanFile):
         return os.path.join(self.recipe_folder, os.pardir, os.pardir)
 
     def set_version(self):
-        text = load(self, os.path.join(self._tree(), "CMakeLists.txt"))
-        self.version = re.search(r"project\(abut VERSION ([0-9.]+)", text).group(1)
+        text = load(self, os.path.join(self._tree(), "include", "abut", "base.h"))
+        self.version = ".".join(re.findall(r"#define ABUT_VERSION_[A-Z]+ ([0-9]+)", text))
 
     def export_sources(self):
         for pattern in ("CMakeLists.txt", "LICENSE", "README.md", "CHANGELOG.md", "cmake/*", "include/*", "src/*"):

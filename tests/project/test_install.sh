@@ -1,10 +1,12 @@
 #!/bin/sh
 # Installs into a temporary folder, then builds and runs programs from outside: one in C through
 # pkg-config (shared and static), one in C++ through CMake's find_package. Then uninstalls. Then
-# configures a project that has abut as a part of it.
+# builds a project that has abut as a part of it.
 # Arguments: abut command, source folder, build folder.
 set -eu
 source=$2 build=$3
+version=$(sed -n 's/^#define ABUT_VERSION_[A-Z]* //p' "$source/include/abut/base.h" | paste -sd.)
+minor=${version%.*}
 grep -q 'ABUT_SANITIZE:STRING=.' "$build/CMakeCache.txt" && exit 77
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -25,10 +27,10 @@ LD_LIBRARY_PATH=$libraries "$work/shared" | grep 'triangles'
 "$work/static" | grep 'triangles'
 
 mkdir "$work/outside"
-cat >"$work/outside/CMakeLists.txt" <<'CMAKE'
+cat >"$work/outside/CMakeLists.txt" <<CMAKE
 cmake_minimum_required(VERSION 3.18)
 project(outside CXX)
-find_package(abut 0.1 REQUIRED)
+find_package(abut $minor REQUIRED)
 add_executable(outside main.cpp)
 target_link_libraries(outside abut::abut)
 add_executable(outside_static main.cpp)
@@ -40,21 +42,21 @@ cmake --build "$work/outside/build" >"$work/log" 2>&1 || { cat "$work/log"; exit
 "$work/outside/build/outside" | grep 'triangles'
 "$work/outside/build/outside_static" | grep 'triangles'
 
-"$prefix/bin/abut" version | grep '0\.1\.0'
+"$prefix/bin/abut" version | grep -F "$version"
 [ -s "$prefix/share/bash-completion/completions/abut" ]
 [ -s "$prefix/share/man/man1/abut.1" ]
 [ -s "$prefix/share/doc/abut/LICENSE" ]
 [ -s "$prefix/share/doc/abut/docs/choosing.md" ]
 
-# What others read names no folder of this machine, and the ABI has one rule: 0.1.x or nothing.
+# What others read names no folder of this machine, and the ABI has one rule: the same minor version or nothing.
 if grep -rE '(^|[ ;"=])/(usr|lib|home|tmp|opt)|'"$source" "$libraries/pkgconfig" "$libraries/cmake"; then
     echo "an absolute path in an exported file" >&2
     exit 1
 fi
-[ -e "$libraries/libabut.so.0.1" ]
-sed 's/abut 0\.1/abut 0.2/' "$work/outside/CMakeLists.txt" >"$work/next" && mv "$work/next" "$work/outside/CMakeLists.txt"
+[ -e "$libraries/libabut.so.$minor" ]
+sed "s/abut $minor/abut 0.99/" "$work/outside/CMakeLists.txt" >"$work/next" && mv "$work/next" "$work/outside/CMakeLists.txt"
 if cmake -S "$work/outside" -B "$work/refused" -DCMAKE_PREFIX_PATH="$prefix" >"$work/log" 2>&1; then
-    echo "find_package(abut 0.2) took 0.1" >&2
+    echo "find_package(abut 0.99) took $minor" >&2
     exit 1
 fi
 
@@ -64,19 +66,17 @@ cp "$build/install_manifest.txt" "$work/install_manifest.txt"
 left=$(find "$prefix" -name '*abut*')
 [ -z "$left" ] || { echo "left behind: $left" >&2; exit 1; }
 
-# As a part of another project: two libraries, and nothing else.
-mkdir "$work/part"
-cat >"$work/part/CMakeLists.txt" <<CMAKE
-cmake_minimum_required(VERSION 3.18)
-project(part CXX)
-add_subdirectory($source abut)
-add_executable(part main.cpp)
-target_link_libraries(part abut::abut)
-CMAKE
-cp "$source/tests/project/outside.cpp" "$work/part/main.cpp"
-cmake -G 'Unix Makefiles' -S "$work/part" -B "$work/part/build" >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
-grep 'abut 0\.1\.0 with' "$work/log"
-make -C "$work/part/build" help >"$work/targets"
+# As a part of another project, by FetchContent: two libraries, and nothing else.
+cmake -G 'Unix Makefiles' -S "$source/examples/fetchcontent" -B "$work/part" -DCMAKE_C_FLAGS=-O0 \
+    >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
+grep -F "abut $version with" "$work/log"
+make -C "$work/part" help >"$work/targets"
 grep -q ' abut_shared$' "$work/targets"
 ! grep -E ' (abut_tool|abut_bench|test_.*|uninstall|abut_check_data|abut_cloth)$' "$work/targets"
-make -C "$work/part/build" main.o >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
+make -C "$work/part" -j2 hello >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
+"$work/part/hello" | grep 'triangles'
+
+# Packages have the version of the header, and Debian's library is named by its soname.
+grep -q "^abut ($version)" "$source/debian/changelog"
+grep -q "\"version\": \"$version\"" "$source/packaging/vcpkg/vcpkg.json"
+grep -q "^Package: libabut$minor\$" "$source/debian/control"

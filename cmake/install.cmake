@@ -19,8 +19,8 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/abut-config.cmake
               ${CMAKE_CURRENT_BINARY_DIR}/abut-config-version.cmake
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/abut)
 install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
-install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR})
 if(ABUT_COMMAND)
+  install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR})
   install(TARGETS abut_tool RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
   install(FILES tools/completion.bash RENAME abut
           DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)

@@ -4,7 +4,7 @@ import os
 import re
 
 from conan import ConanFile
-from conan.tools.cmake import CMake, CMakeToolchain, cmake_layout
+from conan.tools.cmake import CMake, CMakeDeps, CMakeToolchain, cmake_layout
 from conan.tools.files import copy, load
 
 
@@ -50,9 +50,7 @@ class Abut(ConanFile):
         for part in ("ASSIMP", "COMMAND", "TESTS", "BENCH"):
             toolchain.cache_variables["ABUT_" + part] = False
         toolchain.generate()
-        if self.dependencies:
-            from conan.tools.cmake import CMakeDeps
-            CMakeDeps(self).generate()
+        CMakeDeps(self).generate()
 
     def build(self):
         cmake = CMake(self)

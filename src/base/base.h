@@ -6,7 +6,9 @@
 
 #include <stdio.h>
 
-#if defined(__GNUC__)
+#if defined(__MINGW32__) && !defined(__clang__)
+#define ABUTI_PRINTF(format_index, first) __attribute__((format(gnu_printf, format_index, first)))
+#elif defined(__GNUC__)
 #define ABUTI_PRINTF(format_index, first) __attribute__((format(printf, format_index, first)))
 #else
 #define ABUTI_PRINTF(format_index, first)

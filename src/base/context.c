@@ -1,10 +1,6 @@
 /* The context: who gives memory, who runs tasks, who hears of progress. */
-#ifdef __linux__
-#define _DEFAULT_SOURCE /* madvise() */
-#include <sys/mman.h>
-#endif
-
 #include "base/base.h"
+#include "base/system.h"
 
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -23,32 +19,14 @@ struct abut_context {
     atomic_uint holds; /* not counted for the built-in context */
 };
 
-/* Large arrays are mostly written once from end to end, and then half of the time goes into getting
- * pages one by one. Linux gives larger ones where it is asked to. */
-#ifdef MADV_HUGEPAGE
-enum { LARGE_PAGE = 1 << 21, LARGE = 4 * LARGE_PAGE };
-
-static void *allocate_large(size_t bytes) {
-    void *memory = NULL;
-    if (posix_memalign(&memory, LARGE_PAGE, bytes))
-        return NULL;
-    (void)madvise(memory, bytes & ~(size_t)(LARGE_PAGE - 1), MADV_HUGEPAGE); /* only a wish */
-    return memory;
-}
-#endif
-
 static void *allocate_from_libc(void *user, size_t bytes, size_t alignment) {
     (void)user;
-#ifdef MADV_HUGEPAGE
-    if (bytes >= LARGE)
-        return allocate_large(bytes);
-#endif
-    return aligned_alloc(alignment, bytes); /* bytes is a multiple of the alignment */
+    return abuti_system_allocate(bytes, alignment); /* bytes is a multiple of the alignment */
 }
 
 static void release_to_libc(void *user, void *memory) {
     (void)user;
-    free(memory);
+    abuti_system_release(memory);
 }
 
 static abut_context built_in = {

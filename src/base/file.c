@@ -4,15 +4,13 @@
 #endif
 
 #include "base/base.h"
+#include "base/system.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define WINDOW (256u * 1024u) /* 64 KiB to 1 MiB measure alike; this stays in the second cache */
 #define GULP (16u << 20)      /* the most that is read without a look at the progress callback */
@@ -20,9 +18,8 @@
 /* ---- in ---- */
 
 abut_status abuti_source_open(abuti_source *source, abut_context *context, const char *path) {
-    int descriptor = strcmp(path, ABUTI_STANDARD_INPUT) == 0
-                         ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
-                         : open(path, O_RDONLY | O_CLOEXEC);
+    int descriptor = strcmp(path, ABUTI_STANDARD_INPUT) == 0 ? abuti_system_duplicate(STDIN_FILENO)
+                                                             : open(path, O_RDONLY | O_CLOEXEC);
     if (descriptor < 0)
         return abuti_fail(ABUT_ERROR_FILE, "%s: cannot be opened: %s", path, strerror(errno));
     struct stat about;
@@ -90,7 +87,7 @@ static ssize_t get(abuti_source *source, void *to, size_t bytes) {
     if (bytes > source->left)
         bytes = (size_t)source->left;
     do
-        got = is_cancelled(source) ? -1 : bytes ? read(source->descriptor, to, bytes) : 0;
+        got = is_cancelled(source) ? -1 : bytes ? read(source->descriptor, to, (unsigned)bytes) : 0;
     while (got < 0 && errno == EINTR && !source->cancelled);
     source->left -= got > 0 ? (uint64_t)got : 0;
     source->failed = source->failed || got < 0;
@@ -145,7 +142,7 @@ size_t abuti_source_read(abuti_source *source, void *to, size_t bytes) {
 
 /* Where a symbolic link leads to, so that the link stays and its target is replaced. */
 static char *resolve(abut_context *context, const char *path) {
-    char *real = strcmp(path, ABUTI_STANDARD_OUTPUT) ? realpath(path, NULL) : NULL;
+    char *real = strcmp(path, ABUTI_STANDARD_OUTPUT) ? abuti_system_real_path(path) : NULL;
     const char *text = real ? real : path;
     char *copy = abuti_allocate(context, strlen(text) + 1, 1);
     if (copy)
@@ -224,7 +221,7 @@ static FILE *open_temporary(abuti_sink *sink, const struct stat *old) {
     if (descriptor < 0)
         return NULL;
     FILE *file = NULL;
-    if (!old || fchmod(descriptor, old->st_mode & 0777) == 0)
+    if (!old || abuti_system_permit(descriptor, old->st_mode & 0777) == 0)
         file = fdopen(descriptor, "wb");
     if (!file) {
         int error = errno;
@@ -238,7 +235,7 @@ static FILE *open_temporary(abuti_sink *sink, const struct stat *old) {
 
 /* What is written is not a file of ours: it is written as it comes. */
 static FILE *open_standard_output(void) {
-    int descriptor = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
+    int descriptor = abuti_system_duplicate(STDOUT_FILENO);
     FILE *file = descriptor < 0 ? NULL : fdopen(descriptor, "wb");
     if (descriptor >= 0 && !file)
         close(descriptor);
@@ -299,7 +296,7 @@ static void sync_folder(char *path) {
         *slash = '/';
     if (folder < 0)
         return;
-    fsync(folder);
+    abuti_system_sync(folder);
     close(folder);
 }
 
@@ -307,7 +304,7 @@ abut_status abuti_sink_commit(abuti_sink *sink) {
     if (!sink->error && fflush(sink->file) != 0)
         sink->error = errno;
     bool sync = sink->temporary && !sink->expendable;
-    if (!sink->error && sync && fsync(fileno(sink->file)) != 0)
+    if (!sink->error && sync && abuti_system_sync(fileno(sink->file)) != 0)
         sink->error = errno;
     if (!sink->error && sink->nameless) {
         if (try_names(sink, sink->folder_bytes, sink->folder_bytes + 64, fileno(sink->file)) == 0)
@@ -318,7 +315,7 @@ abut_status abuti_sink_commit(abuti_sink *sink) {
     if (fclose(sink->file) != 0 && !sink->error)
         sink->error = errno;
     if (!sink->error && sink->temporary) {
-        if (rename(sink->temporary, sink->path) != 0)
+        if (abuti_system_rename(sink->temporary, sink->path) != 0)
             sink->error = errno;
         else if (sync)
             sync_folder(sink->path);

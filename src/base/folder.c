@@ -1,14 +1,21 @@
 #include "base/folder.h"
+#include "base/system.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
+
+#ifdef _WIN32
+#define HOME "LOCALAPPDATA"
+#define CACHES "%s/abut"
+#else
+#define HOME "HOME"
+#define CACHES "%s/.cache/abut"
+#endif
 
 bool abuti_folder_own(char *folder, size_t bytes) {
     const char *own = getenv("ABUT_CACHE_DIR");
-    const char *shared = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    const char *shared = getenv("XDG_CACHE_HOME"), *home = getenv(HOME);
     int length = -1;
     if (own && strcmp(own, "off") == 0)
         return false;
@@ -17,7 +24,7 @@ bool abuti_folder_own(char *folder, size_t bytes) {
     else if (shared && shared[0] == '/') /* the standard says to ignore relative ones */
         length = snprintf(folder, bytes, "%s/abut", shared);
     else if (home && home[0])
-        length = snprintf(folder, bytes, "%s/.cache/abut", home);
+        length = snprintf(folder, bytes, CACHES, home);
     return length > 0 && (size_t)length < bytes;
 }
 
@@ -25,7 +32,7 @@ void abuti_folder_make(char *path) {
     for (char *at = path + 1; *at; at++)
         if (*at == '/') {
             *at = 0;
-            mkdir(path, 0700);
+            abuti_system_make_folder(path);
             *at = '/';
         }
 }
@@ -58,8 +65,16 @@ abut_status abuti_source_open_own(abuti_source *source, abut_context *context, c
     if (status)
         return status;
     if (fstat(source->descriptor, &about) == 0 && S_ISREG(about.st_mode) &&
-        about.st_uid == geteuid() && !(about.st_mode & (S_IWGRP | S_IWOTH)))
+        abuti_system_is_private(&about))
         return ABUT_OK;
     abuti_source_close(source);
     return abuti_fail(ABUT_ERROR_FILE, "%s: is not ours, or others may write it", path);
+}
+
+double abuti_system_age(const struct stat *about) {
+    struct timespec now;
+    const struct timespec then = abuti_system_written(about);
+    clock_gettime(CLOCK_REALTIME, &now);
+    double age = difftime(now.tv_sec, then.tv_sec) + 1e-9 * (double)(now.tv_nsec - then.tv_nsec);
+    return age > 0 ? age : 0;
 }

@@ -11,11 +11,9 @@
 #include "contact/samples.h"
 
 #include "base/checksum.h"
+#include "base/system.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define MAGIC "\211abuts\r\n"
 enum { VERSION = 1, ORDER = 0x01020304 };
@@ -222,7 +220,7 @@ abut_status abuti_samples_recall(const cache_place *place, const abut_mesh *mesh
         abuti_log(to->context, ABUT_LOG_WARNING, "the samples are made, since the cache is bad: %s",
                   abut_last_error());
     else
-        utimensat(AT_FDCWD, place->path, NULL, 0); /* used now; where that fails it only ages */
+        abuti_system_touch(place->path); /* used now */
     return ABUT_OK;
 }
 
@@ -275,7 +273,7 @@ static abut_status write_file(const cache_place *place, const abut_samples *samp
         encode(place, samples, all);
         uint64_t sum = abuti_checksum(all, bytes);
         sink.expendable = true;
-        fchmod(fileno(sink.file), 0600); /* or it would not be read again */
+        abuti_system_permit(fileno(sink.file), 0600); /* or it would not be read again */
         abuti_sink_write(&sink, all, bytes);
         abuti_sink_write(&sink, &sum, sizeof sum);
         status = abuti_sink_commit(&sink);
@@ -306,7 +304,7 @@ static abut_status list_file(const cache_names *files, const char *name,
     abut_samples_cache_entry entry;
     memset(&entry, 0, sizeof entry);
     entry.path = path;
-    entry.age = abuti_cache_age(&about);
+    entry.age = abuti_system_age(&about);
     entry.stored_bytes = (uint64_t)about.st_size;
     abut_status status = read_file(files->context, path, &file);
     if (status == ABUT_ERROR_MEMORY)

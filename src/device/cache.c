@@ -14,15 +14,12 @@
 #include "device/cache.h"
 
 #include "base/folder.h"
+#include "base/system.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 #define MAGIC "abut program 01\n"
 #define MAGIC_BYTES 16
@@ -65,16 +62,18 @@ static bool is_ours(const char *name) {
 
 static bool is_older(const struct stat *a, const char *a_name, const struct stat *b,
                      const char *b_name) {
-    if (a->st_mtim.tv_sec != b->st_mtim.tv_sec)
-        return a->st_mtim.tv_sec < b->st_mtim.tv_sec;
-    if (a->st_mtim.tv_nsec != b->st_mtim.tv_nsec)
-        return a->st_mtim.tv_nsec < b->st_mtim.tv_nsec;
+    const struct timespec p = abuti_system_written(a), q = abuti_system_written(b);
+    if (p.tv_sec != q.tv_sec)
+        return p.tv_sec < q.tv_sec;
+    if (p.tv_nsec != q.tv_nsec)
+        return p.tv_nsec < q.tv_nsec;
     return strcmp(a_name, b_name) < 0;
 }
 
 /* The bytes of all entries, and the name of the one that was not used for longest, other than
  * `kept`; an empty name where there is none. */
-static uint64_t measure_folder(DIR *folder, const char *kept, char *oldest, size_t oldest_bytes) {
+static uint64_t measure_folder(DIR *folder, const char *path, const char *kept, char *oldest,
+                               size_t oldest_bytes) {
     uint64_t sum = 0;
     struct stat about, best;
     struct dirent *entry;
@@ -84,8 +83,7 @@ static uint64_t measure_folder(DIR *folder, const char *kept, char *oldest, size
     while ((entry = readdir(folder))) {
         const char *name = entry->d_name;
         if (!is_ours(name) || strlen(name) >= oldest_bytes ||
-            fstatat(dirfd(folder), name, &about, AT_SYMLINK_NOFOLLOW) != 0 ||
-            !S_ISREG(about.st_mode))
+            abuti_system_about(folder, path, name, &about) != 0 || !S_ISREG(about.st_mode))
             continue;
         sum += (uint64_t)about.st_size;
         if (strcmp(name, kept) != 0 && (!oldest[0] || is_older(&about, name, &best, oldest))) {
@@ -103,16 +101,19 @@ void abuti_cache_clean(abut_context *context, const char *path, uint64_t most_by
         return;
     memcpy(folder_path, path, (size_t)(name - path));
     folder_path[name - path] = 0;
-    DIR *folder = opendir(name == path ? "/" : folder_path);
+    if (name == path)
+        strcpy(folder_path, "/");
+    DIR *folder = opendir(folder_path);
     if (!folder)
         return;
     /* One new entry rarely drives out more than one; the bound keeps a huge folder from holding us
      * up, and the next entry goes on. */
     enum { REMOVED_MOST = 32 };
     for (int removed = 0; removed < REMOVED_MOST; removed++) {
-        if (measure_folder(folder, name + 1, oldest, sizeof oldest) <= most_bytes || !oldest[0])
+        if (measure_folder(folder, folder_path, name + 1, oldest, sizeof oldest) <= most_bytes ||
+            !oldest[0])
             break;
-        if (unlinkat(dirfd(folder), oldest, 0) != 0 && errno != ENOENT)
+        if (abuti_system_remove(folder, folder_path, oldest) != 0 && errno != ENOENT)
             break; /* another process may have been faster, but then it is gone */
         abuti_log(context, ABUT_LOG_INFO, "the program cache: %s made room", oldest);
     }
@@ -171,7 +172,7 @@ bool abuti_cache_read(abut_context *context, const unsigned char key[ABUTI_DIGES
         abuti_release(context, file);
         return false;
     }
-    utimensat(AT_FDCWD, path, NULL, 0); /* used now; where it cannot be said, it only ages */
+    abuti_system_touch(path); /* used now */
     *bytes = length - start - ABUTI_DIGEST_BYTES;
     memmove(file, file + start, *bytes);
     *program = file;
@@ -201,7 +202,7 @@ void abuti_cache_write(abut_context *context, const unsigned char key[ABUTI_DIGE
     abut_status status = abuti_sink_open(&sink, context, path);
     if (!status) {
         sink.expendable = true;
-        fchmod(fileno(sink.file), 0600);
+        abuti_system_permit(fileno(sink.file), 0600);
         abuti_sink_write(&sink, head, sizeof head);
         abuti_sink_write(&sink, about, about_bytes);
         abuti_sink_write(&sink, program, bytes);

@@ -1,10 +1,10 @@
 /* The list of devices, the choice among them, and the door to whichever back end a device has.
  * Sizes and ranges are checked here, so that no back end has to. */
 #include "device/device.h"
+#include "base/system.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #define MOST_DEVICES 64
 

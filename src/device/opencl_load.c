@@ -46,20 +46,31 @@ uint64_t abuti_opencl_live(void) {
 
 #else
 
+#include "base/system.h"
 #include "device/opencl.h"
 
-#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 
 abuti_opencl_table abuti_opencl;
+
+#if defined(_WIN32)
+#define LOADER "OpenCL.dll"
+#define HINT ""
+#elif defined(__APPLE__)
+#define LOADER "/System/Library/Frameworks/OpenCL.framework/OpenCL"
+#define HINT ""
+#else
+#define LOADER "libOpenCL.so.1"
+#define HINT " (Debian: install ocl-icd-libopencl1)"
+#endif
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static const char *absence; /* null once loaded */
 
 /* Object pointers and function pointers are alike in POSIX, but not in C. */
 static bool find(void *library, const char *name, void *function, size_t bytes) {
-    void *symbol = dlsym(library, name);
+    void *symbol = abuti_system_symbol(library, name);
     memcpy(function, &symbol, bytes);
     return symbol != NULL;
 }
@@ -70,11 +81,10 @@ static void load(void) {
         absence = "ABUT_OPENCL_LIBRARY is off";
         return;
     }
-    void *library = dlopen(path && path[0] ? path : "libOpenCL.so.1", RTLD_NOW | RTLD_LOCAL);
+    void *library = abuti_system_library(path && path[0] ? path : LOADER);
     if (!library) {
-        absence = path && path[0]
-                      ? "the library that ABUT_OPENCL_LIBRARY names cannot be opened"
-                      : "libOpenCL.so.1 cannot be opened (Debian: install ocl-icd-libopencl1)";
+        absence = path && path[0] ? "the library that ABUT_OPENCL_LIBRARY names cannot be opened"
+                                  : LOADER " cannot be opened" HINT;
         return;
     }
     bool complete = true;

@@ -8,10 +8,9 @@
  */
 #include "field/cache.h"
 
+#include "base/system.h"
+
 #include <errno.h>
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 bool abuti_cache_folder(const char *given, char *folder, size_t bytes) {
     if (given[0]) {
@@ -117,7 +116,7 @@ abut_status abuti_cache_recall(abut_mesh *mesh, const abut_field_options *o, cac
         abuti_log(mesh->context, ABUT_LOG_WARNING, "the field is built, since the cache is bad: %s",
                   abut_last_error());
     else
-        utimensat(AT_FDCWD, place->path, NULL, 0); /* used now; where that fails it only ages */
+        abuti_system_touch(place->path); /* used now */
     return ABUT_OK;
 }
 

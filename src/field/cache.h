@@ -70,9 +70,6 @@ typedef struct cache_names {
  * none where it fails or there is no folder. */
 abut_status abuti_cache_names(const char *function, abut_context *context, const char *folder,
                               const char *ending, cache_names *names);
-struct stat;
-/* Seconds since a file was last used. */
-double abuti_cache_age(const struct stat *about);
 /* As abut_field_cache_clear(), for files of an ending. */
 abut_status abuti_cache_clear(const char *function, const char *folder, const char *ending,
                               double age, uint64_t *files, uint64_t *bytes);

@@ -10,13 +10,11 @@
 #include "field/cache.h"
 
 #include "base/checksum.h"
+#include "base/system.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdatomic.h>
-#include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 #define MAGIC "\211abutc\r\n"
 enum { VERSION = 1, ORDER = 0x01020304 };
@@ -170,11 +168,7 @@ static void turn_begin(turn *t, const char *path, const unsigned char *mesh) {
     t->descriptor = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW, 0600);
     if (t->descriptor < 0)
         return;
-    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
-    for (int i = 0; i < 3; i++) /* there may be locks beyond the end of a file */
-        lock.l_start = lock.l_start << 8 | mesh[i];
-    while (fcntl(t->descriptor, F_SETLKW, &lock) != 0 && errno == EINTR)
-        ;
+    abuti_system_lock(t->descriptor, (uint64_t)mesh[0] << 16 | (uint64_t)mesh[1] << 8 | mesh[2]);
 }
 
 static void turn_end(turn *t) {
@@ -244,7 +238,7 @@ static abut_status put_file(abut_context *context, const char *path, const unsig
         memcpy(head.mesh, mesh, sizeof head.mesh);
         head.checksum = abuti_checksum(&head, offsetof(cache_head, checksum));
         sink.expendable = true;
-        fchmod(fileno(sink.file), 0600); /* or it would not be read again */
+        abuti_system_permit(fileno(sink.file), 0600); /* or it would not be read again */
         abuti_sink_write(&sink, &head, sizeof head);
         status = put_fields(&sink, old, key, field, items);
         if (status)

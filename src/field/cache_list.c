@@ -1,13 +1,10 @@
 /* What a folder of the cache holds, for people who look after it. */
 #include "field/cache.h"
 
-#include <dirent.h>
+#include "base/system.h"
+
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
-#include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
 
 typedef struct listing {
     abut_context *context;
@@ -31,14 +28,6 @@ static abut_status open_folder(const char *function, const char *given, char *fo
     if (!*opened && errno != ENOENT)
         return abuti_fail(ABUT_ERROR_FILE, "%s: cannot be opened: %s", folder, strerror(errno));
     return ABUT_OK;
-}
-
-double abuti_cache_age(const struct stat *about) {
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    double age = difftime(now.tv_sec, about->st_mtim.tv_sec) +
-                 1e-9 * (double)(now.tv_nsec - about->st_mtim.tv_nsec);
-    return age > 0 ? age : 0;
 }
 
 /* ---- list and verify ---- */
@@ -108,7 +97,7 @@ static abut_status list_file(listing *l, const char *folder, const char *name) {
     abut_field_cache_entry entry;
     memset(&entry, 0, sizeof entry);
     entry.path = path;
-    entry.age = abuti_cache_age(&about);
+    entry.age = abuti_system_age(&about);
     memcpy(entry.mesh, name, sizeof entry.mesh - 1);
     abut_status status = abuti_cache_file_open(&file, l->context, path);
     if (status == ABUT_ERROR_MEMORY)
@@ -167,10 +156,10 @@ abut_status abuti_cache_clear(const char *function, const char *folder, const ch
         struct stat about;
         const char *name = entry->d_name;
         if ((!abuti_folder_is_name(name, ending) && !abuti_folder_is_temporary(name)) ||
-            fstatat(dirfd(opened), name, &about, AT_SYMLINK_NOFOLLOW) != 0 ||
-            S_ISDIR(about.st_mode) || abuti_cache_age(&about) < age)
+            abuti_system_about(opened, path, name, &about) != 0 || S_ISDIR(about.st_mode) ||
+            abuti_system_age(&about) < age)
             continue;
-        if (unlinkat(dirfd(opened), name, 0) == 0) {
+        if (abuti_system_remove(opened, path, name) == 0) {
             removed++;
             sum += (uint64_t)about.st_size;
         } else if (errno != ENOENT) {

@@ -1,7 +1,6 @@
 /* The doors to files of fields: which format it is, and the file around it. */
+#include "base/system.h"
 #include "field/field.h"
-
-#include <strings.h>
 
 /* ---- out ---- */
 

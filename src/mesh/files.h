@@ -8,9 +8,8 @@
 #ifndef ABUTI_MESH_FILES_H
 #define ABUTI_MESH_FILES_H
 
+#include "base/locale.h"
 #include "mesh/mesh.h"
-
-#include <locale.h>
 
 /* ---- numbers as text (number.c) ---- */
 

@@ -5,6 +5,7 @@
  * something names them, as far as the document says, and a size that the file or the text does not
  * have is refused before memory is taken.
  */
+#include "base/system.h"
 #include "mesh/gltf.h"
 
 #ifdef ABUT_HAS_GLTF
@@ -12,7 +13,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
-#include <sys/stat.h>
 
 /* Takes the next `wanted` bytes of a source. Memory that is readable already is not copied. Where
  * the size of the source is unknown (a pipe), memory grows with what arrives. */

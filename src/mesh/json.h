@@ -11,8 +11,7 @@
 #define ABUTI_MESH_JSON_H
 
 #include "base/base.h"
-
-#include <locale.h>
+#include "base/locale.h"
 
 typedef enum abuti_json_kind {
     ABUTI_JSON_NULL = 0,

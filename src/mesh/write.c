@@ -7,10 +7,10 @@
  * the origin of the mesh, which is the translation of its node: what was read as floats stays as it
  * is wherever it lies. Numbers are written by number.c, so that no locale puts a comma in.
  */
+#include "base/system.h"
 #include "mesh/files.h"
 
 #include <string.h>
-#include <strings.h>
 
 #define BUFFER_BYTES (64u * 1024u)
 #define LINE_BYTES 512u /* more than any one element takes */

@@ -1,8 +1,8 @@
 /* Picture files: PNG through libpng, PPM by hand. */
+#include "base/system.h"
 #include "picture/picture.h"
 
 #include <string.h>
-#include <strings.h>
 
 #ifdef ABUT_HAS_PNG
 #include <png.h>

@@ -12,12 +12,12 @@
 #include "scene/scene.h"
 
 #include "base/sort.h"
+#include "base/system.h"
 
 #include <abut/shape.h>
 
 #include <stdarg.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define SHAPE_TRIANGLES 4194304u
 #define NAME_BYTES 200

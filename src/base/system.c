@@ -1,0 +1,104 @@
+#ifdef __linux__
+#define _DEFAULT_SOURCE /* madvise() */
+#endif
+
+#include "base/system.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+/* Large arrays are mostly written once from end to end, and then half of the time goes into getting
+ * pages one by one. Linux gives larger ones where it is asked to. */
+#ifdef MADV_HUGEPAGE
+enum { LARGE_PAGE = 1 << 21, LARGE = 4 * LARGE_PAGE };
+
+static void *allocate_large(size_t bytes) {
+    void *memory = NULL;
+    if (posix_memalign(&memory, LARGE_PAGE, bytes))
+        return NULL;
+    (void)madvise(memory, bytes & ~(size_t)(LARGE_PAGE - 1), MADV_HUGEPAGE); /* only a wish */
+    return memory;
+}
+#endif
+
+void *abuti_system_allocate(size_t bytes, size_t alignment) {
+#ifdef MADV_HUGEPAGE
+    if (bytes >= LARGE)
+        return allocate_large(bytes);
+#endif
+    return aligned_alloc(alignment, bytes);
+}
+
+void abuti_system_release(void *memory) {
+    free(memory);
+}
+
+int abuti_system_duplicate(int descriptor) {
+    return fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
+}
+
+char *abuti_system_real_path(const char *path) {
+    return realpath(path, NULL);
+}
+
+int abuti_system_permit(int descriptor, mode_t mode) {
+    return fchmod(descriptor, mode);
+}
+
+int abuti_system_sync(int descriptor) {
+    return fsync(descriptor);
+}
+
+int abuti_system_rename(const char *from, const char *to) {
+    return rename(from, to);
+}
+
+int abuti_system_make_folder(const char *path) {
+    return mkdir(path, 0700);
+}
+
+bool abuti_system_is_private(const struct stat *about) {
+    return about->st_uid == geteuid() && !(about->st_mode & (S_IWGRP | S_IWOTH));
+}
+
+struct timespec abuti_system_written(const struct stat *about) {
+#ifdef __APPLE__
+    return about->st_mtimespec;
+#else
+    return about->st_mtim;
+#endif
+}
+
+void abuti_system_touch(const char *path) {
+    (void)utimensat(AT_FDCWD, path, NULL, 0);
+}
+
+int abuti_system_about(DIR *folder, const char *path, const char *name, struct stat *about) {
+    (void)path;
+    return fstatat(dirfd(folder), name, about, AT_SYMLINK_NOFOLLOW);
+}
+
+int abuti_system_remove(DIR *folder, const char *path, const char *name) {
+    (void)path;
+    return unlinkat(dirfd(folder), name, 0);
+}
+
+void abuti_system_lock(int descriptor, uint64_t byte) {
+    struct flock lock = {.l_type = F_WRLCK,
+                         .l_whence = SEEK_SET,
+                         .l_start = (off_t)byte, /* there may be locks beyond the end of a file */
+                         .l_len = 1};
+    while (fcntl(descriptor, F_SETLKW, &lock) != 0 && errno == EINTR)
+        ;
+}
+
+void *abuti_system_library(const char *name) {
+    return dlopen(name, RTLD_NOW | RTLD_LOCAL);
+}
+
+void *abuti_system_symbol(void *library, const char *name) {
+    return dlsym(library, name);
+}

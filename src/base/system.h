@@ -1,0 +1,59 @@
+/* What differs between operating systems: files and folders as POSIX has them. Files of
+ * the library include this instead of the headers of the system, and where Windows or macOS have
+ * no call of the same name, call one of these. */
+#ifndef ABUTI_BASE_SYSTEM_H
+#define ABUTI_BASE_SYSTEM_H
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#ifdef _WIN32
+#define O_CLOEXEC (O_BINARY | O_NOINHERIT)
+#define O_NOFOLLOW 0 /* links are rare there, and need rights of their own */
+#define O_NONBLOCK 0
+#endif
+
+/* Memory for abuti_system_release(); `bytes` is a multiple of the alignment. */
+void *abuti_system_allocate(size_t bytes, size_t alignment);
+void abuti_system_release(void *memory);
+
+/* Another descriptor of the same open file, not passed on to programs that are started; bytes go
+ * through it as they are. */
+int abuti_system_duplicate(int descriptor);
+/* The path without links and dots, to be freed; null where there is no such file. Names of folders
+ * in it end with a slash. */
+char *abuti_system_real_path(const char *path);
+/* Gives an open file the permissions of a mode, where there are such. */
+int abuti_system_permit(int descriptor, mode_t mode);
+/* Waits until a file is on disk. */
+int abuti_system_sync(int descriptor);
+/* Renames over what is there. */
+int abuti_system_rename(const char *from, const char *to);
+int abuti_system_make_folder(const char *path);
+/* Whether a file is the user's own and no one else may write it; where files have no such bits,
+ * folders look after that. */
+bool abuti_system_is_private(const struct stat *about);
+/* When it was last written. */
+struct timespec abuti_system_written(const struct stat *about);
+/* How many seconds ago that was. */
+double abuti_system_age(const struct stat *about);
+/* Says that it was written now; where that fails it only ages. */
+void abuti_system_touch(const char *path);
+/* Of a name in a folder that is open, itself where it is a link. `path` is the folder's. */
+int abuti_system_about(DIR *folder, const char *path, const char *name, struct stat *about);
+int abuti_system_remove(DIR *folder, const char *path, const char *name);
+/* Waits for one byte of a file, which need not have it, until it is closed. */
+void abuti_system_lock(int descriptor, uint64_t byte);
+
+/* A library at run time, never closed; null where there is none. */
+void *abuti_system_library(const char *name);
+void *abuti_system_symbol(void *library, const char *name);
+
+#endif

@@ -1,6 +1,7 @@
 #include "support/support.h"
 
 #include "base/base.h"
+#include "base/system.h"
 
 #include <ftw.h>
 #include <math.h>
@@ -90,7 +91,7 @@ static void *counted_allocate(void *user, size_t bytes, size_t alignment) {
     pthread_mutex_unlock(&memory_lock);
     if (refused)
         return NULL;
-    block_head *head = aligned_alloc(64, sizeof *head + (bytes + 63) / 64 * 64);
+    block_head *head = abuti_system_allocate(sizeof *head + (bytes + 63) / 64 * 64, 64);
     assert_non_null(head);
     head->bytes = bytes;
     return head + 1;
@@ -104,7 +105,7 @@ static void counted_release(void *user, void *block) {
     memory->live_count--;
     memory->live_bytes -= head->bytes;
     pthread_mutex_unlock(&memory_lock);
-    free(head);
+    abuti_system_release(head);
 }
 
 /* ---- tasks on plain threads ---- */
@@ -262,7 +263,12 @@ const char *test_folder(void) {
     if (!folder[0]) {
         const char *base = getenv("TMPDIR");
         snprintf(folder, sizeof folder, "%s/abut-test-XXXXXX", base && base[0] ? base : "/tmp");
+#ifdef _WIN32
+        assert_non_null(mktemp(folder));
+        assert_int_equal(0, abuti_system_make_folder(folder));
+#else
         assert_non_null(mkdtemp(folder));
+#endif
         atexit(remove_folder);
     }
     return folder;

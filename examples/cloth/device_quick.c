@@ -94,10 +94,12 @@ static void search(cloth *c) {
     abuti_kit_fill(&d->quick, HEADS, VEC_NONE, q->buckets * sizeof(uint32_t));
     ABUTI_KIT_RUN(&d->quick, INSERT, c->vertices, GROUP, ABUTI_VALUE(q->search),
                   ABUTI_VALUE(c->vertices), BUFFER_OF(d->start), QUICK(HEADS), QUICK(CHAIN));
-    ABUTI_KIT_RUN(&d->quick, FIND, c->vertices, GROUP, ABUTI_VALUE(q->search),
+    ABUTI_KIT_RUN(&d->quick, FIND, (size_t)c->vertices * CELL_LANES, GROUP, ABUTI_VALUE(q->search),
                   ABUTI_VALUE(c->vertices), QUICK(HEADS), QUICK(CHAIN), MEMORY(MEMORY_CORNERS),
                   MEMORY(MEMORY_FACE_BEGIN), MEMORY(MEMORY_FACES), QUICK(REST), BUFFER_OF(d->start),
-                  QUICK(SELVES), QUICK(TOLD));
+                  ABUTI_LOCAL_MEMORY(GROUP * sizeof(double)),
+                  ABUTI_LOCAL_MEMORY(GROUP * sizeof(uint32_t)),
+                  ABUTI_LOCAL_MEMORY(GROUP * sizeof(uint32_t)), QUICK(SELVES), QUICK(TOLD));
 }
 
 /* From `start` to NEXT and NOW by turns; velocities go from theirs to the spare ones. Tells where

@@ -13,22 +13,44 @@ __kernel GROUP_OF(GROUP) void patches_insert(cloth_search s, uint vertices, __gl
         chain[i] = atomic_xchg(&heads[cloth_bucket_at(x[i], &s)], i);
 }
 
+/* CELL_LANES work-items a vertex, one for each cell around it; the best of them tells. */
 __kernel GROUP_OF(GROUP) void patches_find(cloth_search s, uint vertices,
                                            __global const uint *heads, __global const uint *chain,
                                            __global const uint *corners, __global const uint *begin,
                                            __global const uint *faces, __global const vec *rest,
-                                           __global const vec *x, __global cloth_self *selves,
-                                           __global cloth_told *told) {
-    uint i = (uint)get_global_id(0);
-    if (i >= vertices)
+                                           __global const vec *x, __local double *sqs,
+                                           __local uint *best_faces, __local uint *lanes,
+                                           __global cloth_self *selves, __global cloth_told *told) {
+    const uint v = (uint)get_global_id(0) / CELL_LANES, item = (uint)get_local_id(0);
+    const uint lane = item % CELL_LANES;
+    cloth_found best = cloth_found_none(&s);
+    if (v < vertices && lane < CLOTH_CELLS)
+        cloth_search_cell(&s, v, (int)lane, heads, chain, corners, begin, faces, rest, x, &best);
+    sqs[item] = best.sq;
+    best_faces[item] = best.face;
+    lanes[item] = lane;
+    for (uint apart = CELL_LANES / 2; apart; apart /= 2) {
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (lane < apart) {
+            const uint other = item + apart;
+            if (sqs[other] < sqs[item] ||
+                (sqs[other] == sqs[item] && best_faces[other] < best_faces[item])) {
+                sqs[item] = sqs[other];
+                best_faces[item] = best_faces[other];
+                lanes[item] = lanes[other];
+            }
+        }
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (v >= vertices || lane != lanes[item - lane])
         return;
     cloth_self self;
-    double gap = cloth_find_self(&s, i, heads, chain, corners, begin, faces, rest, x, &self);
+    double gap = cloth_self_of(&s, v, &best, corners, x, &self);
     if (self.vertex[0] == VEC_NONE) {
-        selves[i].vertex[0] = VEC_NONE;
+        selves[v].vertex[0] = VEC_NONE;
         return;
     }
-    selves[i] = self;
+    selves[v] = self;
     atomic_min(&told->thinnest, as_uint((float)gap));
     atomic_inc(&told->selves);
 }

@@ -27,6 +27,8 @@
 #define PATCH_LANES 64
 #endif
 enum { PATCH_ALL = 1024 };
+/* Work-items that look for the face of a vertex: at least as many as there are cells around it. */
+enum { CELL_LANES = 32 };
 
 /* Rounds of hinges, then of edges, PATCH_LANES places each; those that are not used have no first
  * vertex. Vertices of constraints are counted within the patch. */
@@ -152,37 +154,49 @@ static inline void cloth_try_faces(const cloth_search *s, uint32_t v, uint32_t u
     }
 }
 
-/* Looks for the face that vertex v keeps off. Vertices of a bucket are chained: the last one that
- * came, and before each vertex the one of before. Tells how far the face is; the range where there
- * is none. */
-static inline double
-cloth_find_self(const cloth_search *s, uint32_t v, const CLOTH_GLOBAL uint32_t *heads,
-                const CLOTH_GLOBAL uint32_t *chain, const CLOTH_GLOBAL uint32_t *corners,
-                const CLOTH_GLOBAL uint32_t *begin, const CLOTH_GLOBAL uint32_t *faces,
-                const CLOTH_GLOBAL vec *rest, const CLOTH_GLOBAL vec *x, cloth_self *self) {
+/* Cells around a vertex, with its own. */
+enum { CLOTH_CELLS = 27 };
+
+static inline cloth_found cloth_found_none(const cloth_search *s) {
+    cloth_found none;
+    none.sq = s->range * s->range;
+    none.face = VEC_NONE;
+    cloth_weigh(0, 0, 0, none.weight);
+    return none;
+}
+
+/* Looks for faces near vertex v in one of the cells around it. Vertices of a bucket are chained:
+ * the last one that came, and before each vertex the one of before. */
+static inline void
+cloth_search_cell(const cloth_search *s, uint32_t v, int cell, const CLOTH_GLOBAL uint32_t *heads,
+                  const CLOTH_GLOBAL uint32_t *chain, const CLOTH_GLOBAL uint32_t *corners,
+                  const CLOTH_GLOBAL uint32_t *begin, const CLOTH_GLOBAL uint32_t *faces,
+                  const CLOTH_GLOBAL vec *rest, const CLOTH_GLOBAL vec *x, cloth_found *best) {
     vec at = x[v], at_rest = rest[v];
-    const int cx = cloth_cell_of(at.x, s->cell), cy = cloth_cell_of(at.y, s->cell),
-              cz = cloth_cell_of(at.z, s->cell);
-    cloth_found best;
-    best.sq = s->range * s->range;
-    best.face = VEC_NONE;
+    const int cx = cloth_cell_of(at.x, s->cell) + cell % 3 - 1,
+              cy = cloth_cell_of(at.y, s->cell) + cell / 3 % 3 - 1,
+              cz = cloth_cell_of(at.z, s->cell) + cell / 9 - 1;
+    for (uint32_t u = heads[cloth_bucket(cx, cy, cz, s->mask)]; u != VEC_NONE; u = chain[u])
+        if (cloth_is_within(x[u], at, s->cell) && !cloth_is_within(rest[u], at_rest, s->rest))
+            cloth_try_faces(s, v, u, corners, begin, faces, rest, x, best);
+}
+
+/* What vertex v keeps off, from the best of all cells. Tells how far it is; the range where there
+ * is nothing. */
+static inline double cloth_self_of(const cloth_search *s, uint32_t v, const cloth_found *best,
+                                   const CLOTH_GLOBAL uint32_t *corners, const CLOTH_GLOBAL vec *x,
+                                   cloth_self *self) {
     self->vertex[0] = VEC_NONE;
-    for (int i = 0; i < 27; i++) {
-        uint32_t u =
-            heads[cloth_bucket(cx + i % 3 - 1, cy + i / 3 % 3 - 1, cz + i / 9 - 1, s->mask)];
-        for (; u != VEC_NONE; u = chain[u])
-            if (cloth_is_within(x[u], at, s->cell) && !cloth_is_within(rest[u], at_rest, s->rest))
-                cloth_try_faces(s, v, u, corners, begin, faces, rest, x, &best);
-    }
-    if (best.face == VEC_NONE || !(best.sq > 0))
+    if (best->face == VEC_NONE || !(best->sq > 0))
         return s->range;
-    double distance = sqrt(best.sq);
+    double distance = sqrt(best->sq);
     for (int k = 0; k < 3; k++) {
-        self->vertex[k] = corners[3 * (size_t)best.face + (size_t)k];
-        self->weight[k] = best.weight[k];
+        self->vertex[k] = corners[3 * (size_t)best->face + (size_t)k];
+        self->weight[k] = best->weight[k];
     }
+    self->spare = 0;
     vec point = vec_mix(x[self->vertex[0]], x[self->vertex[1]], x[self->vertex[2]], self->weight);
-    self->normal = vec_scale(vec_sub(at, point), 1 / distance);
+    self->normal = vec_scale(vec_sub(x[v], point), 1 / distance);
     self->least = cloth_distance_to_keep(distance, s->thickness);
     return distance;
 }

@@ -139,9 +139,13 @@ static void find_selves(void *data, size_t chunk, size_t begin, size_t end) {
     const cloth_quick *q = c->quick;
     cloth_told told = cloth_quick_begin(c);
     for (size_t i = begin; i < end; i++) {
-        double gap = cloth_find_self(&q->search, (uint32_t)i, q->heads, q->chain, c->indices,
-                                     c->view.vertex_face_begin, c->view.vertex_faces,
-                                     abut_mesh_positions(c->rest), c->position, &q->selves[i]);
+        cloth_found best = cloth_found_none(&q->search);
+        for (int k = 0; k < CLOTH_CELLS; k++)
+            cloth_search_cell(&q->search, (uint32_t)i, k, q->heads, q->chain, c->indices,
+                              c->view.vertex_face_begin, c->view.vertex_faces,
+                              abut_mesh_positions(c->rest), c->position, &best);
+        double gap =
+            cloth_self_of(&q->search, (uint32_t)i, &best, c->indices, c->position, &q->selves[i]);
         if (q->selves[i].vertex[0] == VEC_NONE)
             continue;
         told.selves++;

@@ -138,9 +138,11 @@ static abut_status run_frames(const bench_state *state, dress_data *data) {
     }
     const scene_parts after = scene_parts_of(data->scene);
     const double ms = 1e3 / data->frames;
-    parts = (scene_parts){ms * (after.skin - before.skin), ms * (after.fields - before.fields),
-                          ms * (after.self - before.self), ms * (after.solve - before.solve),
-                          ms * (after.collide - before.collide)};
+    parts = (scene_parts){.skin = ms * (after.skin - before.skin),
+                          .fields = ms * (after.fields - before.fields),
+                          .self = ms * (after.self - before.self),
+                          .solve = ms * (after.solve - before.solve),
+                          .collide = ms * (after.collide - before.collide)};
     return status;
 }
 

@@ -200,7 +200,8 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
                           ? "png|bodies|frames|seed|resolution|compare|device"
                       : fall ? "png|bodies|frames|seed|resolution|compare|device|model"
                       : word_in(which, "dress|cape")
-                          ? "png|triangles|frames|record|meshes|device|model|clip|method|self"
+                          ? "png|triangles|frames|record|meshes|device|model|clip|method|self|"
+                            "outside"
                           : "png|triangles|solid|frames|record|meshes|device");
     if (code)
         return code;
@@ -257,6 +258,10 @@ static const tool_option options[] = {
      "exact|radial", false},
     {"self", NULL, OPTION_FLAG,
      "dress, cape with --method radial: vertices of the garment keep off its faces", NULL, false},
+    {"outside", NULL, OPTION_FLAG,
+     "dress, cape with --method radial: at the end of each frame vertices that are inside of the "
+     "body, exactly, are moved out",
+     NULL, false},
     {"compare", NULL, OPTION_FLAG,
      "drop, plane: run it with ODE's own colliders of triangle meshes as well; stairs, snow, "
      "bounce: also find pairs by CInDeR as published, one a pixel; letters: also by distance "

@@ -287,7 +287,7 @@ _abut() {
     contacts) options="--pose --pose-a --with --to --method --resolution --cells --cache --margin --hint --patches --samples --limit --most --out --png --after --view --up --json --quiet --threads --help" ;;
     interfere) options="--views --resolution --tolerance --conservative --exact --volume --overlaps --clearance --own --edges --parts --cap --first --out --png --images --view --up --device --json --quiet --threads --help" ;;
     cache) options="--older --json --quiet --threads --help" ;;
-    demo) options="--png --plot --triangles --solid --frames --record --meshes --device --bodies --seconds --seed --resolution --model --clip --method --self --compare --json --quiet --threads --help" ;;
+    demo) options="--png --plot --triangles --solid --frames --record --meshes --device --bodies --seconds --seed --resolution --model --clip --method --self --outside --compare --json --quiet --threads --help" ;;
     devices) options="--check --json --quiet --threads --help" ;;
     bench) options="--list --repeat --quick --device --json --quiet --threads --help" ;;
     version) options="--json --quiet --threads --help" ;;

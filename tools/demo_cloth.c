@@ -179,6 +179,7 @@ static void tell(const showing *s) {
         json_number(out, "self_seconds", parts.self / n);
         json_number(out, "solve_seconds", parts.solve / n);
         json_number(out, "collide_seconds", parts.collide / n);
+        json_number(out, "outside_seconds", parts.outside / n);
         json_number(out, "deepest", s->depth);
     }
     json_count(out, s->radial ? "frames_too_deep" : "frames_with_intersections", s->bad);
@@ -193,6 +194,9 @@ static void tell(const showing *s) {
         else
             say_fact(out, "time", "%.1f ms a frame: motion %.1f, contacts %.1f, sweeps %.1f",
                      1e3 * all / n, 1e3 * s->dynamics / n, 1e3 * s->search / n, 1e3 * s->sweep / n);
+        if (parts.outside > 0)
+            say_fact(out, "outside", "%.2f ms of it, to leave the body exactly",
+                     1e3 * parts.outside / n);
         say_fact(out, "contacts", "%.0f a frame", (double)s->contacts / n);
         if (s->radial)
             say_fact(out, "impacts", "%.1f a frame", (double)s->impacts / n);
@@ -264,9 +268,9 @@ static int read_character(showing *s, const tool_arguments *arguments, scene_opt
                      *method = option_given(arguments, "method"),
                      *clip = option_given(arguments, "clip");
     const bool radial = method && !strcmp(method->words, "radial");
-    if (option_given(arguments, "self") && !(radial && word_in(s->name, "dress|cape")))
-        return tool_refuse(s->tool, "--self is of dress and cape with --method radial; all else "
-                                    "never passes through itself");
+    if ((option_given(arguments, "self") || option_given(arguments, "outside")) && !radial)
+        return tool_refuse(s->tool, "--self and --outside are of --method radial; else nothing "
+                                    "passes through anything");
     if (!word_in(s->name, "dress|cape"))
         return 0;
     const char *who = model ? model->words : "mannequin-female";
@@ -278,6 +282,7 @@ static int read_character(showing *s, const tool_arguments *arguments, scene_opt
     options->character = s->character;
     s->radial = options->radial = radial;
     options->self = option_given(arguments, "self") != NULL;
+    options->outside = option_given(arguments, "outside") != NULL;
     options->up = skittle ? (abut_vec3){0, 0, 1} : abut_mesh_up(abut_character_rest(s->character));
     return clip ? clip_find(s->tool, s->character, clip->words, &options->clip) : 0;
 }

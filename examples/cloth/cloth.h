@@ -112,6 +112,13 @@ abut_status cloth_step(cloth *c, double seconds, const abut_vec3 *solid_end, clo
  * skinner's; for cloth against radial fields. */
 abut_status cloth_step_from(cloth *c, double seconds, abut_array solid_end, cloth_report *report);
 
+/* Moves vertices that are inside of the solid, by `depth` at most, out to `thickness` from its
+ * surface the shortest way, decided exactly: for what radial fields do not see, in all frames or in
+ * some. Tells how many they were, and how deep the deepest. Pinned ones stay; where the solid
+ * overlaps itself, a few may stay inside. Positions pass through the host, and the cloth is free to
+ * pass through itself meanwhile. On failure all is as before. */
+abut_status cloth_leave_solid(cloth *c, double depth, uint32_t *moved, double *deepest);
+
 /* Where vertices are, those of the cloth first and then those of the solid; and where they were
  * about to go in the last step, before impacts were looked for. Absolute. Against radial fields on
  * a device they come to the host when someone asks; null where it fails at that. */

@@ -71,9 +71,13 @@ static abut_status cpu_fetch(cloth *c) {
     return ABUT_OK;
 }
 
-const cloth_backend cloth_on_cpu = {cpu_destroy, cpu_begin,          cloth_find_touches,
-                                    cpu_plan,    cpu_set_end,        cpu_step,
-                                    cpu_finish,  cloth_quick_on_cpu, cpu_fetch};
+static void cpu_changed(cloth *c) {
+    (void)c;
+}
+
+const cloth_backend cloth_on_cpu = {cpu_destroy, cpu_begin,  cloth_find_touches, cpu_plan,
+                                    cpu_set_end, cpu_step,   cpu_finish,         cloth_quick_on_cpu,
+                                    cpu_fetch,   cpu_changed};
 
 /* ---- room ---- */
 

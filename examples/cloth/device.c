@@ -339,6 +339,10 @@ static void finish(cloth *c, bool velocities_changed) {
     d->has_velocity = !velocities_changed;
 }
 
+static void changed(cloth *c) {
+    c->device->has_start = c->device->has_velocity = false;
+}
+
 static const cloth_backend on_device = {destroy,
                                         begin,
                                         find_touches,
@@ -347,7 +351,8 @@ static const cloth_backend on_device = {destroy,
                                         step,
                                         finish,
                                         cloth_quick_on_device,
-                                        cloth_fetch_from_device};
+                                        cloth_fetch_from_device,
+                                        changed};
 
 abut_status cloth_device_create(cloth *c, abut_device *device) {
     c->backend = &on_device;

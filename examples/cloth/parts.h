@@ -122,6 +122,8 @@ typedef struct cloth_backend {
     abut_status (*quick)(cloth *c, double seconds, abut_array solid_end, cloth_report *report);
     /* Brings to the host what stayed away in such steps. */
     abut_status (*fetch)(cloth *c);
+    /* The host has other positions and velocities now, after it fetched them. */
+    void (*changed)(cloth *c);
 } cloth_backend;
 
 extern const cloth_backend cloth_on_cpu; /* collide.c */

@@ -32,6 +32,13 @@ typedef struct cloth_quick {
     cloth_self *selves;
     uint32_t *heads, *chain;
     abut_radial_hit *hits;
+
+    /* of those who ask to leave the solid */
+    abut_bvh *body; /* on the cloth's device, if it has one */
+    uint64_t body_fit;
+    vec *points; /* vertices, and these answers */
+    uint32_t *askers;
+    abut_nearest *answers;
 } cloth_quick;
 
 /* Finds out which holds vertices have. */

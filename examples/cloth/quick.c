@@ -33,7 +33,9 @@ void cloth_free_quick(cloth *c) {
     if (!q)
         return;
     cloth_patches_destroy(c, q->patches);
-    void *const all[] = {q->held_of, q->next, q->selves, q->heads, q->chain, q->hits, q};
+    abut_bvh_destroy(q->body);
+    void *const all[] = {q->held_of, q->next,   q->selves, q->heads,   q->chain,
+                         q->hits,    q->points, q->askers, q->answers, q};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         abut_context_release(c->context, all[i]);
     c->quick = NULL;
@@ -331,5 +333,110 @@ abut_status cloth_quick_step(cloth *c, double seconds, abut_array solid_end, clo
     cloth_finish_holds(c);
     c->solid_moved += solid_end.host || solid_end.buffer;
     *report = told;
+    return ABUT_OK;
+}
+
+/* ---- out of the solid ---- */
+
+static abut_status make_room_for_askers(cloth *c) {
+    cloth_quick *q = c->quick;
+    if (!q->points)
+        q->points = abut_context_allocate(c->context, c->vertices, sizeof *q->points);
+    if (!q->askers)
+        q->askers = abut_context_allocate(c->context, c->vertices, sizeof *q->askers);
+    if (!q->answers)
+        q->answers = abut_context_allocate(c->context, c->vertices, sizeof *q->answers);
+    return q->points && q->askers && q->answers ? ABUT_OK : ABUT_ERROR_MEMORY;
+}
+
+/* The hierarchy of the solid where it is. One that fails half-way is of no use any more. */
+static abut_status fit_body(cloth *c) {
+    cloth_quick *q = c->quick;
+    if (q->body && q->body_fit == c->solid_moved)
+        return ABUT_OK;
+    abut_bvh_options options = abut_bvh_options_default();
+    options.device = c->options.device;
+    abut_mesh *mesh = NULL;
+    abut_status status = cloth_mesh(c, 1, &mesh);
+    if (!status && q->body)
+        status = abut_bvh_refit(q->body, mesh);
+    else if (!status) {
+        status = abut_bvh_create(mesh, &options, &q->body);
+        status = status ? status : abut_sign_prepare(q->body, NULL);
+    }
+    abut_mesh_destroy(mesh);
+    q->body_fit = c->solid_moved;
+    if (status) {
+        abut_bvh_destroy(q->body);
+        q->body = NULL;
+    }
+    return status;
+}
+
+/* Puts a vertex outside where it is inside. */
+static bool leave(cloth *c, uint32_t v, const abut_nearest *n, vec *at) {
+    vec out = vec_sub(n->point, *at);
+    double length = vec_length(out);
+    if (n->triangle == ABUT_NONE || !(n->distance < 0) || !(length > 0) ||
+        !(c->inverse_mass[v] > 0))
+        return false;
+    out = vec_scale(out, 1 / length);
+    *at = vec_round(vec_along(n->point, c->options.thickness, out));
+    return true;
+}
+
+/* Takes the new place of a vertex; it does not go on inwards. */
+static void settle_outside(cloth *c, uint32_t v) {
+    vec way = vec_sub(c->now[v], c->position[v]);
+    double sq = vec_dot(way, way), inwards = vec_dot(c->velocity[v], way);
+    if (!(sq > 0))
+        return;
+    if (inwards < 0)
+        c->velocity[v] = vec_along(c->velocity[v], -inwards / sq, way);
+    c->position[v] = c->now[v];
+}
+
+/* What is inside of two parts may come out of one first. */
+enum { LEAVE_PASSES = 3 };
+
+abut_status cloth_leave_solid(cloth *c, double depth, uint32_t *moved, double *deepest) {
+    if (!c || !c->quick || !c->solid || !moved || !deepest || !(depth > 0))
+        return abut_fail(ABUT_ERROR_ARGUMENT,
+                         "cloth_leave_solid: needs a cloth with a solid and radial fields, a depth "
+                         "above 0, and results");
+    cloth_quick *q = c->quick;
+    abut_status status = make_room_for_askers(c);
+    status = status ? status : c->backend->fetch(c);
+    status = status ? status : fit_body(c);
+    uint32_t count = c->vertices, first = 0;
+    double most = 0;
+    for (uint32_t i = 0; i < count && !status; i++) {
+        c->now[i] = q->points[i] = c->position[i];
+        q->askers[i] = i;
+    }
+    for (int pass = 0; pass < LEAVE_PASSES && count && !status; pass++) {
+        abut_points points = abut_points_doubles(q->points, count);
+        uint32_t left = 0;
+        status = abut_sign_nearest_batch(q->body, &points, depth, abut_array_host(q->answers));
+        for (uint32_t i = 0; i < count && !status; i++) {
+            const uint32_t v = q->askers[i];
+            if (!pass && q->answers[i].triangle != ABUT_NONE)
+                most = fmax(most, -q->answers[i].distance);
+            if (!leave(c, v, &q->answers[i], &c->now[v]))
+                continue;
+            q->points[left] = c->now[v];
+            q->askers[left++] = v;
+        }
+        first = pass ? first : left;
+        count = left;
+    }
+    if (status)
+        return status;
+    for (uint32_t i = 0; i < c->vertices && first; i++)
+        settle_outside(c, i);
+    if (first)
+        c->backend->changed(c);
+    *moved = first;
+    *deepest = most;
     return ABUT_OK;
 }

@@ -32,6 +32,7 @@
 #define BLEND_SECONDS 1.0 /* from the rest pose into the clip */
 #define EASE 0.007        /* of the height */
 #define RADIAL_STEPS 4    /* a frame: vertices leave the body at the end of each */
+#define LEAVE_DEPTH 0.08  /* deeper ones are left inside: they came from elsewhere */
 
 struct scene {
     abut_context *context;
@@ -49,6 +50,7 @@ struct scene {
     abut_character_skinner *skinner; /* these where there is a device */
     abut_buffer *skinned;
     scene_parts parts;
+    bool outside;
     uint32_t clip, held; /* the first vertices of a garment are held */
     vec up;
 };
@@ -291,6 +293,7 @@ static abut_status make_fields(scene *s, const scene_options *o) {
     abut_radial_options fields = abut_radial_options_default();
     fields.cell = SCENE_CELL;
     fields.device = s->device = o->device;
+    s->outside = o->outside;
     abut_status status = abut_radial_create(s->character, &fields, &s->radial);
     if (!status && s->device) {
         abut_character_skinner_options skinning = abut_character_skinner_options_default();
@@ -524,6 +527,14 @@ static abut_status radial_step(scene *s, cloth_report *report) {
         all.dynamics += one.dynamics;
         all.search += one.search + updated - start;
         all.sweep += one.sweep;
+    }
+    if (!status && s->outside) {
+        uint32_t moved = 0;
+        double depth = 0, start = cloth_clock();
+        status = cloth_leave_solid(s->cloth, LEAVE_DEPTH, &moved, &depth);
+        all.impacts += moved;
+        s->parts.outside += cloth_clock() - start;
+        all.sweep += cloth_clock() - start;
     }
     if (!status)
         *report = all;

@@ -35,6 +35,7 @@ typedef struct scene_options {
     bool radial;    /* its body is radial fields of cells of SCENE_CELL: quick, not exact, and the
                      * garment may pass through itself, unless */
     bool self;      /* its vertices keep off its faces */
+    bool outside;   /* with `radial`: at the end of a frame cloth_leave_solid() too */
     uint32_t grain; /* as in cloth_options, and the next */
     abut_device *device;
 } scene_options;
@@ -45,9 +46,10 @@ void scene_destroy(scene *s);
 abut_status scene_step(scene *s, cloth_report *report);
 
 /* Seconds that frames against radial fields took so far: bones and skin, the fields, the garment
- * and itself, substeps, and leaving the body. */
+ * and itself, substeps, leaving fields, and leaving the body exactly. */
 typedef struct scene_parts {
     double skin, fields, self, solve, collide;
+    double outside;
 } scene_parts;
 scene_parts scene_parts_of(const scene *s);
 

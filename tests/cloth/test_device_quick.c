@@ -78,7 +78,7 @@ TEST(steps_are_those_of_the_cpu) {
                                  .pins = pins,
                                  .pin_count = 2};
         fallen f[2] = {{0}, {0}};
-        uint32_t selves = 0, hits = 0;
+        uint32_t selves = 0, hits = 0, outside = 0;
         for (int k = 0; k < 2; k++) {
             options.device = k ? device : NULL;
             assert_ok(make_fallen(serial, &options, 16, k && kind, &f[k]));
@@ -97,12 +97,23 @@ TEST(steps_are_those_of_the_cpu) {
             hits += r[1].impacts;
             if (frame % 2 == 0)
                 continue;
+            uint32_t moved[2];
+            double deepest[2];
+            for (int k = 0; k < 2; k++) { /* one is put inside */
+                assert_non_null(cloth_positions(f[k].c));
+                f[k].c->position[120] = vec_of(0.01 * frame, 0.02, 0.25 + 0.015 * frame);
+                f[k].c->backend->changed(f[k].c);
+                assert_ok(cloth_leave_solid(f[k].c, 0.1, &moved[k], &deepest[k]));
+            }
+            assert_int_equal(moved[0], moved[1]);
+            assert_true(deepest[0] == deepest[1]);
+            outside += moved[1];
             const size_t bytes = f[0].c->all_vertices * sizeof(vec);
             assert_memory_equal(cloth_aims(f[0].c), cloth_aims(f[1].c), bytes);
             assert_memory_equal(cloth_positions(f[0].c), cloth_positions(f[1].c), bytes);
             assert_memory_equal(f[0].c->velocity, f[1].c->velocity, f[0].c->vertices * sizeof(vec));
         }
-        assert_true(hits > 20);
+        assert_true(hits > 20 && outside > 2);
         assert_true(kind == 1 ? selves == 0 : selves > 20);
         for (int k = 0; k < 2; k++)
             destroy_fallen(&f[k]);
@@ -161,6 +172,16 @@ static abut_status run_small(abut_context *context, void *data) {
             assert_ok(step_on(&f, i, &report));
         }
         if (status && status != ABUT_ERROR_DEVICE)
+            break;
+        uint32_t moved;
+        double deepest;
+        abut_status left = cloth_leave_solid(f.c, 0.1, &moved, &deepest);
+        if (left == ABUT_ERROR_DEVICE) {
+            abuti_opencl_fail_at(0);
+            assert_ok(cloth_leave_solid(f.c, 0.1, &moved, &deepest));
+        }
+        status = left ? left : status;
+        if (left && left != ABUT_ERROR_DEVICE)
             break;
         const vec *at = cloth_positions(f.c);
         if (!at) {

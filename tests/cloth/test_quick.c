@@ -126,7 +126,7 @@ TEST(patches_have_all_constraints_of_their_vertices) {
 TEST(nearest_faces_are_found) {
     abut_radial *radial = far_ball();
     abut_mesh *mesh = NULL;
-    assert_ok(make_sheet(serial, 30, 1, vec_of(0, 0, 0), &mesh));
+    assert_ok(make_sheet(serial, 24, 1, vec_of(0, 0, 0), &mesh));
     const cloth_options options = {.thickness = 0.01, .substeps = 1};
     cloth *c = make_cloth(mesh, &options, radial);
     const cloth_search *s = &c->quick->search;
@@ -233,7 +233,7 @@ TEST(layers_stay_apart) {
                                        .pin_count = LAYER,
                                        .no_self = k == 1};
         cloth *c = make_cloth(mesh, &options, radial);
-        for (int i = 0; i < 120; i++) {
+        for (int i = 0; i < 80; i++) {
             cloth_report report;
             assert_ok(cloth_step(c, 1.0 / 120, NULL, &report));
         }
@@ -243,7 +243,7 @@ TEST(layers_stay_apart) {
             high = fmax(high, cloth_positions(c)[i].z);
         }
         if (k)
-            assert_true(high < -1);
+            assert_true(high < -0.5);
         else
             assert_true(low > 0 && high < 0.1);
         cloth_destroy(c);

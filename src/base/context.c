@@ -10,6 +10,7 @@
 
 #ifdef _OPENMP
 #include <omp.h>
+#include <unistd.h>
 #endif
 
 #define ALIGNMENT 64 /* a cache line, and the widest SIMD register */
@@ -109,8 +110,22 @@ void abut_context_destroy(abut_context *context) {
     }
 }
 
+#ifdef _OPENMP
+/* The process whose OpenMP threads are there; 0 = there are none yet. A child process that was
+ * forked later has only one thread, and libgomp would wait for the others for ever: there tasks run
+ * one after the other. Python's multiprocessing makes such children. */
+static atomic_long threads_process;
+
+static bool threads_lost(void) {
+    long process = atomic_load_explicit(&threads_process, memory_order_relaxed);
+    return process && process != (long)getpid();
+}
+#endif
+
 uint32_t abuti_context_threads(const abut_context *context) {
 #ifdef _OPENMP
+    if (threads_lost())
+        return 1;
     /* libgomp ends the process where it cannot start a thread, and answers do not depend on the
      * number, so a wish for thousands (also by OMP_NUM_THREADS) is cut to what can be of use. */
     int processors = omp_get_num_procs(), offered = omp_get_max_threads();
@@ -298,6 +313,7 @@ static void run_tasks(abut_context *context, uint32_t count, range_job *job) {
 #ifdef _OPENMP
     uint32_t threads = abuti_context_threads(context);
     if (count > 1 && threads > 1) {
+        atomic_store_explicit(&threads_process, (long)getpid(), memory_order_relaxed);
 #pragma omp parallel for schedule(dynamic, 1) num_threads((int)(threads < count ? threads : count))
         for (uint32_t i = 0; i < count; i++)
             run_chunk(job, i);

@@ -2,6 +2,9 @@
 
 #include "base/base.h"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 TEST(status_names) {
     for (int s = ABUT_OK; s <= ABUT_ERROR_DEVICE; s++)
         assert_non_null(abut_status_name((abut_status)s));
@@ -96,6 +99,26 @@ TEST(absurd_thread_counts_work) {
     for (size_t i = 0; i < COUNT; i++)
         assert_int_equal(1, seen[i]);
     abut_context_destroy(context);
+}
+
+/* As Python's multiprocessing does it: threads have been at work, and then a child forks. */
+TEST_THREADS(a_child_process_works) {
+    static unsigned char seen[COUNT];
+    memset(seen, 0, sizeof seen);
+    abuti_parallel_for(abuti_context_of(NULL), COUNT, 1000, mark, seen);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (!child) {
+        alarm(20); /* where it waits for threads that only its parent has */
+        abuti_parallel_for(abuti_context_of(NULL), COUNT, 1000, mark, seen);
+        for (size_t i = 0; i < COUNT; i++)
+            if (seen[i] != 2)
+                _exit(1);
+        _exit(0);
+    }
+    int status = -1;
+    assert_int_equal(child, waitpid(child, &status, 0));
+    assert_int_equal(0, status);
 }
 
 TEST_THREADS(code_on_top_uses_the_context) {

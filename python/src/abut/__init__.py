@@ -1,0 +1,36 @@
+"""abut: whether triangle meshes touch, where, how deep, how far apart, and when.
+
+numpy in, numpy out. Points are (n, 3) of float64 or float32; poses are (7,): x y z, then the
+quaternion x y z w, or (4, 4); signed distances are negative inside. Answers depend neither on the
+number of threads nor on the device.
+
+>>> import abut
+>>> ball = abut.shape("icosphere", radius=1, segments=16)
+>>> ball.signed_distance([[0, 0, 3], [0, 0, 0]]).round(2)
+array([ 2., -1.])
+"""
+from ._arrays import NONE
+from ._core import (ArgumentError, CancelledError, DeviceError, Error, FileError, FormatError, LimitError,
+                    MissingFileError, OutOfMemoryError, UnsupportedError, features, progress, set_threads, version)
+from .character import Character, Collided, RadialAnswer, RadialField
+from .device import Device, devices
+from .field import Field, FieldValue
+from .layers import Interferences, interfere
+from .manager import CollisionManager
+from .maps import DistanceMap, Measures
+from .mesh import (Advice, AllRayHits, Mesh, Nearest, Problem, RayHits, Report, hull, join, load, shape)
+from .motion import Impact, Motion
+from .pair import (RELATIONS, Common, Contacts, Separation, Touch, contacts, distance, hausdorff, intersection, overlap,
+                   relation, sweep, within)
+
+__version__ = version()
+
+__all__ = [
+    "Advice", "AllRayHits", "ArgumentError", "CancelledError", "Character", "Collided", "CollisionManager", "Common",
+    "Contacts", "Device", "DeviceError", "DistanceMap", "Error", "Field", "FieldValue", "FileError", "FormatError",
+    "Impact", "Interferences", "LimitError", "Measures", "Mesh", "MissingFileError", "Motion", "NONE", "Nearest",
+    "OutOfMemoryError", "Problem", "RELATIONS", "RadialAnswer", "RadialField", "RayHits", "Report", "Separation",
+    "Touch", "UnsupportedError", "contacts", "devices", "distance", "features", "hausdorff", "hull", "interfere",
+    "intersection", "join", "load", "overlap", "progress", "relation", "set_threads", "shape", "sweep", "version",
+    "within",
+]

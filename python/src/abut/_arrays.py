@@ -1,0 +1,261 @@
+"""Arrays in and out: numpy, whatever has __array__, DLPack or __cuda_array_interface__; poses; records.
+
+What is float64 or float32 with numbers of a point side by side is passed as it is, without a copy.
+"""
+from __future__ import annotations
+
+import ctypes
+import warnings
+from typing import Any, Optional, Union
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _c
+from ._core import ArgumentError, options
+
+Array = npt.NDArray[Any]
+ArrayLike = Any
+Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+Indices = npt.NDArray[np.uint32]
+
+NONE = 0xFFFFFFFF
+"""Instead of an index: no such element."""
+
+_warned = False
+
+
+def to_host(value: ArrayLike) -> Any:
+    """What numpy can take: arrays of a GPU are copied to the host, with one warning."""
+    if isinstance(value, np.ndarray):
+        return value
+    if _on_device(value):
+        global _warned
+        if not _warned:
+            _warned = True
+            warnings.warn("abut: an array in the memory of a GPU is copied to the host: this memory cannot be "
+                          "shared with OpenCL", RuntimeWarning, stacklevel=4)
+        for method in ("get", "cpu", "copy_to_host", "__array__"):  # CuPy, PyTorch, Numba, JAX
+            copy = getattr(value, method, None)
+            if copy is not None:
+                return to_host(copy())
+        raise ArgumentError(f"an array of type {type(value).__name__} on a GPU cannot be copied to the host")
+    if hasattr(value, "detach"):  # a tensor of PyTorch that has a gradient
+        value = value.detach()
+    if hasattr(value, "__dlpack__") and not hasattr(value, "__array__"):
+        return np.from_dlpack(value)
+    return value
+
+
+def _on_device(value: Any) -> bool:
+    if hasattr(type(value), "__dlpack_device__"):
+        return int(value.__dlpack_device__()[0]) not in (1, 3, 9, 11)  # the CPU's, or pinned memory of it
+    try:
+        return hasattr(value, "__cuda_array_interface__")
+    except Exception:  # PyTorch raises for tensors on the CPU that want a gradient
+        return False
+
+
+def floats(value: ArrayLike, what: str) -> Array:
+    """An array of float64 or float32, copied only where it is of another type."""
+    try:
+        array = np.asarray(to_host(value))
+        if array.dtype.kind in "OUSMmV":
+            array = array.astype(np.float64)
+    except (TypeError, ValueError, OverflowError) as problem:
+        raise ArgumentError(f"{what}: these are no numbers: {problem}") from None
+    if array.dtype.kind == "c":
+        raise ArgumentError(f"{what}: complex numbers are no coordinates")
+    if array.dtype not in (np.dtype(np.float64), np.dtype(np.float32)):  # native byte order
+        array = array.astype(np.float64)
+    return array
+
+
+def vectors(value: ArrayLike, what: str) -> tuple[Array, bool]:
+    """Points as (n, 3), and whether it was one alone, of shape (3,)."""
+    array = floats(value, what)
+    if array.size == 0 and array.ndim == 1:
+        array = array.reshape(0, 3)
+    single = array.ndim == 1
+    if single:
+        array = array.reshape(1, -1)
+    if array.ndim != 2 or array.shape[1] != 3:
+        raise ArgumentError(f"{what} must be of shape (n, 3), not {_shape(value, array, single)}")
+    if array.shape[0] and (array.strides[1] != array.itemsize or array.strides[0] < 3 * array.itemsize
+                           or array.strides[0] < 0):
+        array = np.ascontiguousarray(array)
+    return array, single
+
+
+def _shape(value: Any, array: Array, single: bool) -> tuple[int, ...]:
+    return array.shape[1:] if single else array.shape
+
+
+def doubles(value: ArrayLike, what: str) -> tuple[Floats, bool]:
+    """Points as (n, 3) of packed doubles."""
+    array, single = vectors(value, what)
+    return np.ascontiguousarray(array, dtype=np.float64), single
+
+
+def scalar_type(array: Array) -> int:
+    return int(_c.ABUT_SCALAR_FLOAT32 if array.dtype == np.float32 else _c.ABUT_SCALAR_FLOAT64)
+
+
+def points(array: Array, ordered: bool = False) -> Any:
+    """The structure that stands for an array of vectors()."""
+    return options(_c.abut_points, points=pointer(array), type=scalar_type(array), count=len(array),
+                   stride=array.strides[0] if len(array) > 1 else 0, ordered=ordered)
+
+
+def pointer(array: Array) -> int:
+    return int(array.ctypes.data)
+
+
+def host(array: Optional[Array]) -> Any:
+    """An abut_array in memory of the host."""
+    return _c.abut_array(None if array is None else pointer(array), None)
+
+
+def indices(value: ArrayLike, what: str) -> Indices:
+    """Rows of three indices as packed uint32."""
+    try:
+        array = np.asarray(to_host(value))
+    except (TypeError, ValueError) as problem:
+        raise ArgumentError(f"{what}: {problem}") from None
+    if array.ndim != 2 or array.shape[1] != 3:
+        raise ArgumentError(f"{what} must be of shape (m, 3), not {array.shape}")
+    if array.dtype.kind not in "iu":
+        if not array.size or array.dtype.kind != "f" or (array != np.floor(array)).any():
+            raise ArgumentError(f"{what} must be whole numbers, not {array.dtype}")
+    if array.dtype != np.uint32 and array.size:
+        low, high = array.min(), array.max()
+        if low < 0 or high > NONE:
+            raise ArgumentError(f"{what}: index {low if low < 0 else high} is out of range")
+    return np.ascontiguousarray(array, dtype=np.uint32)
+
+
+def vector(value: ArrayLike, what: str) -> Any:
+    """One abut_vec3."""
+    array, single = doubles(value, what)
+    if len(array) != 1:
+        raise ArgumentError(f"{what} must be one vector of three numbers")
+    return _c.abut_vec3(*map(float, array[0]))
+
+
+# ---- poses ----
+
+
+def poses(value: ArrayLike, what: str) -> tuple[Optional[Floats], bool]:
+    """Poses as (k, 7) in the order of the library (quaternion x y z w, then translation), and
+    whether it was one alone. None stays None.
+
+    In the order of the caller: x y z, then the quaternion x y z w; or matrices of four by four.
+    """
+    if value is None:
+        return None, True
+    array = np.asarray(floats(value, what), dtype=np.float64)
+    if array.shape[-2:] in ((4, 4), (3, 4)) and array.ndim in (2, 3):
+        single = array.ndim == 2
+        return _from_matrices(array.reshape(-1, *array.shape[-2:]), what), single
+    if array.ndim in (1, 2) and array.shape[-1] == 7:
+        single = array.ndim == 1
+        array = array.reshape(-1, 7)
+        return np.ascontiguousarray(array[:, [3, 4, 5, 6, 0, 1, 2]]), single
+    raise ArgumentError(f"{what} must be (7,) or (k, 7): x y z, then the quaternion x y z w; or (4, 4) or "
+                        f"(k, 4, 4); not {array.shape}")
+
+
+def _from_matrices(m: Floats, what: str) -> Floats:
+    """Rigid matrices to quaternions (Shepperd 1978): from the largest of the four, so never by 0."""
+    r = m[:, :3, :3]
+    with np.errstate(all="ignore"):
+        off = np.abs(np.einsum("nij,nkj->nik", r, r) - np.eye(3)).max(axis=(1, 2), initial=0)
+        turned = np.linalg.det(r) if len(r) else np.zeros(0)
+        bad = ~((off <= 3e-5) & (turned > 0) & np.isfinite(m).all(axis=(1, 2)))
+        if m.shape[1] == 4:
+            bad |= ~(np.abs(m[:, 3] - (0, 0, 0, 1)).max(axis=1, initial=0) <= 1e-9)
+    if bad.any():
+        raise ArgumentError(f"{what}: matrix {int(np.argmax(bad))} is not a rotation and a translation; scale the "
+                            "mesh instead, by Mesh.transformed()")
+    squares = np.stack([1 + r[:, 0, 0] - r[:, 1, 1] - r[:, 2, 2], 1 - r[:, 0, 0] + r[:, 1, 1] - r[:, 2, 2],
+                        1 - r[:, 0, 0] - r[:, 1, 1] + r[:, 2, 2], 1 + r[:, 0, 0] + r[:, 1, 1] + r[:, 2, 2]], axis=1)
+    xy, xz, yz = r[:, 0, 1] + r[:, 1, 0], r[:, 0, 2] + r[:, 2, 0], r[:, 1, 2] + r[:, 2, 1]
+    wx, wy, wz = r[:, 2, 1] - r[:, 1, 2], r[:, 0, 2] - r[:, 2, 0], r[:, 1, 0] - r[:, 0, 1]
+    rows = np.stack([np.stack([squares[:, 0], xy, xz, wx], axis=1), np.stack([xy, squares[:, 1], yz, wy], axis=1),
+                     np.stack([xz, yz, squares[:, 2], wz], axis=1), np.stack([wx, wy, wz, squares[:, 3]], axis=1)],
+                    axis=1)
+    made = np.empty((len(m), 7))
+    quaternion = rows[np.arange(len(m)), np.argmax(squares, axis=1)]
+    made[:, :4] = quaternion / np.linalg.norm(quaternion, axis=1, keepdims=True)
+    made[:, 4:] = m[:, :3, 3]
+    return made
+
+
+def pose(value: ArrayLike, what: str) -> Any:
+    """One abut_pose; None is the identity."""
+    array, single = poses(value, what)
+    made = _c.abut_pose()
+    if array is not None:
+        if len(array) != 1:
+            raise ArgumentError(f"{what} must be one pose")
+        ctypes.memmove(ctypes.byref(made), pointer(array), 56)
+    return made
+
+
+def matrices(value: Floats) -> Floats:
+    """(k, 7) in the order of the library to (k, 4, 4)."""
+    q, out = value[:, :4] / np.linalg.norm(value[:, :4], axis=1, keepdims=True), np.zeros((len(value), 4, 4))
+    x, y, z, w = q.T
+    out[:, 0, :3] = np.stack([1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)], axis=1)
+    out[:, 1, :3] = np.stack([2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)], axis=1)
+    out[:, 2, :3] = np.stack([2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)], axis=1)
+    out[:, :3, 3] = value[:, 4:]
+    out[:, 3, 3] = 1
+    return out
+
+
+# ---- records ----
+
+_WHOLE = {_c.abut_vec3: ("f8", 3), _c.abut_quat: ("f8", 4), _c.abut_pose: ("f8", 7), _c.abut_box: ("f8", (2, 3)),
+          _c.abut_segment: ("f8", (2, 3))}
+_records: dict[Any, np.dtype[Any]] = {}
+
+
+def record(structure: Any) -> np.dtype[Any]:
+    """The dtype of a structure: its fields by name, vectors as three numbers."""
+    if structure not in _records:
+        names, formats, offsets = [], [], []
+        for name, kind in structure._fields_:
+            names.append(name)
+            formats.append(_format(kind))
+            offsets.append(getattr(structure, name).offset)
+        _records[structure] = np.dtype({"names": names, "formats": formats, "offsets": offsets,
+                                        "itemsize": ctypes.sizeof(structure)})
+    return _records[structure]
+
+
+def _format(kind: Any) -> Any:
+    if kind in _WHOLE:
+        return _WHOLE[kind]
+    if issubclass(kind, ctypes.Array):
+        inner = _format(kind._type_)
+        return (inner, kind._length_)
+    if issubclass(kind, ctypes.Structure):
+        return record(kind)
+    if kind in (ctypes.c_void_p, ctypes.c_char_p):
+        return np.uintp
+    return np.dtype(kind)
+
+
+def vec(value: Any) -> Floats:
+    """An abut_vec3 as an array."""
+    return np.array((value.x, value.y, value.z))
+
+
+def one(array: Array, single: bool) -> Any:
+    """The first row where one was asked for, else all."""
+    return array[0] if single else array
+
+
+Scalar = Union[float, Floats]

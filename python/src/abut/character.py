@@ -1,0 +1,196 @@
+"""Characters: a mesh that bones bend, and the radial fields around those bones."""
+from __future__ import annotations
+
+import ctypes
+import os
+from typing import Any, NamedTuple, Optional, Sequence, Union
+
+import numpy as np
+
+from . import _c, device as _device
+from ._arrays import NONE, Array, ArrayLike, Floats, doubles, host, one, pointer, record
+from ._core import ArgumentError, Handle, byref, check, context, lib, number, options, run, value_of
+from .mesh import Mesh, Path
+
+
+class Character:
+    """A skinned mesh with bones and clips, from a glTF or GLB file.
+
+    >>> import abut
+    >>> figure = abut.Character.figure("mannequin")
+    >>> figure.clips
+    ['walk', 'jump', 'gymnastics']
+    >>> figure.skin(figure.pose("walk", 0.5)).shape == (figure.vertex_count, 3)
+    True
+    """
+
+    def __init__(self, path: Path, *, weld: bool = True) -> None:
+        """With `weld` seams that files have for normals and textures are closed."""
+        text, handle = os.fspath(path), Handle(lib.abut_character_destroy)
+        run(lib.abut_character_read, context(), os.fsencode(text), handle.out, path=text)
+        if weld:
+            welded = Handle(lib.abut_character_destroy)
+            run(lib.abut_character_weld, handle.value, welded.out)
+            handle = welded
+        self._setup(handle)
+
+    def _setup(self, handle: Handle) -> None:
+        self._handle = handle
+        info = lib.abut_character_info_get(handle.value)
+        self.vertex_count: int = info.vertex_count
+        self.triangle_count: int = info.triangle_count
+        self.bone_count: int = info.bone_count
+        self.bones: list[str] = [lib.abut_character_bone_get(handle.value, i).name.decode("utf-8", "replace")
+                                 for i in range(info.bone_count)]
+        clips = [lib.abut_character_clip_get(handle.value, i) for i in range(info.clip_count)]
+        self.clips: list[str] = [clip.name.decode("utf-8", "replace") for clip in clips]
+        self.durations: list[float] = [clip.duration for clip in clips]
+
+    @classmethod
+    def figure(cls, name: str = "mannequin", triangles: int = 0) -> Character:
+        """A built-in character: "mannequin", "mannequin-female" or "ogre"."""
+        given = options(_c.abut_character_figure_options, figure=value_of("abut_character_figure", name),
+                        triangles=number(triangles, "triangles"))
+        handle = Handle(lib.abut_character_destroy)
+        run(lib.abut_character_create_figure, context(), byref(given), handle.out)
+        made = cls.__new__(cls)
+        made._setup(handle)
+        return made
+
+    def _clip(self, clip: Union[None, str, int]) -> int:
+        if clip is None:
+            return NONE
+        if isinstance(clip, str):
+            if clip not in self.clips:
+                raise ArgumentError(f"there is no clip {clip!r}; there are {', '.join(self.clips) or 'none'}")
+            return self.clips.index(clip)
+        if not self.clips:
+            raise ArgumentError("this character has no clips")
+        return number(clip, "clip", most=len(self.clips) - 1)
+
+    def pose(self, clip: Union[None, str, int] = None, time: float = 0, *, clamp: bool = False) -> Floats:
+        """Where the bones are: (bones, 3, 4), from the space of each bone to the world. Without a clip at
+        rest; clips are repeated, unless `clamp`."""
+        given = options(_c.abut_character_pose_options, clip=self._clip(clip), time=time, clamp=clamp)
+        made = np.empty((self.bone_count, 3, 4))
+        run(lib.abut_character_pose, self._handle.value, byref(given), pointer(made))
+        return made
+
+    def _matrices(self, pose: ArrayLike) -> Floats:
+        made = np.ascontiguousarray(np.asarray(pose, np.float64)[..., :3, :])
+        if made.shape != (self.bone_count, 3, 4):
+            raise ArgumentError(f"a pose has {self.bone_count} matrices of (3, 4), not {np.shape(pose)}")
+        return made
+
+    def skin(self, pose: ArrayLike, skinning: str = "linear") -> Floats:
+        """Where the vertices are: (n, 3); skinning: "linear" or "dual"."""
+        bones, made = self._matrices(pose), np.empty((self.vertex_count, 3))
+        run(lib.abut_character_skin, self._handle.value, pointer(bones),
+            value_of("abut_character_skinning", skinning), pointer(made))
+        return made
+
+    def mesh(self, pose: Optional[ArrayLike] = None, skinning: str = "linear") -> Mesh:
+        """The mesh at a pose; without one at rest."""
+        bones, handle = self._matrices(self.pose() if pose is None else pose), Handle(lib.abut_mesh_destroy)
+        run(lib.abut_character_mesh, self._handle.value, pointer(bones),
+            value_of("abut_character_skinning", skinning), handle.out)
+        return Mesh._of(handle)
+
+    def __repr__(self) -> str:
+        return (f"<abut.Character of {self.triangle_count} triangles, {self.bone_count} bones, "
+                f"{len(self.clips)} clips>")
+
+
+class RadialAnswer(NamedTuple):
+    """What radial fields say of points."""
+
+    distance: Array
+    """(n): an estimate, negative inside; infinity where no field has a surface near."""
+    normal: Array
+    point: Array
+    field: Array
+    """(n), uint32: whose it is; NONE if none."""
+    within: Array
+    """(n): the surface is no farther away, to either side."""
+
+
+class Collided(NamedTuple):
+    """What became of particles."""
+
+    position: Floats
+    """(n, 3): where they are after the step, outside of the fields."""
+    hit: Array
+    """(n): whether a particle met a field."""
+    hits: Array
+    """Records: field, time, normal, left (how deep it still is)."""
+
+
+class RadialField:
+    """Radial fields of a character: how far its surface is from the axes of its bones, found anew for
+    each pose. `cell` is the size of cells.
+
+    >>> import abut, numpy
+    >>> figure = abut.Character.figure("mannequin")
+    >>> fields = abut.RadialField(figure).update(figure.pose("walk", 0.2))
+    >>> moved = fields.collide([[0, 1, 2.0]], [[0, 1, -2.0]])
+    >>> moved.hit.tolist(), bool(moved.position[0, 2] > 0)
+    ([True], True)
+    """
+
+    def __init__(self, character: Character, cell: float = 0, *, device: _device.Selector = None) -> None:
+        given = options(_c.abut_radial_options, cell=cell, device=_device.pointer(_device.find(device)))
+        handle = Handle(lib.abut_radial_destroy)
+        run(lib.abut_radial_create, character._handle.value, byref(given), handle.out)
+        self._handle, self._character = handle, character
+
+    def update(self, pose: ArrayLike, positions: Optional[ArrayLike] = None) -> RadialField:
+        """Follows a pose; without `positions` of vertices the character is skinned."""
+        bones = self._character._matrices(pose)
+        if positions is None:
+            array = self._character.skin(bones)
+        else:
+            array, _ = doubles(positions, "positions")
+            if len(array) != self._character.vertex_count:
+                raise ArgumentError(f"the character has {self._character.vertex_count} vertices, not {len(array)}")
+        run(lib.abut_radial_update, self._handle.value, pointer(bones), host(array))
+        return self
+
+    @property
+    def field_count(self) -> int:
+        return int(lib.abut_radial_info_get(self._handle.value).field_count)
+
+    @property
+    def cell(self) -> float:
+        return float(lib.abut_radial_info_get(self._handle.value).cell)
+
+    def at(self, p: ArrayLike, limit: float = 0) -> RadialAnswer:
+        """Estimates signed distances of points (n, 3), or of one; outside only within `limit`, 0 = any."""
+        array, single = doubles(p, "points")
+        found = np.empty(len(array), record(_c.abut_radial_answer))
+        run(lib.abut_radial_at, self._handle.value, len(array), host(array), limit, host(found))
+        return RadialAnswer(*(one(found[name], single) for name in ("distance", "normal", "point", "field", "within")))
+
+    def surface(self, field: Optional[int] = None) -> Mesh:
+        """The surface between samples, of one field or of all."""
+        handle = Handle(lib.abut_mesh_destroy)
+        run(lib.abut_radial_surface, self._handle.value, NONE if field is None else number(field, "field"), handle.out)
+        return Mesh._of(handle)
+
+    def collide(self, start: ArrayLike, end: ArrayLike, *, radius: float = 0, friction: float = 0,
+                walk: str = "every-cell", steps: int = 0) -> Collided:
+        """Moves particles that would go from `start` to `end` out of the fields; walk: "every-cell", where
+        none gets through, or "steps", at so many places of the way, as the paper has it."""
+        before, _ = doubles(start, "start")
+        after = np.array(doubles(end, "end")[0])
+        if len(before) != len(after):
+            raise ArgumentError(f"{len(before)} particles at the start and {len(after)} at the end")
+        hits = np.empty(len(after), record(_c.abut_radial_hit))
+        given = options(_c.abut_radial_particles, count=len(after), radius=radius, friction=friction,
+                        walk=value_of("abut_radial_walk", walk), steps=number(steps, "steps"))
+        given.__setattr__("from", host(before))
+        given.to, given.hits = host(after), host(hits)
+        run(lib.abut_radial_collide, self._handle.value, byref(given))
+        return Collided(after, hits["field"] != NONE, hits)
+
+    def __repr__(self) -> str:
+        return f"<abut.RadialField: {self.field_count} fields, cells of {self.cell:.6g}>"

@@ -1,0 +1,73 @@
+"""OpenCL devices: what there is, and which one an object works on."""
+from __future__ import annotations
+
+import ctypes
+import threading
+from typing import Any, Optional, Union
+
+from . import _c
+from ._core import ArgumentError, Handle, byref, check, context, lib, name_of
+
+Selector = Union[None, str, int, "Device"]
+
+
+class Device:
+    """An open device. Wherever `device=` is asked for, it or its selector may be given:
+
+    None         the CPU, by the library's own code: no device
+    "gpu"        the fastest GPU
+    "cpu"        an OpenCL device that is a CPU, such as PoCL
+    a number     the place in devices()
+    other text   the first device with that text in its name or its platform's
+    """
+
+    def __init__(self, selector: Union[str, int] = "auto") -> None:
+        self._handle = Handle(lib.abut_device_destroy)
+        check(lib.abut_device_open(context(), str(selector).encode(), self._handle.out))
+        info = lib.abut_device_info_get(self._handle.value)
+        self.name: str = info.name.decode("utf-8", "replace")
+        self.kind: str = name_of("abut_device_kind", info.kind)
+        self.memory_bytes: int = info.memory_bytes
+        self.same_bits: bool = info.same_bits
+
+    def __repr__(self) -> str:
+        return f"<abut.Device {self.name!r}, {self.kind}>"
+
+
+_open: dict[Union[str, int], Device] = {}
+_lock = threading.Lock()
+
+
+def find(selector: Selector) -> Optional[Device]:
+    """The device of a selector, opened once; None for None."""
+    if selector is None or isinstance(selector, Device):
+        return selector
+    if isinstance(selector, bool) or not isinstance(selector, (str, int)):
+        raise ArgumentError(f"device must be None, a text, a number or an abut.Device, not {selector!r}")
+    with _lock:
+        if selector not in _open:
+            _open[selector] = Device(selector)
+        return _open[selector]
+
+
+def pointer(device: Optional[Device]) -> Any:
+    """For options: null where there is none."""
+    return None if device is None else device._handle.value
+
+
+def devices() -> list[dict[str, Any]]:
+    """What OpenCL offers on this machine; an empty list where there is none.
+
+    >>> import abut
+    >>> all("name" in device for device in abut.devices())
+    True
+    """
+    count = ctypes.c_uint64()
+    lib.abut_device_list(context(), 0, None, byref(count))
+    infos = (_c.abut_device_info * max(count.value, 1))()
+    check(lib.abut_device_list(context(), count.value, infos, byref(count)))
+    return [{"name": info.name.decode("utf-8", "replace"), "vendor": info.vendor.decode("utf-8", "replace"),
+             "platform": info.platform.decode("utf-8", "replace"), "version": info.version.decode("utf-8", "replace"),
+             "kind": name_of("abut_device_kind", info.kind), "compute_units": info.compute_units,
+             "memory_bytes": info.memory_bytes, "has_doubles": info.has_doubles, "is_default": info.is_default}
+            for info in infos[:count.value]]

@@ -1,0 +1,142 @@
+"""Surface distance maps: how far every point of a surface is from other bodies."""
+from __future__ import annotations
+
+import ctypes
+from typing import Any, NamedTuple, Optional, Sequence
+
+import numpy as np
+
+from . import _c, device as _device
+from ._arrays import NONE, Array, ArrayLike, Floats, host, pointer, pose, record, vec
+from ._core import ArgumentError, Handle, byref, check, lib, number, options, run, value_of
+from .mesh import Advice, Mesh, advice
+from .pair import Contacts, gather
+
+
+class Measures(NamedTuple):
+    """What the distances of a map come to."""
+
+    least: float
+    least_point: Floats
+    least_other_point: Floats
+    greatest: float
+    mean: float
+    """By area, of what was found."""
+    rms: float
+    area: float
+    within_area: float
+    """Of the surface that is no farther than was asked."""
+    inside_area: float
+    least_error: float
+    """The least distance over all the surface is no less than this below `least`."""
+    quantiles: Floats
+
+
+class DistanceMap:
+    """A square of texels for a mesh, each a sample of its surface, with the distance to other bodies.
+
+    Every triangle keeps its place while the mesh moves. At samples distances are exact but for the
+    rounding to float32; between them they differ by no more than `reach`.
+
+    >>> import abut
+    >>> distances = abut.DistanceMap(abut.shape("box"), resolution=64)
+    >>> found = distances.find([abut.shape("box")], [[3, 0, 0, 0, 0, 0, 1]])
+    >>> round(distances.measure().least, 6)
+    2.0
+    """
+
+    def __init__(self, mesh: Mesh, resolution: int = 512, *, device: _device.Selector = None) -> None:
+        handle = Handle(lib.abut_map_destroy)
+        self._device = _device.find(device)
+        given = options(_c.abut_map_options, resolution=number(resolution, "resolution"),
+                        device=_device.pointer(self._device))
+        run(lib.abut_map_create, mesh._handle.value, byref(given), handle.out)
+        self._handle = handle
+        self._others: Sequence[Mesh] = ()  # a map asks them again for exact measures
+
+    @property
+    def _info(self) -> Any:
+        return lib.abut_map_info_get(self._handle.value)
+
+    @property
+    def resolution(self) -> int:
+        return int(self._info.resolution)
+
+    @property
+    def sample_count(self) -> int:
+        return int(self._info.sample_count)
+
+    @property
+    def reach(self) -> float:
+        """No point of the surface is farther from a sample."""
+        return float(self._info.reach)
+
+    @property
+    def advice(self) -> Advice:
+        """What the signs of the last question are worth."""
+        return advice(self._info.advice)
+
+    def move(self, mesh: Mesh) -> DistanceMap:
+        """Follows moved vertices: a mesh with the same triangles."""
+        run(lib.abut_map_move, self._handle.value, mesh._handle.value)
+        return self
+
+    def find(self, others: Sequence[Mesh], poses_of: Optional[Sequence[Any]] = None, *, limit: float = 0) -> Array:
+        """Distances (r, r) of all samples to other bodies, negative inside them: float32, infinity where
+        nothing is within the limit, NaN where a texel is no sample."""
+        others = [others] if isinstance(others, Mesh) else list(others)
+        if poses_of is not None and len(poses_of) != len(others):
+            raise ArgumentError(f"{len(others)} meshes and {len(poses_of)} poses")
+        posed = (_c.abut_posed * max(len(others), 1))()
+        for place, mesh in enumerate(others):
+            posed[place].bvh = mesh.hierarchy(self._device).value
+            if poses_of is not None:
+                posed[place].pose = pose(poses_of[place], f"pose {place}")
+        query = options(_c.abut_map_query, limit=limit)
+        run(lib.abut_map_find, self._handle.value, posed, len(others), byref(query))
+        self._others = others
+        return self.distances
+
+    def find_self(self, *, rings: int = 0, geodesic: float = 0, limit: float = 0) -> Array:
+        """Distances to the surface itself, but for what is around each sample: so many rings of
+        triangles, or what is nearer along the surface."""
+        query = options(_c.abut_map_query, limit=limit, rings=number(rings, "rings"), geodesic=geodesic)
+        run(lib.abut_map_find_self, self._handle.value, byref(query))
+        return self.distances
+
+    def find_thickness(self, kind: str = "ray", *, limit: float = 0) -> Array:
+        """How thick the wall behind every sample is; kind: "ray" or "ball"."""
+        query = options(_c.abut_map_query, limit=limit)
+        run(lib.abut_map_find_thickness, self._handle.value, value_of("abut_map_thickness", kind), byref(query))
+        return self.distances
+
+    @property
+    def texels(self) -> Array:
+        """Records (r, r): distance, vector to the closest point, other, triangle, feature."""
+        size = self.resolution
+        made = np.empty((size, size), record(_c.abut_map_texel))
+        run(lib.abut_map_texels, self._handle.value, made.size, pointer(made))
+        return made
+
+    @property
+    def distances(self) -> Array:
+        return np.ascontiguousarray(self.texels["distance"])
+
+    def measure(self, within: float = 0, quantiles: Sequence[float] = (), *, exact: bool = False) -> Measures:
+        """Measures the answers of the last question; with `exact` the least distance is that of the meshes."""
+        shares = np.ascontiguousarray(quantiles, dtype=np.float64)
+        values = np.zeros(len(shares))
+        given = options(_c.abut_map_measure_options, within=within, quantile_count=len(shares), exact=exact,
+                        quantiles=pointer(shares) if len(shares) else None)
+        made = _c.abut_map_measures()
+        run(lib.abut_map_measure, self._handle.value, byref(given), pointer(values), byref(made))
+        return Measures(made.least.distance, vec(made.least.point), vec(made.least.other_point), made.greatest.distance,
+                        made.mean, made.rms, made.area, made.within_area, made.inside_area, made.least_error, values)
+
+    def contacts(self, margin: float = 0, keep: int = 0) -> Contacts:
+        """Texels no farther than the margin as patches with contacts; the map's mesh is a."""
+        given = options(_c.abut_patch_options, margin=margin, keep=number(keep, "keep", most=8))
+        return gather(lambda place, room: lib.abut_map_contacts(self._handle.value, byref(given), room), 1)
+
+    def __repr__(self) -> str:
+        return f"<abut.DistanceMap of {self.resolution} x {self.resolution} texels, {self.sample_count} samples>"

@@ -1,0 +1,529 @@
+"""Meshes: from arrays, files and other packages; what is wrong with them; questions about points and rays."""
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+from typing import Any, NamedTuple, Optional, Sequence, Union
+
+import numpy as np
+
+from . import _c, device as _device
+from ._arrays import (NONE, Array, ArrayLike, Bools, Floats, Indices, doubles, host, indices, one, pointer, points,
+                      pose, record, scalar_type, vec, vectors)
+from ._core import ArgumentError, Handle, byref, check, context, lib, name_of, number, options, run, value_of
+
+Path = Union[str, "os.PathLike[str]"]
+
+
+class Nearest(NamedTuple):
+    """Nearest points of a mesh, one row for each point that was asked for."""
+
+    distance: Array
+    """(n): infinity where nothing is within the radius."""
+    point: Array
+    """(n, 3), on the mesh."""
+    triangle: Array
+    """(n), uint32: NONE where nothing is found; the lowest of those that are equally near."""
+    barycentric: Array
+    """(n, 3): weights of the corners."""
+
+
+class RayHits(NamedTuple):
+    """Where rays hit a mesh: at origin + parameter direction."""
+
+    parameter: Array
+    """(n): infinity on a miss."""
+    triangle: Array
+    """(n), uint32: NONE on a miss."""
+    barycentric: Array
+    """(n, 3)."""
+
+    @property
+    def hit(self) -> Array:
+        return np.asarray(self.triangle != NONE)
+
+
+class AllRayHits(NamedTuple):
+    """All hits of many rays: those of ray i are offsets[i] up to but not including offsets[i + 1]."""
+
+    offsets: Array
+    """(n + 1), uint64."""
+    parameter: Array
+    triangle: Array
+    barycentric: Array
+
+
+class Advice(NamedTuple):
+    """What an answer is worth on these meshes."""
+
+    verdict: str
+    """ "guaranteed", "limited" or "unfit"."""
+    reason: str
+
+
+def advice(value: Any) -> Advice:
+    reason = value.reason
+    return Advice(name_of("abut_verdict", value.verdict), reason.decode() if reason else "")
+
+
+class Problem(NamedTuple):
+    """Elements of a mesh that are not as they should be."""
+
+    count: int
+    first: Array
+    """The lowest of them, up to eight."""
+
+
+class Report:
+    """The health of a mesh: counts, measures, and problems by name. See docs/mesh.md for each."""
+
+    def __init__(self, given: Any) -> None:
+        for name, kind in _c.abut_mesh_report._fields_:
+            value = getattr(given, name)
+            if kind is _c.abut_vec3:
+                value = vec(value)
+            elif kind is _c.abut_box:
+                value = np.array((vec(value.lo), vec(value.hi)))
+            elif name == "inertia":
+                xx, yy, zz, xy, yz, zx = value
+                value = np.array(((xx, xy, zx), (xy, yy, yz), (zx, yz, zz)))
+            elif name == "problems":
+                value = {name_of("abut_problem_kind", i): Problem(p.count, np.array(p.first[:min(p.count, 8)], np.uint32))
+                         for i, p in enumerate(value)}
+            setattr(self, name, value)
+
+    def __getattr__(self, name: str) -> Any:  # for type checkers: what it has is that of the header
+        raise AttributeError(f"a report has no {name!r}; it has {', '.join(vars(self))}")
+
+    def __repr__(self) -> str:
+        found = [f"{name} {problem.count}" for name, problem in self.problems.items() if problem.count]
+        return (f"<abut.Report of {self.triangle_count} triangles: {'closed' if self.closed else 'open'}, area "
+                f"{self.area:.6g}, volume {self.volume:.6g}; {', '.join(found) if found else 'no problems'}>")
+
+
+class Hierarchy:
+    """The hierarchy of a mesh on the CPU or on one device. Signs are prepared with it on the CPU,
+    so that threads may ask at once; on a device under the lock, one batch at a time."""
+
+    def __init__(self, mesh: Any, device: Optional[_device.Device]) -> None:
+        self._handle = Handle(lib.abut_bvh_destroy)
+        self.device = device
+        self.lock = threading.Lock() if device else None
+        self._prepared = False
+        run(lib.abut_bvh_create, mesh, byref(options(_c.abut_bvh_options, device=_device.pointer(device))),
+            self._handle.out)
+        if device is None:
+            self.prepare()
+
+    @property
+    def value(self) -> Any:
+        return self._handle.value
+
+    def prepare(self) -> None:
+        if not self._prepared:
+            run(lib.abut_sign_prepare, self.value, None)
+            self._prepared = True
+
+    def ask(self, function: Any, *arguments: Any, signs: bool = False) -> None:
+        """Calls a batch function with itself as the first argument."""
+        if self.lock is None:
+            run(function, self.value, *arguments)
+            return
+        with self.lock:
+            if signs:
+                self.prepare()
+            run(function, self.value, *arguments)
+
+    def status(self, function: Any, *arguments: Any) -> int:
+        """The same for lists whose length is not known: the status instead of an exception."""
+        if self.lock is None:
+            return int(function(self.value, *arguments))
+        with self.lock:
+            return int(function(self.value, *arguments))
+
+
+class Mesh:
+    """A triangle mesh: vertices (n, 3) of float64 or float32, faces (m, 3) of whole numbers.
+
+    Arrays are copied once, into the mesh. `device` says where questions run, unless they say
+    otherwise: see Device. Any number of threads may ask one mesh at once, but not while it is
+    refitted.
+
+    >>> import abut
+    >>> mesh = abut.Mesh([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]],
+    ...                  [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])
+    >>> mesh
+    <abut.Mesh of 4 vertices, 4 triangles>
+    >>> mesh.nearest([2, 0, 0]).distance.item()
+    1.0
+    """
+
+    def __init__(self, vertices: ArrayLike, faces: Optional[ArrayLike] = None, *,
+                 device: _device.Selector = None) -> None:
+        array, _ = vectors(vertices, "vertices")
+        if np.ndim(vertices) == 1 and len(array):
+            raise ArgumentError("vertices must be of shape (n, 3)")
+        if len(array) >= NONE:
+            raise ArgumentError("vertices: more than 32-bit indices can count")
+        input = options(_c.abut_mesh_input, positions=pointer(array), position_type=scalar_type(array),
+                        position_stride=array.strides[0] if len(array) > 1 else 0, vertex_count=len(array))
+        triangles = None
+        if faces is not None:
+            triangles = indices(faces, "faces")
+            if not len(triangles):
+                raise ArgumentError("faces: a mesh needs at least one triangle")
+            input.indices, input.triangle_count = pointer(triangles), len(triangles)
+        handle = Handle(lib.abut_mesh_destroy)
+        check(lib.abut_mesh_create(context(), byref(input), handle.out))
+        self._setup(handle, device)
+
+    def _setup(self, handle: Handle, device: _device.Selector = None) -> None:
+        self._handle = handle
+        self._device = device
+        self._hierarchies: dict[Optional[_device.Device], Hierarchy] = {}
+        self._lock = threading.Lock()
+        self._vertices: Optional[Floats] = None
+        self._faces: Optional[Indices] = None
+
+    @classmethod
+    def _of(cls, handle: Handle, device: _device.Selector = None) -> Mesh:
+        made = cls.__new__(cls)
+        made._setup(handle, device)
+        return made
+
+    @classmethod
+    def from_trimesh(cls, mesh: Any, *, device: _device.Selector = None) -> Mesh:
+        """From a trimesh.Trimesh; of a Scene all of it, in its place."""
+        if not hasattr(mesh, "faces") and hasattr(mesh, "to_mesh"):
+            mesh = mesh.to_mesh()
+        elif not hasattr(mesh, "faces") and hasattr(mesh, "dump"):
+            mesh = mesh.dump(concatenate=True)
+        return cls(np.asarray(mesh.vertices), np.asarray(mesh.faces), device=device)
+
+    @classmethod
+    def from_open3d(cls, mesh: Any, *, device: _device.Selector = None) -> Mesh:
+        """From an open3d.geometry.TriangleMesh, or one of open3d.t.geometry."""
+        if hasattr(mesh, "triangles"):
+            return cls(np.asarray(mesh.vertices), np.asarray(mesh.triangles), device=device)
+        return cls(mesh.vertex.positions.cpu().numpy(), mesh.triangle.indices.cpu().numpy(), device=device)
+
+    def to_trimesh(self) -> Any:
+        """As a trimesh.Trimesh; vertices and faces keep their order."""
+        import trimesh  # an optional package
+
+        return trimesh.Trimesh(self.vertices, self.faces.astype(np.int64), process=False)
+
+    # -- what it is --
+
+    @property
+    def vertices(self) -> Floats:
+        """(n, 3), read only: bit for bit what came in."""
+        if self._vertices is None:
+            made = view(lib.abut_mesh_positions(self._handle.value), (self.vertex_count, 3), np.float64, self._handle)
+            made = made + vec(lib.abut_mesh_origin(self._handle.value))
+            made.setflags(write=False)
+            self._vertices = made
+        return self._vertices
+
+    @property
+    def faces(self) -> Indices:
+        """(m, 3) of uint32, read only: the mesh's own memory."""
+        if self._faces is None:
+            self._faces = view(lib.abut_mesh_indices(self._handle.value), (self.triangle_count, 3), np.uint32,
+                               self._handle)
+        return self._faces
+
+    @property
+    def vertex_count(self) -> int:
+        return int(lib.abut_mesh_vertex_count(self._handle.value))
+
+    @property
+    def triangle_count(self) -> int:
+        return int(lib.abut_mesh_triangle_count(self._handle.value))
+
+    @property
+    def bounds(self) -> Floats:
+        """(2, 3): lower and upper corner of the box of all triangles."""
+        box = lib.abut_mesh_bounds(self._handle.value)
+        return np.array((vec(box.lo), vec(box.hi)))
+
+    def __repr__(self) -> str:
+        return f"<abut.Mesh of {self.vertex_count} vertices, {self.triangle_count} triangles>"
+
+    def __reduce__(self) -> Any:
+        return Mesh, (np.array(self.vertices), np.array(self.faces))
+
+    def report(self, self_intersections: bool = False) -> Report:
+        """Examines the mesh: counts, measures and problems; with `self_intersections` also those.
+
+        >>> import abut
+        >>> report = abut.shape("box").report()
+        >>> report.closed, round(report.volume, 9), report.problems["boundary-edge"].count
+        (True, 1.0, 0)
+        """
+        topology, made = self._topology(), _c.abut_mesh_report()
+        run(lib.abut_mesh_examine, topology.value, byref(made))
+        if self_intersections:
+            run(lib.abut_pair_examine, self.hierarchy(None).value, None, byref(made))
+        return Report(made)
+
+    def _topology(self) -> Handle:
+        topology = Handle(lib.abut_topology_destroy)
+        run(lib.abut_topology_create, self._handle.value, topology.out)
+        return topology
+
+    def save(self, path: Path, ascii: bool = False) -> None:
+        """Writes OBJ, PLY, STL, OFF, glTF or GLB by the ending of the name, all or nothing."""
+        text = os.fspath(path)
+        run(lib.abut_mesh_write, self._handle.value, os.fsencode(text),
+            byref(options(_c.abut_mesh_write_options, ascii=ascii)), path=text)
+
+    # -- other meshes of it --
+
+    def welded(self, tolerance: float = 0) -> Mesh:
+        """Vertices nearer than `tolerance` become one."""
+        handle = Handle(lib.abut_mesh_destroy)
+        run(lib.abut_mesh_weld, self._handle.value, tolerance, handle.out)
+        return Mesh._of(handle, self._device)
+
+    def oriented(self) -> Mesh:
+        """Neighbours agree, and closed parts face outwards."""
+        topology, handle = self._topology(), Handle(lib.abut_mesh_destroy)
+        run(lib.abut_mesh_orient, topology.value, handle.out, None)
+        return Mesh._of(handle, self._device)
+
+    def transformed(self, at: ArrayLike = None, scale: float = 1) -> Mesh:
+        """Scaled about the origin, then moved by a pose: (7,) or (4, 4)."""
+        handle = Handle(lib.abut_mesh_destroy)
+        run(lib.abut_mesh_transform, self._handle.value, scale, pose(at, "at"), handle.out)
+        return Mesh._of(handle, self._device)
+
+    def refit(self, vertices: ArrayLike) -> Mesh:
+        """Moves the vertices, the same number of them, and fits what is kept for questions: some ten
+        times as fast as a new mesh. Changes this mesh and returns it.
+
+        >>> import abut
+        >>> mesh = abut.shape("icosphere")
+        >>> mesh.refit(mesh.vertices * 2).bounds.round(6).tolist()
+        [[-1.0, -1.0, -1.0], [1.0, 1.0, 1.0]]
+        """
+        array, _ = vectors(vertices, "vertices")
+        if len(array) != self.vertex_count:
+            raise ArgumentError(f"vertices: the mesh has {self.vertex_count}, and {len(array)} were given")
+        faces = self.faces
+        input = options(_c.abut_mesh_input, positions=pointer(array), position_type=scalar_type(array),
+                        position_stride=array.strides[0] if len(array) > 1 else 0, vertex_count=len(array),
+                        indices=pointer(faces), triangle_count=len(faces))
+        handle = Handle(lib.abut_mesh_destroy)
+        check(lib.abut_mesh_create(context(), byref(input), handle.out))
+        with self._lock:
+            for hierarchy in self._hierarchies.values():
+                run(lib.abut_bvh_refit, hierarchy.value, handle.value)
+            self._handle, self._vertices, self._faces = handle, None, None
+        return self
+
+    # -- questions --
+
+    def hierarchy(self, device: _device.Selector) -> Hierarchy:
+        """What questions on a device go to; built by the first of them."""
+        found = _device.find(device if device is not None else self._device)
+        with self._lock:
+            if found not in self._hierarchies:
+                self._hierarchies[found] = Hierarchy(self._handle.value, found)
+            return self._hierarchies[found]
+
+    def prepare(self, device: _device.Selector = None) -> Mesh:
+        """Builds what questions need, which the first of them does otherwise."""
+        self.hierarchy(device)
+        return self
+
+    def nearest(self, p: ArrayLike, radius: float = np.inf, *, signed: bool = False,
+                device: _device.Selector = None) -> Nearest:
+        """Nearest points of the mesh to points (n, 3); of one point (3,) without the first axis.
+
+        Answers are views of one array of records. With `signed` distances are negative inside.
+
+        >>> import abut
+        >>> distance, point, triangle, barycentric = abut.shape("box").nearest([[2, 0, 0], [0, 0, 9]])
+        >>> distance
+        array([1.5, 8.5])
+        """
+        found, single = self._nearest(p, radius, signed, device)
+        return Nearest(one(found["distance"], single), one(found["point"], single), one(found["triangle"], single),
+                       one(found["barycentric"], single))
+
+    def _nearest(self, p: ArrayLike, radius: float, signed: bool, device: _device.Selector) -> tuple[Array, bool]:
+        array, single = vectors(p, "points")
+        found = np.empty(len(array), record(_c.abut_nearest))
+        function = lib.abut_sign_nearest_batch if signed else lib.abut_nearest_batch
+        self.hierarchy(device).ask(function, byref(points(array)), radius, host(found), signs=signed)
+        return found, single
+
+    def signed_distance(self, p: ArrayLike, radius: float = np.inf, *, device: _device.Selector = None) -> Any:
+        """Distances of points, negative inside (trimesh has it the other way round).
+
+        Inside is where the surface winds around: exact for surfaces without border, also where they
+        cut themselves or face inwards; see inside_advice().
+
+        >>> import abut
+        >>> abut.shape("box").signed_distance([[0, 0, 0], [1, 0, 0]])
+        array([-0.5,  0.5])
+        """
+        found, single = self._nearest(p, radius, True, device)
+        return one(np.ascontiguousarray(found["distance"]), single)
+
+    def inside(self, p: ArrayLike, *, device: _device.Selector = None) -> Any:
+        """Whether points are inside; on the surface counts.
+
+        >>> import abut
+        >>> abut.shape("box").inside([[0, 0, 0], [1, 0, 0]])
+        array([ True, False])
+        """
+        array, single = vectors(p, "points")
+        found = np.empty(len(array), np.bool_)
+        self.hierarchy(device).ask(lib.abut_sign_inside_batch, byref(points(array)), host(found), signs=True)
+        return one(found, single)
+
+    def winding(self, p: ArrayLike, *, device: _device.Selector = None) -> Any:
+        """Winding numbers: whole and exact without border, else generalised, within 0.01."""
+        array, single = vectors(p, "points")
+        found = np.empty(len(array), np.float64)
+        self.hierarchy(device).ask(lib.abut_sign_winding_batch, byref(points(array)), host(found), signs=True)
+        return one(found, single)
+
+    def inside_advice(self) -> Advice:
+        """What inside and signs are worth on this mesh."""
+        return advice(lib.abut_sign_info_get(self.hierarchy(None).value).advice)
+
+    def ray(self, origins: ArrayLike, directions: ArrayLike, limit: float = np.inf, *,
+            device: _device.Selector = None) -> RayHits:
+        """First hits of rays, at a parameter of at most `limit`. Origins and directions are (n, 3);
+        one of them may be (3,), for all rays.
+
+        >>> import abut
+        >>> hits = abut.shape("box").ray([[0, 0, 5], [9, 0, 5]], [0, 0, -1])
+        >>> hits.parameter, hits.hit
+        (array([4.5, inf]), array([ True, False]))
+        """
+        rays, single = _rays(origins, directions)
+        found = np.empty(len(rays), record(_c.abut_ray_hit))
+        self.hierarchy(device).ask(lib.abut_ray_first_batch, host(rays), len(rays), limit, host(found))
+        return RayHits(one(found["parameter"], single), one(found["triangle"], single), one(found["barycentric"], single))
+
+    def ray_any(self, origins: ArrayLike, directions: ArrayLike, limit: float = np.inf, *,
+                device: _device.Selector = None) -> Any:
+        """Whether rays hit anything at a parameter of at most `limit`; faster than where."""
+        rays, single = _rays(origins, directions)
+        found = np.empty(len(rays), np.bool_)
+        self.hierarchy(device).ask(lib.abut_ray_any_batch, host(rays), len(rays), limit, host(found))
+        return one(found, single)
+
+    def ray_all(self, origins: ArrayLike, directions: ArrayLike, *, device: _device.Selector = None) -> AllRayHits:
+        """All hits of rays, by parameter, then triangle.
+
+        >>> import abut
+        >>> hits = abut.shape("box").ray_all([[0.1, 0.2, 5], [9, 0, 5]], [0, 0, -1])
+        >>> hits.offsets, hits.parameter
+        (array([0, 2, 2], dtype=uint64), array([4.5, 5.5]))
+        """
+        rays, _ = _rays(origins, directions)
+        offsets, total = np.zeros(len(rays) + 1, np.uint64), ctypes.c_uint64(4 * len(rays) + 64)
+        hierarchy = self.hierarchy(device)
+        while True:
+            room = total.value
+            hits = np.empty(room, record(_c.abut_ray_hit))
+            status = [0]
+
+            def ask(*arguments: Any) -> int:
+                status[0] = lib.abut_ray_all_batch(*arguments)
+                return 0 if status[0] == _c.ABUT_ERROR_BUFFER else status[0]
+
+            hierarchy.ask(ask, host(rays), len(rays), room, host(offsets), host(hits), byref(total))
+            if not status[0]:
+                hits = hits[:total.value]
+                return AllRayHits(offsets, hits["parameter"], hits["triangle"], hits["barycentric"])
+
+    def thickness(self) -> float:
+        """How thin a closed mesh gets, about: behind a hundredth of its surface the wall is no further."""
+        made = ctypes.c_double()
+        run(lib.abut_ray_thickness, self.hierarchy(None).value, byref(made))
+        return made.value
+
+
+def _rays(origins: ArrayLike, directions: ArrayLike) -> tuple[Array, bool]:
+    o, one_origin = vectors(origins, "origins")
+    d, one_direction = vectors(directions, "directions")
+    if len(o) != len(d) and not one_origin and not one_direction:
+        raise ArgumentError(f"{len(o)} origins and {len(d)} directions")
+    rays = np.empty((len(o) if not one_origin else len(d), 6))
+    rays[:, :3] = o
+    rays[:, 3:] = d
+    return rays, one_origin and one_direction
+
+
+def view(address: Any, shape: tuple[int, ...], dtype: Any, owner: Any) -> Array:
+    """Memory of the library as a read-only array that keeps its owner alive."""
+    count = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    if not count or not address:
+        return np.zeros(shape, dtype)
+    memory = (ctypes.c_char * count).from_address(address)
+    memory._owner = owner  # type: ignore[attr-defined]
+    made = np.frombuffer(memory, dtype).reshape(shape)
+    made.setflags(write=False)
+    return made
+
+
+def load(path: Path, *, format: str = "auto", device: _device.Selector = None) -> Mesh:
+    """Reads OBJ, PLY, STL, OFF, glTF or GLB.
+
+    >>> import abut, os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "ball.ply")
+    >>> abut.shape("icosphere").save(path)
+    >>> abut.load(path).report().closed
+    True
+    """
+    text = os.fspath(path)
+    handle = Handle(lib.abut_mesh_destroy)
+    run(lib.abut_mesh_read, context(), os.fsencode(text),
+        byref(options(_c.abut_mesh_read_options, format=value_of("abut_mesh_format", format))), handle.out, path=text)
+    return Mesh._of(handle, device)
+
+
+def shape(kind: str, *, extent: Optional[ArrayLike] = None, radius: float = 0, radius2: float = 0, height: float = 0,
+          segments: int = 0, rings: int = 0) -> Mesh:
+    """A generated model: "box", "uvsphere", "icosphere", "torus", "cone", "cylinder", "capsule", "tube", "sheet",
+    "stairs", "letter-e", "letter-g", "teapot" or "teapot-solid". What is 0 has its default.
+
+    >>> import abut
+    >>> abut.shape("torus", segments=24, rings=12)
+    <abut.Mesh of 288 vertices, 576 triangles>
+    """
+    made = _c.abut_shape()
+    made.size = ctypes.sizeof(made)
+    kind_value = ctypes.c_int()
+    check(lib.abut_shape_find(str(kind).encode(), byref(kind_value)))
+    made.kind = kind_value.value
+    if extent is not None:
+        made.extent = _c.abut_vec3(*map(float, np.broadcast_to(np.asarray(extent, float), 3)))
+    made.radius, made.radius2, made.height = radius, radius2, height
+    made.segments, made.rings = number(segments, "segments"), number(rings, "rings")
+    handle = Handle(lib.abut_mesh_destroy)
+    run(lib.abut_shape_create, context(), byref(made), handle.out)
+    return Mesh._of(handle)
+
+
+def hull(p: ArrayLike) -> Mesh:
+    """The convex hull of points: closed, facing outwards."""
+    array, _ = doubles(p, "points")
+    handle = Handle(lib.abut_mesh_destroy)
+    run(lib.abut_mesh_hull, context(), pointer(array), len(array), handle.out)
+    return Mesh._of(handle)
+
+
+def join(meshes: Sequence[Mesh]) -> Mesh:
+    """Several meshes as one, in order; vertices are not merged."""
+    handles = (ctypes.c_void_p * max(len(meshes), 1))(*[mesh._handle.value.value for mesh in meshes])
+    handle = Handle(lib.abut_mesh_destroy)
+    run(lib.abut_mesh_join, handles, len(meshes), handle.out)
+    return Mesh._of(handle)

@@ -1,0 +1,111 @@
+"""Meshes that move and deform: when do they first touch, each other or themselves?"""
+from __future__ import annotations
+
+import ctypes
+from typing import Any, NamedTuple, Optional, Sequence
+
+import numpy as np
+
+from . import _c, device as _device
+from ._arrays import Array, ArrayLike, Floats, doubles, host, pointer, record, vec
+from ._core import ArgumentError, Handle, byref, check, lib, options, run
+from .mesh import Mesh
+
+
+class Impact(NamedTuple):
+    """Where and when two features first touch."""
+
+    time: float
+    """From 0 to 1; never late."""
+    point: Floats
+    normal: Floats
+    """From the second feature to the first."""
+    weights: Floats
+    """Vertex-face: of the corners; edge-edge: how far along each."""
+    kind: str
+    """ "vertex-face" or "edge-edge"."""
+    mesh: tuple[int, int]
+    element: tuple[int, int]
+    """A vertex and a triangle, or two edges."""
+
+
+class Motion:
+    """Steps of meshes whose vertices go along straight lines from their start to their end.
+
+    A collision is never missed, and times are never late.
+
+    >>> import abut
+    >>> box = abut.shape("box")
+    >>> motion = abut.Motion([box, box.transformed([3, 0, 0, 0, 0, 0, 1])])
+    >>> impact = motion.step([box.vertices, box.vertices + [1, 0, 0]]).earliest()
+    >>> round(impact.time, 6)
+    1.0
+    """
+
+    def __init__(self, meshes: Sequence[Mesh], *, own: bool = True, others: bool = True,
+                 device: _device.Selector = None) -> None:
+        """With own=False pairs within a mesh are left out, with others=False pairs of two meshes."""
+        if isinstance(meshes, Mesh):
+            meshes = [meshes]
+        self._counts = [mesh.vertex_count for mesh in meshes]
+        handles = (ctypes.c_void_p * max(len(meshes), 1))(*[mesh._handle.value.value for mesh in meshes])
+        handle = Handle(lib.abut_sweep_destroy)
+        given = options(_c.abut_sweep_options, no_self=not own, no_others=not others,
+                        device=_device.pointer(_device.find(device)))
+        run(lib.abut_sweep_create, handles, len(meshes), byref(given), handle.out)
+        self._handle = handle
+
+    def _positions(self, value: Any, what: str) -> Array:
+        """All vertices, mesh after mesh: from one array of them, or a list of one for each mesh."""
+        if isinstance(value, (list, tuple)) and len(value) == len(self._counts) and np.ndim(value[0]) == 2:
+            value = np.concatenate([doubles(part, what)[0] for part in value])
+        array, _ = doubles(value, what)
+        if len(array) != sum(self._counts):
+            raise ArgumentError(f"{what}: the meshes have {sum(self._counts)} vertices, and {len(array)} were given")
+        return array
+
+    def step(self, end: ArrayLike, start: Optional[ArrayLike] = None) -> Motion:
+        """Takes the next step: where vertices end, as one array for all meshes or a list of one for each.
+        Without `start` they begin where the last step ended."""
+        last = self._positions(end, "end")
+        first = None if start is None else self._positions(start, "start")
+        run(lib.abut_sweep_step, self._handle.value, host(first), host(last))
+        return self
+
+    def _find(self, mode: int, room: Array, exact: bool, separation: float, tolerance: float) -> int:
+        given = options(_c.abut_sweep_find_options, exact=exact, separation=separation, tolerance=tolerance)
+        impacts = _c.abut_impacts(pointer(room), len(room), 0)
+        status = [0]
+
+        def ask(*arguments: Any) -> int:
+            status[0] = lib.abut_sweep_find(*arguments)
+            return 0 if status[0] == _c.ABUT_ERROR_BUFFER else status[0]
+
+        run(ask, self._handle.value, mode, byref(given), byref(impacts), None)
+        return int(impacts.count)
+
+    def earliest(self, *, exact: bool = False, separation: float = 0, tolerance: float = 0) -> Optional[Impact]:
+        """The first impact of the step, or None. With `separation` features that come so near hit; with
+        `exact` hits are exactly the true ones."""
+        room = np.zeros(1, record(_c.abut_impact))
+        return _impact(room[0]) if self._find(_c.ABUT_SWEEP_EARLIEST, room, exact, separation, tolerance) else None
+
+    def any(self, *, exact: bool = False, separation: float = 0, tolerance: float = 0) -> bool:
+        """Whether there is an impact: the quickest."""
+        room = np.zeros(1, record(_c.abut_impact))
+        return self._find(_c.ABUT_SWEEP_ANY, room, exact, separation, tolerance) > 0
+
+    def all(self, *, exact: bool = False, separation: float = 0, tolerance: float = 0) -> Array:
+        """All impacts by time, as records: time, point, normal, weights, kind, mesh, element."""
+        room = np.zeros(1024, record(_c.abut_impact))
+        while True:
+            count = self._find(_c.ABUT_SWEEP_ALL, room, exact, separation, tolerance)
+            if count <= len(room):
+                return room[:count]
+            room = np.zeros(count, record(_c.abut_impact))
+
+
+def _impact(found: Any) -> Impact:
+    return Impact(float(found["time"]), found["point"].copy(), found["normal"].copy(), found["weights"].copy(),
+                  str(lib.abut_impact_kind_name(int(found["kind"])).decode()),
+                  (int(found["mesh"][0]), int(found["mesh"][1])), (int(found["element"][0]), int(found["element"][1])))

@@ -1,0 +1,326 @@
+"""Two meshes, each at a pose or at many: do they touch, how far apart, where and how deep, and when.
+
+A pose is (7,): x y z, then the quaternion x y z w; or a matrix (4, 4). Many are (k, 7) or (k, 4, 4),
+and answers then have k rows. None leaves a mesh where it is.
+"""
+from __future__ import annotations
+
+import ctypes
+from typing import Any, NamedTuple, Optional, Sequence
+
+import numpy as np
+
+from . import _c, device as _device
+from ._arrays import Array, ArrayLike, Floats, one, pointer, poses, record, vec, vector
+from ._core import ArgumentError, byref, check, lib, number, options, run
+from .mesh import Advice, Hierarchy, Mesh, advice
+
+RELATIONS = ("apart", "meeting", "a-inside", "b-inside")
+
+
+class Separation(NamedTuple):
+    """How far two bodies are apart; one row for each pose."""
+
+    distance: Array
+    """0 exactly where they touch, or one contains the other."""
+    point_a: Array
+    point_b: Array
+    triangle_a: Array
+    triangle_b: Array
+    relation: Array
+    """uint32: the place in abut.RELATIONS."""
+
+
+class Contacts:
+    """Contacts of two bodies, and the patches that they belong to. Normals point from b to a: a shift
+    of a by the depth along it ends the contact.
+
+    point (n, 3), normal (n, 3), depth (n), id (n)   of contacts
+    patch (n)                                        the patch of each contact
+    patches                                          records: normal, centre, depth, area, volume, first, count
+    offsets (k + 1)                                  contacts of pose i are offsets[i] up to offsets[i + 1]
+    patch_offsets (k + 1)                            the same for patches
+    separates (k)                                    whether a shift by all depths was checked to separate
+    advice                                           what the inside of the bodies is worth: the worst of all poses
+    """
+
+    def __init__(self, contacts: Array, patches: Array, offsets: Array, patch_offsets: Array, separates: Array,
+                 worth: Advice) -> None:
+        self.records = contacts
+        self.point, self.normal, self.depth = contacts["point"], contacts["normal"], contacts["depth"]
+        self.id = contacts["id"]
+        self.patches, self.offsets, self.patch_offsets = patches, offsets, patch_offsets
+        self.patch = np.repeat(np.arange(len(patches), dtype=np.uint32), patches["count"])
+        self.separates, self.advice = separates, worth
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+    def __getitem__(self, place: int) -> Contacts:
+        """The contacts of one pose."""
+        count = len(self.separates)
+        if not -count <= place < count:
+            raise IndexError(f"there are {count} poses")
+        place %= count
+        c, p = self.offsets[place:place + 2], self.patch_offsets[place:place + 2]
+        patches = self.patches[p[0]:p[1]].copy()
+        patches["first"] -= c[0]
+        return Contacts(self.records[c[0]:c[1]], patches, c - c[0], p - p[0], self.separates[place:place + 1], self.advice)
+
+    def __repr__(self) -> str:
+        deepest = f", the deepest {self.depth.max():.6g}" if len(self) else ""
+        return f"<abut.Contacts: {len(self)} in {len(self.patches)} patches{deepest}>"
+
+
+class Touch(NamedTuple):
+    """When bodies first touch on their way; one row for each path."""
+
+    hit: Array
+    time: Array
+    """From 0 to 1; 1 where there is no hit. Never late."""
+    point: Array
+    normal: Array
+    """From b to a; zero where they touch from the start."""
+    triangle_a: Array
+    triangle_b: Array
+
+
+class _Poses:
+    """Hierarchies of two meshes and where they are each time."""
+
+    def __init__(self, a: Mesh, b: Mesh, pose_a: ArrayLike, pose_b: ArrayLike, device: _device.Selector) -> None:
+        for name, mesh in (("a", a), ("b", b)):
+            if not isinstance(mesh, Mesh):
+                raise ArgumentError(f"{name} must be an abut.Mesh, not {type(mesh).__name__}")
+        self.a, self.b = a.hierarchy(device), b.hierarchy(device)
+        self.of_a, one_a = poses(pose_a, "pose_a")
+        self.of_b, one_b = poses(pose_b, "pose_b")
+        self.single = one_a and one_b
+        self.count = common(self.of_a, one_a, self.of_b, one_b, "poses")
+        self.of_a, self.of_b = spread(self.of_a, self.count), spread(self.of_b, self.count)
+
+    def structure(self) -> Any:
+        return options(_c.abut_pair_poses, a=self.a.value, b=self.b.value, count=self.count,
+                       poses_a=None if self.of_a is None else pointer(self.of_a),
+                       poses_b=None if self.of_b is None else pointer(self.of_b))
+
+    def ask(self, function: Any, *arguments: Any) -> None:
+        lock = self.a.lock
+        if lock is None:
+            run(function, *arguments)
+        else:
+            with lock:
+                run(function, *arguments)
+
+    def posed(self, place: int) -> tuple[Any, Any]:
+        """abut_posed of both for one pose."""
+        made = (_c.abut_posed(self.a.value), _c.abut_posed(self.b.value))
+        for posed, given in zip(made, (self.of_a, self.of_b)):
+            if given is not None:
+                ctypes.memmove(byref(posed, _c.abut_posed.pose.offset), pointer(given) + 56 * place, 56)
+        return made
+
+
+def common(a: Optional[Floats], one_a: bool, b: Optional[Floats], one_b: bool, what: str) -> int:
+    """How many there are where one may stand for all."""
+    counts = {len(given) for given, single in ((a, one_a), (b, one_b)) if given is not None and not single}
+    if len(counts) > 1:
+        raise ArgumentError(f"{len(a) if a is not None else 1} {what} of a and {len(b) if b is not None else 1} of b")
+    return counts.pop() if counts else 1
+
+
+def spread(given: Optional[Floats], count: int) -> Optional[Floats]:
+    if given is None or len(given) == count:
+        return given
+    return np.ascontiguousarray(np.broadcast_to(given, (count, given.shape[1])))
+
+
+def relation(a: Mesh, b: Mesh, pose_a: ArrayLike = None, pose_b: ArrayLike = None, *, surfaces: bool = False,
+             device: _device.Selector = None) -> Any:
+    """How bodies stand to each other: the place in abut.RELATIONS, exactly. With `surfaces` only
+    surfaces count, and a body inside another is apart from it."""
+    both = _Poses(a, b, pose_a, pose_b, device)
+    found = np.zeros(both.count, np.uint32)
+    both.ask(lib.abut_pair_overlap_batch, byref(both.structure()), byref(options(_c.abut_pair_options, surfaces=surfaces)),
+             pointer(found), None)
+    return one(found, both.single)
+
+
+def overlap(a: Mesh, b: Mesh, pose_a: ArrayLike = None, pose_b: ArrayLike = None, *, surfaces: bool = False,
+            device: _device.Selector = None) -> Any:
+    """Whether two bodies touch, exactly: surfaces meet, or one contains a part of the other.
+
+    >>> import abut
+    >>> box, ball = abut.shape("box"), abut.shape("icosphere")
+    >>> abut.overlap(box, ball, pose_b=[[0, 0, 0, 0, 0, 0, 1], [2, 0, 0, 0, 0, 0, 1]])
+    array([ True, False])
+    """
+    found = relation(a, b, pose_a, pose_b, surfaces=surfaces, device=device)
+    return bool(found) if np.ndim(found) == 0 else found != 0
+
+
+def distance(a: Mesh, b: Mesh, pose_a: ArrayLike = None, pose_b: ArrayLike = None, *, surfaces: bool = False,
+             device: _device.Selector = None) -> Separation:
+    """How far two bodies are apart, and their closest points.
+
+    >>> import abut
+    >>> box = abut.shape("box")
+    >>> abut.distance(box, box, pose_b=[3, 0, 0, 0, 0, 0, 1]).distance.item()
+    2.0
+    """
+    both = _Poses(a, b, pose_a, pose_b, device)
+    found = np.zeros(both.count, record(_c.abut_separation))
+    both.ask(lib.abut_pair_distance_batch, byref(both.structure()),
+             byref(options(_c.abut_pair_options, surfaces=surfaces)), pointer(found))
+    return Separation(*(one(found[name], both.single) for name in ("distance", "point_a", "point_b", "triangle_a", "triangle_b")),
+                      one(found["relation"].astype(np.uint32), both.single))
+
+
+def within(a: Mesh, b: Mesh, margin: float, pose_a: ArrayLike = None, pose_b: ArrayLike = None, *,
+           surfaces: bool = False, device: _device.Selector = None) -> Any:
+    """Whether bodies touch or come as near as `margin`; faster than the distance."""
+    both = _Poses(a, b, pose_a, pose_b, device)
+    found = np.zeros(both.count, np.bool_)
+    both.ask(lib.abut_pair_within_batch, byref(both.structure()), margin,
+             byref(options(_c.abut_pair_options, surfaces=surfaces)), pointer(found), None)
+    return bool(found[0]) if both.single else found
+
+
+def contacts(a: Mesh, b: Mesh, pose_a: ArrayLike = None, pose_b: ArrayLike = None, *, margin: float = 0, keep: int = 0,
+             hint: Optional[ArrayLike] = None) -> Contacts:
+    """Where bodies touch, which way out and how deep, by exact geometry. With a `margin` also gaps
+    up to it, as negative depths. Of each patch up to `keep` contacts stay: 4, at most 8.
+
+    >>> import abut
+    >>> box = abut.shape("box")
+    >>> found = abut.contacts(box, box, pose_b=[0, 0, -0.9, 0, 0, 0, 1])
+    >>> len(found), found.depth.max().round(9).item(), found.normal[0].round(9).tolist()
+    (4, 0.1, [0.0, 0.0, 1.0])
+    """
+    both = _Poses(a, b, pose_a, pose_b, None)
+    given = options(_c.abut_patch_options, margin=margin, keep=number(keep, "keep", most=8),
+                    hint=None if hint is None else vector(hint, "hint"))
+    return gather(lambda place, room: lib.abut_contact_patches(*map(byref, both.posed(place)), byref(given), room),
+                  both.count)
+
+
+def gather(ask: Any, count: int) -> Contacts:
+    """Asks for the contacts of `count` places and puts them together."""
+    contact, patch = record(_c.abut_contact), record(_c.abut_patch)
+    contact_room, patch_room = np.empty(256, contact), np.empty(64, patch)
+    all_contacts, all_patches = [], []
+    offsets, patch_offsets = np.zeros(count + 1, np.int64), np.zeros(count + 1, np.int64)
+    separates, worst = np.zeros(count, np.bool_), Advice("guaranteed", "")
+    room = _c.abut_patches()
+
+    def find(place: int) -> int:
+        room.list, room.capacity = pointer(patch_room), len(patch_room)
+        room.contacts, room.contact_capacity = pointer(contact_room), len(contact_room)
+        return int(ask(place, byref(room)))
+
+    for place in range(count):
+        status = [find(place)]
+        if status[0] == _c.ABUT_ERROR_BUFFER:
+            contact_room, patch_room = np.empty(room.contact_count, contact), np.empty(room.count, patch)
+            status[0] = find(place)
+        check(status[0])
+        offsets[place + 1] = offsets[place] + room.contact_count
+        patch_offsets[place + 1] = patch_offsets[place] + room.count
+        separates[place] = room.separates
+        if room.contact_count:
+            all_contacts.append(contact_room[:room.contact_count].copy())
+        if room.count:
+            made = patch_room[:room.count].copy()
+            made["first"] += np.uint64(offsets[place])
+            all_patches.append(made)
+        said = advice(room.advice)
+        if place == 0 or _VERDICTS.index(said.verdict) > _VERDICTS.index(worst.verdict):
+            worst = said
+    return Contacts(np.concatenate(all_contacts) if all_contacts else np.zeros(0, contact),
+                    np.concatenate(all_patches) if all_patches else np.zeros(0, patch), offsets, patch_offsets,
+                    separates, worst)
+
+
+_VERDICTS = ("guaranteed", "limited", "unfit")
+
+
+def sweep(a: Mesh, b: Mesh, path_a: Optional[Sequence[Any]] = None, path_b: Optional[Sequence[Any]] = None, *,
+          separation: float = 0, tolerance: float = 0) -> Touch:
+    """When two rigid bodies first touch, each on its path from one pose to another at constant speed:
+    a pair (start, end) of poses, or of arrays of k poses. However fast and thin they are, no touch is missed.
+
+    >>> import abut
+    >>> box = abut.shape("box")
+    >>> touch = abut.sweep(box, box, path_b=([5, 0, 0, 0, 0, 0, 1], [1, 0, 0, 0, 0, 0, 1]))
+    >>> bool(touch.hit), round(float(touch.time), 3)
+    (True, 1.0)
+    """
+    first, second = a.hierarchy(None), b.hierarchy(None)
+    paths_a, one_a = _paths(path_a, "path_a")
+    paths_b, one_b = _paths(path_b, "path_b")
+    count = common(paths_a, one_a, paths_b, one_b, "paths")
+    given = options(_c.abut_sweep_rigid_options, separation=separation, tolerance=tolerance)
+    found = np.zeros(count, record(_c.abut_sweep_touch))
+    still = np.array((0, 0, 0, 1, 0, 0, 0) * 2, float)
+    for place in range(count):
+        at = [still if p is None else p[place if len(p) > 1 else 0] for p in (paths_a, paths_b)]
+        run(lib.abut_sweep_rigid, first.value, pointer(at[0]), second.value, pointer(at[1]), byref(given),
+            pointer(found) + place * found.itemsize)
+    single = one_a and one_b
+    return Touch(*(one(found[name], single) for name in ("hit", "time", "point", "normal")),
+                 one(found["triangle"][:, 0], single), one(found["triangle"][:, 1], single))
+
+
+def _paths(path: Optional[Sequence[Any]], what: str) -> tuple[Optional[Floats], bool]:
+    """Paths as (k, 14), and whether it was one alone."""
+    if path is None:
+        return None, True
+    if len(path) != 2:
+        raise ArgumentError(f"{what} must be a pair of poses: from where, to where")
+    start, one_start = poses(path[0], f"the start of {what}")
+    end, one_end = poses(path[1], f"the end of {what}")
+    still = np.array([[0, 0, 0, 1, 0, 0, 0]], float)
+    start, end = (still if given is None else given for given in (start, end))
+    count = common(start, one_start, end, one_end, f"starts and ends of {what}")
+    return (np.ascontiguousarray(np.hstack([np.broadcast_to(start, (count, 7)), np.broadcast_to(end, (count, 7))])),
+            one_start and one_end)
+
+
+class Common(NamedTuple):
+    """What two solids have in common."""
+
+    kind: str
+    """ "apart", "touch", "overlap", "a-inside", "b-inside" or "same"."""
+    volume: float
+    area: float
+    flush_area: float
+    """Of faces in contact that face opposite ways."""
+    centroid: Floats
+    advice: Advice
+
+
+def intersection(a: Mesh, b: Mesh, pose_a: ArrayLike = None, pose_b: ArrayLike = None, *,
+                 tolerance: float = 0) -> Common:
+    """Volume, surface and centroid of what two closed solids have in common, exactly but for rounding.
+
+    >>> import abut
+    >>> box = abut.shape("box")
+    >>> round(abut.intersection(box, box, pose_b=[0.5, 0, 0, 0, 0, 0, 1]).volume, 12)
+    0.5
+    """
+    both = _Poses(a, b, pose_a, pose_b, None)
+    if both.count != 1:
+        raise ArgumentError("intersection: one pose of each")
+    made = _c.abut_common()
+    run(lib.abut_pair_common, *map(byref, both.posed(0)), byref(options(_c.abut_pair_common_options, tolerance=tolerance)),
+        byref(made))
+    return Common(str(lib.abut_pair_common_kind_name(made.kind).decode()), made.volume, made.area, made.flush_area,
+                  vec(made.centroid), advice(made.advice))
+
+
+def hausdorff(a: Mesh, b: Mesh, *, tolerance: float = 0) -> tuple[float, float]:
+    """Bounds (lower, upper) of the greatest distance of any point of a from b; one way only."""
+    made = _c.abut_map_hausdorff_result()
+    run(lib.abut_map_hausdorff, a.hierarchy(None).value, b.hierarchy(None).value,
+        byref(options(_c.abut_map_hausdorff_options, tolerance=tolerance)), byref(made))
+    return made.lower, made.upper

@@ -8,14 +8,23 @@ understand ends it with a message, so that nothing is left out in silence. With 
 writes a C program that prints size and offsets of every structure, for the test that compares them
 with those of ctypes.
 """
+
 import pathlib
 import re
 import sys
 
 SCALARS = {
-    "bool": "c_bool", "char": "c_char", "int": "c_int", "float": "c_float", "double": "c_double",
-    "size_t": "c_size_t", "uint16_t": "c_uint16", "uint32_t": "c_uint32", "uint64_t": "c_uint64",
-    "int64_t": "c_int64", "void": "None",
+    "bool": "c_bool",
+    "char": "c_char",
+    "int": "c_int",
+    "float": "c_float",
+    "double": "c_double",
+    "size_t": "c_size_t",
+    "uint16_t": "c_uint16",
+    "uint32_t": "c_uint32",
+    "uint64_t": "c_uint64",
+    "int64_t": "c_int64",
+    "void": "None",
 }
 
 
@@ -78,9 +87,9 @@ class Mirror:
             nested = re.match(r"\s*(union|struct)\s*\{", rest)
             if nested:
                 end = closing(rest, nested.end() - 1)
-                name = re.match(r"\s*(\w+)\s*;", rest[end + 1:])
-                members.append((name[1], (nested[1], self.fields(rest[nested.end():end]))))
-                rest = rest[end + 1 + name.end():]
+                name = re.match(r"\s*(\w+)\s*;", rest[end + 1 :])
+                members.append((name[1], (nested[1], self.fields(rest[nested.end() : end]))))
+                rest = rest[end + 1 + name.end() :]
                 continue
             declaration, rest = rest.split(";", 1)
             members += self.declaration(declaration)
@@ -140,8 +149,10 @@ class Mirror:
         text = re.sub(r"^#.*?(?<!\\)$", "", text, flags=re.DOTALL | re.MULTILINE)
         place = 0
         while True:
-            found = re.compile(r"typedef enum (\w+) *\{|\benum *\{|typedef struct (\w+) *\{|"
-                               r"typedef struct (\w+) \w+;|typedef \w+ (\w+)\(|ABUT_API\s").search(text, place)
+            found = re.compile(
+                r"typedef enum (\w+) *\{|\benum *\{|typedef struct (\w+) *\{|"
+                r"typedef struct (\w+) \w+;|typedef \w+ (\w+)\(|ABUT_API\s"
+            ).search(text, place)
             if not found:
                 return
             place = self.piece(text, found)
@@ -150,7 +161,7 @@ class Mirror:
         """Reads what was found; returns where it ends."""
         if found[0].startswith("ABUT_API"):
             end = text.index(";", found.end())
-            whole = text[found.end():end]
+            whole = text[found.end() : end]
             parts = re.match(r"\s*(.*?)(\babut_\w+)\s*\((.*)\)$", whole, re.DOTALL)
             if not parts:
                 self.fail(whole)
@@ -162,7 +173,7 @@ class Mirror:
             self.callbacks.add(found[4])
         else:
             end = closing(text, found.end() - 1)
-            body = text[found.end():end]
+            body = text[found.end() : end]
             if found[2]:
                 self.structures[found[2]] = self.fields(body)
             else:
@@ -195,10 +206,12 @@ def class_text(kind, name, members):
 
 
 def python_text(mirror):
-    out = ['"""Made by bindings.py from the headers of abut: not to be edited."""\n'
-           "# mypy: ignore-errors\n"
-           "from ctypes import (Structure, Union, c_bool, c_char, c_char_p, c_double, c_float, c_int, c_int64,\n"
-           "                    c_size_t, c_uint16, c_uint32, c_uint64, c_void_p)\n\n"]
+    out = [
+        '"""Made by bindings.py from the headers of abut: not to be edited."""\n'
+        "# mypy: ignore-errors\n"
+        "from ctypes import (Structure, Union, c_bool, c_char, c_char_p, c_double, c_float, c_int, c_int64,\n"
+        "                    c_size_t, c_uint16, c_uint32, c_uint64, c_void_p)\n\n"
+    ]
     out += [f"{name} = {value!r}\n" for name, value in mirror.constants.items()]
     out += [class_text("struct", name, members) for name, members in mirror.structures.items()]
     out.append("\n\nSTRUCTURES = (\n" + "".join(f"    {name},\n" for name in mirror.structures) + ")\n")

@@ -9,28 +9,103 @@ number of threads nor on the device.
 >>> ball.signed_distance([[0, 0, 3], [0, 0, 0]]).round(2)
 array([ 2., -1.])
 """
+
 from ._arrays import NONE
-from ._core import (ArgumentError, CancelledError, DeviceError, Error, FileError, FormatError, LimitError,
-                    MissingFileError, OutOfMemoryError, UnsupportedError, features, progress, set_threads, version)
+from ._core import (
+    ArgumentError,
+    CancelledError,
+    DeviceError,
+    Error,
+    FileError,
+    FormatError,
+    LimitError,
+    MissingFileError,
+    OutOfMemoryError,
+    UnsupportedError,
+    features,
+    progress,
+    set_threads,
+    version,
+)
 from .character import Character, Collided, RadialAnswer, RadialField
 from .device import Device, devices
 from .field import Field, FieldValue
 from .layers import Interferences, interfere
 from .manager import CollisionManager
 from .maps import DistanceMap, Measures
-from .mesh import (Advice, AllRayHits, Mesh, Nearest, Problem, RayHits, Report, hull, join, load, shape)
+from .mesh import Advice, AllRayHits, Mesh, Nearest, Problem, RayHits, Report, hull, join, load, shape
 from .motion import Impact, Motion
-from .pair import (RELATIONS, Common, Contacts, Separation, Touch, contacts, distance, hausdorff, intersection, overlap,
-                   relation, sweep, within)
+from .pair import (
+    RELATIONS,
+    Common,
+    Contacts,
+    Separation,
+    Touch,
+    contacts,
+    distance,
+    hausdorff,
+    intersection,
+    overlap,
+    relation,
+    sweep,
+    within,
+)
 
 __version__ = version()
 
 __all__ = [
-    "Advice", "AllRayHits", "ArgumentError", "CancelledError", "Character", "Collided", "CollisionManager", "Common",
-    "Contacts", "Device", "DeviceError", "DistanceMap", "Error", "Field", "FieldValue", "FileError", "FormatError",
-    "Impact", "Interferences", "LimitError", "Measures", "Mesh", "MissingFileError", "Motion", "NONE", "Nearest",
-    "OutOfMemoryError", "Problem", "RELATIONS", "RadialAnswer", "RadialField", "RayHits", "Report", "Separation",
-    "Touch", "UnsupportedError", "contacts", "devices", "distance", "features", "hausdorff", "hull", "interfere",
-    "intersection", "join", "load", "overlap", "progress", "relation", "set_threads", "shape", "sweep", "version",
+    "Advice",
+    "AllRayHits",
+    "ArgumentError",
+    "CancelledError",
+    "Character",
+    "Collided",
+    "CollisionManager",
+    "Common",
+    "Contacts",
+    "Device",
+    "DeviceError",
+    "DistanceMap",
+    "Error",
+    "Field",
+    "FieldValue",
+    "FileError",
+    "FormatError",
+    "Impact",
+    "Interferences",
+    "LimitError",
+    "Measures",
+    "Mesh",
+    "MissingFileError",
+    "Motion",
+    "NONE",
+    "Nearest",
+    "OutOfMemoryError",
+    "Problem",
+    "RELATIONS",
+    "RadialAnswer",
+    "RadialField",
+    "RayHits",
+    "Report",
+    "Separation",
+    "Touch",
+    "UnsupportedError",
+    "contacts",
+    "devices",
+    "distance",
+    "features",
+    "hausdorff",
+    "hull",
+    "interfere",
+    "intersection",
+    "join",
+    "load",
+    "overlap",
+    "progress",
+    "relation",
+    "set_threads",
+    "shape",
+    "sweep",
+    "version",
     "within",
 ]

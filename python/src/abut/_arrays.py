@@ -2,6 +2,7 @@
 
 What is float64 or float32 with numbers of a point side by side is passed as it is, without a copy.
 """
+
 from __future__ import annotations
 
 import ctypes
@@ -34,8 +35,11 @@ def to_host(value: ArrayLike) -> Any:
         global _warned
         if not _warned:
             _warned = True
-            warnings.warn("abut: an array in the memory of a GPU is copied to the host: this memory cannot be "
-                          "shared with OpenCL", RuntimeWarning, stacklevel=4)
+            warnings.warn(
+                "abut: an array in the memory of a GPU is copied to the host: this memory cannot be shared with OpenCL",
+                RuntimeWarning,
+                stacklevel=4,
+            )
         for method in ("get", "cpu", "copy_to_host", "__array__"):  # CuPy, PyTorch, Numba, JAX
             copy = getattr(value, method, None)
             if copy is not None:
@@ -82,8 +86,9 @@ def vectors(value: ArrayLike, what: str) -> tuple[Array, bool]:
         array = array.reshape(1, -1)
     if array.ndim != 2 or array.shape[1] != 3:
         raise ArgumentError(f"{what} must be of shape (n, 3), not {_shape(value, array, single)}")
-    if array.shape[0] and (array.strides[1] != array.itemsize or array.strides[0] < 3 * array.itemsize
-                           or array.strides[0] < 0):
+    if array.shape[0] and (
+        array.strides[1] != array.itemsize or array.strides[0] < 3 * array.itemsize or array.strides[0] < 0
+    ):
         array = np.ascontiguousarray(array)
     return array, single
 
@@ -104,8 +109,14 @@ def scalar_type(array: Array) -> int:
 
 def points(array: Array, ordered: bool = False) -> Any:
     """The structure that stands for an array of vectors()."""
-    return options(_c.abut_points, points=pointer(array), type=scalar_type(array), count=len(array),
-                   stride=array.strides[0] if len(array) > 1 else 0, ordered=ordered)
+    return options(
+        _c.abut_points,
+        points=pointer(array),
+        type=scalar_type(array),
+        count=len(array),
+        stride=array.strides[0] if len(array) > 1 else 0,
+        ordered=ordered,
+    )
 
 
 def pointer(array: Array) -> int:
@@ -162,8 +173,9 @@ def poses(value: ArrayLike, what: str) -> tuple[Optional[Floats], bool]:
         single = array.ndim == 1
         array = array.reshape(-1, 7)
         return np.ascontiguousarray(array[:, [3, 4, 5, 6, 0, 1, 2]]), single
-    raise ArgumentError(f"{what} must be (7,) or (k, 7): x y z, then the quaternion x y z w; or (4, 4) or "
-                        f"(k, 4, 4); not {array.shape}")
+    raise ArgumentError(
+        f"{what} must be (7,) or (k, 7): x y z, then the quaternion x y z w; or (4, 4) or (k, 4, 4); not {array.shape}"
+    )
 
 
 def _from_matrices(m: Floats, what: str) -> Floats:
@@ -176,15 +188,30 @@ def _from_matrices(m: Floats, what: str) -> Floats:
         if m.shape[1] == 4:
             bad |= ~(np.abs(m[:, 3] - (0, 0, 0, 1)).max(axis=1, initial=0) <= 1e-9)
     if bad.any():
-        raise ArgumentError(f"{what}: matrix {int(np.argmax(bad))} is not a rotation and a translation; scale the "
-                            "mesh instead, by Mesh.transformed()")
-    squares = np.stack([1 + r[:, 0, 0] - r[:, 1, 1] - r[:, 2, 2], 1 - r[:, 0, 0] + r[:, 1, 1] - r[:, 2, 2],
-                        1 - r[:, 0, 0] - r[:, 1, 1] + r[:, 2, 2], 1 + r[:, 0, 0] + r[:, 1, 1] + r[:, 2, 2]], axis=1)
+        raise ArgumentError(
+            f"{what}: matrix {int(np.argmax(bad))} is not a rotation and a translation; scale the "
+            "mesh instead, by Mesh.transformed()"
+        )
+    squares = np.stack(
+        [
+            1 + r[:, 0, 0] - r[:, 1, 1] - r[:, 2, 2],
+            1 - r[:, 0, 0] + r[:, 1, 1] - r[:, 2, 2],
+            1 - r[:, 0, 0] - r[:, 1, 1] + r[:, 2, 2],
+            1 + r[:, 0, 0] + r[:, 1, 1] + r[:, 2, 2],
+        ],
+        axis=1,
+    )
     xy, xz, yz = r[:, 0, 1] + r[:, 1, 0], r[:, 0, 2] + r[:, 2, 0], r[:, 1, 2] + r[:, 2, 1]
     wx, wy, wz = r[:, 2, 1] - r[:, 1, 2], r[:, 0, 2] - r[:, 2, 0], r[:, 1, 0] - r[:, 0, 1]
-    rows = np.stack([np.stack([squares[:, 0], xy, xz, wx], axis=1), np.stack([xy, squares[:, 1], yz, wy], axis=1),
-                     np.stack([xz, yz, squares[:, 2], wz], axis=1), np.stack([wx, wy, wz, squares[:, 3]], axis=1)],
-                    axis=1)
+    rows = np.stack(
+        [
+            np.stack([squares[:, 0], xy, xz, wx], axis=1),
+            np.stack([xy, squares[:, 1], yz, wy], axis=1),
+            np.stack([xz, yz, squares[:, 2], wz], axis=1),
+            np.stack([wx, wy, wz, squares[:, 3]], axis=1),
+        ],
+        axis=1,
+    )
     made = np.empty((len(m), 7))
     quaternion = rows[np.arange(len(m)), np.argmax(squares, axis=1)]
     made[:, :4] = quaternion / np.linalg.norm(quaternion, axis=1, keepdims=True)
@@ -217,8 +244,13 @@ def matrices(value: Floats) -> Floats:
 
 # ---- records ----
 
-_WHOLE = {_c.abut_vec3: ("f8", 3), _c.abut_quat: ("f8", 4), _c.abut_pose: ("f8", 7), _c.abut_box: ("f8", (2, 3)),
-          _c.abut_segment: ("f8", (2, 3))}
+_WHOLE = {
+    _c.abut_vec3: ("f8", 3),
+    _c.abut_quat: ("f8", 4),
+    _c.abut_pose: ("f8", 7),
+    _c.abut_box: ("f8", (2, 3)),
+    _c.abut_segment: ("f8", (2, 3)),
+}
 _records: dict[Any, np.dtype[Any]] = {}
 
 
@@ -230,8 +262,9 @@ def record(structure: Any) -> np.dtype[Any]:
             names.append(name)
             formats.append(_format(kind))
             offsets.append(getattr(structure, name).offset)
-        _records[structure] = np.dtype({"names": names, "formats": formats, "offsets": offsets,
-                                        "itemsize": ctypes.sizeof(structure)})
+        _records[structure] = np.dtype(
+            {"names": names, "formats": formats, "offsets": offsets, "itemsize": ctypes.sizeof(structure)}
+        )
     return _records[structure]
 
 

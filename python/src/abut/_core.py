@@ -4,6 +4,7 @@ ctypes lets go of the GIL during every call. The context that all objects are ma
 progress on the thread that called; there Ctrl-C is noticed, the call is cancelled, and
 KeyboardInterrupt comes out of it.
 """
+
 from __future__ import annotations
 
 import ctypes
@@ -171,7 +172,8 @@ def name_of(enum: str, value: int) -> str:
 
 def value_of(enum: str, word: Any) -> int:
     """The value of a word of an enum; the error lists all words."""
-    function, words = getattr(lib, f"{enum}_name"), []
+    function = getattr(lib, f"{enum}_name")
+    words: list[str] = []
     while True:
         text = function(len(words))
         if not text:
@@ -203,8 +205,7 @@ def _note_interrupt(number: int, frame: Optional[types.FrameType]) -> None:
     _interrupted = True
 
 
-@ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_double)
-def _on_progress(user: Any, stage: bytes, fraction: float) -> bool:
+def _asked(user: Any, stage: bytes, fraction: float) -> bool:
     if _interrupted and threading.get_ident() == threading.main_thread().ident:
         return False
     callback = _state.callback
@@ -217,6 +218,9 @@ def _on_progress(user: Any, stage: bytes, fraction: float) -> bool:
         return False
 
 
+_on_progress = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_double)(_asked)
+
+
 def run(function: Any, *arguments: Any, path: Optional[str] = None) -> None:
     """Calls what may take long: Ctrl-C ends it.
 
@@ -224,8 +228,10 @@ def run(function: Any, *arguments: Any, path: Optional[str] = None) -> None:
     and there an exception would be lost. So for the time of the call the signal is only noted.
     """
     global _interrupted
-    if (threading.get_ident() != threading.main_thread().ident
-            or signal.getsignal(signal.SIGINT) is not signal.default_int_handler):
+    if (
+        threading.get_ident() != threading.main_thread().ident
+        or signal.getsignal(signal.SIGINT) is not signal.default_int_handler
+    ):
         check(function(*arguments), path)
         return
     _interrupted = False
@@ -268,8 +274,9 @@ class progress:
 
 def _context(threads: int) -> Any:
     made = ctypes.c_void_p()
-    given = options(_c.abut_context_options, thread_count=threads,
-                    progress=ctypes.cast(_on_progress, ctypes.c_void_p).value)
+    given = options(
+        _c.abut_context_options, thread_count=threads, progress=ctypes.cast(_on_progress, ctypes.c_void_p).value
+    )
     check(lib.abut_context_create(byref(given), byref(made)))
     return made
 

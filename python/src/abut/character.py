@@ -1,15 +1,15 @@
 """Characters: a mesh that bones bend, and the radial fields around those bones."""
+
 from __future__ import annotations
 
-import ctypes
 import os
-from typing import Any, NamedTuple, Optional, Sequence, Union
+from typing import NamedTuple, Optional, Union
 
 import numpy as np
 
 from . import _c, device as _device
 from ._arrays import NONE, Array, ArrayLike, Floats, doubles, host, one, pointer, record
-from ._core import ArgumentError, Handle, byref, check, context, lib, number, options, run, value_of
+from ._core import ArgumentError, Handle, byref, context, lib, number, options, run, value_of
 from .mesh import Mesh, Path
 
 
@@ -40,8 +40,9 @@ class Character:
         self.vertex_count: int = info.vertex_count
         self.triangle_count: int = info.triangle_count
         self.bone_count: int = info.bone_count
-        self.bones: list[str] = [lib.abut_character_bone_get(handle.value, i).name.decode("utf-8", "replace")
-                                 for i in range(info.bone_count)]
+        self.bones: list[str] = [
+            lib.abut_character_bone_get(handle.value, i).name.decode("utf-8", "replace") for i in range(info.bone_count)
+        ]
         clips = [lib.abut_character_clip_get(handle.value, i) for i in range(info.clip_count)]
         self.clips: list[str] = [clip.name.decode("utf-8", "replace") for clip in clips]
         self.durations: list[float] = [clip.duration for clip in clips]
@@ -49,8 +50,11 @@ class Character:
     @classmethod
     def figure(cls, name: str = "mannequin", triangles: int = 0) -> Character:
         """A built-in character: "mannequin", "mannequin-female" or "ogre"."""
-        given = options(_c.abut_character_figure_options, figure=value_of("abut_character_figure", name),
-                        triangles=number(triangles, "triangles"))
+        given = options(
+            _c.abut_character_figure_options,
+            figure=value_of("abut_character_figure", name),
+            triangles=number(triangles, "triangles"),
+        )
         handle = Handle(lib.abut_character_destroy)
         run(lib.abut_character_create_figure, context(), byref(given), handle.out)
         made = cls.__new__(cls)
@@ -85,20 +89,29 @@ class Character:
     def skin(self, pose: ArrayLike, skinning: str = "linear") -> Floats:
         """Where the vertices are: (n, 3); skinning: "linear" or "dual"."""
         bones, made = self._matrices(pose), np.empty((self.vertex_count, 3))
-        run(lib.abut_character_skin, self._handle.value, pointer(bones),
-            value_of("abut_character_skinning", skinning), pointer(made))
+        run(
+            lib.abut_character_skin,
+            self._handle.value,
+            pointer(bones),
+            value_of("abut_character_skinning", skinning),
+            pointer(made),
+        )
         return made
 
     def mesh(self, pose: Optional[ArrayLike] = None, skinning: str = "linear") -> Mesh:
         """The mesh at a pose; without one at rest."""
         bones, handle = self._matrices(self.pose() if pose is None else pose), Handle(lib.abut_mesh_destroy)
-        run(lib.abut_character_mesh, self._handle.value, pointer(bones),
-            value_of("abut_character_skinning", skinning), handle.out)
+        run(
+            lib.abut_character_mesh,
+            self._handle.value,
+            pointer(bones),
+            value_of("abut_character_skinning", skinning),
+            handle.out,
+        )
         return Mesh._of(handle)
 
     def __repr__(self) -> str:
-        return (f"<abut.Character of {self.triangle_count} triangles, {self.bone_count} bones, "
-                f"{len(self.clips)} clips>")
+        return f"<abut.Character of {self.triangle_count} triangles, {self.bone_count} bones, {len(self.clips)} clips>"
 
 
 class RadialAnswer(NamedTuple):
@@ -176,8 +189,16 @@ class RadialField:
         run(lib.abut_radial_surface, self._handle.value, NONE if field is None else number(field, "field"), handle.out)
         return Mesh._of(handle)
 
-    def collide(self, start: ArrayLike, end: ArrayLike, *, radius: float = 0, friction: float = 0,
-                walk: str = "every-cell", steps: int = 0) -> Collided:
+    def collide(
+        self,
+        start: ArrayLike,
+        end: ArrayLike,
+        *,
+        radius: float = 0,
+        friction: float = 0,
+        walk: str = "every-cell",
+        steps: int = 0,
+    ) -> Collided:
         """Moves particles that would go from `start` to `end` out of the fields; walk: "every-cell", where
         none gets through, or "steps", at so many places of the way, as the paper has it."""
         before, _ = doubles(start, "start")
@@ -185,8 +206,14 @@ class RadialField:
         if len(before) != len(after):
             raise ArgumentError(f"{len(before)} particles at the start and {len(after)} at the end")
         hits = np.empty(len(after), record(_c.abut_radial_hit))
-        given = options(_c.abut_radial_particles, count=len(after), radius=radius, friction=friction,
-                        walk=value_of("abut_radial_walk", walk), steps=number(steps, "steps"))
+        given = options(
+            _c.abut_radial_particles,
+            count=len(after),
+            radius=radius,
+            friction=friction,
+            walk=value_of("abut_radial_walk", walk),
+            steps=number(steps, "steps"),
+        )
         given.__setattr__("from", host(before))
         given.to, given.hits = host(after), host(hits)
         run(lib.abut_radial_collide, self._handle.value, byref(given))

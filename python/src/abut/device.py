@@ -1,4 +1,5 @@
 """OpenCL devices: what there is, and which one an object works on."""
+
 from __future__ import annotations
 
 import ctypes
@@ -66,8 +67,17 @@ def devices() -> list[dict[str, Any]]:
     lib.abut_device_list(context(), 0, None, byref(count))
     infos = (_c.abut_device_info * max(count.value, 1))()
     check(lib.abut_device_list(context(), count.value, infos, byref(count)))
-    return [{"name": info.name.decode("utf-8", "replace"), "vendor": info.vendor.decode("utf-8", "replace"),
-             "platform": info.platform.decode("utf-8", "replace"), "version": info.version.decode("utf-8", "replace"),
-             "kind": name_of("abut_device_kind", info.kind), "compute_units": info.compute_units,
-             "memory_bytes": info.memory_bytes, "has_doubles": info.has_doubles, "is_default": info.is_default}
-            for info in infos[:count.value]]
+    return [
+        {
+            "name": info.name.decode("utf-8", "replace"),
+            "vendor": info.vendor.decode("utf-8", "replace"),
+            "platform": info.platform.decode("utf-8", "replace"),
+            "version": info.version.decode("utf-8", "replace"),
+            "kind": name_of("abut_device_kind", info.kind),
+            "compute_units": info.compute_units,
+            "memory_bytes": info.memory_bytes,
+            "has_doubles": info.has_doubles,
+            "is_default": info.is_default,
+        }
+        for info in infos[: count.value]
+    ]

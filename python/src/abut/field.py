@@ -1,4 +1,5 @@
 """Signed distance fields: the distance to a mesh at every cell of a grid, negative inside."""
+
 from __future__ import annotations
 
 import ctypes
@@ -9,7 +10,7 @@ import numpy as np
 
 from . import _c, device as _device
 from ._arrays import Array, ArrayLike, Floats, one, pointer, points, record, vec, vectors
-from ._core import ArgumentError, Handle, byref, check, context, lib, number, options, run, value_of
+from ._core import ArgumentError, Handle, byref, context, lib, number, options, run, value_of
 from .mesh import Advice, Mesh, Path, advice
 
 
@@ -38,13 +39,30 @@ class Field:
     True
     """
 
-    def __init__(self, mesh: Mesh, cells: int = 0, *, cell: float = 0, margin: float = 0, band: float = 0,
-                 layout: str = "dense", type: str = "float", cache: Optional[Path] = None,
-                 device: _device.Selector = None) -> None:
-        given = options(_c.abut_field_options, cells=number(cells, "cells"), cell=cell, margin=margin, band=band,
-                        layout=value_of("abut_field_layout", layout), type=value_of("abut_field_type", type),
-                        device=_device.pointer(_device.find(device if device is not None else mesh._device)),
-                        cache=None if cache is None else os.fsencode(os.fspath(cache)))
+    def __init__(
+        self,
+        mesh: Mesh,
+        cells: int = 0,
+        *,
+        cell: float = 0,
+        margin: float = 0,
+        band: float = 0,
+        layout: str = "dense",
+        type: str = "float",
+        cache: Optional[Path] = None,
+        device: _device.Selector = None,
+    ) -> None:
+        given = options(
+            _c.abut_field_options,
+            cells=number(cells, "cells"),
+            cell=cell,
+            margin=margin,
+            band=band,
+            layout=value_of("abut_field_layout", layout),
+            type=value_of("abut_field_type", type),
+            device=_device.pointer(_device.find(device if device is not None else mesh._device)),
+            cache=None if cache is None else os.fsencode(os.fspath(cache)),
+        )
         handle = Handle(lib.abut_field_destroy)
         run(lib.abut_field_create, mesh._handle.value, byref(given), handle.out)
         self._handle = handle
@@ -110,8 +128,13 @@ class Field:
         """Values and gradients at points (n, 3), or at one; interpolation: "linear" or "cubic"."""
         array, single = vectors(p, "points")
         found = np.empty(len(array), record(_c.abut_field_value))
-        run(lib.abut_field_at_batch, self._handle.value, byref(points(array)),
-            value_of("abut_interpolation", interpolation), pointer(found))
+        run(
+            lib.abut_field_at_batch,
+            self._handle.value,
+            byref(points(array)),
+            value_of("abut_interpolation", interpolation),
+            pointer(found),
+        )
         return FieldValue(one(found["distance"], single), one(found["gradient"], single))
 
     def surface(self, level: float = 0) -> Mesh:
@@ -129,7 +152,13 @@ class Field:
     def combine(self, other: Field, how: str) -> Field:
         """ "union", "intersection" or "difference" with a field of the very same grid."""
         handle = Handle(lib.abut_field_destroy)
-        run(lib.abut_field_combine, self._handle.value, other._handle.value, value_of("abut_combination", how), handle.out)
+        run(
+            lib.abut_field_combine,
+            self._handle.value,
+            other._handle.value,
+            value_of("abut_combination", how),
+            handle.out,
+        )
         return Field._of(handle)
 
     def save(self, path: Path) -> None:

@@ -1,4 +1,5 @@
 """Which of many closed solids interpenetrate, and by how much."""
+
 from __future__ import annotations
 
 import ctypes
@@ -7,7 +8,7 @@ from typing import Any, Optional, Sequence
 import numpy as np
 
 from . import _c, device as _device
-from ._arrays import Array, ArrayLike, host, pointer, poses, record
+from ._arrays import Array, ArrayLike, pointer, poses, record
 from ._core import ArgumentError, Handle, byref, check, context, lib, number, options, run
 from .mesh import Mesh, advice
 
@@ -43,8 +44,16 @@ class Interferences:
         return f"<abut.Interferences: {len(self)} pairs>"
 
 
-def interfere(meshes: Sequence[Mesh], poses_of: Optional[ArrayLike] = None, *, method: str = "volume",
-              resolution: int = 0, tolerance: float = 0, cap: bool = False, device: _device.Selector = None) -> Interferences:
+def interfere(
+    meshes: Sequence[Mesh],
+    poses_of: Optional[ArrayLike] = None,
+    *,
+    method: str = "volume",
+    resolution: int = 0,
+    tolerance: float = 0,
+    cap: bool = False,
+    device: _device.Selector = None,
+) -> Interferences:
     """Finds the pairs of closed solids that overlap, each at its pose where these are given.
 
     method: "volume"        the pairs that overlap and exact volumes, from the triangles
@@ -75,9 +84,14 @@ def interfere(meshes: Sequence[Mesh], poses_of: Optional[ArrayLike] = None, *, m
         if placed is not None:
             ctypes.memmove(byref(item, _c.abut_layers_item.pose.offset), pointer(placed) + 56 * place, 56)
         check(lib.abut_layers_add(layers.value, byref(item), None))
-    query = options(_c.abut_layers_query, resolution=number(resolution, "resolution"), tolerance=tolerance,
-                    volume=method == "volume", exact=method == "exact",
-                    conservative=method in ("exact", "conservative"))
+    query = options(
+        _c.abut_layers_query,
+        resolution=number(resolution, "resolution"),
+        tolerance=tolerance,
+        volume=method == "volume",
+        exact=method == "exact",
+        conservative=method == "conservative",
+    )
     result = _c.abut_layers_result()
     room = np.empty(max(64, 4 * len(meshes)), record(_c.abut_layers_pair))
     while True:
@@ -90,5 +104,5 @@ def interfere(meshes: Sequence[Mesh], poses_of: Optional[ArrayLike] = None, *, m
 
         run(ask, layers.value, byref(query), byref(result))
         if not status[0]:
-            return Interferences(room[:result.count].copy(), result.advice)
+            return Interferences(room[: result.count].copy(), result.advice)
         room = np.empty(result.count, record(_c.abut_layers_pair))

@@ -5,6 +5,7 @@ of convex meshes only), unless solids=False; distances are 0 where bodies touch,
 contacts are a few for each patch, with depths by which a shift separates, instead of one for every
 pair of triangles.
 """
+
 from __future__ import annotations
 
 from typing import Any, Hashable, Iterator, Optional
@@ -12,7 +13,7 @@ from typing import Any, Hashable, Iterator, Optional
 import numpy as np
 
 from . import _c
-from ._arrays import NONE, Array, ArrayLike, Floats, matrices, pointer, poses, record
+from ._arrays import Array, ArrayLike, Floats, matrices, pointer, poses, record
 from ._core import ArgumentError, byref, check, lib, options
 from .mesh import Mesh
 from .pair import Contacts, gather
@@ -28,7 +29,7 @@ class ContactData:
         self.pair = pair
         """The names in order: the normal points from the second to the first."""
         self.names = set(pair)
-        self._triangles = dict(zip(pair, triangles))
+        self._triangles: dict[Any, int] = dict(zip(pair, triangles))
         self._contact = contact
 
     @property
@@ -74,14 +75,14 @@ class _Objects:
     def __init__(self) -> None:
         self.names: list[Any] = []
         self.meshes: list[Mesh] = []
-        self.posed = np.zeros(0, record(_c.abut_posed))
+        self.posed: Array = np.zeros(0, record(_c.abut_posed))
         self.local = np.zeros((0, 2, 3))
         self.boxes = np.zeros((0, 2, 3))
 
     def add(self, name: Any, mesh: Mesh, pose: Floats) -> None:
         self.names.append(name)
         self.meshes.append(mesh)
-        row = np.zeros(1, self.posed.dtype)
+        row: Array = np.zeros(1, self.posed.dtype)
         row["bvh"] = mesh.hierarchy(None).value.value
         self.posed = np.concatenate([self.posed, row])
         self.local = np.concatenate([self.local, mesh.bounds[None]])
@@ -90,8 +91,9 @@ class _Objects:
 
     def remove(self, slot: int) -> None:
         del self.names[slot], self.meshes[slot]
-        self.posed, self.local, self.boxes = (np.delete(array, slot, axis=0)
-                                              for array in (self.posed, self.local, self.boxes))
+        self.posed, self.local, self.boxes = (
+            np.delete(array, slot, axis=0) for array in (self.posed, self.local, self.boxes)
+        )
 
     def place(self, slot: int, pose: Floats) -> None:
         """Moves an object: its box holds the turned box of the mesh, and a little for rounding."""
@@ -110,7 +112,7 @@ def _near(a: Array, b: Array, same: bool) -> Iterator[tuple[int, int]]:
     """Pairs of boxes that overlap, in order; of one list each pair once."""
     step = max(1, (1 << 20) // max(len(b), 1))
     for begin in range(0, len(a), step):
-        part = a[begin:begin + step]
+        part = a[begin : begin + step]
         hit = ((part[:, None, 0] <= b[None, :, 1]) & (b[None, :, 0] <= part[:, None, 1])).all(axis=2)
         for i, j in zip(*(index.tolist() for index in np.nonzero(hit))):
             if not same or i + begin < j:
@@ -182,13 +184,15 @@ class CollisionManager:
         """Whether any two objects collide; with names a set of pairs, each sorted."""
         return self._collide(self._objects, True, return_names, return_data, lambda pair: _sorted(pair))
 
-    def in_collision_single(self, mesh: Any, transform: ArrayLike = None, return_names: bool = False,
-                            return_data: bool = False) -> Any:
+    def in_collision_single(
+        self, mesh: Any, transform: ArrayLike = None, return_names: bool = False, return_data: bool = False
+    ) -> Any:
         """Whether a mesh collides with any object; with names a set of them."""
         return self._collide(_single(mesh, transform), False, return_names, return_data, lambda pair: pair[0])
 
-    def in_collision_other(self, other_manager: CollisionManager, return_names: bool = False,
-                           return_data: bool = False) -> Any:
+    def in_collision_other(
+        self, other_manager: CollisionManager, return_names: bool = False, return_data: bool = False
+    ) -> Any:
         """Whether any object collides with one of another manager; with names pairs of both."""
         return self._collide(other_manager._objects, False, return_names, return_data, lambda pair: pair)
 
@@ -197,8 +201,11 @@ class CollisionManager:
         found = _c.abut_overlap()
         for i, j in _near(mine.boxes, others.boxes, same):
             pair = (mine.names[i], others.names[j])
-            check(lib.abut_pair_overlap(mine.address(i), others.address(j), byref(self._options),
-                                        self._cache(pair, same), byref(found)))
+            check(
+                lib.abut_pair_overlap(
+                    mine.address(i), others.address(j), byref(self._options), self._cache(pair, same), byref(found)
+                )
+            )
             if not found.relation:
                 continue
             result = True
@@ -218,8 +225,9 @@ class CollisionManager:
 
     # -- distances --
 
-    def min_distance_internal(self, name: Optional[Hashable] = None, return_names: bool = False,
-                              return_data: bool = False) -> Any:
+    def min_distance_internal(
+        self, name: Optional[Hashable] = None, return_names: bool = False, return_data: bool = False
+    ) -> Any:
         """The least distance between two objects, or of one of them from all others; infinity where there
         are no two."""
         if name is None:
@@ -228,18 +236,21 @@ class CollisionManager:
         one.add(name, self._objects.meshes[slot], self._objects.posed["pose"][slot])
         return self._least(one, False, return_names, return_data, _sorted, leave_out=slot)
 
-    def min_distance_single(self, mesh: Any, transform: ArrayLike = None, return_name: bool = False,
-                            return_data: bool = False) -> Any:
+    def min_distance_single(
+        self, mesh: Any, transform: ArrayLike = None, return_name: bool = False, return_data: bool = False
+    ) -> Any:
         """The least distance of a mesh from any object."""
         return self._least(_single(mesh, transform), False, return_name, return_data, lambda pair: pair[0])
 
-    def min_distance_other(self, other_manager: CollisionManager, return_names: bool = False,
-                           return_data: bool = False) -> Any:
+    def min_distance_other(
+        self, other_manager: CollisionManager, return_names: bool = False, return_data: bool = False
+    ) -> Any:
         """The least distance between an object and one of another manager."""
         return self._least(other_manager._objects, False, return_names, return_data, lambda pair: pair)
 
-    def _least(self, others: _Objects, same: bool, return_names: bool, return_data: bool, as_name: Any,
-               leave_out: int = -1) -> Any:
+    def _least(
+        self, others: _Objects, same: bool, return_names: bool, return_data: bool, as_name: Any, leave_out: int = -1
+    ) -> Any:
         mine, best, pair = self._objects, np.inf, None
         found, kept = np.zeros(1, record(_c.abut_separation)), None
         near = np.zeros(1, np.bool_)
@@ -257,8 +268,9 @@ class CollisionManager:
             if found["distance"][0] < best:
                 best, pair, kept = float(found["distance"][0]), (mine.names[i], others.names[j]), found[0].copy()
         data = DistanceData(pair, kept) if return_data and pair is not None else None
-        return _answer(best, (as_name(pair) if pair else None,) if return_names else None,
-                       (data,) if return_data else None)
+        return _answer(
+            best, (as_name(pair) if pair else None,) if return_names else None, (data,) if return_data else None
+        )
 
 
 def _answer(result: Any, names: Any, data: Any) -> Any:

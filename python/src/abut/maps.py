@@ -1,14 +1,14 @@
 """Surface distance maps: how far every point of a surface is from other bodies."""
+
 from __future__ import annotations
 
-import ctypes
 from typing import Any, NamedTuple, Optional, Sequence
 
 import numpy as np
 
 from . import _c, device as _device
-from ._arrays import NONE, Array, ArrayLike, Floats, host, pointer, pose, record, vec
-from ._core import ArgumentError, Handle, byref, check, lib, number, options, run, value_of
+from ._arrays import Array, Floats, pointer, pose, record, vec
+from ._core import ArgumentError, Handle, byref, lib, number, options, run, value_of
 from .mesh import Advice, Mesh, advice
 from .pair import Contacts, gather
 
@@ -48,8 +48,9 @@ class DistanceMap:
     def __init__(self, mesh: Mesh, resolution: int = 512, *, device: _device.Selector = None) -> None:
         handle = Handle(lib.abut_map_destroy)
         self._device = _device.find(device)
-        given = options(_c.abut_map_options, resolution=number(resolution, "resolution"),
-                        device=_device.pointer(self._device))
+        given = options(
+            _c.abut_map_options, resolution=number(resolution, "resolution"), device=_device.pointer(self._device)
+        )
         run(lib.abut_map_create, mesh._handle.value, byref(given), handle.out)
         self._handle = handle
         self._others: Sequence[Mesh] = ()  # a map asks them again for exact measures
@@ -126,12 +127,28 @@ class DistanceMap:
         """Measures the answers of the last question; with `exact` the least distance is that of the meshes."""
         shares = np.ascontiguousarray(quantiles, dtype=np.float64)
         values = np.zeros(len(shares))
-        given = options(_c.abut_map_measure_options, within=within, quantile_count=len(shares), exact=exact,
-                        quantiles=pointer(shares) if len(shares) else None)
+        given = options(
+            _c.abut_map_measure_options,
+            within=within,
+            quantile_count=len(shares),
+            exact=exact,
+            quantiles=pointer(shares) if len(shares) else None,
+        )
         made = _c.abut_map_measures()
         run(lib.abut_map_measure, self._handle.value, byref(given), pointer(values), byref(made))
-        return Measures(made.least.distance, vec(made.least.point), vec(made.least.other_point), made.greatest.distance,
-                        made.mean, made.rms, made.area, made.within_area, made.inside_area, made.least_error, values)
+        return Measures(
+            made.least.distance,
+            vec(made.least.point),
+            vec(made.least.other_point),
+            made.greatest.distance,
+            made.mean,
+            made.rms,
+            made.area,
+            made.within_area,
+            made.inside_area,
+            made.least_error,
+            values,
+        )
 
     def contacts(self, margin: float = 0, keep: int = 0) -> Contacts:
         """Texels no farther than the margin as patches with contacts; the map's mesh is a."""

@@ -1,4 +1,5 @@
 """Meshes: from arrays, files and other packages; what is wrong with them; questions about points and rays."""
+
 from __future__ import annotations
 
 import ctypes
@@ -9,8 +10,24 @@ from typing import Any, NamedTuple, Optional, Sequence, Union
 import numpy as np
 
 from . import _c, device as _device
-from ._arrays import (NONE, Array, ArrayLike, Bools, Floats, Indices, doubles, host, indices, one, pointer, points,
-                      pose, record, scalar_type, vec, vectors)
+from ._arrays import (
+    NONE,
+    Array,
+    ArrayLike,
+    Floats,
+    Indices,
+    doubles,
+    host,
+    indices,
+    one,
+    pointer,
+    points,
+    pose,
+    record,
+    scalar_type,
+    vec,
+    vectors,
+)
 from ._core import ArgumentError, Handle, byref, check, context, lib, name_of, number, options, run, value_of
 
 Path = Union[str, "os.PathLike[str]"]
@@ -70,7 +87,7 @@ def advice(value: Any) -> Advice:
 class Problem(NamedTuple):
     """Elements of a mesh that are not as they should be."""
 
-    count: int
+    count: int  # type: ignore[assignment]
     first: Array
     """The lowest of them, up to eight."""
 
@@ -79,7 +96,8 @@ class Report:
     """The health of a mesh: counts, measures, and problems by name. See docs/mesh.md for each."""
 
     def __init__(self, given: Any) -> None:
-        for name, kind in _c.abut_mesh_report._fields_:
+        fields: list[tuple[str, Any]] = _c.abut_mesh_report._fields_  # type: ignore[assignment,unused-ignore]
+        for name, kind in fields:
             value = getattr(given, name)
             if kind is _c.abut_vec3:
                 value = vec(value)
@@ -89,8 +107,10 @@ class Report:
                 xx, yy, zz, xy, yz, zx = value
                 value = np.array(((xx, xy, zx), (xy, yy, yz), (zx, yz, zz)))
             elif name == "problems":
-                value = {name_of("abut_problem_kind", i): Problem(p.count, np.array(p.first[:min(p.count, 8)], np.uint32))
-                         for i, p in enumerate(value)}
+                value = {
+                    name_of("abut_problem_kind", i): Problem(p.count, np.array(p.first[: min(p.count, 8)], np.uint32))
+                    for i, p in enumerate(value)
+                }
             setattr(self, name, value)
 
     def __getattr__(self, name: str) -> Any:  # for type checkers: what it has is that of the header
@@ -98,8 +118,10 @@ class Report:
 
     def __repr__(self) -> str:
         found = [f"{name} {problem.count}" for name, problem in self.problems.items() if problem.count]
-        return (f"<abut.Report of {self.triangle_count} triangles: {'closed' if self.closed else 'open'}, area "
-                f"{self.area:.6g}, volume {self.volume:.6g}; {', '.join(found) if found else 'no problems'}>")
+        return (
+            f"<abut.Report of {self.triangle_count} triangles: {'closed' if self.closed else 'open'}, area "
+            f"{self.area:.6g}, volume {self.volume:.6g}; {', '.join(found) if found else 'no problems'}>"
+        )
 
 
 class Hierarchy:
@@ -111,8 +133,12 @@ class Hierarchy:
         self.device = device
         self.lock = threading.Lock() if device else None
         self._prepared = False
-        run(lib.abut_bvh_create, mesh, byref(options(_c.abut_bvh_options, device=_device.pointer(device))),
-            self._handle.out)
+        run(
+            lib.abut_bvh_create,
+            mesh,
+            byref(options(_c.abut_bvh_options, device=_device.pointer(device))),
+            self._handle.out,
+        )
         if device is None:
             self.prepare()
 
@@ -159,15 +185,21 @@ class Mesh:
     1.0
     """
 
-    def __init__(self, vertices: ArrayLike, faces: Optional[ArrayLike] = None, *,
-                 device: _device.Selector = None) -> None:
+    def __init__(
+        self, vertices: ArrayLike, faces: Optional[ArrayLike] = None, *, device: _device.Selector = None
+    ) -> None:
         array, _ = vectors(vertices, "vertices")
         if np.ndim(vertices) == 1 and len(array):
             raise ArgumentError("vertices must be of shape (n, 3)")
         if len(array) >= NONE:
             raise ArgumentError("vertices: more than 32-bit indices can count")
-        input = options(_c.abut_mesh_input, positions=pointer(array), position_type=scalar_type(array),
-                        position_stride=array.strides[0] if len(array) > 1 else 0, vertex_count=len(array))
+        input = options(
+            _c.abut_mesh_input,
+            positions=pointer(array),
+            position_type=scalar_type(array),
+            position_stride=array.strides[0] if len(array) > 1 else 0,
+            vertex_count=len(array),
+        )
         triangles = None
         if faces is not None:
             triangles = indices(faces, "faces")
@@ -210,7 +242,7 @@ class Mesh:
 
     def to_trimesh(self) -> Any:
         """As a trimesh.Trimesh; vertices and faces keep their order."""
-        import trimesh  # an optional package
+        import trimesh  # type: ignore[import-not-found,import-untyped,unused-ignore] # an optional package
 
         return trimesh.Trimesh(self.vertices, self.faces.astype(np.int64), process=False)
 
@@ -230,8 +262,9 @@ class Mesh:
     def faces(self) -> Indices:
         """(m, 3) of uint32, read only: the mesh's own memory."""
         if self._faces is None:
-            self._faces = view(lib.abut_mesh_indices(self._handle.value), (self.triangle_count, 3), np.uint32,
-                               self._handle)
+            self._faces = view(
+                lib.abut_mesh_indices(self._handle.value), (self.triangle_count, 3), np.uint32, self._handle
+            )
         return self._faces
 
     @property
@@ -276,8 +309,13 @@ class Mesh:
     def save(self, path: Path, ascii: bool = False) -> None:
         """Writes OBJ, PLY, STL, OFF, glTF or GLB by the ending of the name, all or nothing."""
         text = os.fspath(path)
-        run(lib.abut_mesh_write, self._handle.value, os.fsencode(text),
-            byref(options(_c.abut_mesh_write_options, ascii=ascii)), path=text)
+        run(
+            lib.abut_mesh_write,
+            self._handle.value,
+            os.fsencode(text),
+            byref(options(_c.abut_mesh_write_options, ascii=ascii)),
+            path=text,
+        )
 
     # -- other meshes of it --
 
@@ -312,9 +350,15 @@ class Mesh:
         if len(array) != self.vertex_count:
             raise ArgumentError(f"vertices: the mesh has {self.vertex_count}, and {len(array)} were given")
         faces = self.faces
-        input = options(_c.abut_mesh_input, positions=pointer(array), position_type=scalar_type(array),
-                        position_stride=array.strides[0] if len(array) > 1 else 0, vertex_count=len(array),
-                        indices=pointer(faces), triangle_count=len(faces))
+        input = options(
+            _c.abut_mesh_input,
+            positions=pointer(array),
+            position_type=scalar_type(array),
+            position_stride=array.strides[0] if len(array) > 1 else 0,
+            vertex_count=len(array),
+            indices=pointer(faces),
+            triangle_count=len(faces),
+        )
         handle = Handle(lib.abut_mesh_destroy)
         check(lib.abut_mesh_create(context(), byref(input), handle.out))
         with self._lock:
@@ -338,8 +382,9 @@ class Mesh:
         self.hierarchy(device)
         return self
 
-    def nearest(self, p: ArrayLike, radius: float = np.inf, *, signed: bool = False,
-                device: _device.Selector = None) -> Nearest:
+    def nearest(
+        self, p: ArrayLike, radius: float = np.inf, *, signed: bool = False, device: _device.Selector = None
+    ) -> Nearest:
         """Nearest points of the mesh to points (n, 3); of one point (3,) without the first axis.
 
         Answers are views of one array of records. With `signed` distances are negative inside.
@@ -350,8 +395,12 @@ class Mesh:
         array([1.5, 8.5])
         """
         found, single = self._nearest(p, radius, signed, device)
-        return Nearest(one(found["distance"], single), one(found["point"], single), one(found["triangle"], single),
-                       one(found["barycentric"], single))
+        return Nearest(
+            one(found["distance"], single),
+            one(found["point"], single),
+            one(found["triangle"], single),
+            one(found["barycentric"], single),
+        )
 
     def _nearest(self, p: ArrayLike, radius: float, signed: bool, device: _device.Selector) -> tuple[Array, bool]:
         array, single = vectors(p, "points")
@@ -396,8 +445,9 @@ class Mesh:
         """What inside and signs are worth on this mesh."""
         return advice(lib.abut_sign_info_get(self.hierarchy(None).value).advice)
 
-    def ray(self, origins: ArrayLike, directions: ArrayLike, limit: float = np.inf, *,
-            device: _device.Selector = None) -> RayHits:
+    def ray(
+        self, origins: ArrayLike, directions: ArrayLike, limit: float = np.inf, *, device: _device.Selector = None
+    ) -> RayHits:
         """First hits of rays, at a parameter of at most `limit`. Origins and directions are (n, 3);
         one of them may be (3,), for all rays.
 
@@ -409,10 +459,13 @@ class Mesh:
         rays, single = _rays(origins, directions)
         found = np.empty(len(rays), record(_c.abut_ray_hit))
         self.hierarchy(device).ask(lib.abut_ray_first_batch, host(rays), len(rays), limit, host(found))
-        return RayHits(one(found["parameter"], single), one(found["triangle"], single), one(found["barycentric"], single))
+        return RayHits(
+            one(found["parameter"], single), one(found["triangle"], single), one(found["barycentric"], single)
+        )
 
-    def ray_any(self, origins: ArrayLike, directions: ArrayLike, limit: float = np.inf, *,
-                device: _device.Selector = None) -> Any:
+    def ray_any(
+        self, origins: ArrayLike, directions: ArrayLike, limit: float = np.inf, *, device: _device.Selector = None
+    ) -> Any:
         """Whether rays hit anything at a parameter of at most `limit`; faster than where."""
         rays, single = _rays(origins, directions)
         found = np.empty(len(rays), np.bool_)
@@ -441,7 +494,7 @@ class Mesh:
 
             hierarchy.ask(ask, host(rays), len(rays), room, host(offsets), host(hits), byref(total))
             if not status[0]:
-                hits = hits[:total.value]
+                hits = hits[: total.value]
                 return AllRayHits(offsets, hits["parameter"], hits["triangle"], hits["barycentric"])
 
     def thickness(self) -> float:
@@ -468,7 +521,7 @@ def view(address: Any, shape: tuple[int, ...], dtype: Any, owner: Any) -> Array:
     if not count or not address:
         return np.zeros(shape, dtype)
     memory = (ctypes.c_char * count).from_address(address)
-    memory._owner = owner  # type: ignore[attr-defined]
+    memory._owner = owner  # type: ignore[attr-defined,unused-ignore]
     made = np.frombuffer(memory, dtype).reshape(shape)
     made.setflags(write=False)
     return made
@@ -485,13 +538,27 @@ def load(path: Path, *, format: str = "auto", device: _device.Selector = None) -
     """
     text = os.fspath(path)
     handle = Handle(lib.abut_mesh_destroy)
-    run(lib.abut_mesh_read, context(), os.fsencode(text),
-        byref(options(_c.abut_mesh_read_options, format=value_of("abut_mesh_format", format))), handle.out, path=text)
+    run(
+        lib.abut_mesh_read,
+        context(),
+        os.fsencode(text),
+        byref(options(_c.abut_mesh_read_options, format=value_of("abut_mesh_format", format))),
+        handle.out,
+        path=text,
+    )
     return Mesh._of(handle, device)
 
 
-def shape(kind: str, *, extent: Optional[ArrayLike] = None, radius: float = 0, radius2: float = 0, height: float = 0,
-          segments: int = 0, rings: int = 0) -> Mesh:
+def shape(
+    kind: str,
+    *,
+    extent: Optional[ArrayLike] = None,
+    radius: float = 0,
+    radius2: float = 0,
+    height: float = 0,
+    segments: int = 0,
+    rings: int = 0,
+) -> Mesh:
     """A generated model: "box", "uvsphere", "icosphere", "torus", "cone", "cylinder", "capsule", "tube", "sheet",
     "stairs", "letter-e", "letter-g", "teapot" or "teapot-solid". What is 0 has its default.
 

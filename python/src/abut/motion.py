@@ -1,4 +1,5 @@
 """Meshes that move and deform: when do they first touch, each other or themselves?"""
+
 from __future__ import annotations
 
 import ctypes
@@ -7,8 +8,8 @@ from typing import Any, NamedTuple, Optional, Sequence
 import numpy as np
 
 from . import _c, device as _device
-from ._arrays import Array, ArrayLike, Floats, doubles, host, pointer, record, vec
-from ._core import ArgumentError, Handle, byref, check, lib, options, run
+from ._arrays import Array, ArrayLike, Floats, doubles, host, pointer, record
+from ._core import ArgumentError, Handle, byref, lib, options, run
 from .mesh import Mesh
 
 
@@ -42,16 +43,18 @@ class Motion:
     1.0
     """
 
-    def __init__(self, meshes: Sequence[Mesh], *, own: bool = True, others: bool = True,
-                 device: _device.Selector = None) -> None:
+    def __init__(
+        self, meshes: Sequence[Mesh], *, own: bool = True, others: bool = True, device: _device.Selector = None
+    ) -> None:
         """With own=False pairs within a mesh are left out, with others=False pairs of two meshes."""
         if isinstance(meshes, Mesh):
             meshes = [meshes]
         self._counts = [mesh.vertex_count for mesh in meshes]
         handles = (ctypes.c_void_p * max(len(meshes), 1))(*[mesh._handle.value.value for mesh in meshes])
         handle = Handle(lib.abut_sweep_destroy)
-        given = options(_c.abut_sweep_options, no_self=not own, no_others=not others,
-                        device=_device.pointer(_device.find(device)))
+        given = options(
+            _c.abut_sweep_options, no_self=not own, no_others=not others, device=_device.pointer(_device.find(device))
+        )
         run(lib.abut_sweep_create, handles, len(meshes), byref(given), handle.out)
         self._handle = handle
 
@@ -106,6 +109,12 @@ class Motion:
 
 
 def _impact(found: Any) -> Impact:
-    return Impact(float(found["time"]), found["point"].copy(), found["normal"].copy(), found["weights"].copy(),
-                  str(lib.abut_impact_kind_name(int(found["kind"])).decode()),
-                  (int(found["mesh"][0]), int(found["mesh"][1])), (int(found["element"][0]), int(found["element"][1])))
+    return Impact(
+        float(found["time"]),
+        found["point"].copy(),
+        found["normal"].copy(),
+        found["weights"].copy(),
+        str(lib.abut_impact_kind_name(int(found["kind"])).decode()),
+        (int(found["mesh"][0]), int(found["mesh"][1])),
+        (int(found["element"][0]), int(found["element"][1])),
+    )

@@ -3,6 +3,7 @@
 A pose is (7,): x y z, then the quaternion x y z w; or a matrix (4, 4). Many are (k, 7) or (k, 4, 4),
 and answers then have k rows. None leaves a mesh where it is.
 """
+
 from __future__ import annotations
 
 import ctypes
@@ -13,7 +14,7 @@ import numpy as np
 from . import _c, device as _device
 from ._arrays import Array, ArrayLike, Floats, one, pointer, poses, record, vec, vector
 from ._core import ArgumentError, byref, check, lib, number, options, run
-from .mesh import Advice, Hierarchy, Mesh, advice
+from .mesh import Advice, Mesh, advice
 
 RELATIONS = ("apart", "meeting", "a-inside", "b-inside")
 
@@ -44,8 +45,9 @@ class Contacts:
     advice                                           what the inside of the bodies is worth: the worst of all poses
     """
 
-    def __init__(self, contacts: Array, patches: Array, offsets: Array, patch_offsets: Array, separates: Array,
-                 worth: Advice) -> None:
+    def __init__(
+        self, contacts: Array, patches: Array, offsets: Array, patch_offsets: Array, separates: Array, worth: Advice
+    ) -> None:
         self.records = contacts
         self.point, self.normal, self.depth = contacts["point"], contacts["normal"], contacts["depth"]
         self.id = contacts["id"]
@@ -62,10 +64,12 @@ class Contacts:
         if not -count <= place < count:
             raise IndexError(f"there are {count} poses")
         place %= count
-        c, p = self.offsets[place:place + 2], self.patch_offsets[place:place + 2]
-        patches = self.patches[p[0]:p[1]].copy()
-        patches["first"] -= c[0]
-        return Contacts(self.records[c[0]:c[1]], patches, c - c[0], p - p[0], self.separates[place:place + 1], self.advice)
+        c, p = self.offsets[place : place + 2], self.patch_offsets[place : place + 2]
+        patches = self.patches[p[0] : p[1]].copy()
+        patches["first"] -= np.uint64(c[0])
+        return Contacts(
+            self.records[c[0] : c[1]], patches, c - c[0], p - p[0], self.separates[place : place + 1], self.advice
+        )
 
     def __repr__(self) -> str:
         deepest = f", the deepest {self.depth.max():.6g}" if len(self) else ""
@@ -100,9 +104,14 @@ class _Poses:
         self.of_a, self.of_b = spread(self.of_a, self.count), spread(self.of_b, self.count)
 
     def structure(self) -> Any:
-        return options(_c.abut_pair_poses, a=self.a.value, b=self.b.value, count=self.count,
-                       poses_a=None if self.of_a is None else pointer(self.of_a),
-                       poses_b=None if self.of_b is None else pointer(self.of_b))
+        return options(
+            _c.abut_pair_poses,
+            a=self.a.value,
+            b=self.b.value,
+            count=self.count,
+            poses_a=None if self.of_a is None else pointer(self.of_a),
+            poses_b=None if self.of_b is None else pointer(self.of_b),
+        )
 
     def ask(self, function: Any, *arguments: Any) -> None:
         lock = self.a.lock
@@ -135,19 +144,38 @@ def spread(given: Optional[Floats], count: int) -> Optional[Floats]:
     return np.ascontiguousarray(np.broadcast_to(given, (count, given.shape[1])))
 
 
-def relation(a: Mesh, b: Mesh, pose_a: ArrayLike = None, pose_b: ArrayLike = None, *, surfaces: bool = False,
-             device: _device.Selector = None) -> Any:
+def relation(
+    a: Mesh,
+    b: Mesh,
+    pose_a: ArrayLike = None,
+    pose_b: ArrayLike = None,
+    *,
+    surfaces: bool = False,
+    device: _device.Selector = None,
+) -> Any:
     """How bodies stand to each other: the place in abut.RELATIONS, exactly. With `surfaces` only
     surfaces count, and a body inside another is apart from it."""
     both = _Poses(a, b, pose_a, pose_b, device)
     found = np.zeros(both.count, np.uint32)
-    both.ask(lib.abut_pair_overlap_batch, byref(both.structure()), byref(options(_c.abut_pair_options, surfaces=surfaces)),
-             pointer(found), None)
+    both.ask(
+        lib.abut_pair_overlap_batch,
+        byref(both.structure()),
+        byref(options(_c.abut_pair_options, surfaces=surfaces)),
+        pointer(found),
+        None,
+    )
     return one(found, both.single)
 
 
-def overlap(a: Mesh, b: Mesh, pose_a: ArrayLike = None, pose_b: ArrayLike = None, *, surfaces: bool = False,
-            device: _device.Selector = None) -> Any:
+def overlap(
+    a: Mesh,
+    b: Mesh,
+    pose_a: ArrayLike = None,
+    pose_b: ArrayLike = None,
+    *,
+    surfaces: bool = False,
+    device: _device.Selector = None,
+) -> Any:
     """Whether two bodies touch, exactly: surfaces meet, or one contains a part of the other.
 
     >>> import abut
@@ -159,8 +187,15 @@ def overlap(a: Mesh, b: Mesh, pose_a: ArrayLike = None, pose_b: ArrayLike = None
     return bool(found) if np.ndim(found) == 0 else found != 0
 
 
-def distance(a: Mesh, b: Mesh, pose_a: ArrayLike = None, pose_b: ArrayLike = None, *, surfaces: bool = False,
-             device: _device.Selector = None) -> Separation:
+def distance(
+    a: Mesh,
+    b: Mesh,
+    pose_a: ArrayLike = None,
+    pose_b: ArrayLike = None,
+    *,
+    surfaces: bool = False,
+    device: _device.Selector = None,
+) -> Separation:
     """How far two bodies are apart, and their closest points.
 
     >>> import abut
@@ -170,24 +205,57 @@ def distance(a: Mesh, b: Mesh, pose_a: ArrayLike = None, pose_b: ArrayLike = Non
     """
     both = _Poses(a, b, pose_a, pose_b, device)
     found = np.zeros(both.count, record(_c.abut_separation))
-    both.ask(lib.abut_pair_distance_batch, byref(both.structure()),
-             byref(options(_c.abut_pair_options, surfaces=surfaces)), pointer(found))
-    return Separation(*(one(found[name], both.single) for name in ("distance", "point_a", "point_b", "triangle_a", "triangle_b")),
-                      one(found["relation"].astype(np.uint32), both.single))
+    both.ask(
+        lib.abut_pair_distance_batch,
+        byref(both.structure()),
+        byref(options(_c.abut_pair_options, surfaces=surfaces)),
+        pointer(found),
+    )
+    single = both.single
+    return Separation(
+        one(found["distance"], single),
+        one(found["point_a"], single),
+        one(found["point_b"], single),
+        one(found["triangle_a"], single),
+        one(found["triangle_b"], single),
+        one(found["relation"].astype(np.uint32), single),
+    )
 
 
-def within(a: Mesh, b: Mesh, margin: float, pose_a: ArrayLike = None, pose_b: ArrayLike = None, *,
-           surfaces: bool = False, device: _device.Selector = None) -> Any:
+def within(
+    a: Mesh,
+    b: Mesh,
+    margin: float,
+    pose_a: ArrayLike = None,
+    pose_b: ArrayLike = None,
+    *,
+    surfaces: bool = False,
+    device: _device.Selector = None,
+) -> Any:
     """Whether bodies touch or come as near as `margin`; faster than the distance."""
     both = _Poses(a, b, pose_a, pose_b, device)
     found = np.zeros(both.count, np.bool_)
-    both.ask(lib.abut_pair_within_batch, byref(both.structure()), margin,
-             byref(options(_c.abut_pair_options, surfaces=surfaces)), pointer(found), None)
+    both.ask(
+        lib.abut_pair_within_batch,
+        byref(both.structure()),
+        margin,
+        byref(options(_c.abut_pair_options, surfaces=surfaces)),
+        pointer(found),
+        None,
+    )
     return bool(found[0]) if both.single else found
 
 
-def contacts(a: Mesh, b: Mesh, pose_a: ArrayLike = None, pose_b: ArrayLike = None, *, margin: float = 0, keep: int = 0,
-             hint: Optional[ArrayLike] = None) -> Contacts:
+def contacts(
+    a: Mesh,
+    b: Mesh,
+    pose_a: ArrayLike = None,
+    pose_b: ArrayLike = None,
+    *,
+    margin: float = 0,
+    keep: int = 0,
+    hint: Optional[ArrayLike] = None,
+) -> Contacts:
     """Where bodies touch, which way out and how deep, by exact geometry. With a `margin` also gaps
     up to it, as negative depths. Of each patch up to `keep` contacts stay: 4, at most 8.
 
@@ -198,10 +266,15 @@ def contacts(a: Mesh, b: Mesh, pose_a: ArrayLike = None, pose_b: ArrayLike = Non
     (4, 0.1, [0.0, 0.0, 1.0])
     """
     both = _Poses(a, b, pose_a, pose_b, None)
-    given = options(_c.abut_patch_options, margin=margin, keep=number(keep, "keep", most=8),
-                    hint=None if hint is None else vector(hint, "hint"))
-    return gather(lambda place, room: lib.abut_contact_patches(*map(byref, both.posed(place)), byref(given), room),
-                  both.count)
+    given = options(
+        _c.abut_patch_options,
+        margin=margin,
+        keep=number(keep, "keep", most=8),
+        hint=None if hint is None else vector(hint, "hint"),
+    )
+    return gather(
+        lambda place, room: lib.abut_contact_patches(*map(byref, both.posed(place)), byref(given), room), both.count
+    )
 
 
 def gather(ask: Any, count: int) -> Contacts:
@@ -228,24 +301,36 @@ def gather(ask: Any, count: int) -> Contacts:
         patch_offsets[place + 1] = patch_offsets[place] + room.count
         separates[place] = room.separates
         if room.contact_count:
-            all_contacts.append(contact_room[:room.contact_count].copy())
+            all_contacts.append(contact_room[: room.contact_count].copy())
         if room.count:
-            made = patch_room[:room.count].copy()
+            made = patch_room[: room.count].copy()
             made["first"] += np.uint64(offsets[place])
             all_patches.append(made)
         said = advice(room.advice)
         if place == 0 or _VERDICTS.index(said.verdict) > _VERDICTS.index(worst.verdict):
             worst = said
-    return Contacts(np.concatenate(all_contacts) if all_contacts else np.zeros(0, contact),
-                    np.concatenate(all_patches) if all_patches else np.zeros(0, patch), offsets, patch_offsets,
-                    separates, worst)
+    return Contacts(
+        np.concatenate(all_contacts) if all_contacts else np.zeros(0, contact),
+        np.concatenate(all_patches) if all_patches else np.zeros(0, patch),
+        offsets,
+        patch_offsets,
+        separates,
+        worst,
+    )
 
 
 _VERDICTS = ("guaranteed", "limited", "unfit")
 
 
-def sweep(a: Mesh, b: Mesh, path_a: Optional[Sequence[Any]] = None, path_b: Optional[Sequence[Any]] = None, *,
-          separation: float = 0, tolerance: float = 0) -> Touch:
+def sweep(
+    a: Mesh,
+    b: Mesh,
+    path_a: Optional[Sequence[Any]] = None,
+    path_b: Optional[Sequence[Any]] = None,
+    *,
+    separation: float = 0,
+    tolerance: float = 0,
+) -> Touch:
     """When two rigid bodies first touch, each on its path from one pose to another at constant speed:
     a pair (start, end) of poses, or of arrays of k poses. However fast and thin they are, no touch is missed.
 
@@ -264,11 +349,24 @@ def sweep(a: Mesh, b: Mesh, path_a: Optional[Sequence[Any]] = None, path_b: Opti
     still = np.array((0, 0, 0, 1, 0, 0, 0) * 2, float)
     for place in range(count):
         at = [still if p is None else p[place if len(p) > 1 else 0] for p in (paths_a, paths_b)]
-        run(lib.abut_sweep_rigid, first.value, pointer(at[0]), second.value, pointer(at[1]), byref(given),
-            pointer(found) + place * found.itemsize)
+        run(
+            lib.abut_sweep_rigid,
+            first.value,
+            pointer(at[0]),
+            second.value,
+            pointer(at[1]),
+            byref(given),
+            pointer(found) + place * found.itemsize,
+        )
     single = one_a and one_b
-    return Touch(*(one(found[name], single) for name in ("hit", "time", "point", "normal")),
-                 one(found["triangle"][:, 0], single), one(found["triangle"][:, 1], single))
+    return Touch(
+        one(found["hit"], single),
+        one(found["time"], single),
+        one(found["point"], single),
+        one(found["normal"], single),
+        one(found["triangle"][:, 0], single),
+        one(found["triangle"][:, 1], single),
+    )
 
 
 def _paths(path: Optional[Sequence[Any]], what: str) -> tuple[Optional[Floats], bool]:
@@ -282,8 +380,10 @@ def _paths(path: Optional[Sequence[Any]], what: str) -> tuple[Optional[Floats], 
     still = np.array([[0, 0, 0, 1, 0, 0, 0]], float)
     start, end = (still if given is None else given for given in (start, end))
     count = common(start, one_start, end, one_end, f"starts and ends of {what}")
-    return (np.ascontiguousarray(np.hstack([np.broadcast_to(start, (count, 7)), np.broadcast_to(end, (count, 7))])),
-            one_start and one_end)
+    return (
+        np.ascontiguousarray(np.hstack([np.broadcast_to(start, (count, 7)), np.broadcast_to(end, (count, 7))])),
+        one_start and one_end,
+    )
 
 
 class Common(NamedTuple):
@@ -299,8 +399,9 @@ class Common(NamedTuple):
     advice: Advice
 
 
-def intersection(a: Mesh, b: Mesh, pose_a: ArrayLike = None, pose_b: ArrayLike = None, *,
-                 tolerance: float = 0) -> Common:
+def intersection(
+    a: Mesh, b: Mesh, pose_a: ArrayLike = None, pose_b: ArrayLike = None, *, tolerance: float = 0
+) -> Common:
     """Volume, surface and centroid of what two closed solids have in common, exactly but for rounding.
 
     >>> import abut
@@ -312,15 +413,30 @@ def intersection(a: Mesh, b: Mesh, pose_a: ArrayLike = None, pose_b: ArrayLike =
     if both.count != 1:
         raise ArgumentError("intersection: one pose of each")
     made = _c.abut_common()
-    run(lib.abut_pair_common, *map(byref, both.posed(0)), byref(options(_c.abut_pair_common_options, tolerance=tolerance)),
-        byref(made))
-    return Common(str(lib.abut_pair_common_kind_name(made.kind).decode()), made.volume, made.area, made.flush_area,
-                  vec(made.centroid), advice(made.advice))
+    run(
+        lib.abut_pair_common,
+        *map(byref, both.posed(0)),
+        byref(options(_c.abut_pair_common_options, tolerance=tolerance)),
+        byref(made),
+    )
+    return Common(
+        str(lib.abut_pair_common_kind_name(made.kind).decode()),
+        made.volume,
+        made.area,
+        made.flush_area,
+        vec(made.centroid),
+        advice(made.advice),
+    )
 
 
 def hausdorff(a: Mesh, b: Mesh, *, tolerance: float = 0) -> tuple[float, float]:
     """Bounds (lower, upper) of the greatest distance of any point of a from b; one way only."""
     made = _c.abut_map_hausdorff_result()
-    run(lib.abut_map_hausdorff, a.hierarchy(None).value, b.hierarchy(None).value,
-        byref(options(_c.abut_map_hausdorff_options, tolerance=tolerance)), byref(made))
+    run(
+        lib.abut_map_hausdorff,
+        a.hierarchy(None).value,
+        b.hierarchy(None).value,
+        byref(options(_c.abut_map_hausdorff_options, tolerance=tolerance)),
+        byref(made),
+    )
     return made.lower, made.upper

@@ -1,0 +1,178 @@
+"""CollisionManager: against all pairs one by one, and against trimesh with python-fcl."""
+
+import unittest
+
+import numpy as np
+
+import abut
+import referee
+
+try:
+    import fcl  # noqa: F401
+    import trimesh
+    from trimesh.collision import CollisionManager as Theirs
+except ImportError:
+    trimesh = None
+
+
+def scene(seed, count=24, reach=1.2):
+    rng = np.random.default_rng(seed)
+    kinds = [
+        abut.shape("box", extent=(0.3, 0.4, 0.5), segments=2),
+        abut.shape("icosphere", radius=0.25, segments=3),
+        abut.shape("torus", radius=0.3, radius2=0.1, segments=12, rings=6),
+        abut.shape("letter-g", height=0.6),
+    ]
+    _, places = referee.poses(rng, count, reach)
+    return [(f"object {i}", kinds[i % len(kinds)], places[i]) for i in range(count)]
+
+
+def filled(manager, objects, convert=lambda mesh: mesh):
+    for name, mesh, place in objects:
+        manager.add_object(name, convert(mesh), transform=place)
+    return manager
+
+
+class Plain(unittest.TestCase):
+    def test_all_pairs(self):
+        for seed in range(3):
+            objects = scene(seed)
+            manager = filled(abut.CollisionManager(), objects)
+            expected, least = set(), np.inf
+            for i, (name, mesh, place) in enumerate(objects):
+                for other, twin, there in objects[i + 1 :]:
+                    gap = abut.distance(mesh, twin, pose_a=place, pose_b=there).distance
+                    least = min(least, gap)
+                    if gap == 0:
+                        expected.add(tuple(sorted((name, other))))
+            self.assertTrue(expected)
+            self.assertEqual(manager.in_collision_internal(return_names=True), (True, expected))
+            self.assertIs(manager.in_collision_internal(), True)
+            self.assertEqual(manager.min_distance_internal(), least)
+
+    def test_distances(self):
+        objects = scene(7, 12, 4)
+        manager = filled(abut.CollisionManager(), objects)
+        pairs = {
+            (a[0], b[0]): abut.distance(a[1], b[1], pose_a=a[2], pose_b=b[2]).distance.item()
+            for i, a in enumerate(objects)
+            for b in objects[i + 1 :]
+        }
+        distance, names, data = manager.min_distance_internal(return_names=True, return_data=True)
+        self.assertEqual(distance, min(pairs.values()))
+        self.assertEqual(pairs.get(names, pairs.get(names[::-1])), distance)
+        self.assertAlmostEqual(np.linalg.norm(data.point(names[0]) - data.point(names[1])), distance)
+        name = objects[3][0]
+        self.assertEqual(manager.min_distance_internal(name), min(gap for pair, gap in pairs.items() if name in pair))
+        half = filled(abut.CollisionManager(), objects[:6])
+        rest = filled(abut.CollisionManager(), objects[6:])
+        least = min(gap for (a, b), gap in pairs.items() if int(a[7:]) < 6 <= int(b[7:]))
+        distance, names = half.min_distance_other(rest, return_names=True)
+        self.assertEqual(distance, least)
+        self.assertTrue(int(names[0][7:]) < 6 <= int(names[1][7:]))
+        self.assertEqual(half.in_collision_other(rest), least == 0)
+
+    def test_data(self):
+        manager = abut.CollisionManager()
+        box = abut.shape("box", segments=1)
+        manager.add_object("low", box)
+        found, names, data = manager.in_collision_single(
+            box, [0, 0, 0.9, 0, 0, 0, 1], return_names=True, return_data=True
+        )
+        self.assertEqual((found, names), (True, {"low"}))
+        self.assertEqual(data[0].names, {"low", "__external"})
+        self.assertAlmostEqual(max(contact.depth for contact in data), 0.1)
+        self.assertAlmostEqual(abs(data[0].normal[2]), 1)
+        self.assertLess(data[0].index("low"), box.triangle_count)
+        self.assertEqual(manager.in_collision_single(box, [0, 0, 3, 0, 0, 0, 1], True, True), (False, set(), []))
+
+    def test_verbs(self):
+        manager, box = abut.CollisionManager(), abut.shape("box")
+        self.assertFalse(manager.in_collision_internal())
+        self.assertEqual(manager.min_distance_internal(), np.inf)
+        manager.add_object("a", box)
+        manager.add_object("b", box, np.eye(4))
+        self.assertTrue(manager.in_collision_internal())
+        far = np.eye(4)
+        far[:3, 3] = 5, 0, 0
+        manager.set_transform("b", far)
+        self.assertFalse(manager.in_collision_internal())
+        self.assertAlmostEqual(manager.min_distance_internal(), 4)
+        manager.add_object("b", box)  # in its place
+        self.assertEqual(len(manager.names), 2)
+        manager.remove_object("b")
+        self.assertFalse(manager.in_collision_internal())
+        manager.add_object(7, box)  # names need not be texts
+        self.assertEqual(manager.in_collision_internal(True), (True, {(7, "a")}))
+        for wrong in (
+            lambda: manager.remove_object("z"),
+            lambda: manager.set_transform("z", far),
+            lambda: manager.add_object("c", "box"),
+            lambda: manager.add_object("c", box, np.eye(3)),
+            lambda: manager.set_transform("a", np.full((4, 4), np.nan)),
+            lambda: manager.min_distance_internal("z"),
+        ):
+            with self.assertRaises(ValueError):
+                wrong()
+
+    def test_containment(self):
+        small, ring = abut.shape("box", extent=0.02), abut.shape("torus", radius=0.3, radius2=0.1)
+        inside = [0.3, 0, 0, 0, 0, 0, 1]
+        for solids in (True, False):
+            manager = abut.CollisionManager(solids=solids)
+            manager.add_object("ring", ring)
+            self.assertIs(manager.in_collision_single(small, inside), solids)
+
+
+@unittest.skipIf(trimesh is None, "trimesh and python-fcl are not installed")
+class Trimesh(unittest.TestCase):
+    def theirs(self, objects):
+        return filled(Theirs(), objects, lambda mesh: mesh.to_trimesh())
+
+    def test_names(self):
+        for seed in range(8):
+            objects = scene(seed)
+            for solids in (True, False):
+                ours = filled(abut.CollisionManager(solids), objects)
+                found, names = ours.in_collision_internal(return_names=True)
+                if solids:  # of theirs only convex meshes are solid
+                    self.assertGreaterEqual(names, self.theirs(objects).in_collision_internal(return_names=True)[1])
+                else:
+                    theirs = Theirs()
+                    theirs._get_fcl_obj = trimesh.collision.mesh_to_BVH
+                    filled(theirs, objects, lambda mesh: mesh.to_trimesh())
+                    self.assertEqual((found, names), theirs.in_collision_internal(return_names=True))
+
+    def test_meshes_of_trimesh(self):
+        box, ours, theirs = trimesh.creation.box(), abut.CollisionManager(), Theirs()
+        for manager in (ours, theirs):
+            manager.add_object("box", box)
+        rng = np.random.default_rng(3)
+        for _, place in zip(range(50), referee.poses(rng, 50, 2)[1]):
+            ball = trimesh.creation.icosphere(radius=0.4)
+            self.assertEqual(
+                ours.in_collision_single(ball, place, return_names=True),
+                theirs.in_collision_single(ball, place, return_names=True),
+            )
+            self.assertAlmostEqual(
+                ours.min_distance_single(ball, place), max(theirs.min_distance_single(ball, place), 0), places=5
+            )
+
+    def test_distances(self):
+        for seed in range(5):
+            objects = scene(seed, 10, 5)
+            ours, theirs = filled(abut.CollisionManager(), objects), self.theirs(objects)
+            distance, names = ours.min_distance_internal(return_names=True)
+            expected, pair = theirs.min_distance_internal(return_names=True)
+            self.assertAlmostEqual(distance, max(expected, 0), places=5)
+            self.assertEqual(names, pair)
+            half, rest = filled(abut.CollisionManager(), objects[:5]), filled(abut.CollisionManager(), objects[5:])
+            self.assertAlmostEqual(
+                half.min_distance_other(rest),
+                max(self.theirs(objects[:5]).min_distance_other(self.theirs(objects[5:])), 0),
+                places=5,
+            )
+            self.assertEqual(
+                half.in_collision_other(rest, return_names=True),
+                self.theirs(objects[:5]).in_collision_other(self.theirs(objects[5:]), return_names=True),
+            )

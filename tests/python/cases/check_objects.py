@@ -1,0 +1,205 @@
+"""Fields, motions, maps, characters and radial fields."""
+
+import os
+import tempfile
+import unittest
+
+import numpy as np
+
+import abut
+
+
+class Fields(unittest.TestCase):
+    def setUp(self):
+        self.mesh = abut.shape("torus", segments=24, rings=12)
+        self.field = abut.Field(self.mesh, cells=24)
+
+    def centres(self):
+        z, y, x = np.indices(self.field.shape)
+        return self.field.origin + self.field.cell * np.stack([x, y, z], axis=-1).reshape(-1, 3)
+
+    def test_values_are_distances(self):
+        array = self.field.array
+        np.testing.assert_array_equal(array.ravel(), self.mesh.signed_distance(self.centres()).astype(np.float32))
+        at = self.field.at(self.centres())
+        np.testing.assert_allclose(at.value, array.ravel(), atol=1e-6)
+        self.assertEqual(self.field.at([0, 0, 0]).gradient.shape, (3,))
+
+    def test_between_cells(self):
+        p = np.random.default_rng(1).uniform(-1, 1, (500, 3)) * 0.9 * self.mesh.bounds[1]
+        self.assertLess(np.abs(self.field.at(p).value - self.mesh.signed_distance(p)).max(), self.field.cell)
+        cubic = self.field.at(p, interpolation="cubic").value
+        self.assertLess(np.abs(cubic - self.mesh.signed_distance(p)).mean(), self.field.cell / 10)
+
+    def test_gradient(self):
+        p, step = np.random.default_rng(2).uniform(-1, 1, (200, 3)) * 0.9 * self.mesh.bounds[1], 1e-4
+        for axis in range(3):
+            shift = np.eye(3)[axis] * step
+            slope = (self.field.at(p + shift).value - self.field.at(p - shift).value) / (2 * step)
+            off = np.abs(slope - self.field.at(p).gradient[:, axis])
+            self.assertLess(np.median(off), 1e-3)
+
+    def test_surface(self):
+        surface = self.field.surface()
+        self.assertTrue(surface.report().closed)
+        self.assertLess(np.abs(self.mesh.signed_distance(surface.vertices)).max(), self.field.cell)
+        with self.assertRaises(ValueError):
+            self.field.surface(100)
+
+    def test_files_and_layouts(self):
+        sparse = abut.Field(self.mesh, cells=48, layout="sparse", type="int16")
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "torus.abutf")
+            sparse.save(path)
+            np.testing.assert_array_equal(abut.Field.load(path).array, sparse.array)
+            self.field.save(os.path.join(folder, "torus.npy"))
+            np.testing.assert_array_equal(np.load(os.path.join(folder, "torus.npy")), self.field.array)
+            with self.assertRaises(FileNotFoundError):
+                abut.Field.load(os.path.join(folder, "no.abutf"))
+            cached = [abut.Field(self.mesh, cells=24, cache=folder).array for _ in range(2)]
+            np.testing.assert_array_equal(cached[0], cached[1])
+
+    def test_from_array_and_combine(self):
+        twin = abut.Field.from_array(self.field.array, self.field.origin, self.field.cell)
+        p = np.random.default_rng(3).uniform(-0.4, 0.4, (50, 3))
+        np.testing.assert_array_equal(twin.at(p).value, self.field.at(p).value)
+        turned = abut.Field.from_array(-self.field.array, self.field.origin, self.field.cell)
+        self.assertTrue((self.field.combine(turned, "union").array <= 0).all())
+        with self.assertRaises(ValueError):
+            abut.Field.from_array(np.zeros((3, 3)))
+
+    def test_update(self):
+        mesh = abut.shape("torus", segments=24, rings=12)
+        mesh.refit(mesh.vertices * (1, 1, 0.8))
+        self.assertGreater(self.field.update(mesh), 0)
+        np.testing.assert_array_equal(self.field.array.ravel(), mesh.signed_distance(self.centres()).astype(np.float32))
+
+
+class Motions(unittest.TestCase):
+    def test_a_falling_box(self):
+        box, floor = abut.shape("box", segments=1), abut.shape("box", extent=(4, 4, 1), segments=1)
+        high = box.vertices + (0, 0, 3)
+        motion = abut.Motion([abut.Mesh(high, box.faces), floor])
+        low = high - (0, 0, 4)
+        impact = motion.step([low, floor.vertices]).earliest()
+        self.assertAlmostEqual(impact.time, 0.5, places=6)
+        self.assertLessEqual(impact.time, 0.5)
+        self.assertAlmostEqual(abs(impact.normal[2]), 1)
+        every = motion.all()
+        self.assertGreaterEqual(len(every), 4)
+        self.assertEqual(every["time"].min(), impact.time)
+        self.assertTrue(motion.any())
+        still = motion.step(np.concatenate([high, floor.vertices]), start=np.concatenate([high, floor.vertices]))
+        self.assertIsNone(still.earliest())
+        self.assertFalse(still.any())
+        self.assertEqual(len(still.all()), 0)
+        self.assertIsNotNone(still.earliest(separation=2.1))
+
+    def test_more_impacts_than_room(self):
+        sheet = abut.shape("sheet", segments=20, rings=20)
+        motion = abut.Motion([sheet, sheet.transformed([0, 0, 1, 0, 0, 0, 1])])
+        self.assertGreater(len(motion.step([sheet.vertices, sheet.vertices]).all()), 1024)
+
+    def test_wrong(self):
+        motion = abut.Motion(abut.shape("box"))
+        for wrong in (np.zeros((3, 3)), np.full_like(abut.shape("box").vertices, np.nan)):
+            with self.assertRaises(ValueError):
+                motion.step(wrong)
+        with self.assertRaises(ValueError):
+            abut.Motion([])
+
+
+class Maps(unittest.TestCase):
+    def test_distances(self):
+        mesh, other = abut.shape("box"), abut.shape("icosphere", segments=6)
+        made = abut.DistanceMap(mesh, resolution=64)
+        found = made.find([other], [[1.5, 0, 0, 0, 0, 0, 1]])
+        self.assertEqual(found.shape, (64, 64))
+        self.assertEqual(np.isfinite(found).sum(), made.sample_count)
+        exact = made.measure(within=0.6, quantiles=(0, 0.5, 1), exact=True)
+        self.assertAlmostEqual(
+            exact.least, abut.distance(mesh, other, pose_b=[1.5, 0, 0, 0, 0, 0, 1]).distance, places=12
+        )
+        self.assertTrue((np.diff(exact.quantiles) >= 0).all() and exact.within_area > 0)
+        rough = made.measure()
+        self.assertTrue(exact.least <= rough.least <= exact.least + made.reach)
+        inside = made.find(abut.shape("box", extent=0.5))
+        self.assertTrue((inside[np.isfinite(inside)] > 0).all())
+        deep = made.find(abut.shape("box", extent=2))
+        self.assertTrue((deep[np.isfinite(deep)] < 0).all())
+        touching = made.find(abut.shape("box"), [[0.9, 0, 0, 0, 0, 0, 1]])
+        self.assertGreater(len(made.contacts()), 0)
+        self.assertEqual(made.texels["other"][np.isfinite(touching)].max(), 0)
+
+    def test_thickness_and_self(self):
+        made = abut.DistanceMap(abut.shape("box", extent=(1, 1, 0.1)), resolution=64)
+        thick = made.find_thickness()
+        self.assertAlmostEqual(float(np.nanmin(thick)), 0.1, places=6)
+        self.assertTrue((made.find_self()[np.isfinite(thick)] > 0).any())
+        with self.assertRaises(ValueError):
+            made.find_thickness("depth")
+
+    def test_wrong(self):
+        with self.assertRaises(OverflowError):
+            abut.DistanceMap(abut.shape("icosphere", segments=20), resolution=8)
+        made = abut.DistanceMap(abut.shape("box"), resolution=64)
+        with self.assertRaises(ValueError):
+            made.distances
+        with self.assertRaises(ValueError):
+            made.find([abut.shape("box")], [])
+
+
+class Characters(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.figure = abut.Character.figure("mannequin", triangles=8000)
+
+    def test_skin(self):
+        rest = self.figure.mesh()
+        np.testing.assert_allclose(self.figure.skin(self.figure.pose()), rest.vertices, atol=1e-12)
+        walk = self.figure.pose("walk", 0.3)
+        self.assertEqual(walk.shape, (self.figure.bone_count, 3, 4))
+        self.assertGreater(np.abs(self.figure.skin(walk) - rest.vertices).max(), 0.05)
+        moved = walk.copy()
+        moved[:, :, 3] += (1, 2, 3)
+        np.testing.assert_allclose(self.figure.skin(moved), self.figure.skin(walk) + (1, 2, 3), atol=1e-12)
+        np.testing.assert_array_equal(self.figure.pose("walk", 0.3 + self.figure.durations[0]).round(9), walk.round(9))
+        self.assertTrue(rest.report().closed)
+
+    def test_wrong(self):
+        for wrong in (
+            lambda: self.figure.pose("swim"),
+            lambda: self.figure.pose(99),
+            lambda: self.figure.skin(np.eye(4)),
+            lambda: abut.Character.figure("elf"),
+            lambda: self.figure.skin(self.figure.pose(), "bent"),
+        ):
+            with self.assertRaises(ValueError):
+                wrong()
+        with self.assertRaises(FileNotFoundError):
+            abut.Character("/nothing.glb")
+
+    def test_radial_fields(self):
+        fields = abut.RadialField(self.figure)
+        pose = self.figure.pose("walk", 0.2)
+        fields.update(pose)
+        mesh = self.figure.mesh(pose)
+        p = mesh.vertices[::10] + np.random.default_rng(1).normal(scale=0.1, size=mesh.vertices[::10].shape)
+        off = np.abs(fields.at(p).distance - mesh.signed_distance(p))
+        self.assertLess(np.median(off), fields.cell)
+        self.assertGreater(fields.surface().triangle_count, 1000)
+        self.assertLess(fields.surface(0).triangle_count, fields.surface().triangle_count)
+        start = np.random.default_rng(2).normal(size=(500, 3)) * 0.1 + (0, 1, 2)
+        end = start - (0, 0, 4)
+        moved = fields.collide(start, end)
+        self.assertTrue(moved.hit.any() and not moved.hit.all())
+        np.testing.assert_array_equal(moved.position[~moved.hit], end[~moved.hit])
+        self.assertTrue((moved.position[moved.hit, 2] > end[moved.hit, 2]).all())
+        for wrong in (
+            lambda: fields.collide(start, end[1:]),
+            lambda: fields.collide(start, end, friction=2),
+            lambda: fields.update(pose[1:]),
+            lambda: fields.update(pose, end),
+        ):
+            with self.assertRaises(ValueError):
+                wrong()

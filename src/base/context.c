@@ -10,7 +10,6 @@
 
 #ifdef _OPENMP
 #include <omp.h>
-#include <unistd.h>
 #endif
 
 #define ALIGNMENT 64 /* a cache line, and the widest SIMD register */

@@ -2,8 +2,10 @@
 
 #include "base/base.h"
 
+#ifndef _WIN32
 #include <sys/wait.h>
 #include <unistd.h>
+#endif
 
 TEST(status_names) {
     for (int s = ABUT_OK; s <= ABUT_ERROR_DEVICE; s++)
@@ -101,6 +103,7 @@ TEST(absurd_thread_counts_work) {
     abut_context_destroy(context);
 }
 
+#ifndef _WIN32
 /* As Python's multiprocessing does it: threads have been at work, and then a child forks. */
 TEST_THREADS(a_child_process_works) {
     static unsigned char seen[COUNT];
@@ -120,6 +123,7 @@ TEST_THREADS(a_child_process_works) {
     assert_int_equal(child, waitpid(child, &status, 0));
     assert_int_equal(0, status);
 }
+#endif
 
 TEST_THREADS(code_on_top_uses_the_context) {
     static unsigned char seen[COUNT];

@@ -8,8 +8,7 @@ abut_embed(${ABUT_CLOTH} cloth_modules ${PROJECT_BINARY_DIR}/cloth_kernels.c ${A
 add_library(abut_cloth STATIC examples/critter.c examples/cloth/build.c examples/cloth/collide.c
                               examples/cloth/contacts.c examples/cloth/device.c
                               examples/cloth/device_quick.c
-                              examples/cloth/dynamics.c examples/cloth/figure.c
-                              examples/cloth/garment.c
+                              examples/cloth/dynamics.c
                               examples/cloth/holds.c examples/cloth/patches.c
                               examples/cloth/quick.c
                               examples/cloth/scenes.c

@@ -50,6 +50,47 @@ int clip_find(tool_run *tool, const abut_character *character, const char *words
                        count, words);
 }
 
+/* A bone by its name, of several the first, or by its number. */
+static uint32_t bone_find(const abut_character *character, const char *word, size_t length) {
+    const uint32_t count = abut_character_info_get(character).bone_count;
+    char *end;
+    for (uint32_t i = 0; i < count; i++) {
+        const char *name = abut_character_bone_get(character, i).name;
+        if (strlen(name) == length && !strncmp(word, name, length))
+            return i;
+    }
+    unsigned long number = strtoul(word, &end, 10);
+    return word[0] >= '0' && word[0] <= '9' && end == word + length && number < count
+               ? (uint32_t)number
+               : ABUT_NONE;
+}
+
+int joints_find(tool_run *tool, const abut_character *character, const char *words,
+                uint32_t *joints) {
+    for (int i = 0; i < ABUT_GARMENT_JOINT_COUNT; i++)
+        joints[i] = ABUT_NONE;
+    while (*words) {
+        size_t length = strcspn(words, ","), name = strcspn(words, "=");
+        int joint = 0;
+        while (joint < ABUT_GARMENT_JOINT_COUNT &&
+               (strlen(abut_garment_joint_name((abut_garment_joint)joint)) != name ||
+                strncmp(words, abut_garment_joint_name((abut_garment_joint)joint), name) != 0))
+            joint++;
+        if (name >= length || joint == ABUT_GARMENT_JOINT_COUNT)
+            return tool_refuse(tool,
+                               "--joints needs JOINT=BONE, with commas between several, '%.*s' is "
+                               "not; joints are hips, neck, and left- and right- arm, forearm, "
+                               "hand, thigh, leg and foot",
+                               (int)length, words);
+        joints[joint] = bone_find(character, words + name + 1, length - name - 1);
+        if (joints[joint] == ABUT_NONE)
+            return tool_refuse(tool, "--joints: the character has no bone '%.*s'",
+                               (int)(length - name - 1), words + name + 1);
+        words += length + (words[length] == ',');
+    }
+    return 0;
+}
+
 int pose_options(tool_run *tool, const tool_arguments *arguments, const abut_character *character,
                  abut_character_pose_options *pose, abut_character_skinning *skinning) {
     const tool_given *clip = option_given(arguments, "clip"),

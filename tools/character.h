@@ -33,6 +33,10 @@ int character_load(tool_run *tool, const tool_arguments *arguments, const char *
 /* The pose that these options ask for. 0, or the exit code. */
 int pose_options(tool_run *tool, const tool_arguments *arguments, const abut_character *character,
                  abut_character_pose_options *pose, abut_character_skinning *skinning);
+/* The bones that garments are cut by, ABUT_GARMENT_JOINT_COUNT of them: --joints. 0 or the exit
+ * code. */
+int joints_find(tool_run *tool, const abut_character *character, const char *words,
+                uint32_t *joints);
 /* A clip by its name, or by its number: --clip. 0 or the exit code. */
 int clip_find(tool_run *tool, const abut_character *character, const char *words, uint32_t *clip);
 

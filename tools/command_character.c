@@ -248,12 +248,16 @@ static int write_film(tool_run *tool, const subject *s, const abut_picture_optio
 
 static int make_garment(tool_run *tool, const tool_arguments *arguments, subject *s) {
     const tool_given *kind = option_given(arguments, "garment"),
-                     *particles = option_given(arguments, "particles");
+                     *particles = option_given(arguments, "particles"),
+                     *named = option_given(arguments, "joints");
     abut_garment_options options = abut_garment_options_default();
-    if (particles && !kind)
-        return tool_refuse(tool, "--particles needs --garment");
-    if (!kind)
-        return 0;
+    uint32_t joints[ABUT_GARMENT_JOINT_COUNT];
+    if ((particles || named) && !kind)
+        return tool_refuse(tool, "--%s needs --garment", particles ? "particles" : "joints");
+    int code = named ? joints_find(tool, s->character, named->words, joints) : 0;
+    if (!kind || code)
+        return code;
+    options.joints = named ? joints : NULL;
     while (strcmp(kind->words, abut_garment_kind_name(options.kind)))
         options.kind = (abut_garment_kind)(options.kind + 1); /* the parser knows them all */
     options.particles = particles ? particles->counts[0] : 0;
@@ -356,6 +360,10 @@ static const tool_option options[] = {
      "trousers-and-top|overcoat|cape|dress", false},
     {"particles", "N", OPTION_COUNT, "vertices of the garment (default: 4825 to 8700)", NULL,
      false},
+    {"joints", "LIST", OPTION_TEXT,
+     "bones that the garment is cut by, such as neck=head,left-hand=wrist.l (default: by usual "
+     "names, or by the shape of the skeleton)",
+     NULL, false},
     {"out", "FILE", OPTION_TEXT, "write the posed mesh there (.obj, .ply, .stl, .off, .gltf)", NULL,
      false},
     {"png", "FILE", OPTION_TEXT, "draw the posed mesh and its bones into FILE", NULL, false},

@@ -200,8 +200,8 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
                           ? "png|bodies|frames|seed|resolution|compare|device"
                       : fall ? "png|bodies|frames|seed|resolution|compare|device|model"
                       : word_in(which, "dress|cape")
-                          ? "png|triangles|frames|record|meshes|device|model|clip|method|self|"
-                            "outside"
+                          ? "png|triangles|solid|frames|record|meshes|device|model|clip|joints|"
+                            "wind|method|self|outside"
                           : "png|triangles|solid|frames|record|meshes|device");
     if (code)
         return code;
@@ -221,7 +221,9 @@ static const tool_option options[] = {
     {"png", "FILE", OPTION_TEXT, "draw a film strip into FILE", NULL, false},
     {"plot", "FILE", OPTION_TEXT, "letters: draw curves over the frames into FILE", NULL, false},
     {"triangles", "N", OPTION_COUNT, "cloth: about how many (default: 6000)", NULL, false},
-    {"solid", "N", OPTION_COUNT, "cloth: about how many triangles the solid has (default: half)",
+    {"solid", "N", OPTION_COUNT,
+     "cloth: about how many triangles the solid has (default: half), or a built-in character "
+     "(10828)",
      NULL, false},
     {"frames", "N", OPTION_COUNT,
      "how many, 60 a second: cloth 360 by default; stairs, snow, bounce 240; letters 100; dress "
@@ -248,11 +250,16 @@ static const tool_option options[] = {
      NULL, false},
     {"model", "FILE", OPTION_TEXT,
      "snow, bounce: a closed mesh to fall on (default: a critter); dress, cape: who wears it: a "
-     "character as glTF or GLB, in metres, mannequin, mannequin-female (default), ogre or skittle",
+     "character as glTF or GLB, in metres, mannequin, mannequin-female (default) or ogre",
      NULL, false},
     {"clip", "CLIP", OPTION_TEXT,
      "dress, cape: what the character does: the name or number of a clip (default: the first)",
      NULL, false},
+    {"joints", "LIST", OPTION_TEXT,
+     "dress, cape: bones that it is cut by, such as neck=head (see 'abut help character')", NULL,
+     false},
+    {"wind", NULL, OPTION_FLAG,
+     "dress, cape: in the wind; without --clip the character stands still", NULL, false},
     {"method", "HOW", OPTION_CHOICE,
      "dress, cape: how the body is kept out: exact sweeps, or its radial fields (default: exact)",
      "exact|radial", false},

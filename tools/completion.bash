@@ -27,6 +27,7 @@ _abut_values() {
     character:--skinning) values="linear dual" ;;
     character:--garment) values="trousers-and-top overcoat cape dress" ;;
     character:--particles) values="" ;;
+    character:--joints) values="" ;;
     character:--out) values="" ;;
     character:--png) values="" ;;
     character:--film) values="" ;;
@@ -231,6 +232,7 @@ _abut_values() {
     demo:--resolution) values="" ;;
     demo:--model) values="" ;;
     demo:--clip) values="" ;;
+    demo:--joints) values="" ;;
     demo:--method) values="exact radial" ;;
     bench:--repeat) values="" ;;
     bench:--device) values="cpu gpu" ;;
@@ -266,7 +268,7 @@ _abut() {
     convert) options="--weld --orient --scale --rotate --translate --fan --ascii --from --to --json --quiet --threads --help" ;;
     make) options="--list --size --radius --radius2 --height --segments --rings --ascii --to --json --quiet --threads --help" ;;
     picture) options="--size --view --up --fov --edges --flat --colour --ground --background --no-legend --defects --json --quiet --threads --help" ;;
-    character) options="--triangles --clip --time --skinning --weld --garment --particles --out --png --film --view --up --fov --json --quiet --threads --help" ;;
+    character) options="--triangles --clip --time --skinning --weld --garment --particles --joints --out --png --film --view --up --fov --json --quiet --threads --help" ;;
     radial) options="--triangles --clip --time --skinning --weld --cell --resolution --distance --weight --at --report --points --plot --out --png --error --unrolled --view --up --fov --device --json --quiet --threads --help" ;;
     nearest) options="--radius --sign --most --random --near --seed --out --device --json --quiet --threads --help" ;;
     inside) options="--winding --random --near --seed --out --device --json --quiet --threads --help" ;;
@@ -287,7 +289,7 @@ _abut() {
     contacts) options="--pose --pose-a --with --to --method --resolution --cells --cache --margin --hint --patches --samples --limit --most --out --png --after --view --up --json --quiet --threads --help" ;;
     interfere) options="--views --resolution --tolerance --conservative --exact --volume --overlaps --clearance --own --edges --parts --cap --first --out --png --images --view --up --device --json --quiet --threads --help" ;;
     cache) options="--older --json --quiet --threads --help" ;;
-    demo) options="--png --plot --triangles --solid --frames --record --meshes --device --bodies --seconds --seed --resolution --model --clip --method --self --outside --compare --json --quiet --threads --help" ;;
+    demo) options="--png --plot --triangles --solid --frames --record --meshes --device --bodies --seconds --seed --resolution --model --clip --joints --wind --method --self --outside --compare --json --quiet --threads --help" ;;
     devices) options="--check --json --quiet --threads --help" ;;
     bench) options="--list --repeat --quick --device --json --quiet --threads --help" ;;
     version) options="--json --quiet --threads --help" ;;

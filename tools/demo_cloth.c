@@ -1,7 +1,6 @@
 /* abut demo ball, sleeve, sheet, dress, cape: cloth that does not pass through itself. */
 #include "character.h"
 
-#include "figure.h"
 #include "scenes.h"
 
 #include <errno.h>
@@ -22,6 +21,7 @@ typedef struct showing {
     uint64_t contacts, impacts, rounds, halved, late;
     double thinnest, latest;
     abut_character *character;
+    uint32_t joints[ABUT_GARMENT_JOINT_COUNT];
     bool radial;
     double depth; /* of a vertex inside of the body, in any frame */
     uint32_t cut; /* frames of which only a part was taken */
@@ -266,7 +266,8 @@ static int read_options(tool_run *tool, const tool_arguments *arguments, scene_o
 static int read_character(showing *s, const tool_arguments *arguments, scene_options *options) {
     const tool_given *model = option_given(arguments, "model"),
                      *method = option_given(arguments, "method"),
-                     *clip = option_given(arguments, "clip");
+                     *clip = option_given(arguments, "clip"),
+                     *joints = option_given(arguments, "joints");
     const bool radial = method && !strcmp(method->words, "radial");
     if ((option_given(arguments, "self") || option_given(arguments, "outside")) && !radial)
         return tool_refuse(s->tool, "--self and --outside are of --method radial; else nothing "
@@ -274,17 +275,19 @@ static int read_character(showing *s, const tool_arguments *arguments, scene_opt
     if (!word_in(s->name, "dress|cape"))
         return 0;
     const char *who = model ? model->words : "mannequin-female";
-    bool skittle = !strcmp(who, "skittle");
-    abut_status status = skittle ? figure_create(s->tool->context, 4000, &s->character)
-                                 : character_find(s->tool, who, 0, &s->character);
+    abut_status status = character_find(s->tool, who, options->solid_triangles, &s->character);
     if (status)
         return tool_fail(s->tool, status);
     options->character = s->character;
+    options->windy = option_given(arguments, "wind") != NULL;
+    options->clip = options->windy ? ABUT_NONE : 0; /* in the wind it stands, if there is no clip */
     s->radial = options->radial = radial;
     options->self = option_given(arguments, "self") != NULL;
     options->outside = option_given(arguments, "outside") != NULL;
-    options->up = skittle ? (abut_vec3){0, 0, 1} : abut_mesh_up(abut_character_rest(s->character));
-    return clip ? clip_find(s->tool, s->character, clip->words, &options->clip) : 0;
+    options->up = abut_mesh_up(abut_character_rest(s->character));
+    options->joints = joints ? s->joints : NULL;
+    int code = joints ? joints_find(s->tool, s->character, joints->words, s->joints) : 0;
+    return clip && !code ? clip_find(s->tool, s->character, clip->words, &options->clip) : code;
 }
 
 int demo_cloth(tool_run *tool, const tool_arguments *arguments) {
@@ -301,9 +304,10 @@ int demo_cloth(tool_run *tool, const tool_arguments *arguments) {
                            : word_in(arguments->operands[0], "dress|cape") ? 300
                                                                            : 360};
     scene_options options = {.kind = SCENE_BALL};
-    int code = read_character(&s, arguments, &options);
-    code = code ? code : read_options(tool, arguments, &options);
+    int code = read_options(tool, arguments, &options);
+    code = code ? code : read_character(&s, arguments, &options);
     if (code) {
+        abut_device_destroy(options.device);
         abut_character_destroy(s.character);
         return code;
     }

@@ -2,7 +2,6 @@
 #include "scenes.h"
 
 #include "critter.h"
-#include "garment.h"
 #include "parts.h"
 
 #define PI 3.14159265358979323846
@@ -30,7 +29,8 @@
 /* dress, cape */
 #define CHARACTER_SECONDS (1.0 / 30)
 #define BLEND_SECONDS 1.0 /* from the rest pose into the clip */
-#define EASE 0.007        /* of the height */
+#define EASE 0.0105       /* of the height */
+#define DRESS_WIND 2.5    /* times that of the sheet: dresses are held, and shall fold */
 #define RADIAL_STEPS 4    /* a frame: vertices leave the body at the end of each */
 #define LEAVE_DEPTH 0.08  /* deeper ones are left inside: they came from elsewhere */
 
@@ -51,7 +51,9 @@ struct scene {
     abut_buffer *skinned;
     scene_parts parts;
     bool outside;
-    uint32_t clip, held; /* the first vertices of a garment are held */
+    abut_garment *garment; /* what it wears */
+    uint32_t clip;         /* ABUT_NONE = it stands still */
+    bool windy;
     vec up;
 };
 
@@ -196,18 +198,28 @@ static bool has_character(const scene *s) {
     return s->kind >= SCENE_SOLID_COUNT;
 }
 
+/* A direction to the side, of unit length. */
+static vec across(vec up) {
+    vec side = fabs(up.x) < 0.9 ? vec_of(1, 0, 0) : vec_of(0, 1, 0);
+    side = vec_along(side, -vec_dot(side, up), up);
+    return vec_scale(side, 1 / vec_length(side));
+}
+
 /* Where the bones are: from the rest pose into the clip, and then on and on. */
 static abut_status bones_at(scene *s, double time) {
     abut_character_pose_options pose = abut_character_pose_options_default();
     pose.clip = ABUT_NONE;
-    pose.other = s->clip;
-    pose.blend = fmin(fmax(time / BLEND_SECONDS, 0), 1);
-    pose.blend *= pose.blend * (3 - 2 * pose.blend);
-    /* to and fro: from its end back to its begin a clip would jump through the cloth */
-    double length = abut_character_clip_get(s->character, s->clip).duration;
-    double on = fmax(time - BLEND_SECONDS, 0), twice = on - 2 * length * floor(on / (2 * length));
-    pose.other_time = length > 0 ? fmin(twice, 2 * length - twice) : 0;
-    pose.clamp = true;
+    if (s->clip != ABUT_NONE) {
+        pose.other = s->clip;
+        pose.blend = fmin(fmax(time / BLEND_SECONDS, 0), 1);
+        pose.blend *= pose.blend * (3 - 2 * pose.blend);
+        /* to and fro: from its end back to its begin a clip would jump through the cloth */
+        double length = abut_character_clip_get(s->character, s->clip).duration;
+        double on = fmax(time - BLEND_SECONDS, 0);
+        double twice = on - 2 * length * floor(on / (2 * length));
+        pose.other_time = length > 0 ? fmin(twice, 2 * length - twice) : 0;
+        pose.clamp = true;
+    }
     return abut_character_pose(s->character, &pose, s->bones);
 }
 
@@ -227,17 +239,18 @@ static abut_status take_character(scene *s, const scene_options *o) {
     vec up = o->up;
     double length = vec_length(up);
     if (!o->character)
-        return abut_fail(ABUT_ERROR_ARGUMENT, "scene_create: this scene needs a character");
-    if (o->clip >= info.clip_count)
+        return abut_fail(ABUT_ERROR_ARGUMENT, "this scene needs a character");
+    if (o->clip >= info.clip_count && o->clip != ABUT_NONE)
         return abut_fail(ABUT_ERROR_ARGUMENT, info.clip_count
-                                                  ? "scene_create: the character has no such clip"
-                                                  : "scene_create: the character has no clip that "
-                                                    "would move it");
+                                                  ? "the character has no such clip"
+                                                  : "the character has no clip that would move it; "
+                                                    "it can only stand in the wind");
     if (!(length >= 0 && length <= 1e30))
-        return abut_fail(ABUT_ERROR_ARGUMENT, "scene_create: up must be finite");
+        return abut_fail(ABUT_ERROR_ARGUMENT, "up must be finite");
     s->up = length > 0 ? vec_scale(up, 1 / length) : vec_of(0, 1, 0);
     s->character = o->character;
     s->clip = o->clip;
+    s->windy = o->windy;
     s->bones = abut_context_allocate(s->context, info.bone_count, sizeof *s->bones);
     return s->bones ? ABUT_OK : ABUT_ERROR_MEMORY;
 }
@@ -256,12 +269,29 @@ static abut_status make_body(scene *s) {
     return status ? status : abut_mesh_create(s->context, &input, &s->meshes[1]);
 }
 
+/* A garment of about as many triangles, its vertices as floats. */
 static abut_status make_garment(scene *s, const scene_options *o, double ease) {
-    garment_options garment = {.kind = s->kind == SCENE_CAPE ? GARMENT_CAPE : GARMENT_DRESS,
-                               .triangles = o->triangles,
-                               .up = s->up,
-                               .ease = ease};
-    return garment_create(s->context, s->meshes[1], &garment, &s->meshes[0], &s->held);
+    abut_garment_options options = abut_garment_options_default();
+    double half = o->triangles / 2.0; /* vertices, but for those of borders */
+    options.kind = s->kind == SCENE_CAPE ? ABUT_GARMENT_CAPE : ABUT_GARMENT_DRESS;
+    options.particles = (uint32_t)fmax(half + 1.6 * sqrt(half), ABUT_GARMENT_PARTICLES_MIN);
+    options.ease = ease;
+    options.joints = o->joints;
+    abut_status status = abut_garment_create(s->character, &options, &s->garment);
+    if (status)
+        return status;
+    abut_mesh *mesh = abut_character_rest(abut_garment_character(s->garment));
+    uint32_t count = abut_mesh_vertex_count(mesh);
+    vec *p = abut_context_allocate(s->context, count, sizeof *p);
+    if (!p)
+        return ABUT_ERROR_MEMORY;
+    for (uint32_t i = 0; i < count; i++)
+        p[i] = vec_round(vec_add(abut_mesh_origin(mesh), abut_mesh_positions(mesh)[i]));
+    abut_mesh_input input =
+        abut_mesh_input_doubles(p, count, abut_mesh_indices(mesh), abut_mesh_triangle_count(mesh));
+    status = abut_mesh_create(s->context, &input, &s->meshes[0]);
+    abut_context_release(s->context, p);
+    return status;
 }
 
 static double height_of(const scene *s) {
@@ -307,16 +337,14 @@ static abut_status make_fields(scene *s, const scene_options *o) {
     return status ? status : cloth_add_radial(s->cloth, s->radial);
 }
 
-/* The body holds what is at its top. */
+/* The body holds the pins of the garment. */
 static abut_status hold_garment(scene *s, double stiffness) {
-    uint32_t *vertices = abut_context_allocate(s->context, s->held, sizeof *vertices);
-    cloth_hold *holds = abut_context_allocate(s->context, s->held, sizeof *holds);
-    abut_status status = vertices && holds ? ABUT_OK : ABUT_ERROR_MEMORY;
-    for (uint32_t i = 0; i < s->held && !status; i++)
-        vertices[i] = i;
-    status = status ? status : cloth_bind(s->cloth, vertices, s->held, stiffness, holds);
-    status = status ? status : cloth_add_holds(s->cloth, holds, s->held);
-    abut_context_release(s->context, vertices);
+    uint32_t count;
+    const uint32_t *pins = abut_garment_pins(s->garment, &count);
+    cloth_hold *holds = abut_context_allocate(s->context, count, sizeof *holds);
+    abut_status status = holds ? ABUT_OK : ABUT_ERROR_MEMORY;
+    status = status ? status : cloth_bind(s->cloth, pins, count, stiffness, holds);
+    status = status ? status : cloth_add_holds(s->cloth, holds, count);
     abut_context_release(s->context, holds);
     return status;
 }
@@ -329,16 +357,18 @@ static abut_status dress(scene *s, const scene_options *o, const cloth_options *
     for (int turn = 0; turn < 6 && !status && !is_free; turn++, ease *= 1.5) {
         cloth_destroy(s->cloth);
         abut_mesh_destroy(s->meshes[0]);
+        abut_garment_destroy(s->garment);
         s->cloth = NULL;
         s->meshes[0] = NULL;
+        s->garment = NULL;
         status = make_garment(s, o, ease);
         status = status ? status : cloth_create(s->context, s->meshes[0], of_cloth, &s->cloth);
         status = status ? status : cloth_add_solid(s->cloth, s->meshes[1]);
         status = status ? status : cloth_is_free(s->cloth, &is_free);
     }
     if (!status && !is_free)
-        status = abut_fail(ABUT_ERROR_ARGUMENT, "scene_create: no garment fits this character; it "
-                                                "must stand upright at rest, arms apart");
+        status = abut_fail(ABUT_ERROR_ARGUMENT, "no garment fits this character; it must stand "
+                                                "upright at rest, arms apart");
     if (!status && o->radial)
         status = make_fields(s, o);
     return status ? status : hold_garment(s, 50);
@@ -376,11 +406,17 @@ static vec board_at(vec p, double time) {
 }
 
 /* In gusts, from changing sides. */
-static vec wind_at(double time) {
+static vec wind_at(const scene *s, double time) {
     double strength =
         3.0 * ease((time - 0.8) / 1.0) * (1 + 0.6 * sin(2.1 * time) * sin(0.7 * time));
     double side = 0.9 * sin(0.45 * time);
-    return vec_of(strength * cos(side), strength * sin(side), 0.35 * strength * sin(3.3 * time));
+    vec wind =
+        vec_of(strength * cos(side), strength * sin(side), 0.35 * strength * sin(3.3 * time));
+    if (!has_character(s))
+        return wind;
+    vec aside = across(s->up), front = vec_cross(aside, s->up);
+    wind = vec_scale(wind, DRESS_WIND);
+    return vec_along(vec_along(vec_scale(front, -wind.x), wind.y, aside), wind.z, s->up);
 }
 
 static abut_status place_solid(scene *s, double time) {
@@ -464,17 +500,18 @@ static abut_status prepare(scene *s, const scene_options *o) {
 abut_status scene_create(abut_context *context, const scene_options *options, scene **made) {
     scene_options o = *options;
     if (!scene_name(o.kind))
-        return abut_fail(ABUT_ERROR_ARGUMENT, "scene_create: there is no such scene");
+        return abut_fail(ABUT_ERROR_ARGUMENT, "there is no such scene");
     o.triangles = o.triangles ? o.triangles : 6000;
     o.solid_triangles = o.solid_triangles ? o.solid_triangles : o.triangles / 2;
     if (o.triangles > 10000000 || o.solid_triangles > 10000000)
-        return abut_fail(ABUT_ERROR_LIMIT, "scene_create: at most ten million triangles");
+        return abut_fail(ABUT_ERROR_LIMIT, "a scene has at most ten million triangles");
     scene *s = abut_context_allocate(context, 1, sizeof *s);
     if (!s)
         return ABUT_ERROR_MEMORY;
     memset(s, 0, sizeof *s);
     s->context = context;
     s->kind = o.kind;
+    s->windy = o.kind == SCENE_SHEET;
     abut_status status = prepare(s, &o);
     if (status)
         scene_destroy(s);
@@ -491,6 +528,7 @@ void scene_destroy(scene *s) {
     abut_radial_destroy(s->radial);
     abut_character_skinner_destroy(s->skinner);
     abut_buffer_destroy(s->skinned);
+    abut_garment_destroy(s->garment);
     abut_mesh_destroy(s->meshes[0]);
     abut_mesh_destroy(s->meshes[1]);
     abut_context_release(context, s->solid);
@@ -510,6 +548,8 @@ static abut_status radial_step(scene *s, cloth_report *report) {
         status = skin_at(s, s->time + seconds);
         double skinned = cloth_clock();
         status = status ? status : abut_radial_update(s->radial, s->bones, body_now(s));
+        if (s->windy)
+            cloth_set_wind(s->cloth, wind_at(s, s->time));
         double updated = cloth_clock();
         status = status ? status : cloth_step_from(s->cloth, seconds, body_now(s), &one);
         if (status)
@@ -548,8 +588,8 @@ abut_status scene_step(scene *s, cloth_report *report) {
     abut_status status = place_solid(s, s->time + seconds);
     if (status)
         return status;
-    if (s->kind == SCENE_SHEET)
-        cloth_set_wind(s->cloth, wind_at(s->time));
+    if (s->windy)
+        cloth_set_wind(s->cloth, wind_at(s, s->time));
     status = cloth_step(s->cloth, seconds, s->solid_end, report);
     if (!status)
         s->time += seconds * report->fraction;
@@ -595,9 +635,8 @@ abut_vec3 scene_up(const scene *s) {
 }
 abut_vec3 scene_eye(const scene *s) {
     if (has_character(s)) {
-        vec side = fabs(s->up.x) < 0.9 ? vec_of(1, 0, 0) : vec_of(0, 1, 0);
-        vec front = vec_cross(side, s->up);
-        front = vec_scale(front, (s->kind == SCENE_CAPE ? -1 : 1) / vec_length(front));
+        vec side = across(s->up);
+        vec front = vec_scale(vec_cross(side, s->up), s->kind == SCENE_CAPE ? -1 : 1);
         return vec_along(vec_along(front, 0.5, side), 0.15, s->up);
     }
     return s->kind == SCENE_SHEET ? vec_of(0.5, -1, 0.45) : vec_of(0.25, -1, 0.2);

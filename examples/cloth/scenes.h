@@ -30,7 +30,9 @@ typedef struct scene_options {
     uint32_t triangles;        /* of the cloth, about; 0 = 6000 */
     uint32_t solid_triangles;  /* about; 0 = half as many */
     abut_character *character; /* of SCENE_DRESS and SCENE_CAPE, in metres; must live as long */
-    uint32_t clip;             /* that it goes through, again and again */
+    uint32_t clip;             /* that it goes through, again and again; ABUT_NONE = it stands */
+    const uint32_t *joints;    /* as in the options of a garment */
+    bool windy;                /* it is in the wind, as sheets always are */
     abut_vec3 up;              /* of it, of any length; zero = y */
     bool radial;    /* its body is radial fields of cells of SCENE_CELL: quick, not exact, and the
                      * garment may pass through itself, unless */

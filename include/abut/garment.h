@@ -29,6 +29,32 @@ typedef enum abut_garment_kind {
 /* "trousers-and-top", "overcoat", "cape", "dress". */
 ABUT_API const char *abut_garment_kind_name(abut_garment_kind kind);
 
+/* The joints that garments are cut by; a bone is where it begins. */
+typedef enum abut_garment_joint {
+    ABUT_GARMENT_HIPS = 0,
+    ABUT_GARMENT_NECK,
+    ABUT_GARMENT_LEFT_ARM, /* the shoulder */
+    ABUT_GARMENT_RIGHT_ARM,
+    ABUT_GARMENT_LEFT_FOREARM, /* the elbow */
+    ABUT_GARMENT_RIGHT_FOREARM,
+    ABUT_GARMENT_LEFT_HAND,
+    ABUT_GARMENT_RIGHT_HAND,
+    ABUT_GARMENT_LEFT_THIGH,
+    ABUT_GARMENT_RIGHT_THIGH,
+    ABUT_GARMENT_LEFT_LEG, /* the knee */
+    ABUT_GARMENT_RIGHT_LEG,
+    ABUT_GARMENT_LEFT_FOOT,
+    ABUT_GARMENT_RIGHT_FOOT,
+    ABUT_GARMENT_JOINT_COUNT
+} abut_garment_joint;
+
+/* "hips", "neck", "left-arm" and so on. */
+ABUT_API const char *abut_garment_joint_name(abut_garment_joint joint);
+/* Which bones of a character are its joints, ABUT_GARMENT_JOINT_COUNT of them: by names that are
+ * usual (Mixamo, Blender, Unreal, Biped, VRM, Daz, SMPL), and where these are missing or do not fit
+ * together by the shape of the skeleton at rest. ABUT_NONE where neither tells. Thread-safe. */
+ABUT_API abut_status abut_garment_joints(const abut_character *character, uint32_t *joints);
+
 #define ABUT_GARMENT_PARTICLES_MIN 1000u
 #define ABUT_GARMENT_PARTICLES_MAX 200000u
 
@@ -38,15 +64,16 @@ typedef struct abut_garment_options {
     uint32_t particles; /* vertices; 0 = 4825, 5118, 8562 and 8700, by kind */
     double ease; /* from the body to the garment at least, about; 0 = a hundredth of the body's
                   * height */
+    const uint32_t *joints; /* bones, ABUT_GARMENT_JOINT_COUNT of them; ABUT_NONE, or null for all
+                             * = as abut_garment_joints() finds them */
 } abut_garment_options;
 
 ABUT_DEFAULT(abut_garment_options)
 
-/* Makes a garment for a character in its rest pose. Its bones must have names of common game rigs
- * (Hips, Neck, LeftArm, LeftForeArm, LeftHand, LeftUpLeg, LeftLeg, LeftFoot and so on); the
- * sentence names the first that is missing. Refused as well: an ease below 0 or that is not finite,
- * particles beyond the limits above, a body that no garment can be cut for without touching it.
- * Thread-safe.
+/* Makes a garment for a character in its rest pose. Refused: a skeleton without one of the joints,
+ * which the sentence names, a body that does not stand on two legs, an ease below 0 or that is not
+ * finite, particles beyond the limits above, a body that no garment can be cut for without touching
+ * it. Thread-safe.
  */
 ABUT_API abut_status abut_garment_create(const abut_character *character,
                                          const abut_garment_options *options,

@@ -48,6 +48,22 @@ static double beyond_sleeve(const tailor *t, vec3 p, int side) {
     return fmin(v3_dot(v3_sub(p, end), way), on_arm);
 }
 
+/* Whether the part of the body that is next to a place is beyond the sleeves: forearms and hands,
+ * all of an arm where there are none. Things in a hand can be anywhere. */
+static bool is_bare(const tailor *t, vec3 p) {
+    const garment_body *b = t->body;
+    garment_part first = t->piece->sleeve < 0   ? PART_ARM
+                         : t->piece->sleeve < 1 ? PART_FOREARM
+                                                : PART_HAND;
+    abut_nearest near;
+    if (abut_nearest_point(b->bvh, p, 1.5 * t->piece->ease, &near) || near.triangle == ABUT_NONE)
+        return false; /* a skirt may be nearer to a hand than to a leg */
+    int corner = 0;
+    for (int i = 1; i < 3; i++)
+        corner = near.barycentric[i] > near.barycentric[corner] ? i : corner;
+    return b->parts[b->mesh->indices[3 * (size_t)near.triangle + (size_t)corner]] >= first;
+}
+
 static double cut_at(const tailor *t, vec3 p) {
     const garment_piece *piece = t->piece;
     const garment_body *b = t->body;
@@ -61,7 +77,7 @@ static double cut_at(const tailor *t, vec3 p) {
         cut = fmax(cut, fmin(piece->slit - aside, ahead));
     if (piece->back)
         cut = fmax(cut, ahead - v3_dot(v3_sub(b->neck, b->hips), b->forward));
-    return cut;
+    return cut <= 0 && is_bare(t, p) ? t->cell : cut;
 }
 
 static vec3 project(void *data, vec3 p) {

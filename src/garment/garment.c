@@ -241,7 +241,7 @@ abut_status abut_garment_create(const abut_character *character,
     if (!made)
         return ABUT_ERROR_MEMORY;
     made->context = abuti_context_retain(body.context);
-    status = abuti_garment_measure(character, &body);
+    status = abuti_garment_measure(character, o.joints, &body);
     if (!status && !(o.ease > 0))
         o.ease = 0.016 * body.scale;
     if (!status && o.ease > 0.06 * body.scale)

@@ -7,6 +7,15 @@
 #include <abut/field.h>
 #include <abut/garment.h>
 
+/* What a vertex of a body belongs to; what a hand holds belongs to it. */
+typedef enum garment_part {
+    PART_TRUNK = 0,
+    PART_LEGS, /* and hips */
+    PART_ARM,
+    PART_FOREARM,
+    PART_HAND
+} garment_part;
+
 /* Where the bones of a body are at rest; of two, left and right. */
 typedef struct garment_body {
     abut_context *context;
@@ -14,6 +23,8 @@ typedef struct garment_body {
     abut_mesh *mesh;
     abut_bvh *bvh;
     abut_field *field;
+    uint32_t joints[ABUT_GARMENT_JOINT_COUNT];
+    unsigned char *parts; /* of vertices */
     vec3 hips, neck;
     vec3 arm[2], forearm[2], hand[2], thigh[2], leg[2], foot[2];
     vec3 up, left, forward;
@@ -21,7 +32,12 @@ typedef struct garment_body {
     double girth; /* how far hips and thighs are from the axis of the body */
 } garment_body;
 
-abut_status abuti_garment_measure(const abut_character *character, garment_body *body);
+/* Finds the bones of all joints, ABUT_NONE where none fits; `bones` is the rest pose. */
+abut_status abuti_garment_joints(const abut_character *character,
+                                 const abut_character_matrix *bones, uint32_t *joints);
+/* `joints` as in the options of a garment. */
+abut_status abuti_garment_measure(const abut_character *character, const uint32_t *joints,
+                                  garment_body *body);
 void abuti_garment_forget(garment_body *body);
 
 /* A piece of cloth: the level of a distance, less what a cut takes away. */

@@ -1,79 +1,66 @@
-/* Taking measure: bones by their names, heights and girth. */
+/* Taking measure: joints, heights and girth. */
 #include "garment/garment.h"
 
-#include <ctype.h>
 #include <math.h>
 
-/* Words for a bone, without case and signs; %s is "left" and the like. */
-static const char *const words_of[][6] = {
-    {"hips", "pelvis", "hip", NULL},
-    {"neck", "neck01", "neck1", NULL},
-    {"%sarm", "upperarm%s", "%supperarm", "arm%s", NULL},
-    {"%sforearm", "lowerarm%s", "%slowerarm", "forearm%s", NULL},
-    {"%shand", "hand%s", NULL},
-    {"%supleg", "thigh%s", "%sthigh", "upperleg%s", "%supperleg", NULL},
-    {"%sleg", "calf%s", "%scalf", "lowerleg%s", "%slowerleg", NULL},
-    {"%sfoot", "foot%s", NULL},
-};
-static const char *const called[] = {"Hips", "Neck",  "Arm", "ForeArm",
-                                     "Hand", "UpLeg", "Leg", "Foot"};
-
-/* A name without case, signs and what stands before a colon. */
-static void simplify(const char *name, char *to, size_t room) {
-    const char *colon = strrchr(name, ':');
-    size_t used = 0;
-    name = colon ? colon + 1 : name;
-    for (; *name && used + 1 < room; name++)
-        if (isalnum((unsigned char)*name))
-            to[used++] = (char)tolower((unsigned char)*name);
-    to[used] = 0;
-    if (!strncmp(to, "mixamorig", 9))
-        memmove(to, to + 9, used - 8);
-}
-
-static uint32_t find_bone(const abut_character *character, size_t which, int side) {
-    static const char *const sides[2][2] = {{"left", "l"}, {"right", "r"}};
-    for (uint32_t i = 0; i < character->info.bone_count; i++) {
-        char name[64], word[64];
-        simplify(character->bones[i].name, name, sizeof name);
-        for (int k = 0; words_of[which][k]; k++)
-            for (int form = 0; form < 2; form++) {
-                const char *pattern = words_of[which][k], *mark = strstr(pattern, "%s");
-                if (mark)
-                    snprintf(word, sizeof word, "%.*s%s%s", (int)(mark - pattern), pattern,
-                             sides[side][form], mark + 2);
-                else
-                    snprintf(word, sizeof word, "%s", pattern);
-                if (!strcmp(name, word))
-                    return i;
-            }
+/* The bones that garments are cut by: as the caller says, or as they are found. */
+static abut_status choose_joints(const abut_character *character, const char *who,
+                                 const abut_character_matrix *bones, const uint32_t *given,
+                                 uint32_t *joints) {
+    abut_status status = abuti_garment_joints(character, bones, joints);
+    for (int i = 0; i < ABUT_GARMENT_JOINT_COUNT && !status; i++) {
+        if (given && given[i] != ABUT_NONE)
+            joints[i] = given[i];
+        if (given && given[i] != ABUT_NONE && given[i] >= character->info.bone_count)
+            return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: joints[%d] is %u; there are %u bones", who,
+                              i, given[i], character->info.bone_count);
+        if (joints[i] == ABUT_NONE)
+            status = abuti_fail(ABUT_ERROR_ARGUMENT,
+                                "%s: no bone was found for the joint %s, neither by usual names "
+                                "nor by the shape of the skeleton; joints can be named",
+                                who, abut_garment_joint_name((abut_garment_joint)i));
     }
-    return ABUT_NONE;
+    return status;
 }
 
-static abut_status find_joints(const abut_character *character, garment_body *b) {
-    static const char *const side_names[2] = {"Left", "Right"};
-    vec3 *places[8][2] = {{&b->hips, NULL},           {&b->neck, NULL},
-                          {&b->arm[0], &b->arm[1]},   {&b->forearm[0], &b->forearm[1]},
-                          {&b->hand[0], &b->hand[1]}, {&b->thigh[0], &b->thigh[1]},
-                          {&b->leg[0], &b->leg[1]},   {&b->foot[0], &b->foot[1]}};
+static abut_status find_joints(const abut_character *character, const uint32_t *given,
+                               garment_body *b) {
+    vec3 *places[ABUT_GARMENT_JOINT_COUNT] = {&b->hips,     &b->neck,       &b->arm[0],
+                                              &b->arm[1],   &b->forearm[0], &b->forearm[1],
+                                              &b->hand[0],  &b->hand[1],    &b->thigh[0],
+                                              &b->thigh[1], &b->leg[0],     &b->leg[1],
+                                              &b->foot[0],  &b->foot[1]};
     abut_character_matrix *bones =
         abuti_allocate(b->context, character->info.bone_count, sizeof *bones);
     abut_status status = bones ? abut_character_pose(character, NULL, bones) : ABUT_ERROR_MEMORY;
-    for (size_t i = 0; i < 8 && !status; i++)
-        for (int side = 0; side < 2 && places[i][side] && !status; side++) {
-            uint32_t bone = find_bone(character, i, side);
-            if (bone == ABUT_NONE)
-                status = abuti_fail(ABUT_ERROR_ARGUMENT,
-                                    "%s: the character has no bone called %s%s, or a usual name "
-                                    "for it; garments are cut by such bones",
-                                    b->who, i < 2 ? "" : side_names[side], called[i]);
-            else
-                *places[i][side] =
-                    v3(bones[bone].m[0][3], bones[bone].m[1][3], bones[bone].m[2][3]);
-        }
+    status = status ? status : choose_joints(character, b->who, bones, given, b->joints);
+    for (int i = 0; i < ABUT_GARMENT_JOINT_COUNT && !status; i++)
+        *places[i] = v3(bones[b->joints[i]].m[0][3], bones[b->joints[i]].m[1][3],
+                        bones[b->joints[i]].m[2][3]);
     abuti_release(b->context, bones);
     return status;
+}
+
+abut_status abut_garment_joints(const abut_character *character, uint32_t *joints) {
+    uint32_t found[ABUT_GARMENT_JOINT_COUNT];
+    if (!character || !joints)
+        return abuti_null(__func__, character ? "joints" : "character");
+    abut_character_matrix *bones =
+        abuti_allocate(character->context, character->info.bone_count, sizeof *bones);
+    abut_status status = bones ? abut_character_pose(character, NULL, bones) : ABUT_ERROR_MEMORY;
+    status = status ? status : abuti_garment_joints(character, bones, found);
+    if (!status)
+        memcpy(joints, found, sizeof found);
+    abuti_release(character->context, bones);
+    return status;
+}
+
+const char *abut_garment_joint_name(abut_garment_joint joint) {
+    static const char *const names[] = {"hips",         "neck",          "left-arm",  "right-arm",
+                                        "left-forearm", "right-forearm", "left-hand", "right-hand",
+                                        "left-thigh",   "right-thigh",   "left-leg",  "right-leg",
+                                        "left-foot",    "right-foot"};
+    return ABUTI_NAME(names, joint);
 }
 
 static abut_status find_axes(garment_body *b) {
@@ -87,10 +74,12 @@ static abut_status find_axes(garment_body *b) {
     b->forward = v3_cross(b->left, b->up);
     double height = garment_height(b, b->neck) - garment_height(b, b->foot[0]);
     b->scale = height / 1.247; /* as the mannequin has them */
-    if (!(height > 0) || !(v3_length_sq(b->left) > 0.5))
+    vec3 legs = v3_sub(b->hips, v3_lerp(b->foot[0], b->foot[1], 0.5));
+    if (!(height > 0) || !(v3_length_sq(b->left) > 0.5) ||
+        !(v3_dot(legs, b->up) > 0.5 * v3_length(legs)))
         return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "%s: the character does not stand in its rest pose: its neck is not "
-                          "above its feet",
+                          "%s: the character does not stand on two legs in its rest pose: its neck "
+                          "is not above its hips, or these not above its feet",
                           b->who);
     return ABUT_OK;
 }
@@ -115,25 +104,62 @@ double abuti_garment_from_trunk(const garment_body *b, vec3 p) {
                      segment_distance(p, b->thigh[1], b->leg[1])));
 }
 
-/* The girth from knees to waist, without hands. */
+/* The part of the body that a bone belongs to. */
+static garment_part part_of(const abut_character *character, const uint32_t *joints,
+                            uint32_t bone) {
+    static const garment_part parts[ABUT_GARMENT_JOINT_COUNT] = {
+        PART_LEGS, PART_TRUNK, PART_ARM,  PART_ARM,  PART_FOREARM, PART_FOREARM, PART_HAND,
+        PART_HAND, PART_LEGS,  PART_LEGS, PART_LEGS, PART_LEGS,    PART_LEGS,    PART_LEGS};
+    uint32_t hips = joints[ABUT_GARMENT_HIPS];
+    if (bone == hips)
+        return PART_LEGS;
+    for (; bone != ABUT_NONE && bone != hips; bone = character->bones[bone].parent)
+        for (int i = ABUT_GARMENT_JOINT_COUNT - 1; i >= 0; i--)
+            if (bone == joints[i])
+                return parts[i];
+    return PART_TRUNK;
+}
+
+/* What vertices belong to, by their largest weights. */
+static abut_status find_parts(const abut_character *character, garment_body *b) {
+    uint32_t bone_count = character->info.bone_count, count = b->mesh->vertex_count;
+    unsigned char *of_bones = abuti_allocate(b->context, bone_count, 1);
+    b->parts = abuti_allocate(b->context, count, 1);
+    for (uint32_t i = 0; i < bone_count && of_bones; i++)
+        of_bones[i] = character->moves[i] ? (unsigned char)part_of(character, b->joints, i) : 0;
+    for (uint32_t v = 0; v < count && of_bones && b->parts; v++) {
+        uint32_t bones[ABUT_CHARACTER_WEIGHT_COUNT];
+        double weights[ABUT_CHARACTER_WEIGHT_COUNT];
+        b->parts[v] =
+            abut_character_weights(character, v, bones, weights) ? of_bones[bones[0]] : PART_TRUNK;
+    }
+    abut_status status = of_bones && b->parts ? ABUT_OK : ABUT_ERROR_MEMORY;
+    abuti_release(b->context, of_bones);
+    return status;
+}
+
+/* The girth of hips and thighs, without what hangs over them. */
 static void find_girth(garment_body *b) {
     double waist = 0.25 * garment_height(b, b->neck), knee = garment_height(b, b->leg[0]);
     double most = 0;
     for (uint32_t v = 0; v < b->mesh->vertex_count; v++) {
-        vec3 at = abuti_mesh_position(b->mesh, v), p = v3_sub(at, b->hips);
-        double height = v3_dot(p, b->up), trunk = abuti_garment_from_trunk(b, at);
-        if (height < waist && height > knee && trunk < abuti_garment_from_arm(b, at, 0) &&
-            trunk < abuti_garment_from_arm(b, at, 1))
+        vec3 p = v3_sub(abuti_mesh_position(b->mesh, v), b->hips);
+        double height = v3_dot(p, b->up);
+        if (height < waist && height > knee && b->parts[v] == PART_LEGS)
             most = fmax(most, v3_length(v3_along(p, -height, b->up)));
     }
     b->girth = most;
 }
 
-abut_status abuti_garment_measure(const abut_character *character, garment_body *b) {
+abut_status abuti_garment_measure(const abut_character *character, const uint32_t *joints,
+                                  garment_body *b) {
     abut_field_options options = abut_field_options_default();
     b->mesh = character->rest;
-    abut_status status = find_joints(character, b);
+    abut_status status = find_joints(character, joints, b);
     status = status ? status : find_axes(b);
+    if (status)
+        return status;
+    status = find_parts(character, b);
     if (status)
         return status;
     find_girth(b);
@@ -144,6 +170,7 @@ abut_status abuti_garment_measure(const abut_character *character, garment_body 
 }
 
 void abuti_garment_forget(garment_body *b) {
+    abuti_release(b->context, b->parts);
     abut_field_destroy(b->field);
     abut_bvh_destroy(b->bvh);
 }

@@ -145,7 +145,107 @@ TEST(bad_options_are_refused) {
     abut_garment_destroy(NULL);
 }
 
-TEST(bones_need_their_names) {
+/* The joints of the mannequin as other rigs call them. */
+static const char *const rigs[][ABUT_GARMENT_JOINT_COUNT] = {
+    {"mixamorig:Hips", "mixamorig:Neck", "mixamorig:LeftArm", "mixamorig:RightArm",
+     "mixamorig:LeftForeArm", "mixamorig:RightForeArm", "mixamorig:LeftHand", "mixamorig:RightHand",
+     "mixamorig:LeftUpLeg", "mixamorig:RightUpLeg", "mixamorig:LeftLeg", "mixamorig:RightLeg",
+     "mixamorig:LeftFoot", "mixamorig:RightFoot"},
+    {"DEF-pelvis", "DEF-neck", "DEF-upper_arm.L", "DEF-upper_arm.R", "DEF-forearm.L",
+     "DEF-forearm.R", "DEF-hand.L", "DEF-hand.R", "DEF-thigh.L", "DEF-thigh.R", "DEF-shin.L",
+     "DEF-shin.R", "DEF-foot.L", "DEF-foot.R"},
+    {"Bip01 Pelvis", "Bip01 Neck", "Bip01 L UpperArm", "Bip01 R UpperArm", "Bip01 L Forearm",
+     "Bip01 R Forearm", "Bip01 L Hand", "Bip01 R Hand", "Bip01 L Thigh", "Bip01 R Thigh",
+     "Bip01 L Calf", "Bip01 R Calf", "Bip01 L Foot", "Bip01 R Foot"},
+    {"J_Bip_C_Hips", "J_Bip_C_Neck", "J_Bip_L_UpperArm", "J_Bip_R_UpperArm", "J_Bip_L_LowerArm",
+     "J_Bip_R_LowerArm", "J_Bip_L_Hand", "J_Bip_R_Hand", "J_Bip_L_UpperLeg", "J_Bip_R_UpperLeg",
+     "J_Bip_L_LowerLeg", "J_Bip_R_LowerLeg", "J_Bip_L_Foot", "J_Bip_R_Foot"},
+    {"pelvis", "neck_01", "upperarm_l", "upperarm_r", "lowerarm_l", "lowerarm_r", "hand_l",
+     "hand_r", "thigh_l", "thigh_r", "calf_l", "calf_r", "foot_l", "foot_r"},
+    {"hip", "neckLower", "lShldrBend", "rShldrBend", "lForearmBend", "rForearmBend", "lHand",
+     "rHand", "lThighBend", "rThighBend", "lShin", "rShin", "lFoot", "rFoot"},
+    {"Pelvis", "Neck", "L_Shoulder", "R_Shoulder", "L_Elbow", "R_Elbow", "L_Wrist", "R_Wrist",
+     "L_Hip", "R_Hip", "L_Knee", "R_Knee", "L_Ankle", "R_Ankle"},
+    {0}, /* no names at all */
+};
+
+/* The human with other names for its joints, and none for its other bones. */
+static abut_character *rename_joints(const uint32_t *joints, const char *const *names) {
+    abut_character *character = NULL;
+    const abut_character *from = human();
+    abut_character_input input = abut_character_input_default();
+    uint32_t vertices = from->info.vertex_count, bones = from->info.bone_count;
+    abut_character_bone *renamed = malloc(bones * sizeof *renamed);
+    assert_non_null(renamed);
+    memcpy(renamed, from->bones, bones * sizeof *renamed);
+    for (uint32_t i = 0; i < bones; i++)
+        renamed[i].name = NULL;
+    for (int i = 0; i < ABUT_GARMENT_JOINT_COUNT; i++)
+        renamed[joints[i]].name = names[i];
+    input.mesh = abut_character_rest(human());
+    input.bone_count = bones;
+    input.bones = renamed;
+    input.weight_count = ABUT_CHARACTER_WEIGHT_COUNT;
+    uint32_t *weight_bones =
+        calloc(vertices * (size_t)ABUT_CHARACTER_WEIGHT_COUNT, sizeof *weight_bones);
+    double *weights = calloc(vertices * (size_t)ABUT_CHARACTER_WEIGHT_COUNT, sizeof *weights);
+    assert_non_null(weight_bones);
+    assert_non_null(weights);
+    for (uint32_t v = 0; v < vertices; v++)
+        abut_character_weights(from, v, weight_bones + v * (size_t)ABUT_CHARACTER_WEIGHT_COUNT,
+                               weights + v * (size_t)ABUT_CHARACTER_WEIGHT_COUNT);
+    input.weight_bones = weight_bones;
+    input.weights = weights;
+    assert_ok(abut_character_create(NULL, &input, &character));
+    free(renamed);
+    free(weight_bones);
+    free(weights);
+    return character;
+}
+
+TEST(joints_are_found_by_names_and_by_shape) {
+    static const char *const own[ABUT_GARMENT_JOINT_COUNT] = {
+        "Hips",         "Neck",     "LeftArm",   "RightArm",  "LeftForeArm",
+        "RightForeArm", "LeftHand", "RightHand", "LeftUpLeg", "RightUpLeg",
+        "LeftLeg",      "RightLeg", "LeftFoot",  "RightFoot"};
+    uint32_t joints[ABUT_GARMENT_JOINT_COUNT], again[ABUT_GARMENT_JOINT_COUNT];
+    assert_ok(abut_garment_joints(human(), joints));
+    for (int i = 0; i < ABUT_GARMENT_JOINT_COUNT; i++)
+        assert_string_equal(own[i], abut_character_bone_get(human(), joints[i]).name);
+    for (size_t k = 0; k < sizeof rigs / sizeof *rigs; k++) {
+        abut_character *character = rename_joints(joints, rigs[k]);
+        assert_ok(abut_garment_joints(character, again));
+        for (int i = 0; i < ABUT_GARMENT_JOINT_COUNT; i++)
+            if (joints[i] != again[i])
+                fail_msg("rig %zu: %s is bone %u, not %u", k,
+                         abut_garment_joint_name((abut_garment_joint)i), again[i], joints[i]);
+        abut_character_destroy(character);
+    }
+    assert_refused("character is null", abut_garment_joints(NULL, again));
+    assert_refused("joints is null", abut_garment_joints(human(), NULL));
+    assert_string_equal("right-foot", abut_garment_joint_name(ABUT_GARMENT_RIGHT_FOOT));
+    assert_null(abut_garment_joint_name(ABUT_GARMENT_JOINT_COUNT));
+}
+
+TEST(joints_can_be_given) {
+    uint32_t joints[ABUT_GARMENT_JOINT_COUNT];
+    abut_garment_options options = abut_garment_options_default();
+    abut_garment *garment = NULL;
+    for (int i = 0; i < ABUT_GARMENT_JOINT_COUNT; i++)
+        joints[i] = ABUT_NONE;
+    options.joints = joints;
+    joints[ABUT_GARMENT_NECK] = abut_character_info_get(human()).bone_count;
+    assert_refused("joints[1] is", abut_garment_create(human(), &options, &garment));
+    joints[ABUT_GARMENT_NECK] = 0; /* on the floor */
+    assert_refused("does not stand on two legs", abut_garment_create(human(), &options, &garment));
+    assert_null(garment);
+    joints[ABUT_GARMENT_NECK] = ABUT_NONE;
+    options.particles = 1000;
+    assert_ok(abut_garment_create(human(), &options, &garment));
+    abut_garment_destroy(garment);
+}
+
+TEST(joints_that_are_missing_are_named) {
     abut_shape shape = abut_shape_default(ABUT_SHAPE_BOX);
     abut_character_bone bone = abut_character_bone_default();
     abut_character_input input = abut_character_input_default();
@@ -161,7 +261,8 @@ TEST(bones_need_their_names) {
     input.weight_bones = bones;
     input.weights = weights;
     assert_ok(abut_character_create(NULL, &input, &character));
-    assert_refused("no bone called Neck", abut_garment_create(character, NULL, &garment));
+    assert_refused("no bone was found for the joint neck",
+                   abut_garment_create(character, NULL, &garment));
     assert_null(garment);
     abut_character_destroy(character);
     abut_mesh_destroy(input.mesh);

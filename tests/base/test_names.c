@@ -24,6 +24,7 @@ TEST(all_values_have_names) {
     CHECK(abut_character_skinning, ABUT_CHARACTER_SKINNING_DUAL);
     CHECK(abut_character_figure, ABUT_CHARACTER_FIGURE_OGRE);
     CHECK(abut_garment_kind, ABUT_GARMENT_DRESS);
+    CHECK(abut_garment_joint, ABUT_GARMENT_RIGHT_FOOT);
     CHECK(abut_device_kind, ABUT_DEVICE_KIND_OTHER);
     CHECK(abut_feature, ABUT_FEATURE_VERTEX_2);
     CHECK(abut_meeting, ABUT_MEETING_COPLANAR);

@@ -1,24 +1,30 @@
-/* Worlds: many bodies at poses, and all their contacts in one call.
+/* Worlds: many bodies of all kinds, and the contacts of all of them in one call each step.
  *
- * A world keeps bodies and solids under small numbers. A hierarchy of their boxes finds the pairs
- * that may touch, a rule says how the contacts of each are found, and the contacts of all pairs
- * come in one list, the same on any number of threads and on a device.
+ * Bodies, simple solids and characters are items under small numbers. A hierarchy of their boxes
+ * finds the pairs that may touch, a rule says how the contacts of each are found, and the contacts
+ * of all pairs come in one list, the same on any number of threads and on a device.
  *
- *              body                        solid                          character
- * body         exact, or by fields         exact, or by fields            by fields
- * solid                                    exact; two planes never        by fields, some
- * character                                                               never
+ * The simplest way in is ABUT_WORLD_MESH: a mesh, rigid or deforming. The world looks at it, makes
+ * what suits it, and tells what and why (abut_world_choice_get). Who has hierarchies, fields or
+ * samples already brings them as ABUT_WORLD_BODY, and radial fields as ABUT_WORLD_CHARACTER.
  *
- * Exact is abut_contact_patches() for two bodies, abut_contact_solid() for a body and a solid, and
- * abut_contact_solids(); bodies need a hierarchy. By fields is abut_contact_bodies(),
- * abut_contact_plane() and so on, and needs a field in one body and samples in the other; samples
- * in the body against a plane; a field in the body against a sphere, capsule or box. A pair that
- * has neither is never tried.
+ *              mesh or body                       solid          character
+ * mesh, body   exact, field, map or layers        exact, field   radial
+ * solid                                           exact          radial
+ * character                                                      radial
  *
- * Of characters it is abut_radial_contacts(), on the CPU: of spheres, capsules, and the samples of
- * bodies, or the vertices of their meshes where they have none; so a body needs some that are as
- * near to each other as limbs are thin. Planes meet the samples of radial fields. Boxes, cylinders,
- * hulls, bodies with a field alone and other characters are never tried.
+ * Every two kinds have a method but two planes, which have nothing to tell; abut_world_how() tells
+ * which one, what it cannot miss, and how far depths may be off.
+ *
+ *   exact   abut_contact_patches() of two hierarchies, abut_contact_solid(), abut_contact_solids()
+ *   field   samples of one body against the field of the other, abut_contact_bodies() and so on;
+ *           of a mesh without an inside, its vertices and edges (abut_contact_mesh)
+ *   map     samples all over one surface, the exact signed distance at each (abut_map_find)
+ *   layers  rays through both (abut_layers_find): one contact a pair
+ *   radial  abut_radial_contacts(), both ways: vertices, samples and long edges of the other
+ *           against radial fields, and samples of radial fields against the other
+ *
+ * Where maps and layers find nothing, the pair is asked exactly, so that no overlap is missed.
  *
  * A world is for one user at a time; its work runs on all threads of its context.
  */
@@ -27,6 +33,7 @@
 
 #include <abut/base.h>
 #include <abut/bvh.h>
+#include <abut/character.h>
 #include <abut/contact.h>
 #include <abut/device.h>
 #include <abut/field.h>
@@ -41,14 +48,15 @@ typedef struct abut_world abut_world;
 
 /* How the contacts of a pair are found. */
 typedef enum abut_world_method {
-    ABUT_WORLD_AUTO = 0, /* exact where that is possible, else by fields. In a world with a device
-                          * by fields where that is possible, else exact, on the CPU */
-    ABUT_WORLD_EXACT,    /* from exact geometry; pairs that lack hierarchies are not tried. Not with
-                          * a device */
-    ABUT_WORLD_FIELD /* samples against distance fields; pairs that lack these are not tried, but
-                      * two solids, always exact */
+    ABUT_WORLD_AUTO = 0, /* by the rule: docs/choosing.md */
+    ABUT_WORLD_EXACT,    /* from exact geometry, on the CPU */
+    ABUT_WORLD_FIELD,    /* samples against distance fields */
+    ABUT_WORLD_MAP,      /* surface distance maps */
+    ABUT_WORLD_RADIAL,   /* radial fields of characters */
+    ABUT_WORLD_LAYERS    /* images */
 } abut_world_method;
 
+/* "auto", "exact", "field", "map", "radial", "layers". */
 ABUT_API const char *abut_world_method_name(abut_world_method method);
 
 typedef struct abut_world_options {
@@ -62,7 +70,10 @@ typedef struct abut_world_options {
     uint64_t pair_limit;     /* more candidates fail with ABUT_ERROR_LIMIT; 0 = 2^24 */
     abut_device *device;     /* where pairs of bodies are tried; null = the CPU. Contacts are the
                               * same */
-    abut_world_method method;
+    abut_world_method method; /* AUTO: each pair by its items; where exact and field are both
+                               * possible, exact, but with a device field. EXACT, FIELD: only this,
+                               * and pairs that lack what it needs are not tried, but two solids,
+                               * always exact. EXACT is not for a device. Others are refused */
     bool unchecked; /* as in abut_patch_options: exact depths are not checked */
 } abut_world_options;
 
@@ -76,8 +87,9 @@ typedef enum abut_world_kind {
     ABUT_WORLD_CAPSULE,
     ABUT_WORLD_BOX, /* about the origin of its pose */
     ABUT_WORLD_CYLINDER,
-    ABUT_WORLD_HULL,     /* a closed convex mesh */
-    ABUT_WORLD_CHARACTER /* radial fields. Its pose is the identity: it is where they are */
+    ABUT_WORLD_HULL,      /* a closed convex mesh */
+    ABUT_WORLD_CHARACTER, /* radial fields. Its pose is the identity: it is where they are */
+    ABUT_WORLD_MESH       /* a mesh, from which the world makes what suits it */
 } abut_world_kind;
 
 ABUT_API const char *abut_world_kind_name(abut_world_kind kind);
@@ -99,7 +111,10 @@ typedef struct abut_world_item {
     uint32_t mask;  /* a bit for each group that it collides with; 0 = all. Two items are tried if
                      * each is of a group that the other collides with */
     bool sensor;    /* its pairs have events, and no contacts */
-    abut_pose pose; /* of zeros: where it is */
+    abut_world_method method; /* how its pairs are tried where that is possible; AUTO = by the rule.
+                               * Meshes: not RADIAL. Bodies: EXACT or FIELD, which they must have
+                               * what it takes for. Others have one way */
+    abut_pose pose;           /* of zeros: where it is */
     union {         /* by kind, in coordinates that the pose moves */
         struct {
             const abut_field *field; /* live as long as the item, and stay as they are */
@@ -112,9 +127,16 @@ typedef struct abut_world_item {
         abut_vec3 half; /* sizes of a box */
         abut_cylinder cylinder;
         const abut_bvh *hull;   /* lives as long as the item, and stays as it is */
-        abut_radial *character; /* lives as long as the item. After each update move the item, to
-                                 * the identity, so that the world sees it. Nobody else uses it
-                                 * during a call of the world */
+        abut_radial *character; /* lives as long as the item; abut_world_deform() poses it. Nobody
+                                 * else uses it during a call of the world */
+        struct {
+            abut_mesh *mesh;     /* held. What is made of it is shared by all items that have the
+                                  * same mesh, method and resolution, but for those that deform */
+            bool deforms;        /* abut_world_deform() will give it other positions */
+            uint32_t resolution; /* cells of a field along the longest side, 0 = 64; texels along
+                                  * each side of a map, 0 = 256; pixels of layers, 0 = 1024: the
+                                  * greatest of all items */
+        } mesh;
     } shape;
 } abut_world_item;
 
@@ -127,10 +149,22 @@ ABUT_API void abut_world_destroy(abut_world *world);
 
 /* Adds an item. Its id is the one that became free last, or else the number of items so far.
  * Refused, here and by abut_world_move(): poses that abut_contact_bodies() refuses, solids that its
- * companions refuse where they are, and characters at a pose. */
+ * companions refuse where they are, and characters at a pose. Of a mesh the world makes all it
+ * needs here: a hierarchy and a health report at least. Refused: layers of a mesh that is not
+ * closed, fields of one that deforms. */
 ABUT_API abut_status abut_world_add(abut_world *world, const abut_world_item *item, uint32_t *id);
 /* Takes an item out. Its id is free for another. What it was to be ignored with is forgotten. */
 ABUT_API abut_status abut_world_remove(abut_world *world, uint32_t id);
+/* Makes an item what `item` says, in place: other groups, motion or method, another pose, another
+ * shape or kind. Its id stays, and so does what it is to be ignored with. With another shape its
+ * pairs end and begin anew; with the same they go on. On failure all is as before. */
+ABUT_API abut_status abut_world_replace(abut_world *world, uint32_t id, const abut_world_item *item);
+/* Gives a body that is not rigid its shape: a mesh that deforms its positions (abut_vec3, all
+ * vertices, absolute as those of abut_mesh_create(), before the pose), with null bones; a character
+ * its bones and positions, by abut_radial_update(). Positions of meshes are on the host. Refused:
+ * other items, positions that abut_mesh_create() refuses. On failure all is as before. */
+ABUT_API abut_status abut_world_deform(abut_world *world, uint32_t id,
+                                       const abut_character_matrix *bones, abut_array positions);
 /* Gives `count` items new poses (abut_pose); null ids mean 0 to count - 1. All of them or, on
  * failure, none. Of an id that comes twice the last pose stays. Poses in a buffer are for a world
  * on its device, and stay there as long as only abut_world_records_get() is asked; where solids are
@@ -141,6 +175,47 @@ ABUT_API abut_status abut_world_move(abut_world *world, const uint32_t *ids, abu
 /* Sets whether two items are never tried, whatever their groups: joints, parts of one machine, a
  * robot's allowed collisions. Of different items that are there; it lasts until one is removed. */
 ABUT_API abut_status abut_world_ignore(abut_world *world, uint32_t a, uint32_t b, bool ignore);
+
+/* ---- what was chosen ---- */
+
+/* How an item takes part. */
+typedef struct abut_world_choice {
+    abut_world_method method; /* of a body that has several ways: AUTO, each pair by itself */
+    bool forced;              /* the item or the world said so; else the rule */
+    const char *reason;       /* one static sentence */
+    abut_advice advice;       /* what the inside of its mesh is worth; of meshes alone */
+    double cell;              /* of its field or radial fields, or the reach of its map; or 0 */
+    double holes;             /* of a mesh: the area that would close it, about, over its own. From
+                               * 0.05 on it has no inside: it is a sheet */
+    double thin;              /* of a mesh that may get a field: the share of its surface with less
+                               * than two cells of wall behind it */
+} abut_world_choice;
+
+ABUT_API abut_status abut_world_choice_get(const abut_world *world, uint32_t id,
+                                           abut_world_choice *choice);
+
+/* What cannot be missed of a pair. */
+typedef enum abut_world_guarantee {
+    ABUT_WORLD_NEVER = 0, /* all: it is never tried */
+    ABUT_WORLD_SAMPLED,   /* what lies between samples may be missed */
+    ABUT_WORLD_EVERY      /* nothing: every overlap has a contact, whatever its size */
+} abut_world_guarantee;
+
+/* "never", "sampled", "every". */
+ABUT_API const char *abut_world_guarantee_name(abut_world_guarantee guarantee);
+
+/* How a pair is tried. */
+typedef struct abut_world_manner {
+    abut_world_method method; /* AUTO: never */
+    abut_world_guarantee guarantee;
+    double error; /* the deepest contact is too shallow or too deep by no more than this, as far as
+                   * surfaces are what meshes say; 0 = by rounding alone; infinity = no bound */
+    const char *sentence; /* static: what is missed, or why it is never tried */
+} abut_world_manner;
+
+/* Tells how two different items are tried where their boxes overlap. */
+ABUT_API abut_status abut_world_how(const abut_world *world, uint32_t a, uint32_t b,
+                                    abut_world_manner *manner);
 
 /* ---- pairs ---- */
 
@@ -163,9 +238,13 @@ ABUT_API abut_status abut_world_pairs(abut_world *world, uint64_t capacity, abut
  * abut_contact_reduce() leaves them. Exact: patch by patch, the deepest first; the hint of
  * abut_contact_patches() is the normal of the deepest contact of the pair the last time that
  * contacts were found, or else against the motion of a relative to b since then.
- * Features of characters against planes are samples of all fields in order (ABUT_CONTACT_POINT);
- * of spheres and capsules against characters, places (ABUT_CONTACT_SOLID, whose elements are the
- * parts of abut_radial_contacts()). options.samples and options.any_normal are not asked there.
+ * Maps: patch by patch; of two maps, those of a, then those of b. Layers: one
+ * (ABUT_CONTACT_OVERLAP), the middle of what both have in common.
+ * Radial: features of characters are samples of all fields in order (ABUT_CONTACT_POINT). Features
+ * of spheres and capsules are places (ABUT_CONTACT_SOLID, whose elements are the parts of
+ * abut_radial_contacts()), those of other solids vertices and then edges of their meshes. Bodies
+ * have samples or vertices, and deepest points of edges longer than a cell, unless options.samples
+ * is set. options.any_normal is not asked there.
  * The advice is the worst of all pairs that were tried.
  * Where there are more than contacts->capacity, ABUT_ERROR_BUFFER is returned and only
  * contacts->count is set, which gets their number in either case. As long as nothing changes, a
@@ -185,10 +264,12 @@ ABUT_API const char *abut_world_change_name(abut_world_change change);
 /* What has become of a pair. */
 typedef struct abut_world_event {
     abut_world_change change;
-    abut_world_method method; /* exact or field: by which its contacts came */
+    abut_world_method method; /* by which its contacts came */
+    abut_world_guarantee guarantee;
+    double error;             /* as in abut_world_manner, of that method */
     uint32_t a, b;            /* a < b. At an end they may be free, or other items by now */
     bool sensor;              /* one of them is */
-    bool separates;           /* as in abut_patches; never by fields */
+    bool separates;           /* as in abut_patches; exact alone */
     uint64_t first, count; /* of its contacts, in the list of abut_world_contacts(); none of sensors
                             * and at an end */
     abut_contact deepest;  /* contact of the pair; at an end, as it was */

@@ -364,6 +364,6 @@ abut_status abut_contact_bodies(const abut_body *a, const abut_body *b,
 
 const char *abut_contact_kind_name(abut_contact_kind kind) {
     static const char *const names[] = {"vertex", "edge",  "face",    "even",
-                                        "solid",  "point", "crossing"};
+                                        "solid",  "point", "crossing", "overlap"};
     return ABUTI_NAME(names, kind);
 }

@@ -1,5 +1,10 @@
 /* Characters: radial fields that the user updates, among the items of a world.
  *
+ * Pairs are tried both ways: vertices, samples and long edges of the other item against radial
+ * fields, and samples of radial fields, which lie on the mesh, against the other item: in closed
+ * form for solids, else by its field or, in a closed mesh, exactly. Round solids have one closest
+ * place, and planes no features.
+ *
  * All is asked on the host. Samples are brought there before tasks begin, so that these only read
  * the fields; and no task asks for more places than fit one of abut_radial_at(), so that tasks
  * start no others.
@@ -7,6 +12,9 @@
 #include "world/world.h"
 
 #include "radial/radial.h"
+#include "sign/sign.h"
+
+#include <math.h>
 
 enum { POINTS_AT_ONCE = 64 };
 
@@ -60,6 +68,38 @@ abut_status abuti_world_place_character(const char *function, const world_item *
 
 /* ---- contacts ---- */
 
+/* Makes ready what a task of a character asks of another item: the core of a solid, edges. */
+static abut_status prepare_other(const abut_world *world, world_item *item) {
+    const bool round = item->kind >= ABUT_WORLD_PLANE && item->kind <= ABUT_WORLD_CAPSULE;
+    const bool has_own = item->body.samples || (item->asset && item->asset->topology);
+    const bvh_solid *solid = NULL;
+    abut_status status = ABUT_OK;
+    if (round || item->kind == ABUT_WORLD_CHARACTER)
+        return ABUT_OK;
+    if (item->kind != ABUT_WORLD_BODY && !item->bvh)
+        status = abuti_world_core(world->context, item);
+    const abut_bvh *bvh = item->bvh ? item->bvh : item->core;
+    if (!status && bvh && !has_own && !item->topology)
+        status = abut_topology_create(bvh->mesh, &item->topology);
+    if (!status && item->kind == ABUT_WORLD_BODY && bvh && !item->body.field)
+        status = abuti_bvh_solid(bvh, &solid);
+    return status;
+}
+
+abut_status abuti_world_prepare_characters(const abut_world *world) {
+    const abut_world_pair *pairs = world->pairs.data;
+    world_item *items = world_items(world);
+    abut_status status = ABUT_OK;
+    for (size_t i = 0; world->characters && i < world->pairs.count && !status; i++) {
+        world_item *a = &items[pairs[i].a], *b = &items[pairs[i].b];
+        if (a->kind == ABUT_WORLD_CHARACTER)
+            status = prepare_other(world, b);
+        if (!status && b->kind == ABUT_WORLD_CHARACTER)
+            status = prepare_other(world, a);
+    }
+    return status;
+}
+
 /* What does not fit is counted. */
 static void put(abut_contacts *to, abut_contact contact) {
     contact.id = contact_id(contact.side, contact.kind, contact.element, contact.part);
@@ -68,7 +108,196 @@ static void put(abut_contacts *to, abut_contact contact) {
     to->count++;
 }
 
-/* Up to three places of a solid, which are its elements. */
+/* Features of one item that wait to be tried against the other: points, or edges as capsules
+ * without a radius. */
+typedef struct features {
+    const abut_world *world;
+    const world_item *against;
+    uint32_t side; /* whose they are: 0 of a */
+    box3 near;     /* what is beyond cannot touch */
+    abut_contacts *to;
+    abut_status status;
+    size_t count;
+    abut_capsule places[POINTS_AT_ONCE];
+    abut_sample names[POINTS_AT_ONCE];
+} features;
+
+/* The box of an item with all of the margin. */
+static box3 near_box(const abut_world *world, const world_item *item) {
+    const double more = 0.5 * world->options.margin * (1 + WORLD_FLOAT_SLACK);
+    return (box3){v3_sub(item->at.box.lo, v3(more, more, more)),
+                  v3_add(item->at.box.hi, v3(more, more, more))};
+}
+
+/* Against radial fields. */
+static void ask_fields(features *f) {
+    abut_contact list[3 * POINTS_AT_ONCE];
+    abut_contacts found = {.list = list, .capacity = 3 * POINTS_AT_ONCE};
+    f->status = abut_radial_contacts(f->against->is.shape.character, f->count, f->places,
+                                     &f->world->contact, &found);
+    for (uint64_t i = 0; i < found.count && !f->status; i++) {
+        const uint32_t which = list[i].element;
+        const abut_sample *name = &f->names[which];
+        const bool edge = name->kind == ABUT_SAMPLE_EDGE && name->part == ABUT_SAMPLE_DEEPEST;
+        if (edge && list[i].part != 2) /* its ends are told for themselves */
+            continue;
+        list[i].kind = (abut_contact_kind)name->kind;
+        list[i].element = name->element;
+        list[i].part = name->part;
+        if (f->side == 0)
+            world_swap_contact(&list[i]);
+        put(f->to, list[i]);
+    }
+}
+
+/* The depth of a point in a distance field, and which way is out. */
+static abut_status ask_field(const world_item *b, vec3 point, double *depth, vec3 *out) {
+    abut_field_value value;
+    abut_status status = abut_field_at(b->body.field, contact_to_local(&b->at.motion, point),
+                                       ABUT_INTERPOLATION_LINEAR, &value);
+    if (status)
+        return status;
+    *depth = -value.distance;
+    *out = m3_apply(&b->at.motion.turn, v3_normalise(value.gradient));
+    return ABUT_OK;
+}
+
+/* The same in a closed mesh, exactly. */
+static abut_status ask_mesh(const world_item *b, vec3 point, double margin, double *depth,
+                            vec3 *out) {
+    const vec3 at = contact_to_local(&b->at.motion, point);
+    int64_t winding = 0;
+    bool on_surface = false;
+    abut_nearest nearest;
+    abuti_sign_crossing(b->bvh, NULL, at, &winding, &on_surface);
+    abut_status status =
+        abut_nearest_point(b->bvh, at, winding || on_surface ? HUGE_VAL : margin, &nearest);
+    if (status || nearest.triangle == ABUT_NONE) {
+        *depth = -HUGE_VAL;
+        return status;
+    }
+    vec3 way = v3_sub(nearest.point, at);
+    if (!(v3_length_sq(way) > 0)) { /* on it: as the triangle faces */
+        const abut_mesh *mesh = b->bvh->mesh;
+        const uint32_t *corner = mesh->indices + 3 * (size_t)nearest.triangle;
+        const vec3 p = mesh->positions[corner[0]];
+        way = v3_cross(v3_sub(mesh->positions[corner[1]], p),
+                       v3_sub(mesh->positions[corner[2]], p));
+    } else if (!winding) {
+        way = v3_scale(way, -1);
+    }
+    *depth = winding ? nearest.distance : -nearest.distance;
+    *out = m3_apply(&b->at.motion.turn, v3_normalise(way));
+    return ABUT_OK;
+}
+
+/* The same in a solid. */
+static abut_status ask_solid(const world_item *b, vec3 point, double margin, double *depth,
+                             vec3 *out) {
+    const abut_solid solid = abuti_world_solid(&b->is, &b->at.pose),
+                     dot = {.kind = ABUT_SOLID_SPHERE, .shape.sphere = {point, 0}};
+    abut_patch_options options = abut_patch_options_default();
+    abut_patch patch;
+    abut_contact contacts[8];
+    abut_patches found = {.list = &patch,
+                          .capacity = 1,
+                          .contacts = contacts,
+                          .contact_capacity = 8};
+    options.margin = margin;
+    abut_status status = abut_contact_solids(&dot, &solid, &options, &found);
+    if (status)
+        return status;
+    *depth = found.count ? patch.depth : -HUGE_VAL;
+    *out = found.count ? patch.normal : v3(0, 0, 1);
+    return ABUT_OK;
+}
+
+/* Samples of a, one by one, against what is no character. */
+static void ask_others(features *f) {
+    const world_item *b = f->against;
+    const double margin = f->world->options.margin;
+    for (size_t i = 0; i < f->count && !f->status; i++) {
+        const vec3 point = f->places[i].end[0];
+        double depth = -HUGE_VAL;
+        vec3 out = {0, 0, 0};
+        f->status = b->kind != ABUT_WORLD_BODY ? ask_solid(b, point, margin, &depth, &out)
+                    : b->body.field            ? ask_field(b, point, &depth, &out)
+                                               : ask_mesh(b, point, margin, &depth, &out);
+        if (!f->status && depth >= -margin && v3_length_sq(out) > 0)
+            put(f->to, (abut_contact){.point = point,
+                                      .normal = out,
+                                      .depth = depth,
+                                      .kind = ABUT_CONTACT_POINT,
+                                      .element = f->names[i].element});
+    }
+}
+
+static void flush(features *f) {
+    if (f->count && !f->status && f->against->kind == ABUT_WORLD_CHARACTER)
+        ask_fields(f);
+    else if (f->count && !f->status)
+        ask_others(f);
+    f->count = 0;
+}
+
+static void add(features *f, abut_capsule place, abut_sample name) {
+    const box3 box = {v3_min(place.end[0], place.end[1]), v3_max(place.end[0], place.end[1])};
+    if (!box_overlaps(f->near, box))
+        return;
+    f->places[f->count] = place;
+    f->names[f->count++] = name;
+    if (f->count == POINTS_AT_ONCE)
+        flush(f);
+}
+
+/* ---- features of a body or solid ---- */
+
+static void add_samples(features *f, const world_item *of) {
+    const abut_samples_arrays view = abut_samples_arrays_get(of->body.samples);
+    for (uint32_t i = 0; i < view.count && !f->status; i++) {
+        const vec3 at = contact_to_world(&of->at.motion, view.samples[i].point);
+        add(f, (abut_capsule){{at, at}, 0}, view.samples[i]);
+    }
+    for (uint32_t i = 0; i < view.edge_count && !f->status && !f->world->contact.samples; i++) {
+        const abut_sample_edge *e = &view.edges[i];
+        add(f,
+            (abut_capsule){{contact_to_world(&of->at.motion, e->end[0]),
+                            contact_to_world(&of->at.motion, e->end[1])},
+                           0},
+            (abut_sample){.kind = ABUT_SAMPLE_EDGE,
+                          .element = e->edge,
+                          .part = ABUT_SAMPLE_DEEPEST});
+    }
+}
+
+/* The vertices of a mesh, and edges longer than a cell of the character. */
+static void add_mesh(features *f, const world_item *of) {
+    const abut_bvh *bvh = of->bvh ? of->bvh : of->core;
+    const abut_mesh *mesh = bvh->mesh;
+    const abut_topology *topology = of->topology ? of->topology : of->asset->topology;
+    const abut_topology_arrays edges = abut_topology_arrays_get(topology);
+    const double cell = abut_radial_info_get(f->against->is.shape.character).cell;
+    for (uint32_t i = 0; i < mesh->vertex_count && !f->status; i++) {
+        const vec3 at =
+            contact_to_world(&of->at.motion, v3_add(mesh->origin, mesh->positions[i]));
+        add(f, (abut_capsule){{at, at}, 0},
+            (abut_sample){.kind = ABUT_SAMPLE_VERTEX, .element = i});
+    }
+    for (uint32_t i = 0; i < edges.edge_count && !f->status && !f->world->contact.samples; i++) {
+        const vec3 p = mesh->positions[edges.edges[2 * (size_t)i]],
+                   q = mesh->positions[edges.edges[2 * (size_t)i + 1]];
+        if (v3_length_sq(v3_sub(p, q)) > cell * cell)
+            add(f,
+                (abut_capsule){{contact_to_world(&of->at.motion, v3_add(mesh->origin, p)),
+                                contact_to_world(&of->at.motion, v3_add(mesh->origin, q))},
+                               0},
+                (abut_sample){.kind = ABUT_SAMPLE_EDGE,
+                              .element = i,
+                              .part = ABUT_SAMPLE_DEEPEST});
+    }
+}
+
+/* Up to three places of a sphere or capsule, which are its elements. */
 static abut_status try_capsule(const abut_world *world, abut_radial *radial,
                                const abut_capsule *capsule, abut_contacts *to) {
     abut_contact list[3];
@@ -83,81 +312,39 @@ static abut_status try_capsule(const abut_world *world, abut_radial *radial,
     return status;
 }
 
-/* Features of a body that wait to be asked about. */
-typedef struct points {
-    size_t count;
-    abut_capsule places[POINTS_AT_ONCE];
-    abut_sample features[POINTS_AT_ONCE];
-} points;
+/* ---- features of a character ---- */
 
-static abut_status try_points(const abut_world *world, abut_radial *radial, points *p,
-                              abut_contacts *to) {
-    abut_contact list[POINTS_AT_ONCE];
-    abut_contacts found = {.list = list, .capacity = POINTS_AT_ONCE};
-    abut_status status =
-        p->count ? abut_radial_contacts(radial, p->count, p->places, &world->contact, &found)
-                 : ABUT_OK;
-    for (uint64_t i = 0; i < found.count && !status; i++) {
-        const abut_sample *feature = &p->features[list[i].element];
-        list[i].kind = (abut_contact_kind)feature->kind;
-        list[i].element = feature->element;
-        list[i].part = feature->part;
-        put(to, list[i]);
-    }
-    p->count = 0;
-    return status;
-}
-
-/* Its samples, or else the vertices of its mesh, as far as they are near the character. */
-static abut_status try_body(const abut_world *world, const world_item *a, const world_item *b,
-                            abut_contacts *to) {
-    const abut_samples_arrays view = abut_samples_arrays_get(b->body.samples);
-    const abut_mesh *mesh = b->body.samples ? NULL : b->bvh->mesh;
-    const size_t count = mesh ? mesh->vertex_count : view.count;
-    const double more = 0.5 * world->options.margin * (1 + WORLD_FLOAT_SLACK);
-    const box3 near = {v3_sub(a->at.box.lo, v3(more, more, more)),
-                       v3_add(a->at.box.hi, v3(more, more, more))};
-    points p;
-    abut_status status = ABUT_OK;
-    p.count = 0;
-    for (size_t i = 0; i < count && !status; i++) {
-        const abut_sample feature =
-            mesh ? (abut_sample){.point = v3_add(mesh->origin, mesh->positions[i]),
-                                 .kind = ABUT_SAMPLE_VERTEX,
-                                 .element = (uint32_t)i}
-                 : view.samples[i];
-        const vec3 at = contact_to_world(&b->at.motion, feature.point);
-        if (!box_contains(near, at))
-            continue;
-        p.places[p.count] = (abut_capsule){{at, at}, 0};
-        p.features[p.count++] = feature;
-        if (p.count == POINTS_AT_ONCE)
-            status = try_points(world, a->is.shape.character, &p, to);
-    }
-    return status ? status : try_points(world, a->is.shape.character, &p, to);
-}
-
-/* The samples of a field against a plane. */
-static void try_field(const radial_scene *s, uint32_t field, const abut_plane *plane, double margin,
-                      abut_contacts *to) {
+/* A place of sample c of a field; false where there is none. */
+static bool sample_at(const radial_scene *s, uint32_t field, uint32_t c, vec3 *at) {
     const radial_field *f = &s->fields[field];
     const radial_frame *now = &s->now[field];
-    for (uint32_t c = 0; c < f->around * f->along; c++) {
-        const radial_turn turn = s->turns[f->first_turn + c % f->around];
-        const double r = s->radii[f->first + c] * s->unit;
-        if (!(r < HUGE_VAL) || (r == 0 && c % f->around != 0)) /* where a row ends in one point */
+    const radial_turn turn = s->turns[f->first_turn + c % f->around];
+    const double r = s->radii[f->first + c] * s->unit;
+    if (!(r < HUGE_VAL) || (r == 0 && c % f->around != 0)) /* where a row ends in one point */
+        return false;
+    const double up = now->length * (c / f->around) / (f->along - 1);
+    *at = v3_along(v3_along(v3_along(now->origin, up, now->axis[2]), r * turn.c, now->axis[0]),
+                   r * turn.s, now->axis[1]);
+    return true;
+}
+
+/* All samples of all fields that come near. */
+static void add_character(features *f, const world_item *of) {
+    abut_radial *radial = of->is.shape.character;
+    const radial_scene s = abuti_radial_scene(radial);
+    if (!abut_radial_info_get(radial).has_samples)
+        return;
+    for (uint32_t i = 0; i < s.count && !f->status; i++) {
+        const abut_radial_view view = abut_radial_field(radial, i);
+        if (s.now[i].collapsed || !box_overlaps(box_of_field(&view), f->near))
             continue;
-        const double up = now->length * (c / f->around) / (f->along - 1);
-        const vec3 at =
-            v3_along(v3_along(v3_along(now->origin, up, now->axis[2]), r * turn.c, now->axis[0]),
-                     r * turn.s, now->axis[1]);
-        const double depth = plane->offset - v3_dot(plane->normal, at);
-        if (depth >= -margin)
-            put(to, (abut_contact){.point = at,
-                                   .normal = plane->normal,
-                                   .depth = depth,
-                                   .kind = ABUT_CONTACT_POINT,
-                                   .element = f->first + c});
+        for (uint32_t c = 0; c < s.fields[i].around * s.fields[i].along && !f->status; c++) {
+            vec3 at;
+            if (sample_at(&s, i, c, &at))
+                add(f, (abut_capsule){{at, at}, 0},
+                    (abut_sample){.kind = (abut_sample_kind)ABUT_CONTACT_POINT,
+                                  .element = s.fields[i].first + c});
+        }
     }
 }
 
@@ -166,26 +353,72 @@ static void try_plane(const abut_world *world, abut_radial *radial, const abut_p
     const radial_scene s = abuti_radial_scene(radial);
     const bool has_samples = abut_radial_info_get(radial).has_samples;
     for (uint32_t i = 0; i < s.count && has_samples; i++)
-        if (!s.now[i].collapsed)
-            try_field(&s, i, plane, world->options.margin, to);
+        for (uint32_t c = 0; !s.now[i].collapsed && c < s.fields[i].around * s.fields[i].along;
+             c++) {
+            vec3 at;
+            const bool is = sample_at(&s, i, c, &at);
+            const double depth = is ? plane->offset - v3_dot(plane->normal, at) : -HUGE_VAL;
+            if (is && depth >= -world->options.margin)
+                put(to, (abut_contact){.point = at,
+                                       .normal = plane->normal,
+                                       .depth = depth,
+                                       .kind = ABUT_CONTACT_POINT,
+                                       .element = s.fields[i].first + c});
+        }
+}
+
+/* Whether samples of a character can be inside an item. */
+static bool has_inside(const world_item *item) {
+    const bvh_solid *solid = NULL;
+    if (item->kind != ABUT_WORLD_BODY || item->body.field)
+        return true;
+    /* it is known since tasks began */
+    return item->bvh && !abuti_bvh_solid(item->bvh, &solid) && !solid->border_count;
+}
+
+/* Both ways: samples of the character a against b, and features of b against the fields of a. */
+static abut_status try_both(const abut_world *world, const world_item *a, const world_item *b,
+                            abut_contacts *to) {
+    features f;
+    f.world = world;
+    f.to = to;
+    f.status = ABUT_OK;
+    f.count = 0;
+    f.against = b;
+    f.side = 0;
+    f.near = near_box(world, b);
+    if (has_inside(b))
+        add_character(&f, a);
+    flush(&f);
+    f.against = a;
+    f.side = 1;
+    f.near = near_box(world, a);
+    if (b->kind == ABUT_WORLD_CHARACTER)
+        add_character(&f, b);
+    else if (b->body.samples)
+        add_samples(&f, b);
+    else if (b->bvh || b->core)
+        add_mesh(&f, b);
+    flush(&f);
+    return f.status;
 }
 
 abut_status abuti_world_try_character(const abut_world *world, size_t pair, const world_item *a,
                                       const world_item *b, abut_contacts *to) {
     abut_radial *radial = a->is.shape.character;
     const abut_sphere *sphere = &b->at.solid.sphere;
-    abut_capsule capsule;
     abut_status status = ABUT_OK;
     (void)pair;
     if (b->kind == ABUT_WORLD_PLANE) {
         try_plane(world, radial, &b->at.solid.plane, to);
-    } else if (b->kind == ABUT_WORLD_BODY) {
-        status = try_body(world, a, b, to);
-    } else {
-        capsule = b->kind == ABUT_WORLD_SPHERE
-                      ? (abut_capsule){{sphere->centre, sphere->centre}, sphere->radius}
-                      : b->at.solid.capsule;
+    } else if (b->kind == ABUT_WORLD_SPHERE || b->kind == ABUT_WORLD_CAPSULE) {
+        const abut_capsule capsule =
+            b->kind == ABUT_WORLD_SPHERE
+                ? (abut_capsule){{sphere->centre, sphere->centre}, sphere->radius}
+                : b->at.solid.capsule;
         status = try_capsule(world, radial, &capsule, to);
+    } else {
+        status = try_both(world, a, b, to);
     }
     to->advice = abuti_limited(depths);
     return status ? status : to->count > to->capacity ? ABUT_ERROR_BUFFER : ABUT_OK;

@@ -126,19 +126,12 @@ static void reverse(abut_contact *list, size_t count) {
     }
 }
 
-/* A contact of b with a as one of a with b. */
-static void swap_contact(abut_contact *c) {
-    c->side = !c->side;
-    c->normal = contact_back(c->normal);
-    c->id ^= contact_id(1, 0, 0, 0);
-}
-
 /* All of them: features of a first again. */
 static void swap_sides(abut_contact *list, size_t count) {
     size_t of_first = 0;
     for (size_t i = 0; i < count; i++) {
         of_first += !list[i].side;
-        swap_contact(&list[i]);
+        world_swap_contact(&list[i]);
     }
     reverse(list, of_first);
     reverse(list + of_first, count - of_first);
@@ -216,7 +209,7 @@ static abut_status ask_swapped(const world_item *a, const world_item *b,
     ours.hint = contact_back(ours.hint);
     abut_status status = abut_contact_solid(&body, &solid, &ours, found);
     for (uint64_t i = 0; i < found->contact_count && !status; i++)
-        swap_contact(&found->contacts[i]);
+        world_swap_contact(&found->contacts[i]);
     return status;
 }
 
@@ -291,15 +284,41 @@ static abut_status add_touch(const abut_world *world, const abut_world_event *ev
     return status;
 }
 
+/* As try_fields(), of what is known already. */
+static abut_status copy_special(const abut_world *world, const world_special *from,
+                                abuti_vector *list, abut_contacts *to) {
+    abut_status status = abuti_vector_reserve(world->context, list, list->count + from->count,
+                                              sizeof(abut_contact));
+    if (status)
+        return status;
+    to->list = (abut_contact *)list->data + list->count;
+    to->count = from->count;
+    to->advice = from->advice;
+    if (from->count)
+        memcpy(to->list, (const abut_contact *)world->special_contacts.data + from->first,
+               from->count * sizeof *to->list);
+    return ABUT_OK;
+}
+
 static abut_status try_pair(const abut_world *world, size_t pair, world_answers *answers) {
     const abut_world_pair *which = (const abut_world_pair *)world->pairs.data + pair;
     const world_item *a = &world_items(world)[which->a], *b = &world_items(world)[which->b];
-    const abut_world_method method = abuti_world_method(world, a, b);
+    const world_special *special = abuti_world_special(world, pair);
+    abut_world_manner manner = abuti_world_manner(world, a, b);
     abut_contacts to = {.count = 0};
     bool separates = false;
-    abut_status status = method == ABUT_WORLD_EXACT
-                             ? try_exact(world, pair, a, b, answers, &to, &separates)
-                             : try_fields(world, pair, a, b, &answers->contacts, &to);
+    abut_status status;
+    /* What maps and layers do not see is asked exactly. */
+    if (special && !special->count && manner.method != ABUT_WORLD_FIELD) {
+        manner.method = ABUT_WORLD_EXACT;
+        manner.error = 0;
+    }
+    if (manner.method == ABUT_WORLD_EXACT)
+        status = try_exact(world, pair, a, b, answers, &to, &separates);
+    else if (special)
+        status = copy_special(world, special, &answers->contacts, &to);
+    else
+        status = try_fields(world, pair, a, b, &answers->contacts, &to);
     if (status)
         return status;
     if (to.advice.verdict > answers->advice.verdict)
@@ -309,7 +328,9 @@ static abut_status try_pair(const abut_world *world, size_t pair, world_answers 
     for (size_t i = 0; i < to.count; i++)
         to.list[i].pair = (uint32_t)pair;
     const bool sensor = ((a->filter.traits | b->filter.traits) & WORLD_IS_SENSOR) != 0;
-    const abut_world_event event = {.method = method,
+    const abut_world_event event = {.method = manner.method,
+                                    .guarantee = manner.guarantee,
+                                    .error = manner.error,
                                     .a = which->a,
                                     .b = which->b,
                                     .sensor = sensor,
@@ -405,6 +426,8 @@ abut_status abuti_world_find_contacts(abut_world *world) {
     size_t count = world->pairs.count, grain = world->grain = choose_grain(world);
     status = world->backend->prepare(world);
     status = status ? status : abuti_world_bring_characters(world);
+    status = status ? status : abuti_world_prepare_characters(world);
+    status = status ? status : abuti_world_find_special(world);
     if (status)
         return status;
     if (count)

@@ -8,26 +8,34 @@
 
 enum { FIRST_SLOTS = 64 };
 
-world_filter abuti_world_filter(const abut_world_item *item) {
+world_filter abuti_world_filter(const abut_world *world, const world_item *made) {
+    const abut_world_item *item = &made->is;
+    const world_asset *asset = made->asset;
     world_filter f = {item->group ? item->group : 1, item->mask ? item->mask : UINT32_MAX, 0};
     const bool is_body = item->kind == ABUT_WORLD_BODY;
     const bool is_character = item->kind == ABUT_WORLD_CHARACTER;
+    const bool is_open = world->options.method == ABUT_WORLD_AUTO; /* to all methods */
+    const bool exact_alone = is_body && item->method == ABUT_WORLD_EXACT;
+    const abut_world_method chosen = asset ? asset->choice.method : item->method;
     const struct {
         bool is;
         uint32_t trait;
-    } traits[] = {{item->motion == ABUT_WORLD_DYNAMIC, WORLD_IS_DYNAMIC},
-                  {item->motion == ABUT_WORLD_STATIC, WORLD_IS_STATIC},
-                  {item->sensor, WORLD_IS_SENSOR},
-                  {!is_body && !is_character, WORLD_IS_SOLID},
-                  {item->kind == ABUT_WORLD_PLANE, WORLD_IS_PLANE},
-                  {!is_body && item->kind <= ABUT_WORLD_BOX, WORLD_KNOWS_FIELDS},
-                  {is_character, WORLD_IS_CHARACTER},
-                  {is_body ? item->shape.body.samples || item->shape.body.bvh
-                           : item->kind <= ABUT_WORLD_CAPSULE,
-                   WORLD_MEETS_CHARACTERS},
-                  {is_body && item->shape.body.bvh, WORLD_HAS_BVH},
-                  {is_body && item->shape.body.field, WORLD_HAS_FIELD},
-                  {is_body && item->shape.body.samples, WORLD_HAS_SAMPLES}};
+    } traits[] = {
+        {item->motion == ABUT_WORLD_DYNAMIC, WORLD_IS_DYNAMIC},
+        {item->motion == ABUT_WORLD_STATIC, WORLD_IS_STATIC},
+        {item->sensor, WORLD_IS_SENSOR},
+        {!is_body && !is_character, WORLD_IS_SOLID},
+        {item->kind == ABUT_WORLD_PLANE, WORLD_IS_PLANE},
+        {!is_body && item->kind <= ABUT_WORLD_BOX, WORLD_KNOWS_FIELDS},
+        {is_character, WORLD_IS_CHARACTER},
+        {is_body && item->shape.body.bvh, WORLD_HAS_BVH},
+        {is_body && item->shape.body.field && !exact_alone, WORLD_HAS_FIELD},
+        {is_body && item->shape.body.samples && !exact_alone, WORLD_HAS_SAMPLES},
+        {is_open && asset && asset->map, WORLD_HAS_MAP},
+        {is_open && asset && chosen == ABUT_WORLD_LAYERS, WORLD_HAS_LAYERS},
+        {is_open && is_body && chosen == ABUT_WORLD_FIELD, WORLD_WANTS_FIELD},
+        {asset && !asset->field && (asset->sheet || asset->deforms) && !exact_alone,
+         WORLD_HAS_VERTICES}};
     for (size_t i = 0; i < sizeof traits / sizeof *traits; i++)
         f.traits |= traits[i].is ? traits[i].trait : 0;
     return f;
@@ -44,26 +52,40 @@ static bool by_exact(uint32_t a, uint32_t b) {
     return (a & fit) && (b & fit) && !(a & b & WORLD_IS_PLANE);
 }
 
+static bool by_vertices(uint32_t a, uint32_t b) {
+    return ((a & WORLD_HAS_VERTICES) && (b & WORLD_HAS_FIELD)) ||
+           ((b & WORLD_HAS_VERTICES) && (a & WORLD_HAS_FIELD));
+}
+
+bool abuti_world_by_vertices(const world_item *a, const world_item *b) {
+    return by_vertices(a->filter.traits, b->filter.traits);
+}
+
 static bool by_field(uint32_t a, uint32_t b) {
     uint32_t body = a & WORLD_IS_SOLID ? b : a, other = a & WORLD_IS_SOLID ? a : b;
-    if ((a | b) & WORLD_IS_CHARACTER)
-        return ((a | b) & WORLD_MEETS_CHARACTERS) != 0;
     if (body & WORLD_IS_SOLID)
         return false;
     if (other & WORLD_IS_SOLID)
         return (other & WORLD_KNOWS_FIELDS) &&
                (body & (other & WORLD_IS_PLANE ? WORLD_HAS_SAMPLES : WORLD_HAS_FIELD)) != 0;
-    return world_has_fields(a, b);
+    return world_has_fields(a, b) || by_vertices(a, b);
 }
 
 abut_world_method abuti_world_method(const abut_world *world, const world_item *a,
                                      const world_item *b) {
     const abut_world_method wanted = world->options.method;
     const uint32_t p = a->filter.traits, q = b->filter.traits;
+    if ((p | q) & WORLD_IS_CHARACTER)
+        return wanted == ABUT_WORLD_EXACT ? ABUT_WORLD_AUTO : ABUT_WORLD_RADIAL;
+    if (p & q & WORLD_HAS_LAYERS)
+        return ABUT_WORLD_LAYERS;
     bool exact = (wanted != ABUT_WORLD_FIELD || are_solids(p, q)) && by_exact(p, q);
     bool field = wanted != ABUT_WORLD_EXACT && by_field(p, q);
+    if (exact && ((p | q) & WORLD_HAS_MAP) && (p & q & WORLD_HAS_BVH))
+        return field ? ABUT_WORLD_FIELD : ABUT_WORLD_MAP;
     if (exact && field)
-        return world->options.device ? ABUT_WORLD_FIELD : ABUT_WORLD_EXACT;
+        return world->options.device || ((p | q) & WORLD_WANTS_FIELD) ? ABUT_WORLD_FIELD
+                                                                      : ABUT_WORLD_EXACT;
     return exact ? ABUT_WORLD_EXACT : field ? ABUT_WORLD_FIELD : ABUT_WORLD_AUTO;
 }
 

@@ -304,8 +304,7 @@ static abut_status make_prism(abut_context *context, const abut_cylinder *c, abu
     return make_mesh(context, corners, 2 * SIDES, triangles, TRIANGLES, bvh);
 }
 
-/* Makes the core of a solid unless it has one. */
-static abut_status make_core(abut_context *context, world_item *item) {
+abut_status abuti_world_core(abut_context *context, world_item *item) {
     const abut_world_item *is = &item->is;
     vec3 axes[3], half = is->shape.half;
     if (item->core || item->bvh || is->kind == ABUT_WORLD_BODY || is->kind == ABUT_WORLD_PLANE ||
@@ -367,7 +366,7 @@ static abut_status make_cores(const abut_world *world) {
         world_item *both[2] = {&items[pairs[i].a], &items[pairs[i].b]};
         for (int k = 0; k < 2 && !status; k++) /* planes need those of cylinders alone */
             if (both[!k]->kind != ABUT_WORLD_PLANE || both[k]->kind == ABUT_WORLD_CYLINDER)
-                status = make_core(world->context, both[k]);
+                status = abuti_world_core(world->context, both[k]);
     }
     return status;
 }

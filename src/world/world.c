@@ -20,7 +20,9 @@ static abut_status check_options(const abut_world_options *o) {
                           "angle from 0 to 3 radians",
                           bad, bad[0] == 'm' ? o->margin : o->angle);
     if ((uint32_t)o->method > ABUT_WORLD_FIELD)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_world_create: there is no method %u",
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "abut_world_create: options->method is %u; a world is auto, exact or "
+                          "field, and the rest is for items",
                           (uint32_t)o->method);
     if (o->device && o->method == ABUT_WORLD_EXACT)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
@@ -60,17 +62,33 @@ abut_status abut_world_create(abut_context *context, const abut_world_options *o
     return ABUT_OK;
 }
 
+/* Releases what the world has of an item. */
+static void drop_item(abut_world *world, world_item *item) {
+    abut_bvh_destroy(item->core);
+    abut_topology_destroy(item->topology);
+    if (item->used && item->layer != ABUT_NONE)
+        (void)abut_layers_remove(world->layers, item->layer);
+    abuti_world_asset_drop(world, item->asset);
+    item->core = NULL;
+    item->topology = NULL;
+    item->asset = NULL;
+    item->layer = ABUT_NONE;
+}
+
 void abut_world_destroy(abut_world *world) {
     if (!world)
         return;
     abut_context *context = world->context;
     world->backend->destroy(world);
     for (size_t i = 0; i < world->items.count; i++)
-        abut_bvh_destroy(world_items(world)[i].core);
+        drop_item(world, &world_items(world)[i]);
+    abut_layers_destroy(world->layers);
     abuti_vector *lists[] = {&world->items, &world->places,  &world->keys,        &world->spare,
                              &world->order, &world->boxes,   &world->nodes,       &world->pairs,
                              &world->begin, &world->ignored, &world->new_touches, &world->touches,
-                             &world->told,  &world->sweeps,  &world->sweep_pairs, &world->swept};
+                             &world->told,  &world->sweeps,  &world->sweep_pairs, &world->swept,
+                             &world->assets, &world->special, &world->special_contacts,
+                             &world->special_patches, &world->layer_pairs};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         abuti_release(context, lists[i]->data);
     for (size_t i = 0; i < WORLD_CHUNKS; i++) {
@@ -239,23 +257,46 @@ static abut_status check_by_asking(const abut_world_item *item) {
     return abut_contact_solids(&solid, &point, NULL, &found);
 }
 
-static abut_status check_item(const abut_world *world, const abut_world_item *item,
-                              const uint32_t *id) {
+static abut_status check_method(const abut_world_item *item) {
+    const abut_world_method m = item->method;
+    const bool is_body = item->kind == ABUT_WORLD_BODY;
+    const bool can = m == ABUT_WORLD_AUTO || item->kind == ABUT_WORLD_MESH ||
+                     (item->kind == ABUT_WORLD_CHARACTER ? m == ABUT_WORLD_RADIAL
+                      : m == ABUT_WORLD_EXACT            ? !is_body || item->shape.body.bvh
+                      : m == ABUT_WORLD_FIELD ? is_body && (item->shape.body.field ||
+                                                            item->shape.body.samples)
+                                              : false);
+    if ((uint32_t)m > ABUT_WORLD_LAYERS)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_world_add: there is no method %u",
+                          (uint32_t)m);
+    if (!can)
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "abut_world_add: a %s cannot be tried by method %s: bodies need a "
+                          "hierarchy for exact, a field or samples for field; maps and layers are "
+                          "made of meshes",
+                          abut_world_kind_name(item->kind), abut_world_method_name(m));
+    return ABUT_OK;
+}
+
+static abut_status check_item(const abut_world *world, const abut_world_item *item) {
     static const char function[] = "abut_world_add";
-    if (!world || !item || !id)
-        return abuti_null(function, !world ? "world" : !item ? "item" : "id");
-    if ((uint32_t)item->kind > ABUT_WORLD_CHARACTER)
+    if (!world || !item)
+        return abuti_null(function, !world ? "world" : "item");
+    if ((uint32_t)item->kind > ABUT_WORLD_MESH)
         return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: there is no kind %u", function,
                           (uint32_t)item->kind);
     if ((uint32_t)item->motion > ABUT_WORLD_STATIC)
         return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: there is no motion %u", function,
                           (uint32_t)item->motion);
+    abut_status status = check_method(item);
+    if (status)
+        return status;
     if (item->kind == ABUT_WORLD_BODY && !item->shape.body.field && !item->shape.body.samples &&
         !item->shape.body.bvh)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
                           "%s: the body has neither a hierarchy nor a field nor samples", function);
     if (item->kind == ABUT_WORLD_BODY && item->shape.body.bvh)
-        return abuti_bvh_check(function, item->shape.body.bvh, id, "id");
+        return abuti_bvh_check(function, item->shape.body.bvh, item, "item");
     if (item->kind == ABUT_WORLD_HULL || item->kind == ABUT_WORLD_CYLINDER)
         return check_by_asking(item);
     if (item->kind == ABUT_WORLD_CHARACTER)
@@ -268,46 +309,117 @@ static bool rests_and_senses(const world_item *item) {
     return (item->filter.traits & (WORLD_IS_SENSOR | WORLD_IS_DYNAMIC)) == WORLD_IS_SENSOR;
 }
 
-abut_status abut_world_add(abut_world *world, const abut_world_item *item, uint32_t *id) {
-    abut_status status = check_item(world, item, id);
-    status = status ? status : world->backend->bring(world);
+/* Counts an item, or no longer. */
+static void count_item(abut_world *world, const world_item *item, uint32_t by) {
+    world->resting_sensors += rests_and_senses(item) ? by : 0;
+    world->characters += item->kind == ABUT_WORLD_CHARACTER ? by : 0;
+}
+
+/* A mesh is the body that is made of it. */
+static abut_status make_body(abut_world *world, world_asset *mine, world_item *made) {
+    abut_status status = abuti_world_asset_get(world, &made->is, mine, &made->asset);
     if (status)
         return status;
-    world_item made;
-    memset(&made, 0, sizeof made);
-    made.used = true;
-    made.is = *item;
-    made.kind = item->kind;
-    made.filter = abuti_world_filter(item);
-    if (item->kind == ABUT_WORLD_BODY) {
-        made.body.field = item->shape.body.field;
-        made.body.samples = item->shape.body.samples;
-        made.bvh = item->shape.body.bvh;
-    } else if (item->kind == ABUT_WORLD_HULL) {
-        made.bvh = item->shape.hull;
+    const world_asset *a = made->asset;
+    made->is.kind = ABUT_WORLD_BODY;
+    made->is.shape.body.field = a->field;
+    made->is.shape.body.samples = a->samples;
+    made->is.shape.body.bvh = a->bvh;
+    return a->choice.method == ABUT_WORLD_LAYERS ? abuti_world_add_layer(world, made) : ABUT_OK;
+}
+
+/* Makes an item of what the user says, which had `mine`; on failure there is nothing left of it. */
+static abut_status make_item(abut_world *world, const abut_world_item *item, world_asset *mine,
+                             world_item *made) {
+    abut_status status = check_item(world, item);
+    status = status ? status : world->backend->bring(world);
+    memset(made, 0, sizeof *made);
+    made->layer = ABUT_NONE;
+    if (status)
+        return status;
+    made->used = true;
+    made->is = *item;
+    if (item->kind == ABUT_WORLD_MESH)
+        status = make_body(world, mine, made);
+    if (!status) {
+        const abut_world_item *is = &made->is;
+        made->kind = is->kind;
+        made->filter = abuti_world_filter(world, made);
+        if (is->kind == ABUT_WORLD_BODY) {
+            made->body.field = is->shape.body.field;
+            made->body.samples = is->shape.body.samples;
+            made->bvh = is->shape.body.bvh;
+        } else if (is->kind == ABUT_WORLD_HULL) {
+            made->bvh = is->shape.hull;
+        }
+        made->local = local_box(is, &made->body, made->bvh);
+        status = abuti_world_place("abut_world_add", made, &item->pose, world->options.margin,
+                                   &made->at);
     }
-    made.local = local_box(item, &made.body, made.bvh);
-    status =
-        abuti_world_place("abut_world_add", &made, &item->pose, world->options.margin, &made.at);
+    if (status)
+        drop_item(world, made);
+    return status;
+}
+
+abut_status abut_world_add(abut_world *world, const abut_world_item *item, uint32_t *id) {
+    world_item made;
+    if (!id)
+        return abuti_null(__func__, "id");
+    abut_status status = make_item(world, item, NULL, &made);
+    if (status)
+        return status;
     uint32_t at = world->first_free;
-    if (!status && at == ABUT_NONE) {
-        if (world->items.count >= INT32_MAX)
-            return abuti_fail(ABUT_ERROR_LIMIT, "abut_world_add: there are 2^31 items already");
+    if (at == ABUT_NONE && world->items.count >= INT32_MAX)
+        status = abuti_fail(ABUT_ERROR_LIMIT, "abut_world_add: there are 2^31 items already");
+    else if (at == ABUT_NONE)
         status = abuti_vector_reserve(world->context, &world->items, world->items.count + 1,
                                       sizeof(world_item));
-    }
-    if (status)
+    if (status) {
+        drop_item(world, &made);
         return status;
+    }
     if (at == ABUT_NONE)
         at = (uint32_t)world->items.count++;
     else
         world->first_free = world_items(world)[at].next;
     made.born = world->births++;
     world_items(world)[at] = made;
-    world->resting_sensors += rests_and_senses(&made);
-    world->characters += made.kind == ABUT_WORLD_CHARACTER;
+    count_item(world, &made, 1);
     abuti_world_changed(world, true);
     *id = at;
+    return ABUT_OK;
+}
+
+/* Whether two items have the same shape, in their own coordinates. */
+static bool same_shape(const world_item *a, const world_item *b) {
+    const size_t bytes[] = {sizeof a->is.shape.body,     sizeof(abut_plane), sizeof(abut_sphere),
+                            sizeof(abut_capsule),        sizeof(abut_vec3),  sizeof(abut_cylinder),
+                            sizeof a->is.shape.hull,     sizeof a->is.shape.character};
+    return a->kind == b->kind && memcmp(&a->is.shape, &b->is.shape, bytes[a->kind]) == 0;
+}
+
+abut_status abut_world_replace(abut_world *world, uint32_t id, const abut_world_item *item) {
+    world_item made;
+    if (!world || !item)
+        return abuti_null(__func__, world ? "item" : "world");
+    abut_status status = abuti_world_check_id("abut_world_replace", world, id);
+    status = status ? status : make_item(world, item, world_items(world)[id].asset, &made);
+    if (status)
+        return status;
+    world_item *old = &world_items(world)[id];
+    made.ignored = old->ignored;
+    if (same_shape(old, &made)) {
+        made.born = old->born;
+        made.was_seen = old->was_seen;
+        made.seen = old->seen;
+    } else {
+        made.born = world->births++;
+    }
+    count_item(world, old, UINT32_MAX);
+    drop_item(world, old);
+    *old = made;
+    count_item(world, old, 1);
+    abuti_world_changed(world, true);
     return ABUT_OK;
 }
 
@@ -325,10 +437,8 @@ abut_status abut_world_remove(abut_world *world, uint32_t id) {
     if (status)
         return status;
     abuti_world_forget(world, id);
-    world->resting_sensors -= rests_and_senses(&world_items(world)[id]);
-    world->characters -= world_items(world)[id].kind == ABUT_WORLD_CHARACTER;
-    abut_bvh_destroy(world_items(world)[id].core);
-    world_items(world)[id].core = NULL;
+    count_item(world, &world_items(world)[id], UINT32_MAX);
+    drop_item(world, &world_items(world)[id]);
     world_items(world)[id].used = false;
     world_items(world)[id].next = world->first_free;
     world->first_free = id;
@@ -399,6 +509,71 @@ abut_status abut_world_move(abut_world *world, const uint32_t *ids, abut_array p
                         : abuti_world_move(world, ids, poses.host, count);
 }
 
+/* ---- deform ---- */
+
+static abut_status deform_mesh(abut_world *world, world_item *item, abut_array positions) {
+    world_item next = *item;
+    if (!positions.host)
+        return positions.buffer
+                   ? abuti_fail(ABUT_ERROR_ARGUMENT,
+                                "abut_world_deform: positions of a mesh must be on the host")
+                   : abuti_null("abut_world_deform", "positions");
+    const uint32_t count = item->asset->mesh->vertex_count;
+    box3 box = box_empty();
+    for (uint32_t i = 0; i < count; i++)
+        box = box_grow(box, ((const vec3 *)positions.host)[i]);
+    next.local = box;
+    next.bvh = NULL; /* is checked with its new vertices: */
+    abut_status status = abuti_world_place("abut_world_deform", &next, &item->at.pose,
+                                           world->options.margin, &next.at);
+    if (!status)
+        status = abuti_contact_check("abut_world_deform", "the mesh where it is",
+                                     (const double *)&next.at.box, 6);
+    status = status ? status : abuti_world_asset_deform(item->asset, positions.host);
+    if (status)
+        return status;
+    item->bvh = item->is.shape.body.bvh = item->asset->bvh;
+    item->local = item->bvh->mesh->bounds;
+    item->layer_is_old = true;
+    return abuti_world_place("abut_world_deform", item, &item->at.pose, world->options.margin,
+                             &item->at);
+}
+
+abut_status abut_world_deform(abut_world *world, uint32_t id, const abut_character_matrix *bones,
+                              abut_array positions) {
+    static const char function[] = "abut_world_deform";
+    if (!world)
+        return abuti_null(function, "world");
+    abut_status status = abuti_world_check_id(function, world, id);
+    status = status ? status : world->backend->bring(world);
+    if (status)
+        return status;
+    world_item *item = &world_items(world)[id];
+    const bool character = item->kind == ABUT_WORLD_CHARACTER;
+    if (!character && !(item->asset && item->asset->deforms))
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "%s: item %u is rigid; only characters and meshes of shape.mesh.deforms "
+                          "change their shape",
+                          function, id);
+    if (character && !bones)
+        return abuti_null(function, "bones");
+    if (!character && bones)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: item %u is a mesh, which has no bones",
+                          function, id);
+    if (character) {
+        status = abut_radial_update(item->is.shape.character, bones, positions);
+        status = status ? status : abuti_radial_here(item->is.shape.character);
+        if (!status)
+            status = abuti_world_place(function, item, &item->at.pose, world->options.margin,
+                                       &item->at);
+    } else {
+        status = deform_mesh(world, item, positions);
+    }
+    if (!status)
+        abuti_world_changed(world, false);
+    return status;
+}
+
 /* ---- answers ---- */
 
 abut_status abut_world_pairs(abut_world *world, uint64_t capacity, abut_world_pair *pairs,
@@ -426,7 +601,8 @@ abut_status abut_world_records_get(abut_world *world, abut_world_records *record
 
 const char *abut_world_kind_name(abut_world_kind kind) {
     static const char *const names[] = {"body", "plane",    "sphere", "capsule",
-                                        "box",  "cylinder", "hull",   "character"};
+                                        "box",  "cylinder", "hull",   "character",
+                                        "mesh"};
     return ABUTI_NAME(names, kind);
 }
 
@@ -436,8 +612,13 @@ const char *abut_world_motion_name(abut_world_motion motion) {
 }
 
 const char *abut_world_method_name(abut_world_method method) {
-    static const char *const names[] = {"auto", "exact", "field"};
+    static const char *const names[] = {"auto", "exact", "field", "map", "radial", "layers"};
     return ABUTI_NAME(names, method);
+}
+
+const char *abut_world_guarantee_name(abut_world_guarantee guarantee) {
+    static const char *const names[] = {"never", "sampled", "every"};
+    return ABUTI_NAME(names, guarantee);
 }
 
 const char *abut_world_change_name(abut_world_change change) {

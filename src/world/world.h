@@ -5,6 +5,8 @@
 #include "contact/contact.h"
 #include "world/world_shared.h"
 
+#include <abut/layers.h>
+#include <abut/map.h>
 #include <abut/world.h>
 
 /* Where an item is, ready for use. */
@@ -20,6 +22,22 @@ typedef struct world_place {
     } solid;
 } world_place;
 
+/* What the world made of a mesh, for all items that share it; mesh.c. */
+typedef struct world_asset {
+    uint32_t uses;
+    abut_mesh *given, *mesh; /* held; the second is as it is now */
+    abut_world_method asked;
+    uint32_t resolution;
+    bool deforms;
+    bool sheet; /* it has no inside */
+    abut_world_choice choice;
+    abut_topology *topology;
+    abut_bvh *bvh;
+    abut_field *field; /* those that follow may be null */
+    abut_samples *samples;
+    abut_map *map;
+} world_asset;
+
 typedef struct world_item {
     bool used;
     uint32_t next; /* free one, where not used */
@@ -27,10 +45,14 @@ typedef struct world_item {
     world_filter filter;
     uint32_t ignored; /* pairs of it that are ignored */
     uint64_t born;    /* which of all that were ever added */
-    abut_world_item is;
+    abut_world_item is;  /* of a mesh: the body that was made of it */
+    world_asset *asset;  /* of a mesh; else null */
+    uint32_t layer;      /* its number in the layers; ABUT_NONE: it is not there */
+    bool layer_is_old;   /* its positions are others by now */
+    abut_topology *topology; /* of `bvh` or `core`, for characters; owned, or null */
     abut_body body;      /* of bodies; without the pose */
     const abut_bvh *bvh; /* of a body or hull; may be null */
-    abut_bvh *core;      /* of a solid that was swept, sweep.c; owned */
+    abut_bvh *core;      /* of a solid that was swept or met a character, sweep.c; owned */
     double core_radius;
     box3 local; /* what there is of it in its own coordinates; not of planes and characters */
     world_place at;
@@ -74,6 +96,13 @@ typedef struct world_answers {
     abut_status status;
 } world_answers;
 
+/* A pair that was tried before the tasks began, surface.c. */
+typedef struct world_special {
+    size_t pair;
+    size_t first, count; /* of its contacts */
+    abut_advice advice;
+} world_special;
+
 typedef struct world_device world_device;
 typedef struct world_backend world_backend;
 
@@ -86,6 +115,8 @@ struct abut_world {
     uint64_t births;              /* items that were ever added */
     uint32_t resting_sensors;     /* that are not dynamic */
     uint32_t characters;
+    abuti_vector assets;  /* world_asset *: of all meshes; owned */
+    abut_layers *layers;  /* of all meshes that go by them; null: none yet */
     abuti_vector ignored; /* uint64_t: a hash table of pairs, filter.c */
     abuti_vector places;  /* world_place: of a move, before it is known to be sound */
     const world_backend *backend;
@@ -102,6 +133,9 @@ struct abut_world {
     size_t grain;                        /* pairs a chunk */
     size_t contact_count;
     abuti_vector touches;     /* world_touch, by a and b: when contacts were last found */
+    abuti_vector special;     /* world_special, by pair */
+    abuti_vector special_contacts, special_patches; /* abut_contact; abut_patch, for a moment */
+    abuti_vector layer_pairs;                       /* abut_layers_pair, of a step */
     abuti_vector new_touches; /* until all is known */
     abuti_vector told;        /* world_touch: when events were last told */
     abut_advice advice;
@@ -150,17 +184,57 @@ abut_status abuti_world_overlaps(abut_world *world, const world_sweep *sweeps, d
 
 /* ---- filter.c ---- */
 
-world_filter abuti_world_filter(const abut_world_item *item);
+world_filter abuti_world_filter(const abut_world *world, const world_item *item);
 /* Whether two items, neither of them ABUT_NONE, are tried where their boxes overlap. */
 bool abuti_world_tries(const abut_world *world, uint32_t a, uint32_t b);
-/* How: exact, field, or AUTO where there is no way. */
+/* How; AUTO where there is no way. */
 abut_world_method abuti_world_method(const abut_world *world, const world_item *a,
                                      const world_item *b);
+/* The same with all that is to be told of it. */
+abut_world_manner abuti_world_manner(const abut_world *world, const world_item *a,
+                                     const world_item *b);
+/* Whether a pair by fields is one of vertices of a mesh against a field. */
+bool abuti_world_by_vertices(const world_item *a, const world_item *b);
 /* Forgets that pairs of an item are ignored. */
 void abuti_world_forget(abut_world *world, uint32_t id);
 
+/* ---- mesh.c ---- */
+
+/* Gives what the world makes of a mesh: what is there, or something new. What deforms is shared with
+ * no other item than that which had `mine`, which may be null. */
+abut_status abuti_world_asset_get(abut_world *world, const abut_world_item *item, world_asset *mine,
+                                  world_asset **asset);
+/* Null is allowed. */
+void abuti_world_asset_drop(abut_world *world, world_asset *asset);
+/* Gives a mesh that deforms other positions; on failure all is as before. */
+abut_status abuti_world_asset_deform(world_asset *asset, const abut_vec3 *positions);
+/* Makes its hierarchy ready for signs, unless it is or has none. */
+abut_status abuti_world_asset_sign(world_asset *asset);
+
+/* ---- surface.c ---- */
+
+/* Tries pairs by maps, layers, and vertices of meshes, each on all threads. */
+abut_status abuti_world_find_special(abut_world *world);
+/* Adds a mesh to the layers of the world, and sets its number there. */
+abut_status abuti_world_add_layer(abut_world *world, world_item *item);
+/* What was found of a pair; null: it was not tried. */
+const world_special *abuti_world_special(const abut_world *world, size_t pair);
+/* A contact of b with a as one of a with b. */
+static inline void world_swap_contact(abut_contact *c) {
+    c->side = !c->side;
+    c->normal = contact_back(c->normal);
+    c->id ^= contact_id(1, 0, 0, 0);
+}
+
+/* ---- sweep.c ---- */
+
+/* Makes the core of a solid unless it has one. */
+abut_status abuti_world_core(abut_context *context, world_item *item);
+
 /* ---- character.c ---- */
 
+/* Makes what pairs with characters need of others, before tasks begin. */
+abut_status abuti_world_prepare_characters(const abut_world *world);
 /* Brings the samples of all characters to the host, before tasks read them. */
 abut_status abuti_world_bring_characters(const abut_world *world);
 /* Sets the box of a character from its fields; the motion is known. */

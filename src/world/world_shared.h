@@ -38,7 +38,10 @@ enum {
     WORLD_HAS_SAMPLES = 128,
     WORLD_KNOWS_FIELDS = 256, /* a solid that has contacts with fields */
     WORLD_IS_CHARACTER = 512,
-    WORLD_MEETS_CHARACTERS = 1024
+    WORLD_HAS_MAP = 1024,
+    WORLD_HAS_LAYERS = 2048,
+    WORLD_WANTS_FIELD = 4096,
+    WORLD_HAS_VERTICES = 8192 /* a mesh whose vertices and edges are tried against fields */
 };
 
 /* By motion, groups and masks. */

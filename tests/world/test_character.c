@@ -6,8 +6,11 @@
 enum { BONES = 4, ITEMS = 25, SELF = 11, ROOM = 8192 };
 
 static const abut_pose here = {{0, 0, 0, 1}, {0, 0, 0}};
+#define CELL 0.1
 static snake worm;
-static abut_radial *fields;
+static abut_radial *fields, *fields2; /* the second meets the first alone */
+static abut_bvh *referees[THINGS];    /* with signs, which those of things have not */
+static uint32_t sort_shift;
 
 static void bend(double angle, double shift) {
     abut_character_matrix bones[BONES];
@@ -17,16 +20,54 @@ static void bend(double angle, double shift) {
     free(positions);
 }
 
+/* The second, across the first. */
+static void bend_other(double angle) {
+    abut_character_matrix bones[BONES];
+    const uint32_t count = abut_mesh_vertex_count(worm.mesh);
+    abut_vec3 *positions = malloc((size_t)count * sizeof *positions);
+    bend_snake(&worm, angle, 0.1, bones, positions);
+    for (uint32_t i = 0; i < count; i++)
+        positions[i] = v3(positions[i].y + 2, -positions[i].x + 1, positions[i].z + 0.2);
+    for (uint32_t k = 0; k < BONES; k++)
+        for (int c = 0; c < 4; c++) {
+            const double x = bones[k].m[0][c], y = bones[k].m[1][c];
+            bones[k].m[0][c] = y + (c == 3 ? 2 : 0);
+            bones[k].m[1][c] = -x + (c == 3 ? 1 : 0);
+            bones[k].m[2][c] += c == 3 ? 0.2 : 0;
+        }
+    assert_ok(abut_radial_update(fields2, bones, abut_array_host(positions)));
+    free(positions);
+}
+
+/* The first, by the world. */
+static void deform(abut_world *world, uint32_t id, double angle, double shift) {
+    abut_character_matrix bones[BONES];
+    abut_vec3 *positions = malloc((size_t)abut_mesh_vertex_count(worm.mesh) * sizeof *positions);
+    bend_snake(&worm, angle, shift, bones, positions);
+    assert_ok(abut_world_deform(world, id, bones, abut_array_host(positions)));
+    assert_refused("bones is null", abut_world_deform(world, id, NULL, abut_array_host(positions)));
+    free(positions);
+}
+
 static int set_up(void **state) {
     abut_radial_options options = abut_radial_options_default();
     make_things(state);
     worm = make_snake(serial, BONES, 24, 16);
-    options.cell = 0.1;
+    options.cell = CELL;
     assert_ok(abut_radial_create(worm.character, &options, &fields));
+    assert_ok(abut_radial_create(worm.character, &options, &fields2));
+    bend_other(0.1);
+    for (int i = 0; i < THINGS; i++) {
+        assert_ok(abut_bvh_create(things[i].mesh, NULL, &referees[i]));
+        assert_ok(abut_sign_prepare(referees[i], NULL));
+    }
     return 0;
 }
 
 static int tear_down(void **state) {
+    for (int i = 0; i < THINGS; i++)
+        abut_bvh_destroy(referees[i]);
+    abut_radial_destroy(fields2);
     abut_radial_destroy(fields);
     free_snake(&worm);
     return free_things(state);
@@ -43,37 +84,65 @@ static abut_world_item character_item(void) {
     return item;
 }
 
-/* Things that meet the character only, along it. */
+/* Things that meet the character only, along it: ten sorts. */
+enum {
+    OF_FIELD,
+    OF_SPHERE,
+    OF_CAPSULE,
+    OF_PLANE,
+    OF_MESH,
+    OF_FIELD_ALONE,
+    OF_BOX,
+    OF_CYLINDER,
+    OF_HULL,
+    OF_CHARACTER,
+    SORTS
+};
+
 static abut_world_item other_item(test_random *random, uint32_t dice) {
     abut_world_item item = body_item(&things[dice % THINGS], random_pose(random, 0.5));
+    const uint32_t sort = dice % SORTS;
     item.pose.translation.x += test_random_real(random, 0, BONES);
-    item.group = 2;
-    item.mask = 1;
-    if (dice % 5 == 0) {
+    if (sort == OF_SPHERE) {
         item.kind = ABUT_WORLD_SPHERE;
         item.shape.sphere = (abut_sphere){{0.1, 0, 0.2}, test_random_real(random, 0, 0.4)};
-    } else if (dice % 5 == 1) {
+    } else if (sort == OF_CAPSULE) {
         item.kind = ABUT_WORLD_CAPSULE;
         item.shape.capsule = (abut_capsule){{{0.9, 0, 0.2}, {-9.5, 0, 0.2}}, 0.1};
-    } else if (dice % 5 == 2) {
+    } else if (sort == OF_PLANE) {
         item.kind = ABUT_WORLD_PLANE;
         item.shape.plane = (abut_plane){{0.3, 0.2, 2}, 0.2};
-    } else if (dice % 5 == 3) {
-        item = mesh_item(&things[dice % THINGS], item.pose);
-        item.group = 2;
-        item.mask = 1;
+    } else if (sort == OF_MESH) {
+        item = mesh_item(&things[(dice / SORTS) % THINGS], item.pose);
+    } else if (sort == OF_FIELD_ALONE) {
+        item.shape.body.samples = NULL;
+    } else if (sort == OF_BOX) {
+        item.kind = ABUT_WORLD_BOX;
+        item.shape.half = v3(0.5, 0.3, 0.1);
+    } else if (sort == OF_CYLINDER) {
+        item.kind = ABUT_WORLD_CYLINDER;
+        item.shape.cylinder = (abut_cylinder){{{0, 0, -0.4}, {0, 0, 0.4}}, 0.3};
+    } else if (sort == OF_HULL) {
+        item.kind = ABUT_WORLD_HULL;
+        item.shape.hull = things[HULL].bvh;
+    } else if (sort == OF_CHARACTER) {
+        item.kind = ABUT_WORLD_CHARACTER;
+        item.pose = here;
+        item.shape.character = fields2;
     }
+    item.group = 2;
+    item.mask = 1;
     return item;
 }
 
 /* ---- the obvious way ---- */
 
-/* Samples of all fields that are below a plane, by the words of <abut/radial.h>. */
-static size_t below_plane(const abut_plane *plane, double margin, abut_contact *list) {
+/* The samples of all fields, by the words of <abut/radial.h>, with their numbers. */
+static size_t list_samples(abut_radial *radial, vec3 *points, uint32_t *numbers) {
     size_t found = 0;
     uint32_t first = 0;
-    for (uint32_t k = 0; k < abut_radial_info_get(fields).field_count; k++) {
-        const abut_radial_view f = abut_radial_field(fields, k);
+    for (uint32_t k = 0; k < abut_radial_info_get(radial).field_count; k++) {
+        const abut_radial_view f = abut_radial_field(radial, k);
         for (uint32_t c = 0; c < f.around * f.along; c++) {
             const double a = 6.283185307179586 * (c % f.around) / f.around;
             const double r = f.radii[c] * f.unit;
@@ -81,75 +150,164 @@ static size_t below_plane(const abut_plane *plane, double margin, abut_contact *
                 continue;
             vec3 p = v3_along(f.begin, f.step * (c / f.around), f.axis);
             p = v3_along(v3_along(p, r * cos(a), f.normal), r * sin(a), f.tangent);
-            const double depth = plane->offset - v3_dot(plane->normal, p);
-            if (depth >= -margin)
-                list[found++] = (abut_contact){.point = p,
-                                               .normal = plane->normal,
-                                               .depth = depth,
-                                               .kind = ABUT_CONTACT_POINT,
-                                               .element = first + c};
+            assert_true(found < ROOM);
+            points[found] = p;
+            numbers[found++] = first + c;
         }
         first += f.around * f.along;
     }
     return found;
 }
 
-/* The contacts of an item, b, with the character, a. */
-static size_t ask_one(const abut_world_item *item, double margin, abut_contact *list) {
+static double box_distance(vec3 p, vec3 half) {
+    const vec3 q = v3_sub(v3_abs(p), half);
+    return v3_length(v3_max(q, v3(0, 0, 0))) + fmin(fmax(q.x, fmax(q.y, q.z)), 0);
+}
+
+/* The signed distance of a point to an item, which is no round solid. */
+static double distance_of(const abut_world_item *item, const contact_motion *m, vec3 point) {
+    const vec3 p = contact_to_local(m, point);
+    abut_field_value value;
+    abut_nearest nearest;
+    abut_radial_answer answer;
+    switch (item->kind) {
+    case ABUT_WORLD_BODY:
+        if (item->shape.body.field) {
+            assert_ok(abut_field_at(item->shape.body.field, p, ABUT_INTERPOLATION_LINEAR, &value));
+            return value.distance;
+        }
+        for (int i = 0; i < THINGS; i++)
+            if (things[i].bvh == item->shape.body.bvh)
+                assert_ok(abut_sign_nearest(referees[i], p, HUGE_VAL, &nearest));
+        return nearest.distance;
+    case ABUT_WORLD_PLANE: {
+        const double length = v3_length(item->shape.plane.normal);
+        return (v3_dot(item->shape.plane.normal, p) - item->shape.plane.offset) / length;
+    }
+    case ABUT_WORLD_BOX:
+        return box_distance(p, item->shape.half);
+    case ABUT_WORLD_CYLINDER: {
+        const double across = hypot(p.x, p.y) - 0.3, along = fabs(p.z) - 0.4;
+        return hypot(fmax(across, 0), fmax(along, 0)) + fmin(fmax(across, along), 0);
+    }
+    case ABUT_WORLD_HULL:
+        return box_distance(p, v3(0.7, 0.25, 0.35));
+    default:
+        assert_ok(abut_radial_at(item->shape.character, 1, abut_array_host(&point), 0,
+                                 abut_array_host(&answer)));
+        return answer.distance;
+    }
+}
+
+/* What is expected of a pair: features of the item against the fields of the character, bit for
+ * bit. */
+static size_t ask_features(const abut_world_item *item, const contact_motion *m, double margin,
+                           abut_contact *list) {
     static abut_capsule capsules[ROOM];
-    static abut_sample features[ROOM];
+    static abut_sample names[ROOM];
     abut_contact_options options = abut_contact_options_default();
     abut_contacts found = {.list = list, .capacity = ROOM};
-    size_t count = 1;
-    contact_motion m;
+    size_t count = 0, kept = 0;
     options.margin = margin;
-    assert_ok(abuti_contact_pose("test", "a pose", &item->pose, &m));
-    if (item->kind == ABUT_WORLD_PLANE) {
-        const double length = v3_length(item->shape.plane.normal);
-        abut_plane plane = {m3_apply(&m.turn, v3_scale(item->shape.plane.normal, 1 / length)), 0};
-        plane.offset = item->shape.plane.offset / length + v3_dot(plane.normal, m.shift);
-        return below_plane(&plane, margin, list);
-    }
     if (item->kind == ABUT_WORLD_SPHERE) {
-        const vec3 centre = contact_to_world(&m, item->shape.sphere.centre);
-        capsules[0] = (abut_capsule){{centre, centre}, item->shape.sphere.radius};
+        const vec3 centre = contact_to_world(m, item->shape.sphere.centre);
+        capsules[count++] = (abut_capsule){{centre, centre}, item->shape.sphere.radius};
     } else if (item->kind == ABUT_WORLD_CAPSULE) {
         const abut_capsule *c = &item->shape.capsule;
-        capsules[0] =
-            (abut_capsule){{contact_to_world(&m, c->end[0]), contact_to_world(&m, c->end[1])},
+        capsules[count++] =
+            (abut_capsule){{contact_to_world(m, c->end[0]), contact_to_world(m, c->end[1])},
                            c->radius};
-    } else {
+    } else if (item->kind == ABUT_WORLD_BODY && item->shape.body.samples) {
         const abut_samples_arrays view = abut_samples_arrays_get(item->shape.body.samples);
-        const abut_mesh *mesh = item->shape.body.samples ? NULL : item->shape.body.bvh->mesh;
-        count = mesh ? abut_mesh_vertex_count(mesh) : view.count;
-        assert_true(count <= ROOM);
-        for (size_t i = 0; i < count; i++) {
-            features[i] = mesh ? (abut_sample){.point = body_position(mesh, (uint32_t)i),
-                                               .element = (uint32_t)i}
-                               : view.samples[i];
-            const vec3 at = contact_to_world(&m, features[i].point);
-            capsules[i] = (abut_capsule){{at, at}, 0};
+        for (uint32_t i = 0; i < view.count + view.edge_count; i++) {
+            const bool edge = i >= view.count;
+            const abut_sample_edge *e = &view.edges[edge ? i - view.count : 0];
+            names[count] = edge ? (abut_sample){.kind = ABUT_SAMPLE_EDGE,
+                                                .element = e->edge,
+                                                .part = ABUT_SAMPLE_DEEPEST}
+                                : view.samples[i];
+            const vec3 from = edge ? e->end[0] : view.samples[i].point,
+                       to = edge ? e->end[1] : from;
+            capsules[count++] =
+                (abut_capsule){{contact_to_world(m, from), contact_to_world(m, to)}, 0};
         }
+    } else if (item->kind == ABUT_WORLD_HULL ||
+               (item->kind == ABUT_WORLD_BODY && item->shape.body.bvh)) {
+        const bool hull = item->kind == ABUT_WORLD_HULL;
+        abut_mesh *mesh = abut_bvh_mesh(hull ? item->shape.hull : item->shape.body.bvh);
+        abut_topology *topology = NULL;
+        assert_ok(abut_topology_create(mesh, &topology));
+        const abut_topology_arrays t = abut_topology_arrays_get(topology);
+        for (uint32_t i = 0; i < t.vertex_count + t.edge_count; i++) {
+            const bool edge = i >= t.vertex_count;
+            const uint32_t *ends = t.edges + 2 * (size_t)(edge ? i - t.vertex_count : 0);
+            const vec3 from = body_position(mesh, edge ? ends[0] : i),
+                       to = body_position(mesh, edge ? ends[1] : i);
+            if (edge && !(v3_length(v3_sub(from, to)) > CELL))
+                continue;
+            names[count] = edge ? (abut_sample){.kind = ABUT_SAMPLE_EDGE,
+                                                .element = i - t.vertex_count,
+                                                .part = ABUT_SAMPLE_DEEPEST}
+                                : (abut_sample){.kind = ABUT_SAMPLE_VERTEX, .element = i};
+            capsules[count++] =
+                (abut_capsule){{contact_to_world(m, from), contact_to_world(m, to)}, 0};
+        }
+        abut_topology_destroy(topology);
     }
+    assert_true(count <= ROOM);
     assert_ok(abut_radial_contacts(fields, count, capsules, &options, &found));
     for (size_t i = 0; i < found.count; i++) {
-        const bool solid = item->kind != ABUT_WORLD_BODY;
-        const abut_sample *f = &features[list[i].element];
+        const bool solid = item->kind == ABUT_WORLD_SPHERE || item->kind == ABUT_WORLD_CAPSULE;
+        const abut_sample *f = &names[list[i].element];
+        if (!solid && f->part == ABUT_SAMPLE_DEEPEST && list[i].part != 2)
+            continue;
         list[i].kind = solid ? ABUT_CONTACT_SOLID : (abut_contact_kind)f->kind;
         list[i].element = solid ? list[i].part : f->element;
         list[i].part = solid ? 0 : f->part;
+        list[kept++] = list[i];
     }
-    return found.count;
+    return kept;
 }
 
 static double apart(abut_vec3 a, abut_vec3 b) {
     return v3_length(v3_sub(a, b));
 }
 
+/* Samples of a character among the contacts of a pair, from `at` on, against how far they are from
+ * the other. Directions of samples are floats, so what is all but the margin away may be there or
+ * not. Returns where they end. */
+static uint64_t check_samples(abut_radial *radial, const abut_world_item *other,
+                              const contact_motion *m, double margin, double sign,
+                              const abut_contacts *found, uint32_t pair, uint64_t at) {
+    static vec3 points[ROOM];
+    static uint32_t numbers[ROOM];
+    const size_t count = list_samples(radial, points, numbers);
+    for (size_t i = 0; i < count; i++) {
+        const double depth = -distance_of(other, m, points[i]);
+        const abut_contact *c = &found->list[at];
+        const bool is = at < found->count && c->pair == pair && c->kind == ABUT_CONTACT_POINT &&
+                        c->element == numbers[i] && apart(c->point, points[i]) < 1e-6;
+        if (fabs(depth + margin) > 1e-5)
+            assert_int_equal(is, depth > -margin);
+        if (!is)
+            continue;
+        assert_true(fabs(c->depth - depth) < 1e-5);
+        assert_true(fabs(v3_length(c->normal) - 1) < 1e-9);
+        /* Along the normal is the way out, where that is known. */
+        if (other->kind == ABUT_WORLD_BOX || other->kind == ABUT_WORLD_HULL ||
+            other->kind == ABUT_WORLD_CYLINDER || other->kind == ABUT_WORLD_PLANE)
+            assert_true(fabs(distance_of(other, m,
+                                         v3_along(c->point, sign * c->depth, c->normal))) < 1e-5);
+        at++;
+    }
+    return at;
+}
+
 /* All pairs of the character, which has the id SELF. Returns the number of contacts. */
-static size_t check_all(abut_world *world, const abut_world_item *items,
-                        const abut_world_options *options, size_t kinds[ABUT_WORLD_CHARACTER + 1]) {
+static size_t check_all(abut_world *world, const abut_world_item *items, double margin,
+                        size_t sorts[SORTS]) {
     static abut_contact expected[ROOM], room[ITEMS * ROOM];
+    const abut_world_item self = character_item();
     abut_contacts found = {.list = room, .capacity = ITEMS * ROOM};
     abut_world_pair pairs[ITEMS];
     uint64_t pair_count, at = 0;
@@ -157,32 +315,61 @@ static size_t check_all(abut_world *world, const abut_world_item *items,
     assert_ok(abut_world_pairs(world, ITEMS, pairs, &pair_count));
     for (uint32_t i = 0; i < ITEMS; i++) {
         const bool swapped = i < SELF; /* then the character is b */
+        const bool both = items[i].kind == ABUT_WORLD_CHARACTER;
+        contact_motion m;
         if (i == SELF)
             continue;
-        size_t count = ask_one(&items[i], options->margin, expected);
-        for (size_t k = 0; k < count; k++) {
-            abut_contact *e = &expected[k];
-            e->side ^= swapped;
-            e->normal = swapped ? v3_sub(v3(0, 0, 0), e->normal) : e->normal;
-            e->id = contact_id(e->side, e->kind, e->element, e->part);
-        }
-        if (options->patch_contacts)
-            count = abut_contact_reduce(expected, count, options->patch_contacts, options->angle);
-        for (size_t k = 0; k < count; k++, at++) {
-            const abut_contact *e = &expected[k], *c = &room[at];
-            assert_true(at < found.count && c->pair < pair_count);
-            assert_int_equal(pairs[c->pair].a, swapped ? i : SELF);
-            assert_int_equal(pairs[c->pair].b, swapped ? SELF : i);
-            assert_true(e->id == c->id && e->side == c->side && e->kind == c->kind);
-            if (items[i].kind == ABUT_WORLD_PLANE) { /* directions of samples are floats */
-                assert_true(apart(e->point, c->point) < 1e-7);
-                assert_true(apart(e->normal, c->normal) < 1e-12);
-                assert_true(fabs(e->depth - c->depth) < 1e-7);
-            } else {
-                assert_same_contact(e, c);
+        const uint64_t begin = at;
+        uint32_t pair = 0;
+        while (pair < pair_count && (pairs[pair].a != (swapped ? i : SELF) ||
+                                     pairs[pair].b != (swapped ? SELF : i)))
+            pair++;
+        assert_ok(abuti_contact_pose("test", "a pose", &items[i].pose, &m));
+        const bool round =
+            items[i].kind == ABUT_WORLD_SPHERE || items[i].kind == ABUT_WORLD_CAPSULE;
+        /* Features of a come first. */
+        for (int side = 0; side < 2; side++) {
+            const bool of_self = side == swapped;
+            const uint64_t from = at;
+            if (of_self && !round) {
+                at = check_samples(fields, &items[i], &m, margin, swapped ? -1 : 1, &found,
+                                   pair, at);
+            } else if (!of_self && both) {
+                at = check_samples(fields2, &self, &m, margin, 1, &found, pair, at);
+            } else if (!of_self && items[i].kind != ABUT_WORLD_CYLINDER &&
+                       items[i].kind != ABUT_WORLD_BOX) {
+                const size_t count = ask_features(&items[i], &m, margin, expected);
+                for (size_t k = 0; k < count; k++, at++) {
+                    abut_contact *e = &expected[k];
+                    e->side ^= swapped;
+                    e->normal = swapped ? v3_sub(v3(0, 0, 0), e->normal) : e->normal;
+                    e->id = contact_id(e->side, e->kind, e->element, e->part);
+                    assert_true(at < found.count);
+                    assert_same_contact(e, &room[at]);
+                }
+            } else if (!of_self) { /* of a box, or of a prism around the cylinder */
+                size_t corners = 0;
+                for (uint32_t k = 0; k < 8 && items[i].kind == ABUT_WORLD_BOX; k++) {
+                    const vec3 h = items[i].shape.half,
+                               corner = v3(k & 1 ? h.x : -h.x, k & 2 ? h.y : -h.y,
+                                           k & 4 ? h.z : -h.z);
+                    corners += distance_of(&self, &m, contact_to_world(&m, corner)) <= margin;
+                }
+                for (; at < found.count && room[at].pair == pair && room[at].side == (uint32_t)side;
+                     at++) {
+                    assert_true(fabs(distance_of(&items[i], &m, room[at].point)) < 0.001);
+                    assert_true(fabs(room[at].depth + distance_of(&self, &m, room[at].point)) <
+                                1e-9);
+                    corners -= room[at].kind == ABUT_CONTACT_VERTEX;
+                }
+                assert_true(corners == 0 || items[i].kind == ABUT_WORLD_CYLINDER);
             }
-            kinds[items[i].kind]++;
+            for (uint64_t k = from; k < at; k++)
+                assert_int_equal(room[k].side, side);
         }
+        for (uint64_t k = begin; k < at; k++)
+            assert_int_equal(room[k].pair, pair);
+        sorts[(i + sort_shift) % SORTS] += at - begin;
     }
     assert_int_equal(at, found.count);
     return (size_t)at;
@@ -190,45 +377,80 @@ static size_t check_all(abut_world *world, const abut_world_item *items,
 
 TEST(agrees_with_radial_contacts) {
     test_random random = {71};
-    size_t kinds[ABUT_WORLD_CHARACTER + 1] = {0};
+    size_t sorts[SORTS] = {0};
     for (uint32_t round = 0; round < test_rounds(96); round++) {
         abut_world_options options = abut_world_options_default();
         abut_world_item items[ITEMS];
         abut_world *world = NULL;
         uint32_t id;
-        options.margin = round % 3 == 1 ? 0.03 : round % 3 == 2 ? 0.3 : 0;
-        options.patch_contacts = round % 4 == 3 ? 4 : 0;
+        options.margin = round % 3 == 1 ? 0.03 : round % 3 == 2 ? 0.1 : 0;
         options.method = round % 2 ? ABUT_WORLD_AUTO : ABUT_WORLD_FIELD;
         bend(0.03 * (round % 12), 0.03 * (round % 12));
+        bend_other(0.2 - 0.04 * (round % 10));
         assert_ok(abut_world_create(round % 5 ? NULL : serial, &options, &world));
+        sort_shift = round;
         for (uint32_t i = 0; i < ITEMS; i++) {
             items[i] = i == SELF ? character_item() : other_item(&random, i + round);
             assert_ok(abut_world_add(world, &items[i], &id));
             assert_int_equal(id, i);
         }
-        /* Which contacts a reduction leaves hangs on bits, so planes are away then. */
-        for (uint32_t i = 0; i < ITEMS && options.patch_contacts; i++)
-            if (items[i].kind == ABUT_WORLD_PLANE) {
-                items[i].pose.translation = v3(0, 0, -1000);
-                items[i].pose.rotation = here.rotation;
-                assert_ok(abut_world_move(world, &i, abut_array_host(&items[i].pose), 1));
-            }
-        check_all(world, items, &options, kinds);
+        check_all(world, items, options.margin, sorts);
         bend(-0.03 * (round % 12), 0.1);
         id = SELF;
-        assert_ok(abut_world_move(world, &id, abut_array_host(&here), 1));
-        check_all(world, items, &options, kinds);
+        if (round % 2)
+            assert_ok(abut_world_move(world, &id, abut_array_host(&here), 1));
+        else
+            deform(world, SELF, -0.03 * (round % 12), 0.1);
+        check_all(world, items, options.margin, sorts);
         abut_world_destroy(world);
     }
-    assert_true(kinds[ABUT_WORLD_BODY] > 500 && kinds[ABUT_WORLD_PLANE] > 500);
-    assert_true(kinds[ABUT_WORLD_SPHERE] > 30 && kinds[ABUT_WORLD_CAPSULE] > 30);
+    for (int i = 0; i < SORTS; i++)
+        assert_true(sorts[i] > (i == OF_SPHERE || i == OF_CAPSULE ? 0 : 50));
+}
+
+/* Few contacts a patch are what abut_contact_reduce() leaves of all; and threads do not matter. */
+TEST(reduced_on_any_number_of_threads) {
+    static abut_contact all[ITEMS * ROOM], few[ITEMS * ROOM];
+    abut_world *worlds[3] = {NULL};
+    abut_world_options options = abut_world_options_default();
+    abut_contacts found[3] = {{.list = all, .capacity = ITEMS * ROOM},
+                              {.list = few, .capacity = ITEMS * ROOM},
+                              {.list = few, .capacity = ITEMS * ROOM}};
+    options.margin = 0.03;
+    bend(0.1, 0);
+    for (int k = 0; k < 3; k++) {
+        test_random random = {5};
+        options.patch_contacts = k ? 4 : 0;
+        assert_ok(abut_world_create(k == 2 ? serial : NULL, &options, &worlds[k]));
+        for (uint32_t i = 0; i < ITEMS; i++) {
+            abut_world_item item = i == SELF ? character_item() : other_item(&random, i);
+            uint32_t id;
+            assert_ok(abut_world_add(worlds[k], &item, &id));
+        }
+        assert_ok(abut_world_contacts(worlds[k], &found[k]));
+        if (!k)
+            continue;
+        uint64_t at = 0;
+        for (uint64_t begin = 0, end; begin < found[0].count; begin = end) {
+            abut_contact list[ROOM];
+            for (end = begin; end < found[0].count && all[end].pair == all[begin].pair; end++)
+                list[end - begin] = all[end];
+            const uint64_t left = abut_contact_reduce(list, end - begin, 4, options.angle);
+            for (uint64_t i = 0; i < left; i++, at++)
+                assert_same_contact(&list[i], &few[at]);
+        }
+        assert_int_equal(at, found[k].count);
+    }
+    assert_true(found[2].count > 50);
+    for (int k = 0; k < 3; k++)
+        abut_world_destroy(worlds[k]);
 }
 
 /* Which way normals point, whoever is first; and events as it comes and goes. */
 TEST(it_comes_and_goes) {
     abut_world *world = NULL;
-    abut_world_item items[3] = {other_item(&(test_random){1}, 0), character_item(),
-                                other_item(&(test_random){1}, 0)};
+    abut_world_item items[3] = {other_item(&(test_random){1}, OF_SPHERE), character_item(),
+                                other_item(&(test_random){1}, OF_SPHERE)};
     abut_contact list[8];
     abut_contacts found = {.list = list, .capacity = 8};
     abut_world_event events[8];
@@ -255,7 +477,8 @@ TEST(it_comes_and_goes) {
         assert_ok(abut_world_events(world, 8, events, &count));
         assert_int_equal(count, 2);
         assert_true(events[0].change == changes[step] && events[1].change == changes[step]);
-        assert_int_equal(events[0].method, ABUT_WORLD_FIELD);
+        assert_int_equal(events[0].method, ABUT_WORLD_RADIAL);
+        assert_int_equal(events[0].guarantee, ABUT_WORLD_SAMPLED);
     }
     assert_ok(abut_world_contacts(world, &found));
     assert_int_equal(found.count, 2);
@@ -295,7 +518,7 @@ TEST(what_is_refused_and_never_tried) {
         item.pose = here;
         item.shape.character = NULL;
         assert_refused("null", abut_world_add(world, &item, &id));
-        item.kind = (abut_world_kind)(ABUT_WORLD_CHARACTER + 1);
+        item.kind = (abut_world_kind)(ABUT_WORLD_MESH + 1);
         assert_refused("no kind", abut_world_add(world, &item, &id));
         item = character_item();
         assert_ok(abut_world_add(world, &item, &id)); /* the same once more */
@@ -311,15 +534,14 @@ TEST(what_is_refused_and_never_tried) {
         item.motion = ABUT_WORLD_STATIC;
         item.shape.body.samples = NULL;
         assert_ok(abut_world_add(world, &item, &id));
-        if (method == ABUT_WORLD_EXACT) {
-            item = other_item(&random, 0);
-            assert_ok(abut_world_add(world, &item, &id));
-        }
         assert_ok(abut_world_pairs(world, 16, pairs, &count));
-        assert_int_equal(count, 0);
-        assert_ok(abut_world_contacts(world, &found));
+        assert_int_equal(count, method == ABUT_WORLD_EXACT ? 0 : 4); /* all but itself */
+        abut_world_manner manner;
+        assert_ok(abut_world_how(world, 0, 2, &manner));
+        assert_int_equal(manner.guarantee,
+                         method == ABUT_WORLD_EXACT ? ABUT_WORLD_NEVER : ABUT_WORLD_SAMPLED);
         /* A sweep knows nothing of it. */
-        item = other_item(&random, 0);
+        item = other_item(&random, OF_SPHERE);
         item.pose = here;
         assert_ok(abut_world_add(world, &item, &id));
         item.pose.translation.x = 1;
@@ -333,7 +555,7 @@ TEST(what_is_refused_and_never_tried) {
     abut_world_item item = character_item();
     item.shape.character = empty;
     assert_ok(abut_world_add(world, &item, &id));
-    for (uint32_t i = 0; i < 5; i++) {
+    for (uint32_t i = 0; i < SORTS; i++) {
         item = other_item(&random, i);
         item.pose = here;
         assert_ok(abut_world_add(world, &item, &id));

@@ -619,7 +619,7 @@ TEST(wrong_calls_are_refused) {
     assert_refused("angle", abut_world_create(NULL, &options, &world));
     options = abut_world_options_default();
     options.method = (abut_world_method)3;
-    assert_refused("no method 3", abut_world_create(NULL, &options, &world));
+    assert_refused("method is 3", abut_world_create(NULL, &options, &world));
     options.size = 0;
     assert_refused("size", abut_world_create(NULL, &options, &world));
     assert_refused("world is null", abut_world_create(NULL, NULL, NULL));

@@ -162,8 +162,8 @@ typedef enum abut_contact_kind {
     ABUT_CONTACT_EDGE,
     ABUT_CONTACT_FACE,
     ABUT_CONTACT_EVEN,
-    ABUT_CONTACT_SOLID,   /* a place of a solid, as its corner; element: which */
-    ABUT_CONTACT_POINT,   /* of a cloud; element: its number */
+    ABUT_CONTACT_SOLID,    /* a place of a solid, as its corner; element: which */
+    ABUT_CONTACT_POINT,    /* of a cloud; element: its number */
     ABUT_CONTACT_CROSSING, /* where an edge goes through a triangle of the other body; element: the
                             * edge; part: the lowest 26 bits of the triangle */
     ABUT_CONTACT_OVERLAP   /* the middle of all that two bodies have in common: of layers */

@@ -61,20 +61,20 @@ ABUT_API const char *abut_world_method_name(abut_world_method method);
 
 typedef struct abut_world_options {
     size_t size;
-    double margin;           /* contacts are also features that are this near */
-    uint32_t patch_contacts; /* how many are kept of each patch of a pair. Fields: as by
-                              * abut_contact_reduce(); 0 = all contacts. Exact: 0 = 4, at most 8 */
-    double angle;            /* of patches; 0 = 0.5 radians */
-    bool samples;            /* only samples, no deepest points of edges */
-    bool any_normal;         /* as in abut_contact_options */
-    uint64_t pair_limit;     /* more candidates fail with ABUT_ERROR_LIMIT; 0 = 2^24 */
-    abut_device *device;     /* where pairs of bodies are tried; null = the CPU. Contacts are the
-                              * same */
+    double margin;            /* contacts are also features that are this near */
+    uint32_t patch_contacts;  /* how many are kept of each patch of a pair. Fields: as by
+                               * abut_contact_reduce(); 0 = all contacts. Exact: 0 = 4, at most 8 */
+    double angle;             /* of patches; 0 = 0.5 radians */
+    bool samples;             /* only samples, no deepest points of edges */
+    bool any_normal;          /* as in abut_contact_options */
+    uint64_t pair_limit;      /* more candidates fail with ABUT_ERROR_LIMIT; 0 = 2^24 */
+    abut_device *device;      /* where pairs of bodies are tried; null = the CPU. Contacts are the
+                               * same */
     abut_world_method method; /* AUTO: each pair by its items; where exact and field are both
                                * possible, exact, but with a device field. EXACT, FIELD: only this,
                                * and pairs that lack what it needs are not tried, but two solids,
                                * always exact. EXACT is not for a device. Others are refused */
-    bool unchecked; /* as in abut_patch_options: exact depths are not checked */
+    bool unchecked;           /* as in abut_patch_options: exact depths are not checked */
 } abut_world_options;
 
 ABUT_DEFAULT(abut_world_options)
@@ -115,7 +115,7 @@ typedef struct abut_world_item {
                                * Meshes: not RADIAL. Bodies: EXACT or FIELD, which they must have
                                * what it takes for. Others have one way */
     abut_pose pose;           /* of zeros: where it is */
-    union {         /* by kind, in coordinates that the pose moves */
+    union {                   /* by kind, in coordinates that the pose moves */
         struct {
             const abut_field *field; /* live as long as the item, and stay as they are */
             const abut_samples *samples;
@@ -158,7 +158,8 @@ ABUT_API abut_status abut_world_remove(abut_world *world, uint32_t id);
 /* Makes an item what `item` says, in place: other groups, motion or method, another pose, another
  * shape or kind. Its id stays, and so does what it is to be ignored with. With another shape its
  * pairs end and begin anew; with the same they go on. On failure all is as before. */
-ABUT_API abut_status abut_world_replace(abut_world *world, uint32_t id, const abut_world_item *item);
+ABUT_API abut_status abut_world_replace(abut_world *world, uint32_t id,
+                                        const abut_world_item *item);
 /* Gives a body that is not rigid its shape: a mesh that deforms its positions (abut_vec3, all
  * vertices, absolute as those of abut_mesh_create(), before the pose), with null bones; a character
  * its bones and positions, by abut_radial_update(). Positions of meshes are on the host. Refused:
@@ -266,10 +267,10 @@ typedef struct abut_world_event {
     abut_world_change change;
     abut_world_method method; /* by which its contacts came */
     abut_world_guarantee guarantee;
-    double error;             /* as in abut_world_manner, of that method */
-    uint32_t a, b;            /* a < b. At an end they may be free, or other items by now */
-    bool sensor;              /* one of them is */
-    bool separates;           /* as in abut_patches; exact alone */
+    double error;          /* as in abut_world_manner, of that method */
+    uint32_t a, b;         /* a < b. At an end they may be free, or other items by now */
+    bool sensor;           /* one of them is */
+    bool separates;        /* as in abut_patches; exact alone */
     uint64_t first, count; /* of its contacts, in the list of abut_world_contacts(); none of sensors
                             * and at an end */
     abut_contact deepest;  /* contact of the pair; at an end, as it was */

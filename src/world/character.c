@@ -181,8 +181,8 @@ static abut_status ask_mesh(const world_item *b, vec3 point, double margin, doub
         const abut_mesh *mesh = b->bvh->mesh;
         const uint32_t *corner = mesh->indices + 3 * (size_t)nearest.triangle;
         const vec3 p = mesh->positions[corner[0]];
-        way = v3_cross(v3_sub(mesh->positions[corner[1]], p),
-                       v3_sub(mesh->positions[corner[2]], p));
+        way =
+            v3_cross(v3_sub(mesh->positions[corner[1]], p), v3_sub(mesh->positions[corner[2]], p));
     } else if (!winding) {
         way = v3_scale(way, -1);
     }
@@ -278,8 +278,7 @@ static void add_mesh(features *f, const world_item *of) {
     const abut_topology_arrays edges = abut_topology_arrays_get(topology);
     const double cell = abut_radial_info_get(f->against->is.shape.character).cell;
     for (uint32_t i = 0; i < mesh->vertex_count && !f->status; i++) {
-        const vec3 at =
-            contact_to_world(&of->at.motion, v3_add(mesh->origin, mesh->positions[i]));
+        const vec3 at = contact_to_world(&of->at.motion, v3_add(mesh->origin, mesh->positions[i]));
         add(f, (abut_capsule){{at, at}, 0},
             (abut_sample){.kind = ABUT_SAMPLE_VERTEX, .element = i});
     }
@@ -291,9 +290,7 @@ static void add_mesh(features *f, const world_item *of) {
                 (abut_capsule){{contact_to_world(&of->at.motion, v3_add(mesh->origin, p)),
                                 contact_to_world(&of->at.motion, v3_add(mesh->origin, q))},
                                0},
-                (abut_sample){.kind = ABUT_SAMPLE_EDGE,
-                              .element = i,
-                              .part = ABUT_SAMPLE_DEEPEST});
+                (abut_sample){.kind = ABUT_SAMPLE_EDGE, .element = i, .part = ABUT_SAMPLE_DEEPEST});
     }
 }
 

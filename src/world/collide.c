@@ -287,8 +287,8 @@ static abut_status add_touch(const abut_world *world, const abut_world_event *ev
 /* As try_fields(), of what is known already. */
 static abut_status copy_special(const abut_world *world, const world_special *from,
                                 abuti_vector *list, abut_contacts *to) {
-    abut_status status = abuti_vector_reserve(world->context, list, list->count + from->count,
-                                              sizeof(abut_contact));
+    abut_status status =
+        abuti_vector_reserve(world->context, list, list->count + from->count, sizeof(abut_contact));
     if (status)
         return status;
     to->list = (abut_contact *)list->data + list->count;

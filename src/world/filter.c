@@ -6,7 +6,7 @@
  */
 #include "world/world.h"
 
-enum { FIRST_SLOTS = 64 };
+enum { FIRST_SLOTS = 64, CELLS_AN_EDGE = 2 };
 
 world_filter abuti_world_filter(const abut_world *world, const world_item *made) {
     const abut_world_item *item = &made->is;
@@ -20,22 +20,22 @@ world_filter abuti_world_filter(const abut_world *world, const world_item *made)
     const struct {
         bool is;
         uint32_t trait;
-    } traits[] = {
-        {item->motion == ABUT_WORLD_DYNAMIC, WORLD_IS_DYNAMIC},
-        {item->motion == ABUT_WORLD_STATIC, WORLD_IS_STATIC},
-        {item->sensor, WORLD_IS_SENSOR},
-        {!is_body && !is_character, WORLD_IS_SOLID},
-        {item->kind == ABUT_WORLD_PLANE, WORLD_IS_PLANE},
-        {!is_body && item->kind <= ABUT_WORLD_BOX, WORLD_KNOWS_FIELDS},
-        {is_character, WORLD_IS_CHARACTER},
-        {is_body && item->shape.body.bvh, WORLD_HAS_BVH},
-        {is_body && item->shape.body.field && !exact_alone, WORLD_HAS_FIELD},
-        {is_body && item->shape.body.samples && !exact_alone, WORLD_HAS_SAMPLES},
-        {is_open && asset && asset->map, WORLD_HAS_MAP},
-        {is_open && asset && chosen == ABUT_WORLD_LAYERS, WORLD_HAS_LAYERS},
-        {is_open && is_body && chosen == ABUT_WORLD_FIELD, WORLD_WANTS_FIELD},
-        {asset && !asset->field && (asset->sheet || asset->deforms) && !exact_alone,
-         WORLD_HAS_VERTICES}};
+    } traits[] = {{item->motion == ABUT_WORLD_DYNAMIC, WORLD_IS_DYNAMIC},
+                  {item->motion == ABUT_WORLD_STATIC, WORLD_IS_STATIC},
+                  {item->sensor, WORLD_IS_SENSOR},
+                  {!is_body && !is_character, WORLD_IS_SOLID},
+                  {item->kind == ABUT_WORLD_PLANE, WORLD_IS_PLANE},
+                  {!is_body && item->kind <= ABUT_WORLD_BOX, WORLD_KNOWS_FIELDS},
+                  {is_character, WORLD_IS_CHARACTER},
+                  {is_body && item->shape.body.bvh, WORLD_HAS_BVH},
+                  {is_body && item->shape.body.field && !exact_alone, WORLD_HAS_FIELD},
+                  {is_body && item->shape.body.samples && !exact_alone, WORLD_HAS_SAMPLES},
+                  {is_open && asset && asset->map, WORLD_HAS_MAP},
+                  {is_open && asset && chosen == ABUT_WORLD_LAYERS, WORLD_HAS_LAYERS},
+                  {is_open && is_body && chosen == ABUT_WORLD_FIELD, WORLD_WANTS_FIELD},
+                  {asset && !asset->field && asset->asked == ABUT_WORLD_AUTO &&
+                       (asset->sheet || !is_open),
+                   WORLD_HAS_VERTICES}};
     for (size_t i = 0; i < sizeof traits / sizeof *traits; i++)
         f.traits |= traits[i].is ? traits[i].trait : 0;
     return f;
@@ -52,13 +52,17 @@ static bool by_exact(uint32_t a, uint32_t b) {
     return (a & fit) && (b & fit) && !(a & b & WORLD_IS_PLANE);
 }
 
-static bool by_vertices(uint32_t a, uint32_t b) {
-    return ((a & WORLD_HAS_VERTICES) && (b & WORLD_HAS_FIELD)) ||
-           ((b & WORLD_HAS_VERTICES) && (a & WORLD_HAS_FIELD));
-}
-
-bool abuti_world_by_vertices(const world_item *a, const world_item *b) {
-    return by_vertices(a->filter.traits, b->filter.traits);
+/* Vertices and edges of a mesh against a field: where triangles are no larger than cells, so that
+ * what comes through between them is nothing that a field knows; or there is no other way. */
+bool abuti_world_by_vertices(const abut_world *world, const world_item *a, const world_item *b) {
+    const uint32_t p = a->filter.traits, q = b->filter.traits;
+    const bool first = (p & WORLD_HAS_VERTICES) != 0;
+    const world_item *mesh = first ? a : b, *field = first ? b : a;
+    if (!(mesh->filter.traits & WORLD_HAS_VERTICES) || !(field->filter.traits & WORLD_HAS_FIELD) ||
+        world_has_fields(p, q))
+        return false;
+    return world->options.method == ABUT_WORLD_FIELD ||
+           mesh->asset->longest_edge <= CELLS_AN_EDGE * field->body.field->grid.cell;
 }
 
 static bool by_field(uint32_t a, uint32_t b) {
@@ -68,7 +72,7 @@ static bool by_field(uint32_t a, uint32_t b) {
     if (other & WORLD_IS_SOLID)
         return (other & WORLD_KNOWS_FIELDS) &&
                (body & (other & WORLD_IS_PLANE ? WORLD_HAS_SAMPLES : WORLD_HAS_FIELD)) != 0;
-    return world_has_fields(a, b) || by_vertices(a, b);
+    return world_has_fields(a, b);
 }
 
 abut_world_method abuti_world_method(const abut_world *world, const world_item *a,
@@ -80,7 +84,8 @@ abut_world_method abuti_world_method(const abut_world *world, const world_item *
     if (p & q & WORLD_HAS_LAYERS)
         return ABUT_WORLD_LAYERS;
     bool exact = (wanted != ABUT_WORLD_FIELD || are_solids(p, q)) && by_exact(p, q);
-    bool field = wanted != ABUT_WORLD_EXACT && by_field(p, q);
+    bool field =
+        wanted != ABUT_WORLD_EXACT && (by_field(p, q) || abuti_world_by_vertices(world, a, b));
     if (exact && ((p | q) & WORLD_HAS_MAP) && (p & q & WORLD_HAS_BVH))
         return field ? ABUT_WORLD_FIELD : ABUT_WORLD_MAP;
     if (exact && field)

@@ -1,5 +1,5 @@
-/* What is told of items and pairs: which method, why, what it cannot miss, and how far depths may be
- * off. Every sentence is one of these. */
+/* What is told of items and pairs: which method, why, what it cannot miss, and how far depths may
+ * be off. Every sentence is one of these. */
 #include "world/world.h"
 
 #include <math.h>
@@ -12,13 +12,13 @@ static const char exact_misses[] =
 static const char field_misses[] =
     "What lies between samples and long edges may be missed, and plates thinner than a cell.";
 static const char vertices_miss[] =
-    "Vertices and edges of the mesh are tried: what comes through the middle of a triangle without "
-    "meeting one may be missed.";
+    "Vertices and edges of the mesh are tried: what comes through a triangle without meeting one "
+    "may be missed.";
 static const char map_misses[] =
     "Nothing is missed: where no sample of a surface touches, exact patches are asked.";
-static const char layers_miss[] =
-    "Nothing is missed: where no ray is in both, exact patches are asked. The depth is that of rays "
-    "along three axes.";
+static const char layers_miss[] = "Nothing is missed: where no ray is in both, exact patches are "
+                                  "asked. The depth is that of rays "
+                                  "along three axes.";
 static const char radial_misses[] =
     "What radial fields do not see may be missed: folds, and what is finer than their cells, about "
     "which depths are good to.";
@@ -54,10 +54,10 @@ abut_world_manner abuti_world_manner(const abut_world *world, const world_item *
         return (abut_world_manner){method, ABUT_WORLD_EVERY, exact_error(a, b) + exact_error(b, a),
                                    exact_misses};
     case ABUT_WORLD_FIELD:
-        return (abut_world_manner){
-            method, ABUT_WORLD_SAMPLED,
-            fmax(field_error(a->body.field), field_error(b->body.field)),
-            abuti_world_by_vertices(a, b) ? vertices_miss : field_misses};
+        return (abut_world_manner){method, ABUT_WORLD_SAMPLED,
+                                   fmax(field_error(a->body.field), field_error(b->body.field)),
+                                   abuti_world_by_vertices(world, a, b) ? vertices_miss
+                                                                        : field_misses};
     case ABUT_WORLD_MAP:
         return (abut_world_manner){method, ABUT_WORLD_EVERY, map_error(a, b), map_misses};
     case ABUT_WORLD_RADIAL:
@@ -106,7 +106,8 @@ abut_status abut_world_how(const abut_world *world, uint32_t a, uint32_t b,
 
 /* Of an item that the user made what it is. */
 static abut_world_choice choice_of(const world_item *item) {
-    const uint32_t has = item->filter.traits & (WORLD_HAS_BVH | WORLD_HAS_FIELD | WORLD_HAS_SAMPLES);
+    const uint32_t has =
+        item->filter.traits & (WORLD_HAS_BVH | WORLD_HAS_FIELD | WORLD_HAS_SAMPLES);
     abut_world_choice c = {.method = item->is.method,
                            .forced = item->is.method != ABUT_WORLD_AUTO,
                            .reason = "The item says so."};

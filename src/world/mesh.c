@@ -66,6 +66,17 @@ static abut_status measure_thin(abut_mesh *mesh, double wall, double *share) {
     return status;
 }
 
+static double find_longest_edge(const abut_mesh *mesh) {
+    double longest_sq = 0;
+    for (size_t i = 0; i < 3 * (size_t)mesh->triangle_count; i++) {
+        const size_t next = i % 3 == 2 ? i - 2 : i + 1;
+        const vec3 way =
+            v3_sub(mesh->positions[mesh->indices[next]], mesh->positions[mesh->indices[i]]);
+        longest_sq = real_max(longest_sq, v3_length_sq(way));
+    }
+    return sqrt(longest_sq);
+}
+
 static double longest_side(const abut_mesh *mesh) {
     return v3_max_abs(v3_sub(mesh->bounds.hi, mesh->bounds.lo));
 }
@@ -123,10 +134,11 @@ static abut_status examine(const abut_world *world, world_asset *a, abut_mesh_re
     if (status)
         return status;
     a->choice.advice = abut_pair_advice(report);
-    a->choice.holes =
-        report->bordered ? measure_holes(a->mesh, a->topology, report->area) : 0;
+    a->choice.holes = report->bordered ? measure_holes(a->mesh, a->topology, report->area) : 0;
     a->sheet = a->choice.holes > HOLES || !(report->area > 0);
-    if (a->sheet || a->deforms || report->cancels || (!world->options.device && a->asked != ABUT_WORLD_FIELD))
+    a->longest_edge = find_longest_edge(a->mesh);
+    if (a->sheet || a->deforms || report->cancels ||
+        (!world->options.device && a->asked != ABUT_WORLD_FIELD))
         return ABUT_OK;
     const uint32_t cells = a->resolution ? a->resolution : FIELD_CELLS;
     return measure_thin(a->mesh, 2 * longest_side(a->mesh) / cells, &a->choice.thin);
@@ -149,9 +161,9 @@ static abut_status make_field(const abut_world *world, world_asset *a) {
 static abut_status make_map(world_asset *a) {
     abut_map_options options = abut_map_options_default();
     const double texels = ceil(sqrt(2.0 * a->mesh->triangle_count));
-    options.resolution = a->resolution                ? a->resolution
-                         : texels > MAP_TEXELS        ? (uint32_t)texels
-                                                      : MAP_TEXELS;
+    options.resolution = a->resolution         ? a->resolution
+                         : texels > MAP_TEXELS ? (uint32_t)texels
+                                               : MAP_TEXELS;
     abut_status status = abut_map_create(a->mesh, &options, &a->map);
     if (!status)
         a->choice.cell = abut_map_info_get(a->map).reach;
@@ -221,8 +233,8 @@ abut_status abuti_world_asset_get(abut_world *world, const abut_world_item *item
             *asset = list[i];
             return ABUT_OK;
         }
-    status = abuti_vector_reserve(world->context, &world->assets, world->assets.count + 1,
-                                  sizeof *list);
+    status =
+        abuti_vector_reserve(world->context, &world->assets, world->assets.count + 1, sizeof *list);
     world_asset *made = status ? NULL : abuti_allocate_zeroed(world->context, 1, sizeof *made);
     if (!made)
         return ABUT_ERROR_MEMORY;
@@ -256,8 +268,8 @@ void abuti_world_asset_drop(abut_world *world, world_asset *asset) {
 
 abut_status abuti_world_asset_deform(world_asset *a, const abut_vec3 *positions) {
     abut_mesh *old = a->mesh, *mesh = NULL;
-    const abut_mesh_input input = abut_mesh_input_doubles(positions, old->vertex_count,
-                                                          old->indices, old->triangle_count);
+    const abut_mesh_input input =
+        abut_mesh_input_doubles(positions, old->vertex_count, old->indices, old->triangle_count);
     abut_status status = abut_mesh_create(old->context, &input, &mesh);
     if (!status && (status = abut_bvh_refit(a->bvh, mesh)))
         (void)abut_bvh_refit(a->bvh, old); /* boxes never fail; the rest is made when asked for */
@@ -268,6 +280,7 @@ abut_status abuti_world_asset_deform(world_asset *a, const abut_vec3 *positions)
         return status;
     }
     a->mesh = mesh;
+    a->longest_edge = find_longest_edge(mesh);
     abut_mesh_destroy(old);
     if (a->map)
         a->choice.cell = abut_map_info_get(a->map).reach;

@@ -1,6 +1,6 @@
 /* Pairs that are tried one after the other, each on all threads, before the tasks of all others:
- * by surface distance maps, by layers, and by vertices of meshes against fields. Objects behind them
- * are for one user at a time, and start tasks themselves. */
+ * by surface distance maps, by layers, and by vertices of meshes against fields. Objects behind
+ * them are for one user at a time, and start tasks themselves. */
 #include "world/world.h"
 
 enum { CONTACT_ROOM = 256, PATCH_ROOM = 16, MAP_KEEP = 8 };
@@ -61,7 +61,7 @@ static abut_status try_vertices(abut_world *world, const world_item *a, const wo
     if (world->options.patch_contacts)
         found.count = abut_contact_reduce(found.list, found.count, world->options.patch_contacts,
                                           world->options.angle);
-    to->count = (size_t)found.count;
+    world->special_contacts.count += (size_t)found.count;
     to->advice = found.advice;
     return ABUT_OK;
 }
@@ -95,13 +95,13 @@ static abut_status try_map(abut_world *world, const world_item *x, const world_i
     while (status == ABUT_ERROR_BUFFER) {
         status = abuti_vector_reserve(world->context, &world->special_patches, (size_t)found.count,
                                       sizeof(abut_patch));
-        status = status ? status : reserve(world, to->count + found.contact_count);
+        status = status ? status : reserve(world, found.contact_count);
         if (status)
             return status;
         found.list = world->special_patches.data;
         found.capacity = world->special_patches.room;
-        found.contacts = room(world) + to->count;
-        found.contact_capacity = room_count(world) - to->count;
+        found.contacts = room(world);
+        found.contact_capacity = room_count(world);
         status = abut_map_contacts(map, &options, &found);
     }
     if (status)
@@ -113,7 +113,7 @@ static abut_status try_map(abut_world *world, const world_item *x, const world_i
         if (second)
             world_swap_contact(c);
     }
-    to->count += (size_t)found.contact_count;
+    world->special_contacts.count += (size_t)found.contact_count;
     worsen(&to->advice, found.advice);
     worsen(&to->advice, abut_map_info_get(map).advice);
     return ABUT_OK;
@@ -136,9 +136,8 @@ abut_status abuti_world_add_layer(abut_world *world, world_item *item) {
     abut_layers_options options = abut_layers_options_default();
     const abut_layers_item solid = {.mesh = item->asset->mesh, .pose = item->is.pose};
     options.device = world->options.device;
-    abut_status status = world->layers
-                             ? ABUT_OK
-                             : abut_layers_create(world->context, &options, &world->layers);
+    abut_status status =
+        world->layers ? ABUT_OK : abut_layers_create(world->context, &options, &world->layers);
     return status ? status : abut_layers_add(world->layers, &solid, &item->layer);
 }
 
@@ -157,9 +156,9 @@ static abut_status move_layers(abut_world *world) {
         vec3 *positions = abuti_allocate(world->context, mesh->vertex_count, sizeof *positions);
         for (uint32_t k = 0; positions && k < mesh->vertex_count; k++)
             positions[k] = v3_add(mesh->origin, mesh->positions[k]);
-        status = positions ? abut_layers_deform(world->layers, item->layer,
-                                                abut_array_host(positions))
-                           : ABUT_ERROR_MEMORY;
+        status = positions
+                     ? abut_layers_deform(world->layers, item->layer, abut_array_host(positions))
+                     : ABUT_ERROR_MEMORY;
         abuti_release(world->context, positions);
         item->layer_is_old = status != ABUT_OK;
     }
@@ -225,7 +224,7 @@ static abut_status try_layers(abut_world *world, const world_item *a, const worl
                                   .depth = found->depth,
                                   .id = contact_id(0, ABUT_CONTACT_OVERLAP, 0, 0),
                                   .kind = ABUT_CONTACT_OVERLAP};
-    to->count = 1;
+    world->special_contacts.count++;
     return ABUT_OK;
 }
 
@@ -237,12 +236,10 @@ typedef abut_status special_try(abut_world *world, const world_item *a, const wo
 /* Null: it is left to the tasks. */
 static special_try *way_of(const abut_world *world, const world_item *a, const world_item *b) {
     const abut_world_method method = abuti_world_method(world, a, b);
-    return method == ABUT_WORLD_MAP      ? try_maps
-           : method == ABUT_WORLD_LAYERS ? try_layers
-           : method == ABUT_WORLD_FIELD && abuti_world_by_vertices(a, b) &&
-                   !world_has_fields(a->filter.traits, b->filter.traits)
-               ? try_vertices
-               : NULL;
+    return method == ABUT_WORLD_MAP                                             ? try_maps
+           : method == ABUT_WORLD_LAYERS                                        ? try_layers
+           : method == ABUT_WORLD_FIELD && abuti_world_by_vertices(world, a, b) ? try_vertices
+                                                                                : NULL;
 }
 
 abut_status abuti_world_find_special(abut_world *world) {
@@ -262,12 +259,12 @@ abut_status abuti_world_find_special(abut_world *world) {
         }
         world_special to = {.pair = i, .first = world->special_contacts.count};
         if (!status)
-            status = abuti_vector_reserve(world->context, &world->special,
-                                          world->special.count + 1, sizeof to);
+            status = abuti_vector_reserve(world->context, &world->special, world->special.count + 1,
+                                          sizeof to);
         status = status ? status : try(world, a, b, &to);
         if (status)
             break;
-        world->special_contacts.count += to.count;
+        to.count = world->special_contacts.count - to.first;
         ((world_special *)world->special.data)[world->special.count++] = to;
     }
     return status;

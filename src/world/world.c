@@ -83,12 +83,27 @@ void abut_world_destroy(abut_world *world) {
     for (size_t i = 0; i < world->items.count; i++)
         drop_item(world, &world_items(world)[i]);
     abut_layers_destroy(world->layers);
-    abuti_vector *lists[] = {&world->items, &world->places,  &world->keys,        &world->spare,
-                             &world->order, &world->boxes,   &world->nodes,       &world->pairs,
-                             &world->begin, &world->ignored, &world->new_touches, &world->touches,
-                             &world->told,  &world->sweeps,  &world->sweep_pairs, &world->swept,
-                             &world->assets, &world->special, &world->special_contacts,
-                             &world->special_patches, &world->layer_pairs};
+    abuti_vector *lists[] = {&world->items,
+                             &world->places,
+                             &world->keys,
+                             &world->spare,
+                             &world->order,
+                             &world->boxes,
+                             &world->nodes,
+                             &world->pairs,
+                             &world->begin,
+                             &world->ignored,
+                             &world->new_touches,
+                             &world->touches,
+                             &world->told,
+                             &world->sweeps,
+                             &world->sweep_pairs,
+                             &world->swept,
+                             &world->assets,
+                             &world->special,
+                             &world->special_contacts,
+                             &world->special_patches,
+                             &world->layer_pairs};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         abuti_release(context, lists[i]->data);
     for (size_t i = 0; i < WORLD_CHUNKS; i++) {
@@ -260,12 +275,12 @@ static abut_status check_by_asking(const abut_world_item *item) {
 static abut_status check_method(const abut_world_item *item) {
     const abut_world_method m = item->method;
     const bool is_body = item->kind == ABUT_WORLD_BODY;
-    const bool can = m == ABUT_WORLD_AUTO || item->kind == ABUT_WORLD_MESH ||
-                     (item->kind == ABUT_WORLD_CHARACTER ? m == ABUT_WORLD_RADIAL
-                      : m == ABUT_WORLD_EXACT            ? !is_body || item->shape.body.bvh
-                      : m == ABUT_WORLD_FIELD ? is_body && (item->shape.body.field ||
-                                                            item->shape.body.samples)
-                                              : false);
+    const bool can =
+        m == ABUT_WORLD_AUTO || item->kind == ABUT_WORLD_MESH ||
+        (item->kind == ABUT_WORLD_CHARACTER ? m == ABUT_WORLD_RADIAL
+         : m == ABUT_WORLD_EXACT            ? !is_body || item->shape.body.bvh
+         : m == ABUT_WORLD_FIELD ? is_body && (item->shape.body.field || item->shape.body.samples)
+                                 : false);
     if ((uint32_t)m > ABUT_WORLD_LAYERS)
         return abuti_fail(ABUT_ERROR_ARGUMENT, "abut_world_add: there is no method %u",
                           (uint32_t)m);
@@ -392,9 +407,10 @@ abut_status abut_world_add(abut_world *world, const abut_world_item *item, uint3
 
 /* Whether two items have the same shape, in their own coordinates. */
 static bool same_shape(const world_item *a, const world_item *b) {
-    const size_t bytes[] = {sizeof a->is.shape.body,     sizeof(abut_plane), sizeof(abut_sphere),
-                            sizeof(abut_capsule),        sizeof(abut_vec3),  sizeof(abut_cylinder),
-                            sizeof a->is.shape.hull,     sizeof a->is.shape.character};
+    const size_t bytes[] = {sizeof a->is.shape.body, sizeof(abut_plane),
+                            sizeof(abut_sphere),     sizeof(abut_capsule),
+                            sizeof(abut_vec3),       sizeof(abut_cylinder),
+                            sizeof a->is.shape.hull, sizeof a->is.shape.character};
     return a->kind == b->kind && memcmp(&a->is.shape, &b->is.shape, bytes[a->kind]) == 0;
 }
 
@@ -564,8 +580,8 @@ abut_status abut_world_deform(abut_world *world, uint32_t id, const abut_charact
         status = abut_radial_update(item->is.shape.character, bones, positions);
         status = status ? status : abuti_radial_here(item->is.shape.character);
         if (!status)
-            status = abuti_world_place(function, item, &item->at.pose, world->options.margin,
-                                       &item->at);
+            status =
+                abuti_world_place(function, item, &item->at.pose, world->options.margin, &item->at);
     } else {
         status = deform_mesh(world, item, positions);
     }
@@ -600,9 +616,8 @@ abut_status abut_world_records_get(abut_world *world, abut_world_records *record
 }
 
 const char *abut_world_kind_name(abut_world_kind kind) {
-    static const char *const names[] = {"body", "plane",    "sphere", "capsule",
-                                        "box",  "cylinder", "hull",   "character",
-                                        "mesh"};
+    static const char *const names[] = {"body",     "plane", "sphere",    "capsule", "box",
+                                        "cylinder", "hull",  "character", "mesh"};
     return ABUTI_NAME(names, kind);
 }
 

@@ -29,7 +29,8 @@ typedef struct world_asset {
     abut_world_method asked;
     uint32_t resolution;
     bool deforms;
-    bool sheet; /* it has no inside */
+    bool sheet;          /* it has no inside */
+    double longest_edge; /* of a sheet, or of a mesh that deforms */
     abut_world_choice choice;
     abut_topology *topology;
     abut_bvh *bvh;
@@ -43,16 +44,16 @@ typedef struct world_item {
     uint32_t next; /* free one, where not used */
     abut_world_kind kind;
     world_filter filter;
-    uint32_t ignored; /* pairs of it that are ignored */
-    uint64_t born;    /* which of all that were ever added */
-    abut_world_item is;  /* of a mesh: the body that was made of it */
-    world_asset *asset;  /* of a mesh; else null */
-    uint32_t layer;      /* its number in the layers; ABUT_NONE: it is not there */
-    bool layer_is_old;   /* its positions are others by now */
+    uint32_t ignored;        /* pairs of it that are ignored */
+    uint64_t born;           /* which of all that were ever added */
+    abut_world_item is;      /* of a mesh: the body that was made of it */
+    world_asset *asset;      /* of a mesh; else null */
+    uint32_t layer;          /* its number in the layers; ABUT_NONE: it is not there */
+    bool layer_is_old;       /* its positions are others by now */
     abut_topology *topology; /* of `bvh` or `core`, for characters; owned, or null */
-    abut_body body;      /* of bodies; without the pose */
-    const abut_bvh *bvh; /* of a body or hull; may be null */
-    abut_bvh *core;      /* of a solid that was swept or met a character, sweep.c; owned */
+    abut_body body;          /* of bodies; without the pose */
+    const abut_bvh *bvh;     /* of a body or hull; may be null */
+    abut_bvh *core;          /* of a solid that was swept or met a character, sweep.c; owned */
     double core_radius;
     box3 local; /* what there is of it in its own coordinates; not of planes and characters */
     world_place at;
@@ -132,12 +133,12 @@ struct abut_world {
     world_answers answers[WORLD_CHUNKS]; /* chunk by chunk of pairs */
     size_t grain;                        /* pairs a chunk */
     size_t contact_count;
-    abuti_vector touches;     /* world_touch, by a and b: when contacts were last found */
-    abuti_vector special;     /* world_special, by pair */
+    abuti_vector touches; /* world_touch, by a and b: when contacts were last found */
+    abuti_vector special; /* world_special, by pair */
     abuti_vector special_contacts, special_patches; /* abut_contact; abut_patch, for a moment */
     abuti_vector layer_pairs;                       /* abut_layers_pair, of a step */
-    abuti_vector new_touches; /* until all is known */
-    abuti_vector told;        /* world_touch: when events were last told */
+    abuti_vector new_touches;                       /* until all is known */
+    abuti_vector told;                              /* world_touch: when events were last told */
     abut_advice advice;
     bool has_contacts;
 
@@ -194,14 +195,14 @@ abut_world_method abuti_world_method(const abut_world *world, const world_item *
 abut_world_manner abuti_world_manner(const abut_world *world, const world_item *a,
                                      const world_item *b);
 /* Whether a pair by fields is one of vertices of a mesh against a field. */
-bool abuti_world_by_vertices(const world_item *a, const world_item *b);
+bool abuti_world_by_vertices(const abut_world *world, const world_item *a, const world_item *b);
 /* Forgets that pairs of an item are ignored. */
 void abuti_world_forget(abut_world *world, uint32_t id);
 
 /* ---- mesh.c ---- */
 
-/* Gives what the world makes of a mesh: what is there, or something new. What deforms is shared with
- * no other item than that which had `mine`, which may be null. */
+/* Gives what the world makes of a mesh: what is there, or something new. What deforms is shared
+ * with no other item than that which had `mine`, which may be null. */
 abut_status abuti_world_asset_get(abut_world *world, const abut_world_item *item, world_asset *mine,
                                   world_asset **asset);
 /* Null is allowed. */

@@ -43,11 +43,12 @@ TEST(all_values_have_names) {
     CHECK(abut_interpolation, ABUT_INTERPOLATION_CUBIC);
     CHECK(abut_combination, ABUT_COMBINATION_DIFFERENCE);
     CHECK(abut_sample_kind, ABUT_SAMPLE_EVEN);
-    CHECK(abut_contact_kind, ABUT_CONTACT_CROSSING);
+    CHECK(abut_contact_kind, ABUT_CONTACT_OVERLAP);
     CHECK(abut_contact_ray_method, ABUT_CONTACT_RAY_CELLS);
-    CHECK(abut_world_kind, ABUT_WORLD_CHARACTER);
+    CHECK(abut_world_kind, ABUT_WORLD_MESH);
     CHECK(abut_world_motion, ABUT_WORLD_STATIC);
-    CHECK(abut_world_method, ABUT_WORLD_FIELD);
+    CHECK(abut_world_method, ABUT_WORLD_LAYERS);
+    CHECK(abut_world_guarantee, ABUT_WORLD_EVERY);
     CHECK(abut_world_change, ABUT_WORLD_END);
     CHECK(abut_impact_kind, ABUT_IMPACT_EDGE_EDGE);
     CHECK(abut_layers_show, ABUT_LAYERS_SECOND);

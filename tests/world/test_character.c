@@ -296,8 +296,8 @@ static uint64_t check_samples(abut_radial *radial, const abut_world_item *other,
         /* Along the normal is the way out, where that is known. */
         if (other->kind == ABUT_WORLD_BOX || other->kind == ABUT_WORLD_HULL ||
             other->kind == ABUT_WORLD_CYLINDER || other->kind == ABUT_WORLD_PLANE)
-            assert_true(fabs(distance_of(other, m,
-                                         v3_along(c->point, sign * c->depth, c->normal))) < 1e-5);
+            assert_true(
+                fabs(distance_of(other, m, v3_along(c->point, sign * c->depth, c->normal))) < 1e-5);
         at++;
     }
     return at;
@@ -321,8 +321,8 @@ static size_t check_all(abut_world *world, const abut_world_item *items, double 
             continue;
         const uint64_t begin = at;
         uint32_t pair = 0;
-        while (pair < pair_count && (pairs[pair].a != (swapped ? i : SELF) ||
-                                     pairs[pair].b != (swapped ? SELF : i)))
+        while (pair < pair_count &&
+               (pairs[pair].a != (swapped ? i : SELF) || pairs[pair].b != (swapped ? SELF : i)))
             pair++;
         assert_ok(abuti_contact_pose("test", "a pose", &items[i].pose, &m));
         const bool round =
@@ -332,8 +332,8 @@ static size_t check_all(abut_world *world, const abut_world_item *items, double 
             const bool of_self = side == swapped;
             const uint64_t from = at;
             if (of_self && !round) {
-                at = check_samples(fields, &items[i], &m, margin, swapped ? -1 : 1, &found,
-                                   pair, at);
+                at = check_samples(fields, &items[i], &m, margin, swapped ? -1 : 1, &found, pair,
+                                   at);
             } else if (!of_self && both) {
                 at = check_samples(fields2, &self, &m, margin, 1, &found, pair, at);
             } else if (!of_self && items[i].kind != ABUT_WORLD_CYLINDER &&
@@ -351,8 +351,8 @@ static size_t check_all(abut_world *world, const abut_world_item *items, double 
                 size_t corners = 0;
                 for (uint32_t k = 0; k < 8 && items[i].kind == ABUT_WORLD_BOX; k++) {
                     const vec3 h = items[i].shape.half,
-                               corner = v3(k & 1 ? h.x : -h.x, k & 2 ? h.y : -h.y,
-                                           k & 4 ? h.z : -h.z);
+                               corner =
+                                   v3(k & 1 ? h.x : -h.x, k & 2 ? h.y : -h.y, k & 4 ? h.z : -h.z);
                     corners += distance_of(&self, &m, contact_to_world(&m, corner)) <= margin;
                 }
                 for (; at < found.count && room[at].pair == pair && room[at].side == (uint32_t)side;

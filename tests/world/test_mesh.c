@@ -227,11 +227,14 @@ enum {
 };
 
 static abut_world_item of_sort(int sort, abut_vec3 at) {
-    static const abut_world_method methods[] = {ABUT_WORLD_EXACT, ABUT_WORLD_FIELD, ABUT_WORLD_MAP,
-                                                ABUT_WORLD_LAYERS, ABUT_WORLD_AUTO, ABUT_WORLD_AUTO};
-    abut_world_item item = of_mesh(sort == SHEET ? sheet : ball,
-                                   sort < SOLIDS ? methods[sort] : ABUT_WORLD_AUTO, at);
+    static const abut_world_method methods[] = {ABUT_WORLD_EXACT, ABUT_WORLD_FIELD,
+                                                ABUT_WORLD_MAP,   ABUT_WORLD_LAYERS,
+                                                ABUT_WORLD_AUTO,  ABUT_WORLD_AUTO};
+    abut_world_item item =
+        of_mesh(sort == SHEET ? sheet : ball, sort < SOLIDS ? methods[sort] : ABUT_WORLD_AUTO, at);
     item.shape.mesh.deforms = sort == DEFORMS;
+    if (sort == MAP || sort == SHEET)
+        item.shape.mesh.resolution = 64;
     if (sort < SOLIDS)
         return item;
     item.kind = (abut_world_kind)(sort - SOLIDS + ABUT_WORLD_PLANE);
@@ -271,8 +274,6 @@ static abut_world_method expected_method(int a, int b) {
         return ABUT_WORLD_LAYERS;
     if (a == FIELD && b == FIELD)
         return ABUT_WORLD_FIELD;
-    if ((a == FIELD || b == FIELD) && (a == SHEET || b == SHEET || a == DEFORMS || b == DEFORMS))
-        return ABUT_WORLD_FIELD; /* vertices and edges */
     if (a == MAP || b == MAP || a == SHEET || b == SHEET)
         return ABUT_WORLD_MAP;
     return ABUT_WORLD_EXACT;
@@ -285,6 +286,8 @@ static void check_two(int a, int b) {
     abut_world *world = make_world(0.01, serial);
     abut_world_item items[2] = {of_sort(a, a == SOLIDS ? v3(0, 0, 0) : low),
                                 of_sort(b, b == SOLIDS ? v3(0, 0, 0) : high)};
+    if (b == SHEET) /* upright */
+        items[1].pose.rotation = (abut_quat){0.7, 0, 0, 0.7};
     const abut_world_method method = expected_method(a, b);
     abut_world_manner manner;
     abut_world_event event;
@@ -312,7 +315,11 @@ static void check_two(int a, int b) {
         assert_true(event.method == method || event.method == ABUT_WORLD_EXACT);
         assert_true(event.guarantee == manner.guarantee && event.error <= manner.error);
         for (uint64_t i = 0; i < found.count; i++) {
-            assert_true(fabs(v3_length(list[i].normal) - 1) < 1e-6);
+            if (!(fabs(v3_length(list[i].normal) - 1) < 1e-6))
+                fail_msg(
+                    "sorts %d %d: kind %d side %d part %u normal of length %g, depth %g, method %s",
+                    a, b, (int)list[i].kind, (int)list[i].side, list[i].part,
+                    v3_length(list[i].normal), list[i].depth, abut_world_method_name(event.method));
             assert_true(list[i].depth >= -0.01);
         }
         /* Who is above is pushed up: where both have an inside and are not too deep. */
@@ -398,7 +405,7 @@ TEST(maps_agree_with_signed_distances) {
         const bool swapped = round % 5 == 1;
         items[0].pose = random_pose(&random, 0.2);
         items[1].pose = random_pose(&random, 1.1);
-        items[0].shape.mesh.resolution = round % 7 ? 0 : 8; /* coarse */
+        items[0].shape.mesh.resolution = round % 7 ? 0 : first == sheet ? 32 : 8; /* coarse */
         for (int i = 0; i < 2; i++)
             add(world, &items[i ^ swapped]);
         assert_ok(abut_world_contacts(world, &found));
@@ -504,26 +511,71 @@ TEST(layers_agree_with_layers) {
     abut_world_destroy(world);
 }
 
+/* A sheet as fine as cells goes by its vertices against a field, one that is coarse by its map. */
+TEST(fine_sheets_go_by_vertices) {
+    for (int fine = 0; fine < 2; fine++)
+        for (int swapped = 0; swapped < 2; swapped++) {
+            static abut_contact ours[ROOM], theirs[ROOM];
+            abut_mesh *cloth = make_shape(ABUT_SHAPE_SHEET, fine ? 48 : 8, v3(2, 2, 0));
+            abut_world *world = make_world(0.02, NULL);
+            abut_world_item items[2] = {of_mesh(cloth, ABUT_WORLD_AUTO, v3(0, 0, 0.45)),
+                                        of_mesh(ball, ABUT_WORLD_FIELD, v3(0.1, 0.1, 0))};
+            abut_contacts found = {.list = ours, .capacity = ROOM},
+                          expected = {.list = theirs, .capacity = ROOM};
+            abut_contact_options options = abut_contact_options_default();
+            abut_topology *topology = NULL;
+            abut_field *field = NULL;
+            abut_field_options cells = abut_field_options_default();
+            abut_world_manner manner;
+            items[0].shape.mesh.deforms = true;
+            cells.cells = 24;
+            options.margin = 0.02;
+            for (int i = 0; i < 2; i++)
+                add(world, &items[i ^ swapped]);
+            assert_ok(abut_world_how(world, 0, 1, &manner));
+            assert_int_equal(manner.method, fine ? ABUT_WORLD_FIELD : ABUT_WORLD_MAP);
+            assert_ok(abut_world_contacts(world, &found));
+            assert_ok(abut_topology_create(cloth, &topology));
+            assert_ok(abut_field_create(ball, &cells, &field));
+            const abut_body body = {field, NULL, items[1].pose};
+            assert_ok(
+                abut_contact_mesh(&body, cloth, topology, &items[0].pose, &options, &expected));
+            assert_true(found.count > 0);
+            for (uint64_t i = 0; i < expected.count && fine; i++) {
+                assert_int_equal(found.count, expected.count);
+                assert_true(ours[i].depth == theirs[i].depth &&
+                            ours[i].element == theirs[i].element);
+                assert_int_equal(ours[i].side, swapped ? 1 : 0);
+                assert_true(swapped ? ours[i].normal.z < 0 : ours[i].normal.z > 0);
+            }
+            abut_world_destroy(world);
+            abut_field_destroy(field);
+            abut_topology_destroy(topology);
+            abut_mesh_destroy(cloth);
+        }
+}
+
 /* ---- what is hard ---- */
 
 /* A ball in a hair-thin plate, and on it; boxes that touch face to face; one inside another. */
 TEST(thin_flush_and_within) {
     static const abut_world_method ways[] = {ABUT_WORLD_AUTO, ABUT_WORLD_MAP, ABUT_WORLD_LAYERS};
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
-        for (int scene = 0; scene < 4; scene++) {
-            abut_world *world = make_world(scene == 2 ? 1e-6 : 0, serial);
+        for (int which = 0; which < 4; which++) {
+            abut_world *world = make_world(which == 2 ? 1e-6 : 0, serial);
             abut_mesh *meshes[4][2] = {{plate, ball}, {plate, ball}, {cube, cube}, {ball, cube}};
             const double heights[4] = {0.2, 5, 1, 0};
             abut_contact list[256];
             abut_contacts found = {.list = list, .capacity = 256};
             for (int k = 0; k < 2; k++) {
                 abut_world_item item =
-                    of_mesh(meshes[scene][k], ways[i], v3(0, 0, k * heights[scene]));
+                    of_mesh(meshes[which][k], ways[i], v3(0, 0, k * heights[which]));
+                item.shape.mesh.resolution = 64;
                 add(world, &item);
             }
             assert_ok(abut_world_contacts(world, &found));
-            if ((found.count > 0) != (scene != 1))
-                fail_msg("%s, scene %d: %d contacts", abut_world_method_name(ways[i]), scene,
+            if ((found.count > 0) != (which != 1))
+                fail_msg("%s, which %d: %d contacts", abut_world_method_name(ways[i]), which,
                          (int)found.count);
             abut_world_destroy(world);
         }
@@ -555,10 +607,12 @@ TEST(deformed_is_as_if_new) {
             abut_world_event events[4];
             uint64_t count;
             item.shape.mesh.deforms = true;
+            item.shape.mesh.resolution = 64;
             assert_true(abut_mesh_vertex_count(mesh) <= 4096);
             add(worlds[0], &item);
             const double by[3] = {1, 1.3, 0.5}, up[3] = {0.1, 0.3, -9};
-            abut_world_item rest = of_mesh(ball, way, v3(0, 0, 1));
+            abut_world_item rest = of_mesh(ball, way, v3(0, 0, 0.35));
+            rest.shape.mesh.resolution = 64;
             add(worlds[0], &rest);
             assert_ok(abut_world_contacts(worlds[0], &found[0]));
             stretch(mesh, by[step], up[step], positions);
@@ -577,7 +631,8 @@ TEST(deformed_is_as_if_new) {
             assert_ok(abut_world_contacts(worlds[0], &found[0]));
             assert_ok(abut_world_contacts(worlds[1], &found[1]));
             assert_int_equal(found[0].count, found[1].count);
-            assert_int_equal(found[0].count > 0, step < 2);
+            if ((found[0].count > 0) != (step < 2))
+                fail_msg("sort %d step %d", sort, step);
             for (uint64_t i = 0; i < found[0].count; i++)
                 assert_true(fabs(ours[i].depth - theirs[i].depth) < 1e-12);
             /* What is refused leaves it as it is. */
@@ -641,7 +696,8 @@ TEST(replaced_in_place) {
         const abut_world_item item = of_sort(sort, v3(0, 0, 0.3));
         assert_ok(abut_world_replace(world, 1, &item));
         assert_ok(abut_world_events(world, 4, events, &count));
-        assert_true(count == 2 && events[0].change == ABUT_WORLD_END);
+        if (!(count == 2 && events[0].change == ABUT_WORLD_END))
+            fail_msg("sort %d: count %d change %d", sort, (int)count, events[0].change);
         assert_true(events[1].change == ABUT_WORLD_BEGIN);
         assert_ok(abut_world_choice_get(world, 1, &choice));
     }
@@ -688,36 +744,44 @@ TEST(same_bits_on_any_number_of_threads) {
 }
 
 static abut_status live_a_little(abut_context *context, void *data) {
-    static abut_contact room[20 * ROOM];
+    static abut_contact room[4 * ROOM];
     abut_world *world = NULL;
-    abut_contacts to = {.list = room, .capacity = 20 * ROOM};
+    abut_contacts to = {.list = room, .capacity = 4 * ROOM};
+    abut_shape box = abut_shape_default(ABUT_SHAPE_BOX),
+               cloth = abut_shape_default(ABUT_SHAPE_SHEET);
+    abut_mesh *meshes[2] = {NULL, NULL};
     abut_vec3 positions[8];
     uint32_t id = 0;
-    abut_mesh *box = data;
-    abut_status status = abut_world_create(context, NULL, &world);
-    for (int sort = 0; sort < 6 && !status; sort++) {
-        abut_world_item item = of_sort(sort, v3(0.1 * sort, 0, 0.05 * sort));
-        item.shape.mesh.mesh = sort == SHEET ? sheet : box;
-        item.shape.mesh.resolution = sort == FIELD ? 4 : sort == SHEET || sort == MAP ? 16 : 32;
+    (void)data;
+    box.segments = 1;
+    cloth.segments = cloth.rings = 2;
+    abut_status status = abut_shape_create(context, &box, &meshes[0]);
+    status = status ? status : abut_shape_create(context, &cloth, &meshes[1]);
+    status = status ? status : abut_world_create(context, NULL, &world);
+    for (int sort = 0; sort < SOLIDS && !status; sort++) { /* fields fail in tests of their own */
+        abut_world_item item = of_sort(sort == FIELD ? MAP : sort, v3(0.1 * sort, 0, 0.05 * sort));
+        item.shape.mesh.mesh = meshes[sort == SHEET];
+        item.shape.mesh.resolution = sort == LAYERS ? 16 : 8;
         status = abut_world_add(world, &item, &id);
     }
-    abut_world_item other = of_sort(CHARACTER, v3(0, 0, 0));
-    status = status ? status : abut_world_add(world, &other, &id);
-    other = of_sort(SOLIDS + 3, v3(0, 0, 0));
+    abut_world_item other = of_sort(SOLIDS + 3, v3(0, 0, 0));
     status = status ? status : abut_world_add(world, &other, &id);
     status = status ? status : abut_world_contacts(world, &to);
-    stretch(box, 1.5, 0, positions);
-    if (!status)
+    if (!status) {
+        stretch(meshes[0], 1.5, 0, positions);
         status = abut_world_deform(world, DEFORMS, NULL, abut_array_host(positions));
+    }
     other = of_sort(SOLIDS + 4, v3(0, 0, 0));
     status = status ? status : abut_world_replace(world, EXACT, &other);
     status = status ? status : abut_world_contacts(world, &to);
     abut_world_destroy(world);
+    abut_mesh_destroy(meshes[0]);
+    abut_mesh_destroy(meshes[1]);
     return status;
 }
 
 TEST(out_of_memory) {
-    assert_true(test_every_allocation(live_a_little, cube) > 30);
+    assert_true(test_every_allocation(live_a_little, NULL) > 100);
 }
 
 int main(void) {

@@ -378,7 +378,7 @@ static size_t check_all(abut_world *world, const abut_world_item *items, double 
 TEST(agrees_with_radial_contacts) {
     test_random random = {71};
     size_t sorts[SORTS] = {0};
-    for (uint32_t round = 0; round < test_rounds(96); round++) {
+    for (uint32_t round = 0; round < test_rounds(48); round++) {
         abut_world_options options = abut_world_options_default();
         abut_world_item items[ITEMS];
         abut_world *world = NULL;

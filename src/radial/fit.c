@@ -6,6 +6,10 @@
  * that are tried go to each child, from the parent, and along the principal axes of the triangles,
  * through the bone and through the middle of its triangles; then the best one is moved sideways and
  * turned while that helps.
+ *
+ * An open sheet, such as a cape, is seen the better the further away the line is, and would have a
+ * field with all that is between within it. So no line is further from the middle of its triangles
+ * than these are themselves, as a mean. The axis of half a cylinder is within that.
  */
 #include "radial/radial.h"
 
@@ -66,7 +70,8 @@ typedef struct fit_work {
     const uint32_t *triangles;
     size_t count;
     uint32_t bone;
-    vec3 middle; /* of area */
+    vec3 middle;  /* of area */
+    double reach; /* from it: how far away a line may be */
 } fit_work;
 
 static void corners_of(const fit_work *w, size_t i, vec3 p[3]) {
@@ -88,9 +93,11 @@ static double weight_of(const fit_work *w, uint32_t vertex) {
 }
 
 /* A line through `at` (from the middle) along the unit vector `along`; `every`: of so many
- * triangles one is looked at. */
+ * triangles one is looked at. Lines that are too far away are worth nothing at all. */
 static double worth(const fit_work *w, const double *weights, vec3 at, vec3 along, size_t every) {
     double sum = 0;
+    if (v3_length(v3_along(at, -v3_dot(at, along), along)) > w->reach)
+        return -HUGE_VAL;
     for (size_t i = 0; i < w->count; i += every) {
         vec3 p[3];
         corners_of(w, i, p);
@@ -211,7 +218,8 @@ static radial_line line_along(const fit_work *w, vec3 at, vec3 along, double pad
                          sqrt(squares / (3.0 * (double)w->count))};
 }
 
-/* The middle of the area of all triangles, or of corners where there is none; their area. */
+/* The middle of the area of all triangles, or of corners where there is none, and how far from it
+ * they are; their area. */
 static double middle_of(fit_work *w) {
     vec3 by_area = v3(0, 0, 0), plain = v3(0, 0, 0);
     double area = 0;
@@ -226,12 +234,21 @@ static double middle_of(fit_work *w) {
         area += a;
     }
     w->middle = area > 0 ? v3_scale(by_area, 1 / area) : v3_scale(plain, 1 / (double)w->count);
+    double squares = 0;
+    for (size_t i = 0; i < w->count; i++) {
+        vec3 p[3];
+        corners_of(w, i, p);
+        double a = 0.5 * v3_length(v3_cross(v3_sub(p[1], p[0]), v3_sub(p[2], p[0])));
+        for (int k = 0; k < 3; k++)
+            squares += a * v3_length_sq(p[k]) / 3;
+    }
+    w->reach = area > 0 ? sqrt(squares / area) : HUGE_VAL;
     return area;
 }
 
 abut_status abuti_radial_fit(const radial_source *s, uint32_t bone, const uint32_t *triangles,
                              size_t count, double cell, radial_line *line) {
-    fit_work w = {s, triangles, count, bone, v3(0, 0, 0)};
+    fit_work w = {s, triangles, count, bone, v3(0, 0, 0), 0};
     vec3 directions[CHILDREN_MAX + 4], best_at = v3(0, 0, 0), best = v3(0, 0, 1);
     double *weights = abuti_allocate(s->context, count, sizeof *weights);
     if (!weights)

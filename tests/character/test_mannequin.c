@@ -25,15 +25,11 @@ static abut_character *shared(void) {
 }
 
 static abut_mesh_report examine(abut_mesh *mesh) {
-    abut_topology *topology = NULL;
+    abut_mesh_report report = test_examine(mesh);
     abut_bvh *bvh = NULL;
-    abut_mesh_report report;
-    assert_ok(abut_topology_create(mesh, &topology));
-    assert_ok(abut_mesh_examine(topology, &report));
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
     assert_ok(abut_pair_examine(bvh, NULL, &report));
     abut_bvh_destroy(bvh);
-    abut_topology_destroy(topology);
     return report;
 }
 

@@ -27,15 +27,6 @@ static abut_garment *make(abut_garment_kind kind, uint32_t particles) {
     return garment;
 }
 
-static abut_mesh_report examine(abut_mesh *mesh) {
-    abut_topology *topology = NULL;
-    abut_mesh_report report;
-    assert_ok(abut_topology_create(mesh, &topology));
-    assert_ok(abut_mesh_examine(topology, &report));
-    abut_topology_destroy(topology);
-    return report;
-}
-
 static void touches_nothing(abut_mesh *mesh) {
     abut_bvh *cloth = NULL, *body = NULL;
     uint64_t count = 1;
@@ -77,7 +68,7 @@ TEST(garments_fit) {
         abut_garment *garment = make((abut_garment_kind)kind, wanted[kind].particles);
         abut_character *cloth = abut_garment_character(garment);
         abut_mesh *mesh = abut_character_rest(cloth);
-        abut_mesh_report report = examine(mesh);
+        abut_mesh_report report = test_examine(mesh);
         uint32_t pin_count;
         const uint32_t *pins = abut_garment_pins(garment, &pin_count);
         assert_int_equal(wanted[kind].particles, mesh->vertex_count);

@@ -207,6 +207,51 @@ TEST(fitted_to_a_snake) {
     free_snake(&s);
 }
 
+/* A sheet that bends a little, as a cape does: lines far away would see all of it, and bury what is
+ * between. */
+TEST(axes_stay_near_open_sheets) {
+    enum { SIDE = 9 };
+    abut_vec3 p[SIDE * SIDE];
+    uint32_t t[6 * (SIDE - 1) * (SIDE - 1)], n = 0;
+    abut_mesh *mesh = NULL;
+    abut_radial *radial = NULL;
+    for (uint32_t i = 0; i < SIDE * SIDE; i++) {
+        double x = (i % SIDE) / (SIDE - 1.0) - 0.5, y = (double)(i / SIDE) / (SIDE - 1.0) - 0.5;
+        p[i] = v3(x, y, -0.2 * x * x);
+    }
+    for (uint32_t i = 0; i + SIDE < SIDE * SIDE; i++) {
+        if (i % SIDE == SIDE - 1)
+            continue;
+        const uint32_t two[6] = {i, i + 1, i + SIDE, i + 1, i + SIDE + 1, i + SIDE};
+        memcpy(t + n, two, sizeof two);
+        n += 6;
+    }
+    abut_mesh_input input = abut_mesh_input_doubles(p, SIDE * SIDE, t, n / 3);
+    abut_character_bone bone = abut_character_bone_default();
+    abut_character_input cape = abut_character_input_default();
+    abut_character *character = NULL;
+    uint32_t bones[SIDE * SIDE] = {0};
+    double weights[SIDE * SIDE];
+    for (uint32_t i = 0; i < SIDE * SIDE; i++)
+        weights[i] = 1;
+    assert_ok(abut_mesh_create(NULL, &input, &mesh));
+    cape.mesh = mesh;
+    cape.bone_count = cape.weight_count = 1;
+    cape.bones = &bone;
+    cape.weight_bones = bones;
+    cape.weights = weights;
+    assert_ok(abut_character_create(NULL, &cape, &character));
+    assert_ok(abut_radial_create(character, NULL, &radial));
+    const abut_character_matrix none = matrix_none();
+    body_pose(radial, mesh, &none);
+    abut_radial_view view = abut_radial_field(radial, 0);
+    assert_true(view.begin.z < -0.1 && view.begin.z > -0.5); /* without a bound at -3 */
+    assert_true(view.reach > 0.1 && view.reach < 0.8);
+    abut_radial_destroy(radial);
+    abut_character_destroy(character);
+    abut_mesh_destroy(mesh);
+}
+
 TEST(odd_bones) {
     abut_mesh *mesh = body_mesh(NULL, ABUT_SHAPE_UVSPHERE, 12);
     abut_radial *radial = body_field(mesh, -0.5, 0.5, 16, 9, ABUT_RADIAL_DISTANCE_POLAR);

@@ -94,6 +94,9 @@ const char *test_path(const char *name);
 /* Writes bytes to test_path(name) and returns that path. */
 const char *test_file(const char *name, const void *data, size_t bytes);
 
+/* Topology and measures of a mesh. */
+abut_mesh_report test_examine(abut_mesh *mesh);
+
 #define assert_ok(call)                                                                        \
     do {                                                                                       \
         abut_status assert_status = (call);                                                    \

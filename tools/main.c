@@ -83,6 +83,11 @@ const char *tool_sentence(const char *sentence) {
 }
 
 static void print_error(tool_run *tool, const char *sentence) {
+    if (tool->complaint) {
+        text_clear(tool->complaint);
+        text_add(tool->complaint, sentence);
+        return;
+    }
     progress_erase(tool->progress);
     if (!tool->out.json)
         output_flush(&tool->out); /* what came before stands before; errors of it show at the end */
@@ -169,7 +174,7 @@ int tool_refuse(tool_run *tool, const char *format, ...) {
     text_print_list(&raw, format, list);
     va_end(list);
     text_safe(&sentence, raw.data ? raw.data : "out of memory");
-    if (!strstr(format, "did you mean") && !strstr(format, "usage:"))
+    if (!strstr(format, "did you mean") && !strstr(format, "usage:") && !tool->complaint)
         text_print(&sentence, "; see 'abut help%s%s'", tool->command ? " " : "",
                    tool->command ? tool->command->name : "");
     const char *words = sentence.data ? sentence.data : "out of memory";

@@ -17,6 +17,7 @@
 struct progress {
     bool wanted, unicode, drawn;
     double started, drawn_at;
+    size_t number, total;
     tool_text subject;
 };
 
@@ -69,14 +70,23 @@ void progress_start(struct progress *progress, const char *subject) {
     text_safe(&progress->subject, slash && slash[1] ? slash + 1 : subject);
 }
 
-/* "SUBJECT: stage". A stage may name the file itself ("reading /models/bunny.obj"); its first word
- * is enough then. */
+void progress_number(struct progress *progress, size_t number, size_t total) {
+    if (!progress)
+        return;
+    progress->number = number;
+    progress->total = total;
+}
+
+/* "3/40 SUBJECT: stage", or without numbers. A stage may name the file itself ("reading
+ * /models/bunny.obj"); its first word is enough then. */
 static void add_label(tool_text *to, const struct progress *progress, const char *stage) {
     const char *subject = progress->subject.data ? progress->subject.data : "";
     tool_text safe = {0};
     text_safe(&safe, stage);
     const char *words = safe.data ? safe.data : "";
     size_t length = *subject && strstr(words, subject) ? strcspn(words, " ") : strlen(words);
+    if (progress->total)
+        text_print(to, "%zu/%zu ", progress->number, progress->total);
     text_print(to, "%s%s%.*s", subject, *subject ? ": " : "", (int)length, words);
     text_free(&safe);
 }

@@ -280,8 +280,8 @@ extern const tool_command command_info, command_character, command_radial, comma
     command_make, command_picture, command_nearest, command_inside, command_ray, command_overlap,
     command_distance, command_selfcheck, command_map, command_clearance, command_deviation,
     command_thickness, command_sweep, command_replay, command_field, command_slice, command_offset,
-    command_samples, command_contacts, command_interfere, command_cache, command_demo,
-    command_devices, command_bench, command_version, command_help, command_completion,
+    command_samples, command_contacts, command_interfere, command_batch, command_cache,
+    command_demo, command_devices, command_bench, command_version, command_help, command_completion,
     command_manual;
 
 /* ---- field.c: fields from command lines ---- */
@@ -418,7 +418,8 @@ typedef struct tool_run {
     abut_context *context;
     tool_output out;
     struct progress *progress;
-    abut_vec3 up; /* of the first mesh read that tells; all zero = none did */
+    abut_vec3 up;         /* of the first mesh read that tells; all zero = none did */
+    tool_text *complaint; /* where errors go instead of standard error; null = there */
 } tool_run;
 
 /* Says on standard error what went wrong and gives the exit code for it; with --json the error
@@ -526,6 +527,8 @@ struct progress *progress_create(bool wanted, bool unicode);
 void progress_free(struct progress *progress);
 /* Names what is being worked on and starts the clock. */
 void progress_start(struct progress *progress, const char *subject);
+/* Which of how many is worked on, shown before the name; 0 of 0 = not shown. */
+void progress_number(struct progress *progress, size_t number, size_t total);
 /* The context's callback, with the progress as its user. False once cancelled. */
 bool progress_report(void *progress, const char *stage, double fraction);
 /* Erases the bar; call before anything else is printed. */

@@ -1,0 +1,243 @@
+/* The manifest of a batch: JSON lines, only ever added to, by any number of processes.
+ *
+ * A line is added by one write under a lock. One that was cut off, because the machine lost power
+ * or the disk was full, is no JSON and counts as not there; the next line begins after a newline.
+ *
+ * Locks are those of POSIX on bytes of the file: they end with their process, and NFS has them.
+ * Closing any other descriptor of the file would drop them, so there is only one. */
+#include "batch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Bytes that are locked, beyond any manifest. */
+static const off_t PRESENCE = ((off_t)1 << 60) - 2, APPENDING = ((off_t)1 << 60) - 1,
+                   CLAIMS = (off_t)1 << 60;
+
+enum { FIRST_BUFFER = 1 << 20, MEMBERS = 24 };
+
+static bool fail(const batch_manifest *manifest, const char *what) {
+    tool_text words = {0};
+    text_safe(&words, manifest->path);
+    text_print(&words, ": %s: %s", what, strerror(errno));
+    abut_fail(ABUT_ERROR_FILE, words.data ? words.data : "out of memory");
+    text_free(&words);
+    return false;
+}
+
+static bool fail_memory(void) {
+    abut_fail(ABUT_ERROR_MEMORY, "there is no memory for the manifest");
+    return false;
+}
+
+/* ---- locks ---- */
+
+/* False where another process has the byte, or a signal came. */
+static bool lock(const batch_manifest *manifest, off_t byte, short type, bool wait) {
+    struct flock about = {.l_type = type, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1};
+    int result;
+    do
+        result = fcntl(manifest->file, wait ? F_SETLKW : F_SETLK, &about);
+    while (result < 0 && errno == EINTR && !tool_cancelled());
+    return result == 0;
+}
+
+static off_t claim_of(const char *output) {
+    uint64_t hash = hash_bytes(HASH_START, output, strlen(output));
+    return CLAIMS + (off_t)(hash & ((uint64_t)CLAIMS - 1));
+}
+
+bool manifest_claim(const batch_manifest *manifest, const char *output, bool wait) {
+    return lock(manifest, claim_of(output), F_WRLCK, wait);
+}
+
+void manifest_release(const batch_manifest *manifest, const char *output) {
+    lock(manifest, claim_of(output), F_UNLCK, false);
+}
+
+bool manifest_alone(const batch_manifest *manifest) {
+    return lock(manifest, PRESENCE, F_WRLCK, false);
+}
+
+/* ---- records ---- */
+
+static batch_record *slot_of(batch_record *records, size_t room, const char *output) {
+    size_t at = (size_t)hash_bytes(HASH_START, output, strlen(output)) & (room - 1);
+    while (records[at].output && strcmp(records[at].output, output) != 0)
+        at = (at + 1) & (room - 1);
+    return &records[at];
+}
+
+const batch_record *manifest_find(const batch_manifest *manifest, const char *output) {
+    const batch_record *record =
+        manifest->room ? slot_of(manifest->records, manifest->room, output) : NULL;
+    return record && record->output ? record : NULL;
+}
+
+static bool make_room(batch_manifest *manifest) {
+    if (2 * manifest->count < manifest->room)
+        return true;
+    size_t room = manifest->room ? 2 * manifest->room : 1024;
+    batch_record *larger = calloc(room, sizeof *larger);
+    if (!larger)
+        return fail_memory();
+    for (size_t i = 0; i < manifest->room; i++)
+        if (manifest->records[i].output)
+            *slot_of(larger, room, manifest->records[i].output) = manifest->records[i];
+    free(manifest->records);
+    manifest->records = larger;
+    manifest->room = room;
+    return true;
+}
+
+/* Takes in a line, which is changed. What is no line of a manifest is left out. */
+static bool take_line(batch_manifest *manifest, char *line, uint64_t at) {
+    flat_member members[MEMBERS];
+    size_t count = flat_parse(line, members, MEMBERS);
+    const char *output = flat_value(members, count, "output"),
+               *status = flat_value(members, count, "status"),
+               *key = flat_value(members, count, "key"),
+               *bytes = flat_value(members, count, "bytes");
+    if (!output || !status || !key)
+        return true;
+    if (!make_room(manifest))
+        return false;
+    batch_record *record = slot_of(manifest->records, manifest->room, output);
+    if (!record->output) {
+        if (!(record->output = strdup(output)))
+            return fail_memory();
+        manifest->count++;
+    }
+    record->key = strtoull(key, NULL, 16);
+    record->bytes = bytes ? strtoull(bytes, NULL, 10) : 0;
+    record->at = at;
+    record->done = strcmp(status, "done") == 0;
+    return true;
+}
+
+/* Takes in the complete lines of the buffer; how many bytes they are, or -1. */
+static ssize_t take_lines(batch_manifest *manifest, size_t bytes) {
+    size_t start = 0;
+    char *end;
+    while ((end = memchr(manifest->buffer + start, '\n', bytes - start))) {
+        *end = 0;
+        if (!take_line(manifest, manifest->buffer + start, manifest->read_to + start))
+            return -1;
+        start = (size_t)(end - manifest->buffer) + 1;
+    }
+    return (ssize_t)start;
+}
+
+bool manifest_refresh(batch_manifest *manifest) {
+    while (manifest->file >= 0) {
+        ssize_t got = pread(manifest->file, manifest->buffer, manifest->buffer_bytes,
+                            (off_t)manifest->read_to);
+        if (got < 0 && errno == EINTR && !tool_cancelled())
+            continue;
+        if (got < 0)
+            return fail(manifest, "cannot be read");
+        ssize_t taken = take_lines(manifest, (size_t)got);
+        if (taken < 0)
+            return false;
+        manifest->read_to += (uint64_t)taken;
+        if ((size_t)got < manifest->buffer_bytes)
+            return true; /* what is left is a line that is not complete */
+        if (!taken) {
+            char *larger = realloc(manifest->buffer, 2 * manifest->buffer_bytes);
+            if (!larger)
+                return fail_memory();
+            manifest->buffer = larger;
+            manifest->buffer_bytes *= 2;
+        }
+    }
+    return true;
+}
+
+/* ---- adding lines ---- */
+
+static bool write_all(int file, const char *bytes, size_t count) {
+    while (count) {
+        ssize_t put = write(file, bytes, count);
+        if (put < 0 && errno == EINTR)
+            continue; /* a line of few bytes is worth finishing, also when cancelled */
+        if (put <= 0)
+            return false;
+        bytes += put;
+        count -= (size_t)put;
+    }
+    return true;
+}
+
+static bool append_locked(batch_manifest *manifest, const tool_text *line) {
+    struct stat about;
+    char last = '\n';
+    if (fstat(manifest->file, &about) != 0 ||
+        (about.st_size && pread(manifest->file, &last, 1, about.st_size - 1) != 1))
+        return fail(manifest, "cannot be read");
+    if ((last == '\n' || write_all(manifest->file, "\n", 1)) &&
+        write_all(manifest->file, line->data, line->used) && fdatasync(manifest->file) == 0)
+        return true;
+    int error = errno;
+    bool cut = ftruncate(manifest->file, about.st_size) == 0;
+    errno = error;
+    return fail(manifest, cut ? "no line could be added, so no more jobs are done"
+                              : "a line could be added only in part, so no more jobs are done");
+}
+
+bool manifest_append(batch_manifest *manifest, const tool_text *line) {
+    if (line->failed)
+        return fail_memory();
+    struct flock about = {.l_type = F_WRLCK,
+                          .l_whence = SEEK_SET,
+                          .l_start = APPENDING,
+                          .l_len = 1};
+    while (fcntl(manifest->file, F_SETLKW, &about) != 0)
+        if (errno != EINTR)
+            return fail(manifest, "cannot be locked");
+    bool fine = append_locked(manifest, line);
+    lock(manifest, APPENDING, F_UNLCK, false);
+    return fine;
+}
+
+/* ---- life ---- */
+
+static bool open_file(batch_manifest *manifest, bool look) {
+    manifest->file =
+        open(manifest->path, look ? O_RDONLY | O_CLOEXEC : O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC,
+             0666);
+    if (manifest->file < 0)
+        return (look && errno == ENOENT) || fail(manifest, "cannot be opened");
+    struct stat about;
+    if (fstat(manifest->file, &about) == 0 && !S_ISREG(about.st_mode)) {
+        errno = S_ISDIR(about.st_mode) ? EISDIR : EINVAL;
+        return fail(manifest, "is no regular file");
+    }
+    if (!look && !lock(manifest, PRESENCE, F_RDLCK, true))
+        return fail(manifest, "cannot be locked, which a batch needs; --manifest can name a file "
+                              "on another file system");
+    return true;
+}
+
+int manifest_open(tool_run *tool, batch_manifest *manifest, char *path, bool look) {
+    *manifest = (batch_manifest){.file = -1, .path = path, .buffer_bytes = FIRST_BUFFER};
+    manifest->buffer = malloc(manifest->buffer_bytes);
+    bool fine = manifest->buffer ? true : fail_memory();
+    fine = fine && open_file(manifest, look) && manifest_refresh(manifest);
+    manifest->begun = manifest->read_to;
+    return fine ? 0 : tool_fail(tool, ABUT_ERROR_FILE);
+}
+
+void manifest_close(batch_manifest *manifest) {
+    if (manifest->file >= 0)
+        close(manifest->file);
+    for (size_t i = 0; i < manifest->room; i++)
+        free(manifest->records[i].output);
+    free(manifest->records);
+    free(manifest->buffer);
+    free(manifest->path);
+    *manifest = (batch_manifest){.file = -1};
+}

@@ -1,0 +1,572 @@
+/* abut batch: the same commands for many files, by many processes, killed and resumed at will. What
+ * is guaranteed, and how, stands in batch.h. */
+#include "batch.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define STAGE ".abut-batch" /* the folder in --out where outputs are completed */
+
+typedef struct batch {
+    tool_run *tool;
+    const char *folder;
+    bool again;
+    uint32_t shard, shards;
+    batch_jobs jobs;
+    batch_manifest manifest;
+    size_t total, done, before, failed; /* of this shard */
+} batch;
+
+/* A job that is looked at: what names it, and where it stands. */
+typedef struct attempt {
+    batch_job *job;
+    struct stat input;
+    uint64_t key;
+    tool_text staged, final;
+    tool_text complaint; /* why it failed */
+    double seconds;
+    bool known; /* how long it took: false where it was finished by a process that was killed */
+} attempt;
+
+/* ---- paths ---- */
+
+/* Makes a folder and those above it; a path that ends with a name makes only what is above. */
+static bool make_folders(char *path) {
+    for (char *at = path + (*path == '/'); (at = strchr(at, '/')); at++) {
+        *at = 0;
+        bool fine = mkdir(path, 0777) == 0 || errno == EEXIST || errno == EISDIR;
+        *at = '/';
+        if (!fine)
+            return false;
+    }
+    return true;
+}
+
+static void complain(attempt *a, const char *path, const char *what, int error) {
+    text_clear(&a->complaint);
+    text_safe(&a->complaint, path);
+    text_print(&a->complaint, ": %s%s%s", what, error ? ": " : "", error ? strerror(error) : "");
+}
+
+/* Errors are about the output, not about where it is completed. */
+static void rename_in(tool_text *words, const char *from, const char *to) {
+    char *at = words->data ? strstr(words->data, from) : NULL;
+    if (!at)
+        return;
+    tool_text changed = {0};
+    text_bytes(&changed, words->data, (size_t)(at - words->data));
+    text_safe(&changed, to);
+    text_add(&changed, at + strlen(from));
+    text_free(words);
+    *words = changed;
+}
+
+/* ---- what is known of a job ---- */
+
+/* Fills in what names the job now. False where the input or the output cannot be. */
+static bool identify(const batch *b, attempt *a, batch_job *job) {
+    tool_text name = {0};
+    struct stat old;
+    *a = (attempt){.job = job, .known = true};
+    text_print(&a->final, "%s/%s", b->folder, job->output);
+    if (stat(job->input, &a->input) != 0) {
+        complain(a, job->input, "cannot be opened", errno);
+        return false;
+    }
+    if (!S_ISREG(a->input.st_mode)) {
+        complain(a, job->input,
+                 S_ISDIR(a->input.st_mode) ? "is a directory, not a file" : "is no regular file",
+                 0);
+        return false;
+    }
+    bool there = stat(a->final.data, &old) == 0;
+    if (there ? S_ISDIR(old.st_mode) : errno != ENOENT) {
+        complain(a, a->final.data, "cannot be written", there ? EISDIR : errno);
+        return false;
+    }
+    text_print(&name, "%s%c%s%c%s%c%lld%c%lld.%09ld", job->words, 0, job->input, 0, job->output, 0,
+               (long long)a->input.st_size, 0, (long long)a->input.st_mtim.tv_sec,
+               a->input.st_mtim.tv_nsec);
+    a->key = hash_bytes(HASH_START, name.data, name.used);
+    text_print(&a->staged, "%s/" STAGE "/%016" PRIx64 ".%s", b->folder, a->key,
+               path_ending(job->output));
+    bool fine = !name.failed && !a->staged.failed && !a->final.failed;
+    if (!fine)
+        complain(a, job->input, "out of memory", 0);
+    text_free(&name);
+    return fine;
+}
+
+static void attempt_free(attempt *a) {
+    text_free(&a->staged);
+    text_free(&a->final);
+    text_free(&a->complaint);
+}
+
+static bool is_file(const char *path, uint64_t *bytes) {
+    struct stat about;
+    if (stat(path, &about) != 0 || !S_ISREG(about.st_mode))
+        return false;
+    *bytes = (uint64_t)about.st_size;
+    return true;
+}
+
+/* Whether the manifest knows an output of this very job, and it is in its place. With --again only
+ * lines of this run count. */
+static bool is_done(const batch *b, const attempt *a) {
+    const batch_record *record = manifest_find(&b->manifest, a->job->output);
+    uint64_t bytes;
+    return record && record->done && record->key == a->key &&
+           (!b->again || record->at >= b->manifest.begun) && !is_file(a->staged.data, &bytes) &&
+           is_file(a->final.data, &bytes) && bytes == record->bytes;
+}
+
+/* Whether another process has tried this very job since we began. */
+static bool has_failed(const batch *b, const attempt *a) {
+    const batch_record *record = manifest_find(&b->manifest, a->job->output);
+    return record && !record->done && record->key == a->key && record->at >= b->manifest.begun;
+}
+
+/* ---- the manifest's lines ---- */
+
+static void add_member(tool_text *to, const char *key, const char *value) {
+    text_print(to, ", \"%s\": ", key);
+    text_quoted(to, value);
+}
+
+/* A line: first what job files have, so that it is one, then how it went. */
+static bool record(batch *b, const attempt *a, bool done, uint64_t bytes) {
+    tool_text line = {0};
+    text_add(&line, "{\"do\": ");
+    text_quoted(&line, a->job->words);
+    add_member(&line, "input", a->job->input);
+    add_member(&line, "output", a->job->output);
+    add_member(&line, "status", done ? "done" : "failed");
+    if (done)
+        text_print(&line, ", \"bytes\": %" PRIu64, bytes);
+    else
+        add_member(&line, "error", a->complaint.data ? a->complaint.data : "out of memory");
+    if (a->known)
+        text_print(&line, ", \"seconds\": %.6f", a->seconds);
+    else
+        text_add(&line, ", \"seconds\": null");
+    text_print(&line, ", \"input_bytes\": %lld, \"input_time\": \"%lld.%09ld\", \"abut\": \"%s\"",
+               (long long)a->input.st_size, (long long)a->input.st_mtim.tv_sec,
+               a->input.st_mtim.tv_nsec, abut_version());
+    text_print(&line, ", \"process\": %ld, \"key\": \"%016" PRIx64 "\"}\n", (long)getpid(), a->key);
+    bool fine = manifest_append(&b->manifest, &line);
+    text_free(&line);
+    return fine;
+}
+
+/* ---- doing a job ---- */
+
+static int run_words(tool_run *tool, const attempt *a, char **words, size_t count) {
+    const batch_job *job = a->job;
+    tool_arguments arguments;
+    tool_text out = {0};
+    char **all = calloc(count + 4, sizeof *all), end[] = "--";
+    int code = CODE_WORK;
+    text_print(&out, "--out=%s", a->staged.data);
+    if (all && !out.failed) {
+        size_t n = 0;
+        for (size_t i = 1; i < count; i++)
+            all[n++] = words[i];
+        if (job->kind->product == PRODUCT_OPTION)
+            all[n++] = out.data;
+        all[n++] = end;
+        all[n++] = job->input;
+        if (job->kind->product == PRODUCT_OPERAND)
+            all[n++] = a->staged.data;
+        code = options_parse(tool, tool->command, (int)n, all, &arguments);
+        code = code ? code : tool->command->run(tool, &arguments);
+        arguments_free(&arguments);
+    }
+    text_free(&out);
+    free(all);
+    return code;
+}
+
+/* Runs the command of a job as if it had been called with --json. What it would say is dropped, or
+ * is the output. */
+static int run_command(tool_run *tool, attempt *a) {
+    const tool_command *command = tool->command;
+    tool_output out = tool->out;
+    char *line = strdup(a->job->words), **words = NULL;
+    size_t count = 0;
+    int code = CODE_WORK;
+    output_start(&tool->out, true);
+    tool->command = a->job->kind->command;
+    tool->complaint = &a->complaint;
+    tool->input_taken = false;
+    tool->up = (abut_vec3){0, 0, 0};
+    if (line && words_split(line, &words, &count))
+        code = run_words(tool, a, words, count);
+    if (a->job->kind->product == PRODUCT_JSON && code == CODE_FINE) {
+        abut_status status = tool->out.text.failed
+                                 ? abut_fail(ABUT_ERROR_MEMORY, "there is no memory for the report")
+                                 : abut_context_write(tool->context, a->staged.data,
+                                                      tool->out.text.data, tool->out.text.used);
+        code = status ? tool_fail(tool, status) : code;
+    }
+    progress_erase(tool->progress);
+    output_free(&tool->out);
+    tool->out = out;
+    tool->command = command;
+    tool->complaint = NULL;
+    free(words);
+    free(line);
+    return tool_cancelled() ? CODE_CANCELLED : code;
+}
+
+/* Computes the output of a job. CODE_FINE or CODE_CANCELLED; else it failed. */
+static int compute(batch *b, attempt *a) {
+    struct stat after;
+    uint64_t bytes;
+    double begun = seconds_now();
+    int code = run_command(b->tool, a);
+    a->seconds = seconds_now() - begun;
+    if (code == CODE_CANCELLED)
+        unlink(a->staged.data);
+    if (code != CODE_FINE) {
+        rename_in(&a->complaint, a->staged.data, a->final.data);
+        return code;
+    }
+    if (stat(a->job->input, &after) != 0 || after.st_size != a->input.st_size ||
+        after.st_mtim.tv_sec != a->input.st_mtim.tv_sec ||
+        after.st_mtim.tv_nsec != a->input.st_mtim.tv_nsec) {
+        complain(a, a->job->input, "changed while it was read", 0);
+        unlink(a->staged.data);
+        return CODE_WORK;
+    }
+    if (!is_file(a->staged.data, &bytes)) {
+        complain(a, a->final.data, "nothing was written", 0);
+        return CODE_WORK;
+    }
+    return code;
+}
+
+/* Steps 2 and 3 of batch.h. A rename that fails takes the line back by another: CODE_WORK with a
+ * complaint, while without one the manifest cannot be written. */
+static int finish(batch *b, attempt *a) {
+    const batch_record *known = manifest_find(&b->manifest, a->job->output);
+    bool recorded = !a->known && known && known->done && known->key == a->key;
+    uint64_t bytes = 0;
+    is_file(a->staged.data, &bytes);
+    if (!recorded && !record(b, a, true, bytes))
+        return CODE_WORK;
+    if (rename(a->staged.data, a->final.data) == 0)
+        return CODE_FINE;
+    complain(a, a->final.data, "cannot be written", errno);
+    unlink(a->staged.data);
+    return CODE_WORK;
+}
+
+/* ---- the jobs one by one ---- */
+
+static void tell_failure(batch *b, const attempt *a) {
+    const char *words = a->complaint.data ? a->complaint.data : "out of memory";
+    tool_text name = {0};
+    text_safe(&name, a->job->input);
+    bool named = !name.data || strstr(words, name.data);
+    progress_erase(b->tool->progress);
+    if (!b->tool->out.json)
+        output_flush(&b->tool->out);
+    fprintf(stderr, "abut batch: %s%s%s\n", named ? "" : name.data, named ? "" : ": ", words);
+    text_free(&name);
+    if (b->tool->out.json) /* for the list at the end */
+        a->job->error = strdup(words);
+}
+
+static void tell_done(batch *b, const attempt *a) {
+    if (b->tool->quiet || b->tool->out.json)
+        return;
+    if (a->known)
+        say(&b->tool->out, "done  %s  (%.2f s)", a->job->output, a->seconds);
+    else
+        say(&b->tool->out, "done  %s  (finished by a run that was interrupted)", a->job->output);
+    output_flush(&b->tool->out);
+}
+
+static void count_failure(batch *b, attempt *a) {
+    a->job->state = JOB_FAILED;
+    b->failed++;
+    tell_failure(b, a);
+}
+
+static void count_before(batch *b, attempt *a) {
+    a->job->state = JOB_DONE;
+    b->before++;
+}
+
+/* A job that is ours to do. 0, or the exit code where no more jobs shall be done. */
+static int work(batch *b, attempt *a) {
+    uint64_t bytes;
+    int code = CODE_FINE;
+    a->known = b->again || !is_file(a->staged.data, &bytes);
+    if (!make_folders(a->final.data) || !make_folders(a->staged.data))
+        code = CODE_WORK;
+    if (code)
+        complain(a, a->final.data, "its folder cannot be made", errno);
+    else if (a->known)
+        code = compute(b, a);
+    if (code == CODE_CANCELLED)
+        return tool_fail(b->tool, ABUT_ERROR_CANCELLED);
+    if (!code && (code = finish(b, a)) && !a->complaint.used)
+        return tool_fail(b->tool, ABUT_ERROR_FILE);
+    if (!code) {
+        a->job->state = JOB_DONE;
+        b->done++;
+        tell_done(b, a);
+        return 0;
+    }
+    count_failure(b, a);
+    return record(b, a, false, 0) ? 0 : tool_fail(b->tool, ABUT_ERROR_FILE);
+}
+
+/* Looks at a job, and does it where nobody has. With `wait`, waits for who is at it. */
+static int look(batch *b, batch_job *job, bool wait) {
+    attempt a;
+    int code = 0;
+    if (!identify(b, &a, job)) {
+        count_failure(b, &a);
+        if (!record(b, &a, false, 0))
+            code = tool_fail(b->tool, ABUT_ERROR_FILE);
+    } else if (is_done(b, &a)) {
+        count_before(b, &a);
+    } else if (manifest_claim(&b->manifest, job->output, wait)) {
+        if (!manifest_refresh(&b->manifest)) {
+            code = tool_fail(b->tool, ABUT_ERROR_FILE);
+        } else if (is_done(b, &a)) {
+            count_before(b, &a);
+        } else if (has_failed(b, &a)) {
+            complain(&a, job->input, "failed in another process; the manifest says why", 0);
+            count_failure(b, &a);
+        } else {
+            code = work(b, &a);
+        }
+        manifest_release(&b->manifest, job->output);
+    }
+    attempt_free(&a);
+    return code ? code : tool_cancelled() ? tool_fail(b->tool, ABUT_ERROR_CANCELLED) : 0;
+}
+
+static int do_jobs(batch *b) {
+    int code = 0;
+    for (int round = 0; round < 2; round++) {
+        size_t number = 0;
+        for (size_t i = 0; i < b->jobs.count && !code; i++) {
+            batch_job *job = &b->jobs.list[i];
+            number += job->state != JOB_SKIPPED;
+            if (job->state != JOB_OPEN)
+                continue;
+            progress_number(b->tool->progress, number, b->total);
+            code = look(b, job, round > 0);
+        }
+    }
+    progress_number(b->tool->progress, 0, 0);
+    return code;
+}
+
+/* Removes what killed processes left where outputs are completed: the parts of files that had
+ * names, and outputs of jobs that have changed since. */
+static void clean(batch *b) {
+    tool_text path = {0};
+    struct dirent *entry;
+    text_print(&path, "%s/" STAGE, b->folder);
+    DIR *folder = path.failed || !manifest_alone(&b->manifest) ? NULL : opendir(path.data);
+    while (folder && (entry = readdir(folder)))
+        if (entry->d_name[0] != '.' || strncmp(entry->d_name, ".abut-", 6) == 0)
+            unlinkat(dirfd(folder), entry->d_name, 0);
+    if (folder) {
+        closedir(folder);
+        rmdir(path.data);
+    }
+    text_free(&path);
+}
+
+/* ---- the command ---- */
+
+/* Jobs of other shards are left out, by their names alone. */
+static void choose_shard(batch *b) {
+    for (size_t i = 0; i < b->jobs.count; i++) {
+        batch_job *job = &b->jobs.list[i];
+        uint64_t hash = hash_bytes(HASH_START, job->output, strlen(job->output));
+        uint64_t shard = ((hash >> 32 ^ (hash & 0xffffffffu)) * b->shards) >> 32;
+        if (shard + 1 != b->shard)
+            job->state = JOB_SKIPPED;
+        b->total += job->state == JOB_OPEN;
+    }
+}
+
+static int read_shard(tool_run *tool, const tool_given *given, batch *b) {
+    b->shard = b->shards = 1;
+    if (!given)
+        return 0;
+    const char *slash = strchr(given->words, '/');
+    char *first = slash ? strndup(given->words, (size_t)(slash - given->words)) : NULL;
+    bool fine = first && read_count(first, &b->shard) && read_count(slash + 1, &b->shards) &&
+                b->shard <= b->shards;
+    free(first);
+    return fine ? 0
+                : tool_refuse(tool,
+                              "--shard needs a part and how many there are, such as 1/3, 2/3 or "
+                              "3/3; '%s' is not",
+                              given->words);
+}
+
+static void tell_failed_job(tool_output *out, const batch_job *job) {
+    out_object(out, NULL);
+    json_text(out, "do", job->words);
+    json_path(out, "input", job->input);
+    json_text(out, "output", job->output);
+    json_text(out, "error", job->error ? job->error : "out of memory");
+    out_end(out);
+}
+
+static int summarise(batch *b) {
+    tool_run *tool = b->tool;
+    tool_output *out = &tool->out;
+    if (out->json) {
+        out_object(out, NULL);
+        json_path(out, "folder", b->folder);
+        json_path(out, "manifest", b->manifest.path);
+        json_count(out, "jobs", b->total);
+        json_count(out, "done", b->done);
+        json_count(out, "done_before", b->before);
+        json_count(out, "failed", b->failed);
+        out_list(out, "failures");
+        for (size_t i = 0; i < b->jobs.count; i++)
+            if (b->jobs.list[i].state == JOB_FAILED)
+                tell_failed_job(out, &b->jobs.list[i]);
+        out_end(out);
+        out_end(out);
+    } else {
+        say(out, "%zu job%s: %zu done, %zu done before, %zu failed", b->total,
+            b->total == 1 ? "" : "s", b->done, b->before, b->failed);
+    }
+    answer(tool, "%zu", b->failed);
+    return b->failed ? CODE_WORK : CODE_FINE;
+}
+
+/* --dry-run: what stands, and what is to be done. */
+static int list_jobs(batch *b) {
+    tool_output *out = &b->tool->out;
+    out_object(out, NULL);
+    out_table(out, "jobs");
+    for (size_t i = 0; i < b->jobs.count; i++) {
+        batch_job *job = &b->jobs.list[i];
+        attempt a;
+        if (job->state != JOB_OPEN)
+            continue;
+        bool fine = identify(b, &a, job), done = fine && is_done(b, &a);
+        b->before += done;
+        out_object(out, NULL);
+        fact_text(out, "state", done ? "done" : fine ? "to do" : "cannot be done");
+        fact_text(out, "do", job->words);
+        fact_path(out, "input", job->input);
+        fact_text(out, "output", job->output);
+        if (!fine)
+            json_text(out, "error", a.complaint.data ? a.complaint.data : "out of memory");
+        out_end(out);
+        attempt_free(&a);
+    }
+    out_end(out);
+    out_end(out);
+    answer(b->tool, "%zu", b->total - b->before);
+    return CODE_FINE;
+}
+
+static int run_batch(batch *b, const tool_arguments *arguments) {
+    const tool_given *manifest = option_given(arguments, "manifest");
+    bool look_only = option_given(arguments, "dry-run") != NULL;
+    tool_text path = {0};
+    if (manifest)
+        text_add(&path, manifest->words);
+    else
+        text_print(&path, "%s/manifest.jsonl", b->folder);
+    if (path.failed)
+        return tool_fail(b->tool, abut_fail(ABUT_ERROR_MEMORY, "there is no memory for a name"));
+    if (!look_only && !make_folders(path.data)) {
+        int error = errno;
+        text_free(&path);
+        return tool_fail_with(b->tool, "file error", "%s: the folder cannot be made: %s", b->folder,
+                              strerror(error));
+    }
+    int code = manifest_open(b->tool, &b->manifest, path.data, look_only);
+    if (code)
+        return code;
+    if (look_only)
+        return list_jobs(b);
+    code = do_jobs(b);
+    clean(b);
+    return code ? code : summarise(b);
+}
+
+static int run(tool_run *tool, const tool_arguments *arguments) {
+    const tool_given *folder = option_given(arguments, "out");
+    batch b = {.tool = tool, .manifest = {.file = -1}};
+    if (!folder || !*folder->words)
+        return tool_refuse(tool,
+                           "--out FOLDER is missing: where the outputs and their manifest go");
+    b.folder = folder->words;
+    b.again = option_given(arguments, "again") != NULL;
+    int code = read_shard(tool, option_given(arguments, "shard"), &b);
+    code = code ? code : jobs_collect(tool, arguments, &b.jobs);
+    if (!code) {
+        choose_shard(&b);
+        code = run_batch(&b, arguments);
+    }
+    manifest_close(&b.manifest);
+    jobs_free(&b.jobs);
+    return code;
+}
+
+static const tool_option options[] = {
+    {"do", "'COMMAND OPTION...'", OPTION_TEXT,
+     "what to do with each file: field, info (or report), samples, convert, offset, picture or "
+     "slice with options of their own; field.vti names another ending than the default",
+     NULL, true},
+    {"out", "FOLDER", OPTION_TEXT, "where outputs go; made where it is missing", NULL, false},
+    {"jobs", "FILE", OPTION_TEXT,
+     "a list of jobs: command lines without 'abut', or JSON objects with do, input and output; - "
+     "is "
+     "standard input",
+     NULL, false},
+    {"shard", "I/N", OPTION_TEXT, "do only part I of N, for N machines; each job is in one part",
+     NULL, false},
+    {"manifest", "FILE", OPTION_TEXT,
+     "the list of what was done (default: manifest.jsonl in the folder)", NULL, false},
+    {"again", NULL, OPTION_FLAG, "also do what was done before", NULL, false},
+    {"dry-run", NULL, OPTION_FLAG, "only list the jobs, and which of them are done", NULL, false},
+    {0}};
+
+const tool_command command_batch = {
+    .name = "batch",
+    .operands = "[FILE... | -]",
+    .summary = "fields, reports, samples of many files; can be killed and resumed",
+    .about =
+        "Does the same with many files: each --do for each FILE, where - reads names from standard "
+        "input. The output of models/part.obj is models/part.obj.abutf in the folder, with the "
+        "ending of what was asked for. Jobs that fail do not stop the others.\n"
+        "\n"
+        "What was done is in the manifest. Run the same line again after an interruption, even by "
+        "kill -9: what is done stays, what is missing or failed is done, and so is what has "
+        "another "
+        "input or other options now. Any number of processes may work on one folder; each job is "
+        "done by one of them.",
+    .examples =
+        "  abut batch models/*.obj --do 'field --cells 128' --do report --out results\n"
+        "  find models -name '*.stl' | abut batch - --do 'samples.npy --count 500' --out results\n"
+        "  abut batch --jobs jobs.txt --out results --shard 1/3\n",
+    .options = options,
+    .operand_kind = OPERAND_FILES,
+    .operand_least = 0,
+    .operand_most = UINT32_MAX,
+    .run = run,
+};

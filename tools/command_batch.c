@@ -562,7 +562,7 @@ const tool_command command_batch = {
         "done by one of them.",
     .examples =
         "  abut batch models/*.obj --do 'field --cells 128' --do report --out results\n"
-        "  find models -name '*.stl' | abut batch - --do 'samples.npy --count 500' --out results\n"
+        "  find . -name '*.stl' | abut batch - --do 'samples.npy --count 99' --out points\n"
         "  abut batch --jobs jobs.txt --out results --shard 1/3\n",
     .options = options,
     .operand_kind = OPERAND_FILES,

@@ -174,7 +174,8 @@ int tool_refuse(tool_run *tool, const char *format, ...) {
     text_print_list(&raw, format, list);
     va_end(list);
     text_safe(&sentence, raw.data ? raw.data : "out of memory");
-    if (!strstr(format, "did you mean") && !strstr(format, "usage:") && !tool->complaint)
+    const char *said = sentence.data ? sentence.data : "";
+    if (!strstr(said, "did you mean") && !strstr(said, "usage:") && !tool->complaint)
         text_print(&sentence, "; see 'abut help%s%s'", tool->command ? " " : "",
                    tool->command ? tool->command->name : "");
     const char *words = sentence.data ? sentence.data : "out of memory";

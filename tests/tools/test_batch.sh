@@ -1,0 +1,364 @@
+# Many files at once: killed at any moment and resumed, by several processes, in shards, on a full disk.
+. "$(dirname "$0")/support.sh"
+[ -n "$python" ] || {
+    skip "batches: there is no python3"
+    checks=1
+    finish
+}
+mkdir -p models/sub
+for shape in box torus icosphere capsule cone; do
+    "$tool" make $shape models/$shape.obj --quiet || exit 1
+    "$tool" make $shape models/$shape.stl --quiet || exit 1
+done
+cp models/box.obj models/sub/box.obj
+
+# Counts lines of a manifest: lines STATUS [OUTPUT].
+lines() {
+    "$python" - "$1" "$2" "${3:-}" <<'END'
+import json, sys
+count = 0
+for line in open(sys.argv[1]):
+    try:
+        it = json.loads(line)
+    except ValueError:
+        continue
+    count += it["status"] == sys.argv[2] and sys.argv[3] in ("", it["output"])
+print(count)
+END
+}
+member() { # member MANIFEST OUTPUT KEY: of the last line about an output
+    "$python" -c 'import json, sys
+print([it for it in map(json.loads, open(sys.argv[1])) if it["output"] == sys.argv[2]][-1][sys.argv[3]])' "$@"
+}
+# Every output as of the undisturbed run, nothing more and nothing less.
+same() {
+    checks=$((checks + 1))
+    diff -r --exclude=manifest.jsonl whole "$1" >difference 2>&1 || {
+        wrong "$2: outputs differ"
+        head -5 difference
+    }
+    demand "$2: .abut-batch is left" ! -e "$1/.abut-batch"
+}
+
+# ---- what is written is what the commands write by themselves ----
+work() { # work FOLDER OPTION...: the jobs of most tests, 33 of them
+    out=$1
+    shift
+    "$tool" batch models/*.obj models/*.stl models/sub/*.obj --do 'field --cells 32' --do report \
+        --do 'samples.npy --count 50' --out "$out" "$@"
+}
+try 0 work whole
+says "33 jobs: 33 done, 0 done before, 0 failed"
+says "done  models/box.obj.abutf"
+mute err
+"$tool" field models/torus.obj one.abutf --cells 32 --quiet
+"$tool" info models/torus.obj --json >one.json
+"$tool" samples models/torus.obj --count 50 --out one.npy --quiet >/dev/null
+for ending in abutf json npy; do
+    demand "a .$ending differs from that of the command" \
+        "$(cmp one.$ending whole/models/torus.obj.$ending && echo same)" = same
+done
+demand "a file of a folder within is missing" -s whole/models/sub/box.obj.abutf
+demand "the manifest has other lines" "$(lines whole/manifest.jsonl done)" -eq 33
+try 0 work whole --json --threads 1
+is "(it['jobs'], it['done'], it['done_before'], it['failed'], it['failures'])" "(33, 0, 33, 0, [])"
+try 0 work whole --quiet
+demand "the bare answer is how many failed" "$(cat out)" = 0
+demand "a run with nothing to do wrote lines" "$(lines whole/manifest.jsonl done)" -eq 33
+same whole "the whole"
+
+# ---- kill -9 at random moments until all is done ----
+cat >kill.py <<'END'
+"""kill.py FOLDER COMMAND...: starts the command, kills it after a random while, and so on until it ends by itself."""
+import os, random, subprocess, sys, time
+random.seed(int(os.environ.get("ABUT_TEST_SEED", "1")))
+kills = 0
+while True:
+    child = subprocess.Popen(sys.argv[2:], stdout=subprocess.DEVNULL)
+    try:
+        code = child.wait(timeout=random.uniform(0, 0.15 + 0.01 * kills))
+        break
+    except subprocess.TimeoutExpired:
+        child.kill()
+        child.wait()
+        kills += 1
+    for folder, _, names in os.walk(sys.argv[1]): # what is there is complete at any time
+        for name in names:
+            if name == "manifest.jsonl" or ".abut-batch" in folder:
+                continue
+            path = os.path.join(folder, name)
+            with open(path, "rb") as one, open("whole" + path[len(sys.argv[1]):], "rb") as other:
+                if one.read() != other.read():
+                    sys.exit("%s is not complete" % path)
+print(kills, code)
+END
+killed=0
+for round in 1 2; do
+    rm -rf torn
+    checks=$((checks + 1))
+    ABUT_TEST_SEED=${ABUT_TEST_SEED:-1}$round "$python" kill.py torn "$tool" --threads 1 batch models/*.obj models/*.stl \
+        models/sub/*.obj --do 'field --cells 32' --do report --do 'samples.npy --count 50' --out torn >answer 2>err ||
+        wrong "after a kill: $(cat err)"
+    read -r kills code <answer
+    killed=$((killed + kills))
+    demand "the last run gave $code" "$code" = 0
+    same torn "after $kills kills"
+    demand "after $kills kills a job was done twice or lost" "$(lines torn/manifest.jsonl done)" -eq 33
+done
+echo "killed $killed times"
+demand "no run was killed" "$killed" -gt 2
+
+# ---- each step in turn: what was finished is not computed again, as a mark in it shows ----
+manifest=torn/manifest.jsonl output=models/cone.obj.json
+key=$(member $manifest $output key)
+between() { # between WHAT: marks the output as it stands where it is completed
+    mkdir -p torn/.abut-batch
+    rm -f torn/$output
+    printf 'marked %s' "$1" >torn/.abut-batch/$key.json
+    printf 'half' >torn/.abut-batch/.abut-1-1 # as of a file system without unnamed files
+    printf 'old' >torn/.abut-batch/0123456789abcdef.json # of an input that has changed since
+}
+between first # killed after step 1: no line yet
+grep -vF "\"output\": \"$output\"" $manifest >shorter
+cp shorter $manifest
+try 0 work torn
+says "33 jobs: 1 done, 32 done before, 0 failed"
+says "finished by a run that was interrupted"
+demand "a finished output was computed again" "$(cat torn/$output)" = "marked first"
+demand "its line is missing" "$(lines $manifest done $output)" -eq 1
+demand "rests were not removed" ! -e torn/.abut-batch
+between other # after step 2: a line that knows the size of what was finished
+"$python" - $manifest $output <<'END'
+import sys
+text = open(sys.argv[1]).read().split("\n")
+text = [line.replace('"bytes": 12,', '"bytes": 13,') if sys.argv[2] in line else line for line in text]
+open(sys.argv[1], "w").write("\n".join(text))
+END
+printf 'marked secnd!' >torn/.abut-batch/$key.json
+try 0 work torn
+says "33 jobs: 1 done, 32 done before, 0 failed"
+demand "a finished output was computed again" "$(cat torn/$output)" = "marked secnd!"
+demand "a second line was added" "$(lines $manifest done $output)" -eq 1
+try 0 work torn
+says "33 jobs: 0 done, 33 done before, 0 failed"
+try 0 work torn --again # the mark goes
+says "33 jobs: 33 done, 0 done before, 0 failed"
+same torn "--again"
+
+# ---- what has changed is done anew, and that alone ----
+change() { # change WHAT: one job must be done
+    try 0 work torn
+    says "33 jobs: 1 done, 32 done before, 0 failed"
+    same torn "$1"
+}
+rm torn/$output
+change "a removed output"
+head -c 20 whole/$output >torn/$output
+change "a shortened output"
+printf '{"do": "info", "input": "models/co' >>$manifest # the machine lost power
+rm torn/$output
+change "a line that was cut off"
+demand "a line after one that was cut off is lost" "$(tail -n 1 $manifest | cut -c 1-7)" = '{"do": '
+touch models/sub/box.obj
+try 0 work torn
+says "33 jobs: 3 done, 30 done before, 0 failed"
+try 0 "$tool" batch models/box.obj --do 'field --cells=32' --out torn
+says "1 job: 0 done, 1 done before, 0 failed" # --cells 32 is --cells=32
+try 0 "$tool" batch models/box.obj --do 'field --cells=33' --out torn
+says "1 job: 1 done, 0 done before, 0 failed"
+demand "other options gave the same field" "$(cmp -s torn/models/box.obj.abutf whole/models/box.obj.abutf; echo $?)" = 1
+try 0 work torn --dry-run --json
+is "[(job['state'], job['output']) for job in it['jobs'] if job['state'] != 'done']" \
+    "[('to do', 'models/box.obj.abutf')]"
+try 0 work none --dry-run --quiet
+demand "--dry-run counts what is to be done" "$(cat out)" = 33
+demand "--dry-run wrote something" ! -e none
+
+# ---- several processes at once; shards ----
+for process in 1 2 3; do
+    work many --threads 1 >out$process 2>err$process &
+    eval "id$process=$!"
+done
+for process in 1 2 3; do
+    eval "wait \$id$process"
+    demand "process $process of three gave $?" $? -eq 0
+    demand "process $process complained: $(cat err$process)" ! -s err$process
+done
+same many "three processes"
+demand "three processes did a job twice" "$(lines many/manifest.jsonl done)" -eq 33
+demand "one process did all" "$(sort -u out1 out2 out3 | grep -c '^done')" -eq 33
+for part in 3 1 2; do
+    try 0 work parts --shard $part/3 --json
+    echo "$(value "it['jobs']") $(value "it['done']")" >>shares
+done
+demand "the shards are not all jobs, once each: $(cat shares)" \
+    "$(awk '{ a += $1; b += $2; c += $1 > 3 } END { print a, b, c }' shares)" = "33 33 3"
+same parts "three shards"
+for words in 0/3 4/3 1/0 1 x/y 1/3/5 /; do
+    try 2 work parts --shard $words
+    complains "--shard needs a part and how many there are"
+done
+
+# ---- a bad file among good ones ----
+echo "v 0 0 zero" >models/bad.obj
+try 1 "$tool" batch models/bad.obj models/missing.obj models models/box.obj --do report --out mixed
+says "4 jobs: 1 done, 0 done before, 3 failed"
+complains "abut batch: models/bad.obj: line 1: "
+complains "abut batch: models/missing.obj: cannot be opened: No such file or directory"
+complains "abut batch: models: is a directory, not a file"
+demand "the good one is missing" -s mixed/models/box.obj.json
+demand "a bad one has an output" ! -e mixed/models/bad.obj.json
+demand "failures are not in the manifest" "$(lines mixed/manifest.jsonl failed)" -eq 3
+try 1 "$tool" batch models/bad.obj models/box.obj --do report --out mixed --json
+is "(it['jobs'], it['done'], it['done_before'], it['failed'])" "(2, 0, 1, 1)"
+is "(it['failures'][0]['input'], it['failures'][0]['error'][:22])" "('models/bad.obj', 'models/bad.obj: line 1')"
+cp models/box.obj models/bad.obj # mended
+try 0 "$tool" batch models/bad.obj models/box.obj --do report --out mixed
+says "2 jobs: 1 done, 1 done before, 0 failed"
+rm models/bad.obj
+
+# ---- full disks ----
+try 1 sh -c "trap '' XFSZ; ulimit -f 16; exec '$tool' batch models/*.obj --do 'field --cells 40 --plain' --do report --out full"
+complains "could not be written: File too large"
+complains "full/models/box.obj.abutf"
+says "10 jobs: 5 done, 0 done before, 5 failed"
+demand "a full disk leaves something: $(find full -name '*.abutf' -o -name '.abut*')" \
+    -z "$(find full -name '*.abutf' -o -name '.abut*')"
+try 0 "$tool" batch models/*.obj --do 'field --cells 40 --plain' --do report --out full
+says "10 jobs: 5 done, 5 done before, 0 failed"
+cp full/manifest.jsonl before
+sh -c "trap '' XFSZ; ulimit -f 0; '$tool' batch models/*.obj --do 'field --cells 41' --out full; echo gave \$?" 2>&1 |
+    cat >err
+complains "no more jobs are done: File too large"
+complains "gave 1"
+demand "jobs went on without a manifest" "$(grep -c 'File too large' err)" -eq 2
+demand "the manifest changed on a full disk" "$(cmp before full/manifest.jsonl && echo same)" = same
+if unshare -rm true 2>/dev/null; then
+    mkdir small
+    try 0 unshare -rm sh -c "mount -t tmpfs -o size=300k none small || exit 0
+        '$tool' batch models/*.obj --do 'field --cells 40 --plain' --out small >said 2>complained && exit 9
+        grep -q 'No space left on device' complained || exit 8
+        find small -name '.abut-*' -type f | grep -q . && exit 7
+        for file in small/models/*.abutf; do
+            test ! -e \$file || cmp \$file full/models/\${file##*/} || exit 6
+        done"
+else
+    skip "a small disk: there are no user namespaces"
+fi
+
+# ---- Ctrl-C ----
+"$tool" make icosphere ball.ply --segments 60 --quiet
+mkdir cut
+cat >cancel.py <<'END'
+import signal, subprocess, sys, time
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+child = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+time.sleep(0.5)
+child.send_signal(signal.SIGINT)
+print("cancelled" in child.stderr.read().decode(), child.wait())
+END
+"$python" cancel.py "$tool" batch models/box.obj ball.ply --do 'field --cells 900' --out cut --quiet >answer
+demand "Ctrl-C gave $(cat answer)" "$(cat answer)" = "True -2"
+demand "Ctrl-C left $(find cut -name '.abut*' -o -name 'ball*')" -z "$(find cut -name '.abut*' -o -name 'ball*')"
+
+# ---- names and lists of jobs ----
+mkdir odd
+cp models/box.obj "odd/a b.obj"
+cp models/box.obj "odd/it's \"so\".obj"
+cp models/box.obj "odd/$(printf 'new\nline.obj')"
+cp models/box.obj "odd/$(printf 'bad\377.obj')"
+cp models/box.obj -- -dash.obj
+find odd -name '*.obj' -print0 >names
+"$tool" batch - --do report --out names-out --quiet <names >out 2>err || wrong "odd names: $(cat err)"
+"$tool" batch - --do report --out names-out --json <names >out 2>err
+last="odd names"
+is "(it['done_before'], it['jobs'])" "(4, 4)"
+demand "an odd name is missing" -s "names-out/odd/it's \"so\".obj.json" -a -s 'names-out/odd/bad\xff.obj.json'
+try 0 "$tool" batch --do report --out names-out --quiet -- -dash.obj
+printf 'models/box.obj\r\nmodels/cone.obj\n\nmodels/torus.obj' >list
+"$tool" batch - --do report --out list-out --json <list >out
+is "it['done']" 3
+cat >jobs.txt <<'END'
+# A list of jobs
+field models/box.obj fine/box.vti --cells 20
+field.coarse.npy models/box.obj --cells 10
+
+  samples "odd/a b.obj" --out 'with blank.csv' --features vertices
+report models/cone.obj
+convert models/cone.obj cone.glb --weld
+picture models/cone.obj cone.ppm --size 40x30
+offset models/box.obj shell.ply --by 0.1 --cells 20
+{"do": "samples.ply --count 20", "input": "models/torus.obj"}
+{"output": "x/\u00fcber.json", "input": "models/torus.obj", "do": "report", "other": 1.5}
+END
+try 0 "$tool" batch --jobs jobs.txt --out list-out
+says "9 jobs: 8 done, 1 done before, 0 failed"
+for file in fine/box.vti models/box.obj.coarse.npy "with blank.csv" models/cone.obj.json cone.glb cone.ppm shell.ply \
+    models/torus.obj.ply x/über.json; do
+    demand "$file is missing" -s "list-out/$file"
+done
+try 0 "$tool" batch --jobs list-out/manifest.jsonl --out list-out # a manifest is a list of jobs
+says "11 jobs: 0 done, 11 done before, 0 failed"
+try 0 "$tool" batch models/box.obj models/box.obj --do report --out list-out # the same twice is one
+says "1 job: 0 done, 1 done before"
+"$tool" batch --jobs - --out list-out --manifest elsewhere.jsonl <jobs.txt >out || wrong "jobs on standard input"
+says "9 jobs: 9 done"
+demand "--manifest was not used" "$(lines elsewhere.jsonl done)" -eq 9
+
+# ---- what is refused ----
+refuse() { # refuse SENTENCE ARGUMENT...
+    sentence=$1
+    shift
+    try 2 "$tool" batch "$@"
+    complains "$sentence"
+}
+refuse "--out FOLDER is missing" models/box.obj --do report
+refuse "what shall be done with the files?" models/box.obj --out no
+refuse "what shall be done with the files?" --out no
+refuse "--do is for files, but none is named" --do report --out no
+refuse "'nonsense' is no command for a batch, which can do field" models/box.obj --do nonsense --out no
+refuse "--do: there is no option --cels; did you mean --cells?" models/box.obj --do 'field --cels 3' --out no
+refuse "--do: --cells needs a whole number" models/box.obj --do 'field --cells many' --out no
+refuse "--do: 'x.obj' is one too many" models/box.obj --do 'field x.obj' --out no
+refuse "--do: a quote is not closed" models/box.obj --do "field 'x" --out no
+refuse "--do: there is no command" models/box.obj --do ' ' --out no
+refuse "--png names one more file" models/box.obj --do 'field --png x.png' --out no
+refuse "--threads is no option of a job" models/box.obj --do 'field --threads 3' --out no
+refuse "--to is told by the ending of the output: field.vti" models/box.obj --do 'field --to vti' --out no
+refuse "field cannot write models/box.obj.exe" models/box.obj --do field.exe --out no
+refuse "two jobs would write models/box.obj.abutf" models/box.obj --do 'field --cells 9' --do field --out no
+refuse "two jobs would write models/box.obj.json" models/box.obj ./models/box.obj --do report --out no
+refuse "--strict changes an exit code" models/box.obj --do 'info --strict' --out no
+for line in 'field a.obj ../b.abutf' 'field a.obj /b.abutf' 'field a.obj x/../../b.abutf'; do
+    echo "$line" >jobs
+    refuse "jobs:1: the output" --jobs jobs --out no
+done
+for line in '{"do": "field"}' '{"do": "field", "input": "a.obj"' '{"do": ["field"], "input": "a.obj"}' '{}' \
+    '{"do": "field", "input": "\ud800"}'; do
+    printf '# first\n%s\n' "$line" >jobs
+    refuse "jobs:2: is no JSON object with \"do\" and \"input\"" --jobs jobs --out no
+done
+printf 'field\n' >jobs
+refuse "jobs:1: the file is missing" --jobs jobs --out no
+printf 'a\0b' >jobs
+refuse "jobs: is no text" --jobs jobs --out no
+demand "what was refused made a folder" ! -e no
+try 1 "$tool" batch --jobs missing --out no
+complains "missing: cannot be read: No such file or directory"
+echo x >file
+try 1 "$tool" batch models/box.obj --do report --out file
+complains "file"
+mkdir -p taken/models/box.obj.json
+try 1 "$tool" batch models/box.obj --do report --out taken
+complains "taken/models/box.obj.json: cannot be written: Is a directory"
+
+# ---- the examples ----
+for task in 1 2 3 4; do
+    try 0 env ABUT="$tool" SLURM_ARRAY_TASK_ID=$task SLURM_ARRAY_TASK_COUNT=4 sh "$source/examples/batch/slurm.sh" models array
+done
+try 0 env ABUT="$tool" sh "$source/examples/batch/xargs.sh" models array2 2
+demand "xargs and Slurm did not do the same" \
+    "$(diff -r --exclude=manifest.jsonl array array2 >/dev/null && echo same)" = same
+demand "the array did not do all once" "$(lines array/manifest.jsonl done)" -eq 22
+demand "xargs did not do all once" "$(lines array2/manifest.jsonl done)" -eq 22
+finish

@@ -560,10 +560,9 @@ const tool_command command_batch = {
         "another "
         "input or other options now. Any number of processes may work on one folder; each job is "
         "done by one of them.",
-    .examples =
-        "  abut batch models/*.obj --do 'field --cells 128' --do report --out results\n"
-        "  find . -name '*.stl' | abut batch - --do 'samples.npy --count 99' --out points\n"
-        "  abut batch --jobs jobs.txt --out results --shard 1/3\n",
+    .examples = "  abut batch models/*.obj --do 'field --cells 128' --do report --out results\n"
+                "  find . -name '*.stl' | abut batch - --do 'samples.npy --count 99' --out points\n"
+                "  abut batch --jobs jobs.txt --out results --shard 1/3\n",
     .options = options,
     .operand_kind = OPERAND_FILES,
     .operand_least = 0,

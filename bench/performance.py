@@ -1,0 +1,341 @@
+#!/usr/bin/env python3
+"""docs/performance.md and its plots, from the files of bench/results.
+
+    python3 bench/performance.py [SOURCE]
+
+SOURCE is the root of the tree, by default the one of this file. Of several measurements of one thing the latest counts.
+The test bench_performance fails where the page is not what this gives. Needs nothing but python3.
+"""
+import json
+import math
+import pathlib
+import statistics
+import sys
+from html import escape
+
+# Title, plot, what a bar is, what the page says before, rows: label, cases that end so, model. Peers come from the cases.
+SECTIONS = [
+    ("Two meshes", "performance-pairs", "a question about two bunnies of 69,451 triangles, one thread",
+     "The Stanford bunny against itself at 100 to 500 random poses, half of which overlap; mean of all poses. ODE and "
+     "Bullet make contacts where yes or no is asked; FCL, ODE and Bullet do not see a body inside another.",
+     [("do they overlap?", "overlap-mean", "stanford-bunny"),
+      ("how far apart?", "distance-mean", "stanford-bunny"),
+      ("all contacts", "contacts-mean", "stanford-bunny")]),
+    ("Points and rays", "performance-points", "a point or ray, one thread",
+     "200,000 points or rays around the bunny, and a million points. Embree's rays are floats; whether ours hit is exact.",
+     [("nearest point, one by one", "nearest-uniform-single", "stanford-bunny"),
+      ("nearest point, as a batch", "nearest-uniform", "stanford-bunny"),
+      ("nearest of a million", "nearest-million", "stanford-bunny"),
+      ("first hit of a random ray", "ray-first-uniform", "stanford-bunny"),
+      ("first hit of a camera's ray", "ray-first-coherent", "stanford-bunny")]),
+    ("Hierarchies", "performance-build", "a triangle of the bunny, one thread",
+     "What all questions stand on: built once, and fitted anew where vertices move.",
+     [("build", "build", "stanford-bunny"), ("refit", "refit", "stanford-bunny")]),
+    ("Distance fields", "performance-field", "a whole field of 256 cells a side, one thread",
+     "Exact signed distances of all cells against Embree's point queries without signs; a band of three cells against "
+     "OpenVDB, whose distances are approximate.",
+     [("all cells", "field", "stanford-bunny"), ("a band of 3 cells", "band-dense", "stanford-bunny"),
+      ("the same, sparse", "band-sparse", "stanford-bunny")]),
+    ("A value of a field", "performance-value", "a point, one thread",
+     "Value and gradient in a field of 64 cells a side, against Bullet's `btMiniSDF` with exact nodes.",
+     [("linear", "field-value", "stanford-bunny"), ("cubic", "field-value-cubic", "stanford-bunny")]),
+    ("Rigid bodies that move", "performance-sweep", "a path, one thread",
+     "When two bodies first touch, mean of 200 random paths. Ours misses nothing and is never late. Conservative "
+     "advancement on FCL's distances is as safe; its own advancement misses most touches, and samples of time are late.",
+     [("ball, across; advancement on distances", "sweep-across-distance-mean", "ball"),
+      ("ball, across; FCL's own advancement", "sweep-across-advancement-mean", "ball"),
+      ("ball, across; 100 samples of time", "sweep-across-sampled-mean", "ball"),
+      ("ball, a step; advancement on distances", "sweep-step-distance-mean", "ball"),
+      ("teapot of 70,000, across; on distances", "sweep-across-distance-mean", "teapot70k"),
+      ("ball, across; Bullet, static mesh", "sweep-across-static-mean", "ball"),
+      ("ball of 320, across; Bullet, hull", "sweep-across-convex-mean", "icosphere")]),
+]
+COLOURS = {"abut": "#2f6fae", "Embree": "#b3472f", "FCL": "#e0a030", "CGAL": "#7a5195", "Bullet": "#6b8e4e",
+           "ODE": "#9a8c7c", "OpenVDB": "#c2698c", "Open3D": "#b3472f", "MeshLab": "#e0a030"}
+OTHER = "#8a919c"
+RIVALS = {"radial": "radial fields", "band": "bands of distances", "field": "whole fields", "hash": "spatial hash",
+          "tree": "eight-wide tree", "nearest": "nearest points", "sweep": "sweeps"}
+DEVICE = [("field/device-256-teapot", "signed distance field of 256^3 cells"),
+          ("nearest/device-random-teapot", "nearest point of 10 million random points"),
+          ("ray/device-first", "first hit of 10 million random rays"),
+          ("ray/device-ordered", "the same rays, sorted"),
+          ("sign/device-inside", "inside or outside, 10 million points, from and to the host"),
+          ("pair/device-overlap-teapot", "overlap of two teapots at 100,000 poses"),
+          ("pair/device-distance-teapot", "distance of two teapots at 100,000 poses"),
+          ("bvh/device-build-teapot", "hierarchy of 69,396 triangles"),
+          ("world/device-teapots", "world of 3,000 teapots: contacts of 10,330 pairs"),
+          ("sweep/device-earliest-balls", "first impact of 81,920 triangles that move"),
+          ("layers/device-stairs-5000", "which of 5,011 solids overlap"),
+          ("map/device-letters", "distance maps of two bodies, 498,593 samples")]
+CPU = [("mesh/read-ply-binary", "read a binary PLY"), ("mesh/topology", "topology"), ("mesh/examine", "health report"),
+       ("mesh/weld", "weld"), ("bvh/build-teapot", "build a hierarchy"), ("bvh/refit-teapot", "refit it"),
+       ("nearest/uniform-teapot", "nearest points anywhere, batch"), ("nearest/near-teapot", "near the surface, batch"),
+       ("layers/stairs-5000", "which of 5,011 solids overlap"), ("map/field-letters", "distances of samples by fields")]
+
+
+# ---- results ----
+
+class Results:
+    """Cases of all files, the latest of each: by name, threads and machine (a device or none)."""
+
+    def __init__(self, folder):
+        self.peers, self.device, self.cpu, self.rivals, self.deviation = {}, {}, {}, {}, {}
+        for path in sorted(folder.glob("*.json*")):
+            text = path.read_text(encoding="utf-8")
+            if path.suffix == ".jsonl" and "rivals" in path.name:
+                self.add_rivals(path, text)
+            elif path.suffix == ".json":
+                self.add(path, json.loads(text))
+
+    def add_rivals(self, path, text):
+        for line in filter(str.strip, text.split("\n")):
+            line = json.loads(line)
+            line["from"] = path.name
+            self.rivals[line["condition"], line["rival"], line["place"]] = line
+
+    def add(self, path, data):
+        if "map/deviation" in data:
+            self.deviation = dict(data, name=path.name)
+        for case in data.get("cases", []):
+            case.update(date=data["date"], commit=data["commit"], cpu=data["cpu"], compiler=data["compiler"],
+                        name=path.name)
+            if "peer" in case:
+                _, library, question, model = case["case"].split("/", 3)
+                keep(self.peers, (question, model, library, case["threads"]), case)
+            elif "device" in case["case"] and "h200" in path.name and case["threads"] == 1:
+                keep(self.device, case["case"], case)
+            elif "h200" not in path.name:
+                keep(self.cpu, (case["case"], case["threads"]), case)
+
+
+def keep(cases, key, case):
+    if key not in cases or cases[key]["date"] <= case["date"]:
+        cases[key] = case
+
+
+# ---- text ----
+
+def time_of(ns):
+    """A time as people say it, three digits."""
+    for unit, size in (("s", 1e9), ("ms", 1e6), ("us", 1e3), ("ns", 1)):
+        if ns >= size or unit == "ns":
+            value = ns / size
+            digits = 0 if value >= 100 else 1 if value >= 10 else 2
+            return f"{value:.{digits}f} {unit}"
+
+
+def times(ratio):
+    return f"{ratio:.0f}" if ratio >= 100 else f"{ratio:.1f}" if ratio >= 10 else f"{ratio:.2g}"
+
+
+def measured(cases):
+    """The line under a plot: machine and day."""
+    days = sorted({case["date"][:10] for case in cases})
+    commits = sorted({case["commit"] for case in cases})
+    return (f"Intel Xeon (Sapphire Rapids, virtual, 2 cores), {cases[0]['compiler']} -O3; "
+            f"{' and '.join(days)}, commit {', '.join(commits)}")
+
+
+def table(head, rows):
+    """Columns of numbers stand to the right."""
+    numbers = [all(row[i][:1].isdigit() and len(row[i]) < 12 for row in rows) for i in range(len(head))]
+    lines = ["| " + " | ".join(head) + " |", "|" + "".join("---:|" if number else "---|" for number in numbers)]
+    return lines + ["| " + " | ".join(row) + " |" for row in rows] + [""]
+
+
+# ---- plots ----
+
+WIDTH, LEFT, RIGHT, TOP, BAR, GAP = 940, 370, 120, 62, 19, 14
+
+
+def plot(path, title, unit, groups, note):
+    """Bars of times on a logarithmic scale: groups are (label, [(name, ns, remark)])."""
+    values = [ns for _, bars in groups for _, ns, _ in bars]
+    low = 10 ** math.floor(math.log10(min(values)) - 0.15)
+    high = 10 ** math.ceil(math.log10(max(values)) + 0.05)
+    height = TOP + sum(len(bars) * BAR + GAP for _, bars in groups) + 62
+
+    def place(ns):
+        return LEFT + math.log(ns / low) / math.log(high / low) * (WIDTH - LEFT - RIGHT)
+
+    def text(x, y, words, anchor="start", size=13, more=""):
+        parts.append(f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-size="{size}"{more}>{escape(words)}</text>')
+
+    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" font-family="sans-serif" '
+             'fill="#222831">', f'<rect width="{WIDTH}" height="{height}" fill="#ffffff"/>']
+    text(16, 26, title, size=17, more=' font-weight="bold"')
+    text(16, 46, f"time for {unit}; each line is ten times the one before; shorter is better", size=12, more=' fill="#5b6470"')
+    power = low
+    while power <= high * 1.0001:
+        parts.append(f'<line x1="{place(power):.1f}" y1="{TOP}" x2="{place(power):.1f}" y2="{height - 50}" stroke="#d5d9e0"/>')
+        text(place(power), height - 34, time_of(power).replace(".00", "").replace(".0", ""), "middle", 12)
+        power *= 10
+    y = TOP + 8
+    for label, bars in groups:
+        text(LEFT - 96, y + len(bars) * BAR / 2 + 4, label, "end", 12)
+        for name, ns, remark in bars:
+            colour = COLOURS.get(name.split()[0], OTHER)
+            weight = ' font-weight="bold"' if name == "abut" else ""
+            text(LEFT - 8, y + 13, name.split(" ")[0], "end", 12, weight)
+            parts.append(f'<rect x="{LEFT}" y="{y:.1f}" width="{max(place(ns) - LEFT, 1):.1f}" height="{BAR - 4}" '
+                         f'fill="{colour}"/>')
+            text(place(ns) + 6, y + 13, time_of(ns) + remark, size=12, more=weight)
+            y += BAR
+        y += GAP
+    text(16, height - 12, note, size=11, more=' fill="#5b6470"')
+    path.write_text("\n".join(parts + ["</svg>", ""]), encoding="utf-8")
+
+
+# ---- sections ----
+
+def each(case, whose):
+    """Nanoseconds of an element; of a field, of all of it."""
+    return case[whose + "minimum_ms"] * 1e6 / (1 if case["unit"] == "cell" else case["elements"])
+
+
+def peers_section(results, section, pictures):
+    title, name, unit, words, rows = section
+    groups, lines, used = [], [], []
+    for label, question, model in rows:
+        found = sorted((key[2], case) for key, case in results.peers.items() if key[:2] == (question, model) and key[3] == 1)
+        if not found:
+            continue
+        ours = statistics.median(each(case, "") for _, case in found)
+        bars = [("abut", ours, "")]
+        for _, case in found:
+            used.append(case)
+            bars.append((case["peer"], each(case, "peer_"), f"  ({times(case['ratio'])}x)"))
+            lines.append([label, case["peer"], time_of(each(case, "")), time_of(each(case, "peer_")), times(case["ratio"]),
+                          f"{case['disagreements']:,}", case.get("note", "")])
+        groups.append((label, bars))
+    if not groups:
+        return []
+    plot(pictures / f"{name}.svg", title, unit, groups, measured(used))
+    files = sorted({case["name"] for case in used})
+    return [f"## {title}", "", *wrap(words), "", f"![Bars of times: {escape(title.lower())}](pictures/{name}.svg)", "",
+            *table(["question", "library", "abut", "its", "ratio", "answers that differ", "note"], lines),
+            *wrap(f"Time for {unit}. Measured on {measured(used)}; in {quoted(files)}."), ""]
+
+
+def quoted(names):
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def wrap(words, width=118):
+    lines, line = [], ""
+    for word in words.split():
+        if line and len(line) + 1 + len(word) > width:
+            lines.append(line)
+            line = word
+        else:
+            line = f"{line} {word}" if line else word
+    return lines + [line]
+
+
+def deviation_section(results, pictures):
+    data = results.deviation
+    if not data:
+        return []
+    names = {"map/deviation": "abut", "Open3D": "Open3D", "MeshLab": "MeshLab"}
+    bars = [(name, 1e6 * data[key]["ms"], "" if name == "abut" else f"  ({times(data[key]['times_ms'])}x)")
+            for key, name in names.items()]
+    day = data["name"][:10]
+    note = f"Intel Xeon (Sapphire Rapids, virtual), two cores; {day}. MeshLab's filter has one thread."
+    plot(pictures / "performance-deviation.svg", "Deviation of two scans", "a million distances, two threads",
+         [("two scans of 100,000 triangles", bars)], note)
+    rows = [[name, time_of(1e6 * data[key]["ms"]), time_of(1e6 * data[key]["cpu_ms"]), times(data[key]["times_ms"])]
+            for key, name in names.items()]
+    return ["## Deviation of two scans", "",
+            *wrap("A million samples of one scan and their distances to the other. Ours makes hierarchy, atlas and samples "
+                  "in that time; Open3D gets its points, in floats."), "",
+            "![Bars of times: deviation](pictures/performance-deviation.svg)", "",
+            *table(["program", "time", "processor time", "ratio"], rows), *wrap(f"{note} In `{data['name']}`."), ""]
+
+
+def rivals_section(results, pictures):
+    condition = 8
+    groups, lines = [], []
+    places = sorted({key[2] for key in results.rivals if key[0] == condition})
+    for place in places:
+        least = "_least_ms" if place == "CPU" else "_ms"
+        bars = []
+        for rival, name in RIVALS.items():
+            line = results.rivals.get((condition, rival, place))
+            if line:
+                bars.append((rival, 1e6 * (line["update" + least] + line["collide" + least]), line))
+        if not bars:
+            continue
+        bars.sort(key=lambda bar: bar[1])
+        first = next((ns for rival, ns, _ in bars if rival == "radial"), bars[0][1])
+        where = "two cores" if place == "CPU" else place
+        groups.append((where, [("abut" if rival == "radial" else rival, ns,
+                                f"  {RIVALS[rival]}" + ("" if rival == "radial" else f" ({times(ns / first)}x)"))
+                               for rival, ns, _ in bars]))
+        lines += [[where, RIVALS[rival], time_of(ns), times(ns / first), f"{100 * line['deep'] / line['of']:.2f} %",
+                   f"{line['bytes'] / 1e6:.1f} MB"] for rival, ns, line in bars]
+    if not groups:
+        return []
+    sample = next(line for key, line in results.rivals.items() if key[0] == condition)
+    files = sorted({line["from"] for line in results.rivals.values()})
+    note = f"Intel Xeon (Sapphire Rapids, virtual), two cores, and one NVIDIA H200; {files[0][:10]}"
+    plot(pictures / "performance-cloth.svg", "Cloth against a character", "a frame: the body's new pose and all particles",
+         groups, note)
+    return ["## Cloth against a character", "",
+            *wrap(f"{sample['particles']:,} particles of clothes are kept out of a body of {sample['triangles']:,} triangles "
+                  "that does gymnastics (condition 8 of Friston and Steed). All techniques are ours, written for this "
+                  "comparison as others do it; [all conditions](radial_table.md)."), "",
+            "![Bars of times: radial fields and their rivals](pictures/performance-cloth.svg)", "",
+            *table(["where", "technique", "a frame", "ratio", "particles left deep inside", "memory"], lines),
+            *wrap(f"{note}; in {quoted(files)}."), ""]
+
+
+def device_section(results):
+    rows = []
+    for name, words in DEVICE:
+        case = results.device.get(name)
+        if case:
+            rows.append([words, time_of(1e6 * case["median_ms"]), time_of(1e6 * case["median_ms"] / case["elements"]),
+                         case["unit"], case["date"][:10]])
+    return ["## On a GPU", "", *wrap("One NVIDIA H200, by OpenCL, median. Data stays on the device unless a row says "
+                                     "otherwise, and answers are those of the CPU bit for bit. No peer was run beside these; "
+                                     "[benchmarks](benchmarks.md#on-a-gpu) has published times of others."), "",
+            *table(["what", "time", "for each", "unit", "day"], rows)]
+
+
+def cpu_section(results):
+    rows = []
+    for name, words in CPU:
+        cases = [results.cpu.get((name, threads)) for threads in (1, 2)]
+        first = cases[0] or cases[1]
+        if first:
+            rows.append([f"{words} (`{name}`)"] + [time_of(1e6 * case["median_ms"] / case["elements"]) if case else "–"
+                                                   for case in cases] + [first["unit"], first["date"][:10]])
+    return ["## Ours alone", "", *wrap("Medians on an Intel Xeon (Sapphire Rapids, virtual); `abut bench` measures yours, "
+                                       "and [choosing](choosing.md) has the order of magnitude of every call."), "",
+            *table(["what", "one thread", "two threads", "for each", "day"], rows)]
+
+
+def page(results, pictures):
+    lines = ["# How fast it is", "",
+             *wrap("Made by `bench/performance.py` from the files of `bench/results`; do not edit it by hand. Both sides get "
+                   "the same vertices and questions in one process, in turns, and their answers are compared. A ratio is "
+                   "**their time over ours**, of the best round of each: above 1 ours is faster. With one thread times are "
+                   "those of the processor, so that other work on the machine does not count. "
+                   "[Benchmarks](benchmarks.md#beside-other-libraries) says where the work is not quite the same, which "
+                   "goals were missed, and how to repeat all of it."), ""]
+    for section in SECTIONS:
+        lines += peers_section(results, section, pictures)
+    lines += deviation_section(results, pictures) + rivals_section(results, pictures)
+    lines += device_section(results) + cpu_section(results)
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def main():
+    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parent.parent)
+    out = pathlib.Path(sys.argv[2]) if len(sys.argv) > 2 else root / "docs"  # elsewhere: for the test
+    (out / "pictures").mkdir(parents=True, exist_ok=True)
+    results = Results(root / "bench/results")
+    (out / "performance.md").write_text(page(results, out / "pictures"), encoding="utf-8")
+
+
+main()

@@ -50,7 +50,10 @@ TEST(patches) {
     abut_bvh *bvh = NULL;
     abut_patch patch[4];
     abut_contact contacts[32];
-    abut_patches found = {.list = patch, .capacity = 4, .contacts = contacts, .contact_capacity = 32};
+    abut_patches found = {.list = patch,
+                          .capacity = 4,
+                          .contacts = contacts,
+                          .contact_capacity = 32};
     abut_patch_options options = abut_patch_options_default();
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));
     const abut_posed a = {.bvh = bvh}, b = {.bvh = bvh, .pose.translation = {0, 0, 0.9}};

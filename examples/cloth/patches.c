@@ -139,8 +139,8 @@ static abut_status add_vertex(cutter *t, cloth_patch *p, uint32_t v) {
     return ABUT_OK;
 }
 
-/* Gives each constraint of a patch a colour and tells how many rounds that makes: a colour takes
- * one for every PATCH_LANES, and those that find none a round each. */
+/* Gives each constraint of a patch the first colour that has room and none of its vertices, and
+ * tells how many rounds that makes: one a colour, and those that find none a round each. */
 static uint32_t colour(cutter *t, int kind, uint32_t begin, uint32_t end) {
     enum { LAST = 63 };
     uint32_t tally[LAST + 1] = {0}, rounds = 0;
@@ -151,7 +151,7 @@ static uint32_t colour(cutter *t, int kind, uint32_t begin, uint32_t end) {
         uint32_t mine = 0;
         for (uint32_t k = 0; k < corners; k++)
             taken |= t->used[v[k]];
-        while (mine < LAST && taken >> mine & 1)
+        while (mine < LAST && (taken >> mine & 1 || tally[mine] >= PATCH_LANES))
             mine++;
         for (uint32_t k = 0; k < corners && mine < LAST; k++)
             t->used[v[k]] |= UINT64_C(1) << mine;
@@ -161,7 +161,7 @@ static uint32_t colour(cutter *t, int kind, uint32_t begin, uint32_t end) {
     uint32_t first[LAST + 1];
     for (uint32_t k = 0; k <= LAST; k++) {
         first[k] = rounds * PATCH_LANES;
-        rounds += k == LAST ? tally[k] : (tally[k] + PATCH_LANES - 1) / PATCH_LANES;
+        rounds += k == LAST ? tally[k] : tally[k] > 0;
     }
     for (uint32_t i = 0; i < end - begin; i++) { /* from colours to places */
         uint32_t mine = t->colours[i];

@@ -143,6 +143,9 @@ static inline void cloth_try_faces(const cloth_search *s, uint32_t v, uint32_t u
             continue;
         double weight[3];
         vec p = x[c[0]], q = x[c[1]], r = x[c[2]];
+        if ((u != c[0] && cloth_is_within(p, at, s->cell)) ||
+            (u == c[2] && cloth_is_within(q, at, s->cell)))
+            continue; /* an earlier corner leads to it too */
         cloth_nearest_weights(at, p, q, r, weight);
         vec off = vec_sub(at, vec_mix(p, q, r, weight));
         double sq = vec_dot(off, off);

@@ -22,7 +22,7 @@ static void run(turn *t, size_t count, size_t grain, void (*body)(void *, size_t
 static cloth_search search_of(const cloth *c) {
     cloth_search s = {.thickness = c->options.thickness, .rest = 2 * c->mean_edge, .mask = 255};
     s.range = c->options.thickness + 0.5 * c->mean_edge; /* what moves may come near in a step */
-    s.cell = s.range + c->mean_edge; /* a corner is within 0.58 of the longest edge of a face */
+    s.cell = s.range + 0.7 * c->mean_edge; /* a corner is within 0.58 of a face's longest edge */
     while (s.mask < c->vertices && s.mask < UINT32_C(1) << 30)
         s.mask = 2 * s.mask + 1;
     return s;
@@ -110,10 +110,15 @@ abut_status cloth_quick_tell(const cloth *c, const cloth_told *told, cloth_repor
     return ABUT_OK;
 }
 
+/* Fields are some millimetres off the body: vertices of fine cloth keep so much of a cell at least.
+ */
+#define FIELD_CELLS 0.5
+
 abut_radial_particles cloth_quick_particles(const cloth *c) {
     abut_radial_particles particles = abut_radial_particles_default();
     particles.count = c->vertices;
-    particles.radius = c->options.thickness;
+    particles.radius =
+        fmax(c->options.thickness, FIELD_CELLS * abut_radial_info_get(c->quick->radial).cell);
     particles.friction = fmin(c->options.friction, 1);
     particles.walk = ABUT_RADIAL_WALK_EVERY_CELL;
     return particles;

@@ -32,7 +32,7 @@
 #define EASE 0.0105       /* of the height */
 #define DRESS_WIND 2.5    /* times that of the sheet: dresses are held, and shall fold */
 #define RADIAL_STEPS 4    /* a frame: vertices leave the body at the end of each */
-#define LEAVE_DEPTH 0.08  /* deeper ones are left inside: they came from elsewhere */
+#define LEAVE_DEPTH 0.15  /* deeper ones are left inside: they came from elsewhere */
 
 struct scene {
     abut_context *context;

@@ -79,9 +79,9 @@ for kernel in "$source"/src/*/*.cl "$source"/src/*/*/*.cl "$source"/examples/*/*
         text=rival_kernels
         lint rivals
         ;;
-    cloth)
+    cloth | patches)
         text=cloth_kernels
-        lint cloth
+        lint "$module"
         ;;
     *) lint "$module" ;;
     esac

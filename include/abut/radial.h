@@ -200,6 +200,13 @@ ABUT_DEFAULT(abut_radial_particles)
  * moved out the shortest way that cells know. Particles do not know each other. On failure all is
  * as before. */
 ABUT_API abut_status abut_radial_collide(abut_radial *radial, abut_radial_particles *particles);
+/* abut_radial_update() and abut_radial_collide() in one call, with the same answers. On a device
+ * both are queued together and waited for once. On failure all is as before; particles in a buffer
+ * may have been moved if the device itself failed. */
+ABUT_API abut_status abut_radial_update_collide(abut_radial *radial,
+                                                const abut_character_matrix *bones,
+                                                abut_array positions,
+                                                abut_radial_particles *particles);
 
 /* ---- surface ---- */
 

@@ -1,12 +1,5 @@
-/* Points and moving particles against radial fields, for C and OpenCL C alike. On a device
- * ABUTI_REAL_BITS is 64.
- *
- * The cell (i, j) is the wedge between the half-planes of columns i and i + 1 and between rows j
- * and j + 1. Its surface is two triangles on both sides of the diagonal from sample (i, j) to (i +
- * 1, j + 1) (paper, section 6.3.1). Their edges lie in the walls of the wedge, so surfaces of
- * neighbours meet. Within the wedge the axis is below both planes; so what is below the surface is
- * below both planes where the diagonal is a ridge, and below one of them where it is a valley. No
- * test of the diagonal is needed, and none can miss there.
+/* Moving particles against radial fields, for C and OpenCL C alike. On a device ABUTI_REAL_BITS is
+ * 64.
  *
  * A particle moves straight in field space, from where it was relative to the frame before to where
  * it would be relative to that of now (figure 2). In steps (section 6.2) it is tried at n + 1
@@ -17,184 +10,31 @@
  * The response has equations 5 to 11, with the signs that make V_t act against the motion (the
  * paper's V_p - V_n in equation 7 should be V_p + V_n, and V_t should be subtracted), and V_n up to
  * the surface, not to where pCCD stopped.
+ *
+ * What is met first has the least time, of equal ones the lowest field; so the CPU, one field after
+ * the other, and the work-items of a device, a field or a point each, have the same answer. Broad
+ * phases are free to differ: they only leave out what is not met.
  */
 #ifndef ABUTI_RADIAL_COLLIDE_SHARED_H
 #define ABUTI_RADIAL_COLLIDE_SHARED_H
 
-#include "radial/radial_shared.h"
-
-/* A field as it is now. */
-typedef struct radial_body {
-    word32 around, along, first, first_turn;
-    word32 top, bottom; /* as radial_mark */
-    float step;
-    ABUTI_GLOBAL const float *radii;
-    ABUTI_GLOBAL const radial_turn *turns;
-} radial_body;
-
-/* The surface of a cell: below n . (x, y, (z - j) step) = k for one plane or two. */
-typedef struct radial_planes {
-    float n[2][3], k[2];
-    float rim;  /* greatest radius of its corners: beyond is outside */
-    int count;  /* 0 = empty */
-    int convex; /* below the surface is below both, else below any */
-} radial_planes;
-
-static inline float radial_sample(const radial_body *b, word32 i, int j) {
-    const float radius = b->radii[b->first + (word32)j * b->around + i];
-    const int closed =
-        (word32)j + 1u == b->top || (b->bottom != 0u && (word32)j == b->along - b->bottom);
-    return closed && radius == INFINITY ? 0.0f : radius;
-}
-
-/* The plane through a, b and c; 0 where there is none. */
-static inline int radial_plane(const float a[3], const float b[3], const float c[3], float n[3],
-                               float *k) {
-    const float p[3] = {b[0] - a[0], b[1] - a[1], b[2] - a[2]};
-    const float q[3] = {c[0] - a[0], c[1] - a[1], c[2] - a[2]};
-    const float x = p[1] * q[2] - p[2] * q[1], y = p[2] * q[0] - p[0] * q[2];
-    const float z = p[0] * q[1] - p[1] * q[0];
-    const float length = radial_sqrt(x * x + y * y + z * z);
-    if (!(length > 0.0f))
-        return 0;
-    n[0] = x / length;
-    n[1] = y / length;
-    n[2] = z / length;
-    *k = n[0] * a[0] + n[1] * a[1] + n[2] * a[2];
-    return 1;
-}
-
-/* Corners of a cell: (i, j), (i + 1, j), (i, j + 1), (i + 1, j + 1), relative to row `base`. */
-static inline int radial_corners(const radial_body *b, word32 i, int j, int base, float r[4],
-                                 float v[4][3]) {
-    for (int k = 0; k < 4; k++) {
-        const word32 column = i + (word32)(k & 1) == b->around ? 0u : i + (word32)(k & 1);
-        const radial_turn turn = b->turns[b->first_turn + column];
-        const float radius = radial_sample(b, column, j + k / 2);
-        if (radius == INFINITY)
-            return 0;
-        r[k] = radius;
-        v[k][0] = radius * turn.c;
-        v[k][1] = radius * turn.s;
-        v[k][2] = (float)(j - base + k / 2) * b->step;
-    }
-    return 1;
-}
-
-static inline int radial_surface_of(const radial_body *b, word32 i, int j, int base,
-                                    radial_planes *s) {
-    float r[4], v[4][3];
-    s->count = 0;
-    s->convex = 1;
-    if (j < 0 || j + 1 >= (int)b->along || !radial_corners(b, i, j, base, r, v))
-        return 0;
-    s->rim = 0.0f;
-    for (int k = 0; k < 4; k++)
-        s->rim = r[k] > s->rim ? r[k] : s->rim;
-    /* A triangle with a corner on the axis may lie in a wall of the wedge, and is none. */
-    if (r[0] != 0.0f && (r[1] != 0.0f || r[3] != 0.0f))
-        s->count = radial_plane(v[0], v[1], v[3], s->n[0], &s->k[0]);
-    if (r[3] != 0.0f && (r[0] != 0.0f || r[2] != 0.0f))
-        s->count += radial_plane(v[0], v[3], v[2], s->n[s->count], &s->k[s->count]);
-    if (s->count == 2) {
-        const float *n = s->n[0];
-        s->convex = n[0] * v[2][0] + n[1] * v[2][1] + n[2] * v[2][2] <= s->k[0];
-    }
-    return s->count;
-}
-
-/* The same; the cells beyond a closed end go on with the planes that meet on the axis there. */
-static inline int radial_cell(const radial_body *b, word32 i, int j, radial_planes *s) {
-    if (radial_surface_of(b, i, j, j, s))
-        return s->count;
-    const int above = b->top != 0u && j + 1 == (int)b->top;
-    const int below = b->bottom != 0u && j + 1 == (int)(b->along - b->bottom);
-    const word32 next = i + 1u == b->around ? 0u : i + 1u;
-    const int row = above ? j : j + 1;
-    if ((!above && !below) || radial_sample(b, i, row) != 0.0f ||
-        radial_sample(b, next, row) != 0.0f)
-        return 0;
-    return radial_surface_of(b, i, above ? j - 1 : j + 1, j, s);
-}
-
-/* Rows with cells: z from lo to hi. */
-static inline int radial_low(const radial_body *b) {
-    return b->bottom == b->along ? -1 : 0;
-}
-static inline int radial_high(const radial_body *b) {
-    return (int)b->along - (b->top == b->along ? 0 : 1);
-}
-
-/* How far a point is above a plane. */
-static inline float radial_above(const radial_planes *s, int k, float x, float y, float up) {
-    return s->n[k][0] * x + s->n[k][1] * y + s->n[k][2] * up - s->k[k];
-}
-
-static inline int radial_is_beyond(const radial_planes *s, float x, float y, float radius) {
-    const float rim = s->rim * 1.00001f + 4.0f * radius;
-    return x * x + y * y > rim * rim;
-}
-
-/* How far a point is above the surface of its cell, and the plane that counts. */
-static inline float radial_height(const radial_planes *s, float x, float y, float up, int *which) {
-    const float a = radial_above(s, 0, x, y, up);
-    *which = 0;
-    if (s->count == 1)
-        return a;
-    const float b = radial_above(s, 1, x, y, up);
-    *which = s->convex ? b > a : b < a;
-    return *which ? b : a;
-}
-
-/* The column whose wedge a point is in; any on the axis. */
-static inline word32 radial_find_column(const radial_body *b, float x, float y) {
-    const float turn = radial_angle(x, y, (float)b->around);
-    if (!(turn >= 0.0f))
-        return 0u;
-    word32 i = (word32)turn;
-    i = i >= b->around ? b->around - 1u : i;
-    for (int k = 0; k < 2; k++) { /* the angle is nearly right */
-        const word32 next = i + 1u == b->around ? 0u : i + 1u;
-        const radial_turn low = b->turns[b->first_turn + i], high = b->turns[b->first_turn + next];
-        if (low.c * y - low.s * x < 0.0f)
-            i = i ? i - 1u : b->around - 1u;
-        else if (high.c * y - high.s * x >= 0.0f)
-            i = next;
-        else
-            break;
-    }
-    return i;
-}
-
-/* The cell that a point is in: 0 where there is none or it is empty. */
-static inline int radial_find_cell(const radial_body *b, float x, float y, float z, word32 *i,
-                                   int *j, radial_planes *s) {
-    const int low = radial_low(b), high = radial_high(b);
-    if (!(z >= (float)low && z <= (float)high))
-        return 0;
-    *j = (int)(z + 1.0f) - 1;
-    *j = *j >= high ? high - 1 : *j;
-    *i = radial_find_column(b, x, y);
-    return radial_cell(b, *i, *j, s);
-}
+#include "radial/cell_shared.h"
 
 /* ---- motion ---- */
 
 /* Where a particle comes below the surface. */
 typedef struct radial_entry {
-    float time;    /* of the way */
-    float n[3], k; /* the plane, relative to row `row` */
+    float time;         /* of the way */
+    radial_plane plane; /* relative to row `row` */
     int row;
     float p[3]; /* where, in units of length relative to the same row */
 } radial_entry;
 
-static inline void radial_enter(radial_entry *e, const radial_planes *s, int which, int row,
-                                float time, float x, float y, float up) {
+static inline void radial_enter(radial_entry *e, radial_plane plane, int row, float time, float x,
+                                float y, float up) {
     e->time = time;
+    e->plane = plane;
     e->row = row;
-    for (int k = 0; k < 3; k++)
-        e->n[k] = s->n[which][k];
-    e->k = s->k[which];
     e->p[0] = x;
     e->p[1] = y;
     e->p[2] = up;
@@ -229,26 +69,36 @@ static inline int radial_clip(const double a[3], const double b[3], double low, 
     return t0 <= t1;
 }
 
-/* When two linear heights come below zero within [0, 1] of a piece, as the surface has it; 2 =
- * never. */
-static inline float radial_meet(const radial_planes *s, const float begin[2], const float end[2],
-                                int *which) {
-    float enter[2], leave[2];
-    for (int k = 0; k < s->count; k++) {
-        const float a = begin[k], b = end[k];
-        enter[k] = a < 0.0f ? 0.0f : b < 0.0f ? a / (a - b) : 2.0f;
-        leave[k] = a < 0.0f && b >= 0.0f ? a / (a - b) : 1.0f;
-    }
-    *which = 0;
+/* When a linear height comes below zero within [0, 1] of a piece (2 = never), and leaves again. */
+static inline float radial_comes(float a, float b) {
+    return a < 0.0f ? 0.0f : b < 0.0f ? a / (a - b) : 2.0f;
+}
+static inline float radial_leaves(float a, float b) {
+    return a < 0.0f && b >= 0.0f ? a / (a - b) : 1.0f;
+}
+
+/* When a point comes below the surface, of a piece of its way within the cell. */
+static inline float radial_meet(const radial_planes *s, const float from[3], const float to[3],
+                                float radius, radial_plane *plane) {
+    const float a0 = radial_above(s->a, from[0], from[1], from[2]) - radius;
+    const float a1 = radial_above(s->a, to[0], to[1], to[2]) - radius;
+    const float a = radial_comes(a0, a1);
+    *plane = s->a;
     if (s->count == 1)
-        return enter[0];
+        return a;
+    const float b0 = radial_above(s->b, from[0], from[1], from[2]) - radius;
+    const float b1 = radial_above(s->b, to[0], to[1], to[2]) - radius;
+    const float b = radial_comes(b0, b1);
     if (!s->convex) {
-        *which = enter[1] < enter[0] || (enter[1] == enter[0] && begin[1] < begin[0]);
-        return enter[*which];
+        const int second = b < a || (b == a && b0 < a0);
+        *plane = second ? s->b : s->a;
+        return second ? b : a;
     }
-    *which = enter[1] > enter[0] || (enter[1] == enter[0] && begin[1] > begin[0]);
-    const float out = leave[0] < leave[1] ? leave[0] : leave[1];
-    return enter[*which] <= out ? enter[*which] : 2.0f;
+    const int second = b > a || (b == a && b0 > a0);
+    const float la = radial_leaves(a0, a1), lb = radial_leaves(b0, b1);
+    const float in = second ? b : a, out = la < lb ? la : lb;
+    *plane = second ? s->b : s->a;
+    return in <= out ? in : 2.0f;
 }
 
 /* Goes from a to b, both within the cylinder, through every cell. Coordinates as in field space. */
@@ -258,9 +108,8 @@ static inline int radial_walk(const radial_body *b, const float from[3], const f
     const float dx = to[0] - from[0], dy = to[1] - from[1], dz = to[2] - from[2];
     /* Angles go one way along a straight line. */
     const int forward = from[0] * to[1] - from[1] * to[0] >= 0.0f;
-    int row = (int)(radial_range(from[2], (float)low, (float)high) + 1.0f) - 1;
-    row = row >= high ? high - 1 : row;
-    word32 column = radial_find_column(b, from[0], from[1]);
+    int row = radial_find_row(radial_range(from[2], (float)low, (float)high), high);
+    radial_wedge w = radial_find_wedge(b, from[0], from[1]);
     float t = 0.0f;
     for (word32 visit = 0; visit < 2u * b->around + b->along + 8u; visit++) {
         /* how this cell is left */
@@ -273,9 +122,8 @@ static inline int radial_walk(const radial_body *b, const float from[3], const f
                 leaves = 1;
             }
         }
-        const word32 next = column + 1u == b->around ? 0u : column + 1u;
-        const radial_turn wall = b->turns[b->first_turn + (forward ? next : column)];
-        float sa = wall.c * from[1] - wall.s * from[0], sb = wall.c * to[1] - wall.s * to[0];
+        const radial_turn wall = forward ? w.high : w.low;
+        float sa = radial_side(wall, from[0], from[1]), sb = radial_side(wall, to[0], to[1]);
         sa = forward ? sa : -sa;
         sb = forward ? sb : -sb;
         if (sb > 0.0f) {
@@ -286,37 +134,36 @@ static inline int radial_walk(const radial_body *b, const float from[3], const f
             }
         }
         end = end < t ? t : end;
+        radial_corners corners;
         radial_planes s;
-        if (radial_cell(b, column, row, &s)) {
+        if (radial_find_corners(b, &w, row, &corners) &&
+            radial_planes_of(b, &w, &corners, row, &s)) {
             /* Planes go on beyond the rim; where one is met there, the way is cut to within. */
             float begin = t;
             for (int cut = 0; cut < 2; cut++) {
-                float heights[2][2];
-                for (int e = 0; e < 2; e++) {
-                    const float at = e ? end : begin, x = from[0] + at * dx, y = from[1] + at * dy;
-                    const float up = (from[2] + at * dz - (float)row) * b->step;
-                    for (int k = 0; k < s.count; k++)
-                        heights[e][k] = radial_above(&s, k, x, y, up) - radius;
-                }
-                int which;
-                const float part = radial_meet(&s, heights[0], heights[1], &which);
+                const float at[3] = {from[0] + begin * dx, from[1] + begin * dy,
+                                     (from[2] + begin * dz - (float)row) * b->step};
+                const float there[3] = {from[0] + end * dx, from[1] + end * dy,
+                                        (from[2] + end * dz - (float)row) * b->step};
+                radial_plane plane;
+                const float part = radial_meet(&s, at, there, radius, &plane);
                 if (!(part <= 1.0f))
                     break;
-                const float at = begin + part * (end - begin);
-                const float x = from[0] + at * dx, y = from[1] + at * dy;
-                if (cut || !radial_is_beyond(&s, x, y, radius)) {
-                    radial_enter(found, &s, which, row, at, x, y,
-                                 (from[2] + at * dz - (float)row) * b->step);
+                const float when = begin + part * (end - begin);
+                const float x = from[0] + when * dx, y = from[1] + when * dy;
+                if (cut || !radial_is_beyond(&corners, x, y, radius)) {
+                    radial_enter(found, plane, row, when, x, y,
+                                 (from[2] + when * dz - (float)row) * b->step);
                     return 1;
                 }
-                const float rim = s.rim * 1.00001f + 4.0f * radius, dd = dx * dx + dy * dy;
+                const float rim = corners.rim * 1.00001f + 4.0f * radius, dd = dx * dx + dy * dy;
                 const float ad = from[0] * dx + from[1] * dy, cross = from[0] * dy - from[1] * dx;
                 const float under = rim * rim * dd - cross * cross;
                 if (!(under > 0.0f))
                     break;
                 begin = (-ad - radial_sqrt(under)) / dd;
                 begin = begin < t ? t : begin;
-                if (begin >= end || begin < at)
+                if (begin >= end || begin < when)
                     break;
             }
         }
@@ -327,56 +174,148 @@ static inline int radial_walk(const radial_body *b, const float from[3], const f
             if (row < low || row >= high)
                 return 0;
         } else
-            column = forward ? next : column ? column - 1u : b->around - 1u;
+            w = radial_wedge_of(b, forward ? w.next : w.i ? w.i - 1u : b->around - 1u);
         t = end;
     }
     return 0;
 }
 
-/* The same at `steps` + 1 places of the way, as far as they are within the cylinder: from `begin`
- * to `end`. */
-static inline int radial_step(const radial_body *b, const double from[3], const double to[3],
-                              double begin, double end, float radius, word32 steps,
-                              radial_entry *found) {
-    for (word32 k = 0; k <= steps; k++) {
-        const double t = (double)k / (double)steps;
-        if (t < begin || t > end)
-            continue;
-        const float x = radial_float(from[0] + t * (to[0] - from[0]));
-        const float y = radial_float(from[1] + t * (to[1] - from[1]));
-        const float z = radial_float(from[2] + t * (to[2] - from[2]));
-        radial_planes s;
-        word32 i;
-        int j, which;
-        if (!radial_find_cell(b, x, y, z, &i, &j, &s))
-            continue;
-        const float up = (z - (float)j) * b->step;
-        if (radial_height(&s, x, y, up, &which) < radius && !radial_is_beyond(&s, x, y, radius)) {
-            radial_enter(found, &s, which, j, (float)t, x, y, up);
-            return 1;
-        }
-    }
-    return 0;
+/* ---- steps ---- */
+
+/* The way of a particle in the space of a field, and the part of it within the cylinder. */
+typedef struct radial_path {
+    double a[3], b[3];
+    double from, to;
+} radial_path;
+
+/* When the k-th of `steps` steps is; `by` is 1 / steps. */
+static inline double radial_time(word32 k, word32 steps, double by) {
+    return k == steps ? 1.0 : (double)k * by;
 }
 
-/* ---- particles ---- */
+static inline void radial_at(const radial_path *p, double t, float q[3]) {
+    for (int k = 0; k < 3; k++)
+        q[k] = radial_float(p->a[k] + t * (p->b[k] - p->a[k]));
+}
+
+/* Tries one place of the way. */
+static inline int radial_try(const radial_body *b, const radial_path *p, double t, float radius,
+                             radial_entry *found) {
+    float q[3];
+    radial_spot spot;
+    if (t < p->from || t > p->to)
+        return 0;
+    radial_at(p, t, q);
+    if (!radial_find_spot(b, q[0], q[1], q[2], radius, &spot) || !(spot.height < radius))
+        return 0;
+    radial_enter(found, spot.plane, spot.row, (float)t, q[0], q[1], spot.up);
+    return 1;
+}
+
+/* ---- cells that are kept ---- */
+
+/* A cell that points were found in; no point is kept in one that is all zero. */
+typedef struct radial_cell {
+    radial_wedge wedge;
+    int row;
+    int has; /* corners */
+    radial_corners corners;
+    int has_planes;
+    radial_planes planes;
+} radial_cell;
+
+/* 0 where no row has this z, and then the cell is as before. */
+static inline int radial_find_cell(const radial_body *b, const float q[3], radial_cell *cell) {
+    const int low = radial_low(b), high = radial_high(b);
+    if (!(q[2] >= (float)low && q[2] <= (float)high))
+        return 0;
+    cell->row = radial_find_row(q[2], high);
+    cell->wedge = radial_find_wedge(b, q[0], q[1]);
+    cell->has = radial_find_corners(b, &cell->wedge, cell->row, &cell->corners);
+    cell->has_planes = 0;
+    return 1;
+}
+
+/* Finds the planes of a cell with corners, once. */
+static inline int radial_need_planes(const radial_body *b, radial_cell *cell) {
+    if (!cell->has_planes)
+        radial_planes_of(b, &cell->wedge, &cell->corners, cell->row, &cell->planes);
+    cell->has_planes = 1;
+    return cell->planes.count;
+}
+
+static inline float radial_across(const float q[3]) {
+    return (q[0] < 0.0f ? -q[0] : q[0]) + (q[1] < 0.0f ? -q[1] : q[1]);
+}
+
+/* Whether radial_find_cell() is sure to find this cell for a point. It takes the angle first, good
+ * to 4e-6, and then the sides of walls, good to 1e-6 of `across`; so a point that is 1e-5 away from
+ * both walls is found there. `across` is radial_across() of it, or more. */
+static inline int radial_keeps(const radial_body *b, const radial_cell *cell, const float q[3],
+                               float across) {
+    const int high = radial_high(b);
+    return radial_side(cell->wedge.low, q[0], q[1]) > 1e-5f * across &&
+           radial_side(cell->wedge.high, q[0], q[1]) < -1e-5f * across &&
+           q[2] >= (float)radial_low(b) && q[2] <= (float)high &&
+           radial_find_row(q[2], high) == cell->row;
+}
+
+/* Whether a way is within one cell, and above its surface all along. Places of it are between its
+ * ends, coordinate by coordinate, since every operation of radial_at() is monotonic; heights of
+ * them are linear but for rounding, which is far below `slack`. */
+static inline int radial_stays_above(const radial_body *b, const radial_path *p, float radius,
+                                     radial_cell *cell) {
+    float from[3], to[3];
+    radial_at(p, p->from, from);
+    radial_at(p, p->to, to);
+    if (!radial_find_cell(b, from, cell))
+        return 0;
+    const float a = radial_across(from), e = radial_across(to), across = a > e ? a : e;
+    if (!radial_keeps(b, cell, from, across) || !radial_keeps(b, cell, to, across))
+        return 0;
+    if (!cell->has || !radial_need_planes(b, cell))
+        return 1;
+    const radial_plane pa = cell->planes.a, pb = cell->planes.b;
+    const float slack = 1e-5f * (across + cell->corners.rim + b->step) +
+                        1e-6f * (float)b->along * b->step + radius * 1.00001f;
+    const float low = (from[2] - (float)cell->row) * b->step;
+    const float high = (to[2] - (float)cell->row) * b->step;
+    const int above_a = radial_above(pa, from[0], from[1], low) > slack &&
+                        radial_above(pa, to[0], to[1], high) > slack;
+    if (cell->planes.count == 1)
+        return above_a;
+    const int above_b = radial_above(pb, from[0], from[1], low) > slack &&
+                        radial_above(pb, to[0], to[1], high) > slack;
+    return cell->planes.convex ? above_a || above_b : above_a && above_b;
+}
+
+/* ---- fields ---- */
 
 #define RADIAL_ROUNDS 4      /* of ways that are met */
 #define RADIAL_PROJECTIONS 8 /* out of what is left */
-#define RADIAL_LANES 8       /* work-items a particle */
 
 #define RADIAL_LIFT 1e-4 /* of a row */
+
+#ifdef __OPENCL_C_VERSION__
+#define RADIAL_BY_FOURS __attribute__((aligned(16))) /* four floats at once */
+#else
+#define RADIAL_BY_FOURS
+#endif
 
 /* Where a field is, for the broad phase: a box around its axis, with a row more at both ends,
  * relative to the middle of the scene. Between the frames before and now a point x that goes with
  * the field moves by no more than move + turn |x - centre|, so that much is added to the box of a
  * particle's way. The paper's cylinders (section 6.1) need the way in the space of each field. */
 typedef struct radial_bound {
-    float lo[3], hi[3]; /* none where the field has no samples */
-    float centre[3];    /* of the axis before */
-    float side[3];      /* how far it reaches along x, y and z for each unit of radius */
-    float move, turn;
-} radial_bound;
+    float lo[3]; /* above hi where the field has no samples */
+    float move;
+    float hi[3];
+    float turn;
+    float centre[3]; /* of the axis before */
+    float unused;
+    float side[3]; /* how far it reaches along x, y and z for each unit of radius */
+    float unused_too;
+} RADIAL_BY_FOURS radial_bound;
 
 /* All fields. */
 typedef struct radial_scene {
@@ -386,16 +325,18 @@ typedef struct radial_scene {
     ABUTI_GLOBAL const radial_mark *marks;
     ABUTI_GLOBAL const float *radii;
     ABUTI_GLOBAL const radial_turn *turns;
-    vec3 middle; /* that bounds are relative to */
-    double unit;
+    vec3 middle;       /* that bounds are relative to */
+    double unit, each; /* a power of two, and 1 / unit */
     word32 count, unused;
 } radial_scene;
 
 /* What is asked. */
 typedef struct radial_order {
-    double radius; /* in the world */
-    float friction;
-    word32 steps; /* 0 = every cell */
+    double radius;   /* in units of field space */
+    double friction; /* from 0 to 1 */
+    double by;       /* 1 / steps */
+    word32 steps;    /* 0 = every cell */
+    word32 unused;
 } radial_order;
 
 /* As abut_radial_hit. */
@@ -438,33 +379,11 @@ static inline void radial_place(ABUTI_GLOBAL const radial_frame *f, vec3 p, doub
         q[k] = v3_dot(f->to[k], d);
 }
 
-/* Meets one field; `a` and `b` are in its space. */
-static inline int radial_meet_field(const radial_scene *s, word32 i, const double a[3],
-                                    const double b[3], const radial_order *order,
-                                    radial_entry *found) {
-    const radial_body body = radial_body_of(s, i);
-    const float radius = radial_float(order->radius / s->unit);
-    /* rounding of floats is far below the width that is added */
-    const double reach = (radial_as_float(s->marks[i].reach) + radius) * 1.0001;
-    double t0, t1;
-    if (!radial_clip(a, b, radial_low(&body), radial_high(&body), reach, &t0, &t1))
-        return 0;
-    if (order->steps)
-        return radial_step(&body, a, b, t0, t1, radius, order->steps, found);
-    float from[3], to[3];
-    for (int k = 0; k < 3; k++) {
-        from[k] = radial_float(a[k] + t0 * (b[k] - a[k]));
-        to[k] = radial_float(a[k] + t1 * (b[k] - a[k]));
-    }
-    if (!radial_walk(&body, from, to, radius, found))
-        return 0;
-    found->time = (float)(t0 + found->time * (t1 - t0));
-    return 1;
-}
+/* ---- broad phase ---- */
 
-/* A way for the broad phase. */
+/* A way, or the box of several. */
 typedef struct radial_way {
-    float from[3], lo[3], hi[3];
+    float lo[3], hi[3];
     float pad; /* rounding, and the radius */
 } radial_way;
 
@@ -474,36 +393,74 @@ static inline radial_way radial_way_of(const radial_scene *s, vec3 from, vec3 to
     radial_way w;
     float size = 0.0f;
     for (int k = 0; k < 3; k++) {
-        const float x = radial_float(p[k] / s->unit), y = radial_float(q[k] / s->unit);
-        w.from[k] = x;
+        const float x = radial_float(p[k] * s->each), y = radial_float(q[k] * s->each);
         w.lo[k] = x < y ? x : y;
         w.hi[k] = x < y ? y : x;
         size += (x < 0.0f ? -x : x) + (y < 0.0f ? -y : y);
     }
-    w.pad = radial_float(radius / s->unit) * 1.001f + 1e-5f * size;
+    w.pad = radial_float(radius) * 1.001f + 1e-5f * size;
     return w;
 }
 
 /* Whether a way may meet a field: 0 = it does not. */
 static inline int radial_may_meet(const radial_scene *s, word32 i, const radial_way *w, int moves) {
-    ABUTI_GLOBAL const radial_bound *b = &s->bounds[i];
+    const radial_bound b = s->bounds[i];
     const float reach = radial_as_float(s->marks[i].reach);
     float pad = w->pad;
     if (moves) {
         float away = 0.0f;
         for (int k = 0; k < 3; k++) {
-            const float d = w->from[k] - b->centre[k];
-            away += d < 0.0f ? -d : d;
+            const float low = b.centre[k] - w->lo[k], high = w->hi[k] - b.centre[k];
+            away += low > high ? low : high;
         }
-        pad += b->move + b->turn * away;
+        pad += b.move + b.turn * away;
     }
+    int may = 1;
     for (int k = 0; k < 3; k++) {
-        const float wide = pad + reach * b->side[k];
-        if (!(w->lo[k] - wide <= b->hi[k] && b->lo[k] <= w->hi[k] + wide))
-            return 0;
+        const float wide = pad + reach * b.side[k];
+        may &= w->lo[k] - wide <= b.hi[k] && b.lo[k] <= w->hi[k] + wide;
     }
+    return may;
+}
+
+/* ---- narrow phase ---- */
+
+/* A particle on its way: from `begin`, where it was with the frames before, or with those of now
+ * from the second round on. */
+typedef struct radial_mover {
+    vec3 begin, to;
+    radial_result result;
+    int round;
+} radial_mover;
+
+static inline radial_mover radial_mover_of(vec3 from, vec3 to) {
+    radial_mover m = {from, to, {ABUT_NONE, 1.0f, {0.0f, 0.0f, 0.0f}, 0.0f}, 0};
+    return m;
+}
+
+/* The way of a particle to a field: 0 where it is nowhere within its cylinder. */
+static inline int radial_find_path(const radial_scene *s, const radial_body *body, word32 i,
+                                   const radial_mover *m, float radius, radial_path *p) {
+    /* rounding of floats is far below the width that is added */
+    const double reach = (radial_as_float(s->marks[i].reach) + radius) * 1.0001;
+    radial_place(m->round ? &s->now[i] : &s->before[i], m->begin, p->a);
+    radial_place(&s->now[i], m->to, p->b);
+    return radial_clip(p->a, p->b, radial_low(body), radial_high(body), reach, &p->from, &p->to);
+}
+
+/* Goes through every cell of a path. */
+static inline int radial_walk_path(const radial_body *b, const radial_path *p, float radius,
+                                   radial_entry *found) {
+    float from[3], to[3];
+    radial_at(p, p->from, from);
+    radial_at(p, p->to, to);
+    if (!radial_walk(b, from, to, radius, found))
+        return 0;
+    found->time = (float)(p->from + found->time * (p->to - p->from));
     return 1;
 }
+
+/* ---- response ---- */
 
 /* From field space to the world, a direction. */
 static inline vec3 radial_out(ABUTI_GLOBAL const radial_frame *f, const double d[3], double unit) {
@@ -517,8 +474,9 @@ static inline vec3 radial_out(ABUTI_GLOBAL const radial_frame *f, const double d
 static inline void radial_respond(const radial_entry *e, const double begin[3], const double end[3],
                                   double radius, double friction, double above, double shift[3]) {
     /* a way of any length asks for a unit vector in doubles */
-    const double x = e->n[0], y = e->n[1], z = e->n[2], one = real_sqrt(x * x + y * y + z * z);
-    const double n[3] = {x / one, y / one, z / one}, k = e->k / one + radius;
+    const double x = e->plane.x, y = e->plane.y, z = e->plane.z;
+    const double one = 1.0 / real_sqrt(x * x + y * y + z * z);
+    const double n[3] = {x * one, y * one, z * one}, k = e->plane.k * one + radius;
     double below = -k, start = -k, across = 0.0, rest = 0.0, t[3], m[3], mn = 0.0, pn = 0.0;
     for (int c = 0; c < 3; c++) {
         below += n[c] * end[c];
@@ -544,80 +502,33 @@ static inline void radial_respond(const radial_entry *e, const double begin[3], 
         shift[c] = lift * n[c] - factor * t[c];
 }
 
-/* The field that a particle is in deepest, and the shift that takes it out. */
+/* A field that a particle is in, and the shift that takes it out. */
 typedef struct radial_exit {
-    float deepest; /* below 0; 0 = in none */
+    float height; /* below 0; 0 = it is not in it */
     word32 field;
     double shift[3];
 } radial_exit;
 
-/* Looks at every `stride`-th field from `begin` on. */
-static inline radial_exit radial_find_exit(const radial_scene *s, const radial_order *order,
-                                           vec3 at, word32 begin, word32 stride) {
-    const float radius = radial_float(order->radius / s->unit);
-    const radial_way way = radial_way_of(s, at, at, order->radius);
-    radial_exit e = {0.0f, ABUT_NONE, {0.0, 0.0, 0.0}};
-    for (word32 i = begin; i < s->count; i += stride) {
-        double q[3];
-        radial_planes planes;
-        word32 column;
-        int row, which;
-        if (!radial_may_meet(s, i, &way, 0))
-            continue;
-        radial_place(&s->now[i], at, q);
-        const double reach = radial_as_float(s->marks[i].reach) + radius;
-        if (q[0] * q[0] + q[1] * q[1] > reach * reach)
-            continue;
-        const radial_body body = radial_body_of(s, i);
-        const float x = radial_float(q[0]), y = radial_float(q[1]), z = radial_float(q[2]);
-        if (!radial_find_cell(&body, x, y, z, &column, &row, &planes))
-            continue;
-        const float up = (z - (float)row) * body.step;
-        const float height = radial_height(&planes, x, y, up, &which) - radius;
-        if (height < e.deepest && !radial_is_beyond(&planes, x, y, radius)) {
-            e.deepest = height;
-            e.field = i;
-            for (int k = 0; k < 3; k++)
-                e.shift[k] = -1.000001 * height * planes.n[which][k];
-        }
-    }
-    return e;
-}
-
-/* A particle on its way: from `begin`, where it was with the frames before, or with those of now
- * from the second round on. */
-typedef struct radial_mover {
-    vec3 begin, to;
-    radial_result result;
-    int round;
-} radial_mover;
-
-static inline radial_mover radial_mover_of(vec3 from, vec3 to) {
-    radial_mover m = {from, to, {ABUT_NONE, 1.0f, {0.0f, 0.0f, 0.0f}, 0.0f}, 0};
-    return m;
-}
-
-/* What is met first of every `stride`-th field from `first` on; its field, or ABUT_NONE with the
- * time 2. */
-static inline word32 radial_find_entry(const radial_scene *s, const radial_order *order,
-                                       const radial_mover *m, word32 first, word32 stride,
-                                       radial_entry *found) {
-    const radial_way way = radial_way_of(s, m->begin, m->to, order->radius);
-    word32 field = ABUT_NONE;
-    found->time = 2.0f;
-    for (word32 i = first; i < s->count; i += stride) {
-        double a[3], b[3];
-        radial_entry entry;
-        if (!radial_may_meet(s, i, &way, m->round == 0))
-            continue;
-        radial_place(m->round ? &s->now[i] : &s->before[i], m->begin, a);
-        radial_place(&s->now[i], m->to, b);
-        if (radial_meet_field(s, i, a, b, order, &entry) && entry.time < found->time) {
-            *found = entry;
-            field = i;
-        }
-    }
-    return field;
+/* Looks at one field. */
+static inline int radial_find_exit(const radial_scene *s, const radial_order *order, vec3 at,
+                                   word32 i, radial_exit *e) {
+    const float radius = radial_float(order->radius);
+    const double reach = radial_as_float(s->marks[i].reach) + radius;
+    double q[3];
+    radial_spot spot;
+    radial_place(&s->now[i], at, q);
+    if (q[0] * q[0] + q[1] * q[1] > reach * reach)
+        return 0;
+    const radial_body body = radial_body_of(s, i);
+    const float x = radial_float(q[0]), y = radial_float(q[1]), z = radial_float(q[2]);
+    if (!radial_find_spot(&body, x, y, z, radius, &spot) || !(spot.height - radius < 0.0f))
+        return 0;
+    e->height = spot.height - radius;
+    e->field = i;
+    e->shift[0] = -1.000001 * e->height * spot.plane.x;
+    e->shift[1] = -1.000001 * e->height * spot.plane.y;
+    e->shift[2] = -1.000001 * e->height * spot.plane.z;
+    return 1;
 }
 
 /* Puts a particle back on the surface of the field that it met. */
@@ -627,17 +538,18 @@ static inline void radial_answer(const radial_scene *s, const radial_order *orde
     double was[3], end[3], shift[3], p[3];
     radial_place(now, m->begin, was);
     radial_place(now, m->to, end);
-    const double step = now->length / (double)(s->fields[field].along - 1u) / s->unit;
+    const double step = now->row, n[3] = {met->plane.x, met->plane.y, met->plane.z};
     was[2] = (was[2] - met->row) * step;
     end[2] = (end[2] - met->row) * step;
-    radial_respond(met, was, end, order->radius / s->unit, order->friction, RADIAL_LIFT * step,
-                   shift);
-    /* the next way begins above the surface */
+    radial_respond(met, was, end, order->radius, order->friction, RADIAL_LIFT * step, shift);
+    /* The next way begins above the surface; a step may have found the particle below it. */
+    const double height =
+        n[0] * met->p[0] + n[1] * met->p[1] + n[2] * met->p[2] - met->plane.k - order->radius;
+    const double lift = RADIAL_LIFT * step - (height < 0.0 ? height : 0.0);
     for (int k = 0; k < 3; k++)
-        p[k] = met->p[k] + RADIAL_LIFT * step * met->n[k];
+        p[k] = met->p[k] + lift * n[k];
     p[2] += met->row * step;
     if (m->result.field == ABUT_NONE) {
-        const double n[3] = {met->n[0], met->n[1], met->n[2]};
         const vec3 normal = radial_out(now, n, 1.0);
         m->result.field = field;
         m->result.time = met->time;
@@ -651,33 +563,5 @@ static inline void radial_answer(const radial_scene *s, const radial_order *orde
     if (m->round == RADIAL_ROUNDS) /* what is behind has not been looked at */
         m->to = m->begin;
 }
-
-#ifndef __OPENCL_C_VERSION__
-/* A particle from `from`, where it was with the frames before, to `to`, which is changed. On a
- * device several work-items share the fields of a particle: radial.cl. */
-static inline radial_result radial_collide(const radial_scene *s, const radial_order *order,
-                                           vec3 from, vec3 *to) {
-    radial_mover m = radial_mover_of(from, *to);
-    while (m.round < RADIAL_ROUNDS) {
-        radial_entry met;
-        const word32 field = radial_find_entry(s, order, &m, 0u, 1u, &met);
-        if (field == ABUT_NONE) { /* then it is inside of none either */
-            *to = m.to;
-            return m.result;
-        }
-        radial_answer(s, order, field, &met, &m);
-    }
-    /* out of what it is still in */
-    for (int round = 0; round <= RADIAL_PROJECTIONS; round++) {
-        const radial_exit e = radial_find_exit(s, order, m.to, 0u, 1u);
-        m.result.left = -e.deepest * (float)s->unit;
-        if (e.field == ABUT_NONE || round == RADIAL_PROJECTIONS)
-            break;
-        m.to = v3_add(m.to, radial_out(&s->now[e.field], e.shift, s->unit));
-    }
-    *to = m.to;
-    return m.result;
-}
-#endif
 
 #endif

@@ -68,10 +68,10 @@ static void draw(void *data, size_t chunk, size_t begin, size_t end) {
         if (now->collapsed)
             continue;
         if (r->info.distance == ABUT_RADIAL_DISTANCE_POLAR)
-            radial_draw_polar(f, now->mirrored, r->turns, p, w->d->samples, mark + REACH,
+            radial_draw_polar(f, now->mirrored, r->turns, p, 0, 1, w->d->samples, mark + REACH,
                               mark + TOP, mark + BOTTOM);
         else
-            radial_draw_plane(f, now->mirrored, now->step, r->turns, p, w->d->samples,
+            radial_draw_plane(f, now->mirrored, now->step, r->turns, p, 0, 1, w->d->samples,
                               mark + REACH);
     }
 }
@@ -92,7 +92,8 @@ static abut_status host_fetch(abut_radial *r) {
     return ABUT_OK;
 }
 
-static abut_status host_update(abut_radial *r, abut_array positions) {
+static abut_status host_update(abut_radial *r, abut_array positions, const radial_order *order,
+                               abut_radial_particles *particles) {
     update_work w = {r, r->data, positions.host};
     abuti_parallel_for(r->context, r->seen_count, VERTEX_GRAIN, move_vertices, &w);
     abuti_parallel_for(r->context, (size_t)r->info.pair_count, PAIR_GRAIN, draw, &w);
@@ -104,7 +105,7 @@ static abut_status host_update(abut_radial *r, abut_array positions) {
             atomic_store_explicit(&mark[k], 0, memory_order_relaxed);
     }
     abuti_radial_close(r);
-    return ABUT_OK;
+    return order ? abuti_radial_collide_host(r, order, particles) : ABUT_OK;
 }
 
 const radial_backend abuti_radial_host = {host_create, host_destroy, host_update,

@@ -118,16 +118,13 @@ static void answer_field(const query_work *w, uint32_t field, vec3 p, abut_radia
     if (gap_of(s, field, q) >= fmin(fmax(answer->distance, 0), w->limit) && gap_of(s, field, q) > 0)
         return;
     const float x = radial_float(q[0]), y = radial_float(q[1]), z = radial_float(q[2]);
-    radial_planes planes;
-    uint32_t i;
-    int j, which;
-    bool inside = false;
-    if (radial_find_cell(&body, x, y, z, &i, &j, &planes) && j >= 0 && j + 1 < (int)body.along)
-        inside = radial_height(&planes, x, y, (z - (float)j) * body.step, &which) < 0;
+    radial_spot spot;
+    const bool inside = radial_find_spot(&body, x, y, z, 0, &spot) && spot.row >= 0 &&
+                        spot.row + 1 < (int)body.along && spot.height < 0;
     /* From the cell below, or the nearest row that has one there. */
     best b = {HUGE_VAL, p, v3(0, 0, 0), 0, 0, HUGE_VAL};
     const int rows = (int)body.along - 1, row = (int)radial_range(z, 0, (float)(rows - 1));
-    i = radial_find_column(&body, x, y);
+    const uint32_t i = radial_find_wedge(&body, x, y).i;
     for (int off = 0; off < rows && b.distance == HUGE_VAL; off++) {
         try_cell(s, field, i, row - off, p, &b);
         try_cell(s, field, i, row + off, p, &b);

@@ -54,7 +54,8 @@ static radial_frame frame_of(const radial_axis *axis, const abut_character_matri
     f.to[0] = v3_scale(f.axis[0], 1 / unit);
     f.to[1] = v3_scale(f.axis[1], 1 / unit);
     f.to[2] = v3_scale(f.axis[2], (along - 1) / f.length);
-    f.step = radial_float(f.length / (along - 1) / unit);
+    f.row = f.length / (along - 1) / unit;
+    f.step = radial_float(f.row);
     return f;
 }
 
@@ -65,7 +66,8 @@ static float box_end(double x, double side, double size) {
 
 static radial_bound bound_of(const radial_frame *now, const radial_frame *before, uint32_t along,
                              vec3 middle, double unit) {
-    radial_bound b = {{1, 1, 1}, {-1, -1, -1}, {0, 0, 0}, {0, 0, 0}, 0, 0};
+    radial_bound b;
+    memset(&b, 0, sizeof b);
     if (now->collapsed || before->collapsed) {
         for (int k = 0; k < 3; k++)
             b.lo[k] = INFINITY, b.hi[k] = -INFINITY;
@@ -578,9 +580,8 @@ abut_radial_view abut_radial_field(abut_radial *radial, uint32_t field) {
 
 /* ---- updates ---- */
 
-static abut_status check_pose(const abut_radial *r, const abut_character_matrix *bones,
-                              abut_array positions) {
-    const char *function = "abut_radial_update";
+static abut_status check_pose(const char *function, const abut_radial *r,
+                              const abut_character_matrix *bones, abut_array positions) {
     if (!positions.host && !positions.buffer)
         return abuti_null(function, "positions");
     if (positions.buffer && !r->device)
@@ -598,41 +599,77 @@ static abut_status check_pose(const abut_radial *r, const abut_character_matrix 
     return ABUT_OK;
 }
 
+static abut_status make_frames(const char *function, const abut_radial *r,
+                               const abut_character_matrix *bones, radial_frame *made) {
+    for (uint32_t i = 0; i < r->info.field_count; i++) {
+        made[i] = frame_of(&r->axes[i], &bones[r->axes[i].bone], r->fields[i].along, r->unit);
+        if (!is_sound(made[i].origin) || !(made[i].length <= ABUT_COORDINATE_MAX))
+            return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: the matrix of bone %u leads beyond %g",
+                              function, r->axes[i].bone, ABUT_COORDINATE_MAX);
+    }
+    return ABUT_OK;
+}
+
+/* Then particles, unless `order` is null. */
+static abut_status update(const char *function, abut_radial *r, const abut_character_matrix *bones,
+                          abut_array positions, const radial_order *order,
+                          abut_radial_particles *particles) {
+    const uint32_t n = r->info.field_count;
+    abut_status status = check_pose(function, r, bones, positions);
+    if (status)
+        return status;
+    radial_frame *made = abuti_allocate(r->context, n, sizeof *made);
+    if (!made)
+        return ABUT_ERROR_MEMORY;
+    status = make_frames(function, r, bones, made);
+    if (status) {
+        abuti_release(r->context, made);
+        return status;
+    }
+    /* Frames rotate: the oldest make room for the new ones. At first nothing has moved yet: both
+     * are the new ones, and both of before were those of the rest pose. */
+    radial_frame *now = r->frames[0], *before = r->frames[1];
+    const bool is_first = !r->info.has_samples;
+    if (is_first)
+        memcpy(before, made, n * sizeof *made);
+    else
+        r->frames[1] = now;
+    r->frames[0] = made;
+    find_bounds(r);
+    status = r->backend->update(r, positions, order, particles);
+    if (status) {
+        r->frames[0] = now;
+        r->frames[1] = before;
+        if (is_first)
+            memcpy(before, now, n * sizeof *made);
+        find_bounds(r);
+        abuti_release(r->context, made);
+        return status;
+    }
+    abuti_release(r->context, is_first ? now : before);
+    r->info.has_samples = true;
+    return ABUT_OK;
+}
+
 abut_status abut_radial_update(abut_radial *radial, const abut_character_matrix *bones,
                                abut_array positions) {
     if (!radial || !bones)
         return abuti_null(__func__, radial ? "bones" : "radial");
-    abut_radial *r = radial;
-    abut_status status = check_pose(r, bones, positions);
-    if (status)
-        return status;
-    const uint32_t n = r->info.field_count;
-    radial_frame *made = abuti_allocate(r->context, n, sizeof *made);
-    if (!made)
-        return ABUT_ERROR_MEMORY;
-    for (uint32_t i = 0; i < n; i++) {
-        made[i] = frame_of(&r->axes[i], &bones[r->axes[i].bone], r->fields[i].along, r->unit);
-        if (!is_sound(made[i].origin) || !(made[i].length <= ABUT_COORDINATE_MAX)) {
-            abuti_release(r->context, made);
-            return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: the matrix of bone %u leads beyond %g",
-                              __func__, r->axes[i].bone, ABUT_COORDINATE_MAX);
-        }
+    return update(__func__, radial, bones, positions, NULL, NULL);
+}
+
+abut_status abut_radial_update_collide(abut_radial *radial, const abut_character_matrix *bones,
+                                       abut_array positions, abut_radial_particles *particles) {
+    abut_radial_particles p;
+    radial_order order;
+    if (!radial || !bones || !particles)
+        return abuti_null(__func__, !radial ? "radial" : !bones ? "bones" : "particles");
+    abut_status status = abuti_radial_order(__func__, radial, particles, &p, &order);
+    if (!status)
+        status = update(__func__, radial, bones, positions, p.count ? &order : NULL, &p);
+    if (!status) {
+        particles->hit_count = p.hit_count;
+        particles->odd_count = p.odd_count;
     }
-    /* Frames rotate: the oldest make room for the new ones. */
-    radial_frame *old = r->frames[1];
-    r->frames[1] = r->frames[0];
-    r->frames[0] = made;
-    status = r->backend->update(r, positions);
-    if (status) {
-        r->frames[0] = r->frames[1];
-        r->frames[1] = old;
-        abuti_release(r->context, made);
-        return status;
-    }
-    if (!r->info.has_samples) /* nothing has moved yet */
-        memcpy(r->frames[1], r->frames[0], n * sizeof *made);
-    find_bounds(r);
-    abuti_release(r->context, old);
-    r->info.has_samples = true;
-    return ABUT_OK;
+    return status;
 }

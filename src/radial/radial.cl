@@ -1,16 +1,16 @@
-/* Radial fields, in three launches:
+/* Radial fields, in two launches:
  *
- * radial_move     a work-item a vertex that a field sees: to field space; samples and marks are
- *                 emptied by the way
- * radial_draw     a work-item a pair of field and triangle: samples, by atomic minimum
- * radial_collide_all  RADIAL_LANES work-items a particle
+ * radial_draw     some work-items a pair of field and triangle: samples, by atomic minimum
+ * radial_steps    RADIAL_LANES work-items a particle, for walks in steps
+ * radial_cells    the same for walks through every cell
+ * radial_clear    empties samples; particles do it by the way for the update that follows
  *
  * Minima and maxima do not depend on who comes first, so samples are those of the CPU. */
 #include "base/math_shared.h"
 
 #if ABUTI_REAL_BITS == 64
 
-#include "radial/collide_shared.h"
+#include "radial/team_shared.h"
 
 #define ODD_MAX 1e90 /* ABUT_COORDINATE_MAX */
 
@@ -22,148 +22,223 @@ static vec3 get(__global const double *list, size_t i) {
     return v3(list[3 * i], list[3 * i + 1], list[3 * i + 2]);
 }
 
-/* A position that is not finite makes a point that is not a number. */
-__kernel void radial_move(uint seen, uint samples, uint fields,
-                          __global const radial_field *all_fields,
-                          __global const radial_frame *frames, __global const uint *vertices,
-                          __global const uint *point_fields, __global const double *positions,
-                          __global radial_point *points, __global uint *radii,
-                          __global radial_mark *marks) {
+/* ---- samples ---- */
+
+static void clear(uint samples, uint fields, __global uint *radii, __global radial_mark *marks) {
     const uint i = (uint)get_global_id(0), size = (uint)get_global_size(0);
+    const radial_mark none = {0u, 0u, 0u, 0u};
     for (uint k = i; k < samples; k += size)
         radii[k] = RADIAL_EMPTY;
-    if (i < fields) {
-        const radial_mark none = {0u, 0u, 0u, 0u};
-        marks[i] = none;
-    }
-    if (i >= seen)
-        return;
-    const uint field = point_fields[i];
-    const radial_frame frame = frames[field];
-    const vec3 p = get(positions, vertices[i]);
-    radial_point q = radial_to_field(&frame, all_fields[field].around, p);
-    if (is_odd(p))
-        q.x = NAN;
-    points[i] = q;
+    for (uint k = i; k < fields; k += size)
+        marks[k] = none;
 }
 
-__kernel void radial_draw(uint pairs, uint plane, __global const radial_field *fields,
-                          __global const radial_frame *frames, __global const radial_turn *turns,
-                          __global const uint *triangles, __global const uint *pair_fields,
-                          __global const radial_point *points, __global uint *radii,
-                          __global radial_mark *marks) {
-    const size_t i = get_global_id(0);
+__kernel void radial_clear(uint samples, uint fields, __global uint *radii,
+                           __global radial_mark *marks) {
+    clear(samples, fields, radii, marks);
+}
+
+/* Each pair moves its corners to field space itself: that takes less than to wait for others. A
+ * position that is not finite leaves no samples. Frames stand behind bounds. */
+__kernel void radial_draw(uint pairs, uint lanes, uint plane, uint field_count,
+                          __global const radial_field *fields, __global const radial_bound *bounds,
+                          __global const radial_turn *turns, __global const uint *corners,
+                          __global const uint *pair_fields, __global const double *positions,
+                          __global uint *radii, __global radial_mark *marks) {
+    const uint i = (uint)(get_global_id(0) / lanes), lane = (uint)(get_global_id(0) % lanes);
     if (i >= pairs)
         return;
+    __global const radial_frame *frames = (__global const radial_frame *)(bounds + field_count);
     const uint field = pair_fields[i];
     const radial_field f = fields[field];
-    const uint mirrored = frames[field].mirrored;
-    if (frames[field].collapsed)
+    const radial_frame frame = frames[field];
+    if (frame.collapsed)
         return;
     radial_point p[3];
+    int odd = 0;
     for (int k = 0; k < 3; k++) {
-        p[k] = points[triangles[3 * i + (size_t)k]];
-        if (p[k].x != p[k].x)
-            return;
+        const vec3 at = get(positions, corners[3 * (size_t)i + (size_t)k]);
+        odd |= is_odd(at);
+        p[k] = radial_to_field(&frame, f.around, at);
     }
+    if (odd)
+        return;
     __global radial_mark *mark = marks + field;
     if (plane)
-        radial_draw_plane(&f, mirrored, frames[field].step, turns, p, radii, &mark->reach);
+        radial_draw_plane(&f, frame.mirrored, frame.step, turns, p, (int)lane, (int)lanes, radii,
+                          &mark->reach);
     else
-        radial_draw_polar(&f, mirrored, turns, p, radii, &mark->reach, &mark->top, &mark->bottom);
+        radial_draw_polar(&f, frame.mirrored, turns, p, (int)lane, (int)lanes, radii, &mark->reach,
+                          &mark->top, &mark->bottom);
 }
 
-/* What the work-items of a particle tell each other. */
-typedef struct radial_word_of_lane {
-    float value; /* the least counts; of equal ones that of the lowest field */
-    uint field;
-} radial_word_of_lane;
+/* ---- particles ----
+ *
+ * The work-items of a particle are a team. In each round they share the boxes of all fields, then
+ * the fields whose boxes are met, then the places of ways within cylinders: one place in one cell
+ * of one field each. All of them make the same steps; the teams of a work-group, which is no wider
+ * than what a device runs in step, end together, since nobody may leave before a barrier. */
 
-/* The lane whose word counts. */
-static uint winner(__local const radial_word_of_lane *words) {
-    uint best = 0;
-    for (uint k = 1; k < RADIAL_LANES; k++) {
-        const int less = words[k].value < words[best].value;
-        const int same = words[k].value == words[best].value && words[k].field < words[best].field;
-        best = less || same ? k : best;
+/* Lists the fields of `chunk` that a way may meet. */
+static void find_near(const radial_scene *s, const radial_way *way, int moves, int goes_on,
+                      uint lane, uint chunk, __local radial_team *team) {
+    const uint end = s->count - chunk < RADIAL_LIST ? s->count : chunk + RADIAL_LIST;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (lane == 0)
+        team->near_count = 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint i = goes_on ? chunk + lane : end; i < end; i += RADIAL_LANES)
+        if (radial_may_meet(s, i, way, moves))
+            team->near[atomic_inc(&team->near_count)] = i;
+    barrier(CLK_LOCAL_MEM_FENCE);
+}
+
+/* The longest list of the work-group. */
+static uint most_near(__local const radial_team *teams) {
+    uint most = 0;
+    for (int k = 0; k < RADIAL_TEAMS; k++)
+        most = teams[k].near_count > most ? teams[k].near_count : most;
+    return most;
+}
+
+static int any_goes_on(int goes_on, uint lane, __local radial_team *team,
+                       __local const radial_team *teams) {
+    int any = 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (lane == 0)
+        team->goes_on = (uint)goes_on;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int k = 0; k < RADIAL_TEAMS; k++)
+        any |= teams[k].goes_on != 0u;
+    return any;
+}
+
+/* The least value, of equal ones that of the lowest field; whether it is that of this work-item. A
+ * field of ABUT_NONE does not count. */
+static int wins(uint value, uint field, uint lane, __local radial_team *team) {
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (lane == 0) {
+        team->best = ABUT_NONE;
+        team->field = ABUT_NONE;
     }
-    return best;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (field != ABUT_NONE)
+        atomic_min(&team->best, value);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (field != ABUT_NONE && value == team->best)
+        atomic_min(&team->field, field);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    return field != ABUT_NONE && value == team->best && field == team->field;
 }
 
-/* RADIAL_LANES work-items a particle, each with every RADIAL_LANES-th field: a particle meets few
- * of them, one after the other on one work-item. All of them make the same steps; rounds are
- * counted through, since nobody may leave before the others have passed all barriers. */
-__kernel void radial_collide_all(uint particles, uint fields, uint wants_hits, uint steps,
-                                 float friction, double radius, double unit, double x, double y,
-                                 double z, __global const radial_field *all_fields,
-                                 __global const radial_frame *frames,
-                                 __global const radial_frame *before,
-                                 __global const radial_mark *marks, __global const float *radii,
-                                 __global const radial_turn *turns, __global const double *from,
-                                 __global double *to, __global radial_result *hits,
-                                 volatile __global uint *counts, __local radial_word_of_lane *words,
-                                 __local radial_entry *entries, __local double *shifts) {
+static int is_first(const radial_entry *entry, uint field, const radial_entry *found,
+                    uint found_field) {
+    return entry->time < found->time || (entry->time == found->time && field < found_field);
+}
+
+/* What a work-item finds first in the fields that are listed; its field, or ABUT_NONE. */
+static uint find_entry(const radial_scene *s, const radial_order *order, const radial_mover *m,
+                       int goes_on, uint lane, int walks, __local radial_team *team,
+                       __local const radial_team *teams, uint field, radial_entry *found) {
+    const float radius = radial_float(order->radius);
+    const uint most = most_near(teams), places = order->steps + 1u;
+    for (uint first = 0; first < most; first += RADIAL_LANES) {
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (lane == 0)
+            team->path_count = 0;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (goes_on && first + lane < team->near_count) {
+            const uint i = team->near[first + lane];
+            const radial_body body = radial_body_of(s, i);
+            radial_path path;
+            radial_entry entry;
+            if (radial_find_path(s, &body, i, m, radius, &path)) {
+                if (!walks) {
+                    const uint slot = atomic_inc(&team->path_count);
+                    team->paths[slot] = path;
+                    team->path_fields[slot] = i;
+                } else if (radial_walk_path(&body, &path, radius, &entry) &&
+                           is_first(&entry, i, found, field)) {
+                    *found = entry;
+                    field = i;
+                }
+            }
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        const uint pairs = goes_on && !walks ? team->path_count * places : 0u;
+        for (uint k = lane; k < pairs; k += RADIAL_LANES) {
+            const uint slot = k / places, i = team->path_fields[slot];
+            const radial_body body = radial_body_of(s, i);
+            const radial_path path = team->paths[slot];
+            const double t = radial_time(k - slot * places, order->steps, order->by);
+            radial_entry entry;
+            if (radial_try(&body, &path, t, radius, &entry) && is_first(&entry, i, found, field)) {
+                *found = entry;
+                field = i;
+            }
+        }
+    }
+    return field;
+}
+
+static void collide_all(uint particles, uint wants_hits, int walks, const radial_scene *scene,
+                        const radial_order *order, __global const double *from,
+                        __global double *to, __global radial_result *hits,
+                        volatile __global uint *counts, __local radial_team *teams) {
     const uint lane = (uint)get_local_id(0) % RADIAL_LANES;
-    const uint own = (uint)get_local_id(0) / RADIAL_LANES, first = own * RADIAL_LANES;
+    __local radial_team *team = teams + get_local_id(0) / RADIAL_LANES;
     const size_t given = get_global_id(0) / RADIAL_LANES;
     const size_t i = given < particles ? given : 0;
-    radial_scene scene;
-    scene.fields = all_fields;
-    scene.now = frames;
-    scene.before = before;
-    scene.bounds = (__global const radial_bound *)(before + fields); /* they stand behind */
-    scene.marks = marks;
-    scene.radii = radii;
-    scene.turns = turns;
-    scene.middle = v3(x, y, z);
-    scene.unit = unit;
-    scene.count = fields;
-    const radial_order order = {radius, friction, steps};
     const vec3 begin = get(from, i), wish = get(to, i);
     const int odd = is_odd(begin) || is_odd(wish);
     radial_mover m = radial_mover_of(begin, wish);
-    int goes_on = given < particles && !odd;
-    for (int round = 0; round < RADIAL_ROUNDS; round++) {
+    int goes_on = given < particles && !odd, any = 1;
+    for (int round = 0; round < RADIAL_ROUNDS && any; round++) {
+        const radial_way way = radial_way_of(scene, m.begin, m.to, order->radius);
         radial_entry entry;
-        entry.time = 2.0f;
         uint field = ABUT_NONE;
-        if (goes_on)
-            field = radial_find_entry(&scene, &order, &m, lane, RADIAL_LANES, &entry);
-        words[first + lane].value = entry.time;
-        words[first + lane].field = field;
+        entry.time = 2.0f;
+        for (uint chunk = 0; chunk < scene->count; chunk += RADIAL_LIST) {
+            find_near(scene, &way, round == 0, goes_on, lane, chunk, team);
+            field = find_entry(scene, order, &m, goes_on, lane, walks, team, teams, field, &entry);
+        }
+        if (wins(radial_bits(entry.time), field, lane, team))
+            team->entry = entry;
         barrier(CLK_LOCAL_MEM_FENCE);
-        const uint best = winner(words + first);
-        const uint met = words[first + best].field;
-        if (lane == best)
-            entries[own] = entry;
-        barrier(CLK_LOCAL_MEM_FENCE);
-        entry = entries[own];
-        goes_on = goes_on && met != ABUT_NONE;
-        if (goes_on)
-            radial_answer(&scene, &order, met, &entry, &m);
-        barrier(CLK_LOCAL_MEM_FENCE);
+        goes_on = goes_on && team->field != ABUT_NONE;
+        if (goes_on) {
+            entry = team->entry;
+            radial_answer(scene, order, team->field, &entry, &m);
+        }
+        any = any_goes_on(goes_on, lane, team, teams);
     }
-    for (int round = 0; round <= RADIAL_PROJECTIONS; round++) {
+    for (int round = 0; round <= RADIAL_PROJECTIONS && any; round++) {
+        const radial_way way = radial_way_of(scene, m.to, m.to, order->radius);
         radial_exit e = {0.0f, ABUT_NONE, {0.0, 0.0, 0.0}};
-        if (goes_on)
-            e = radial_find_exit(&scene, &order, m.to, lane, RADIAL_LANES);
-        words[first + lane].value = e.deepest;
-        words[first + lane].field = e.field;
+        for (uint chunk = 0; chunk < scene->count; chunk += RADIAL_LIST) {
+            find_near(scene, &way, 0, goes_on, lane, chunk, team);
+            for (uint k = goes_on ? lane : RADIAL_LIST; k < team->near_count; k += RADIAL_LANES) {
+                radial_exit other;
+                if (radial_find_exit(scene, order, m.to, team->near[k], &other) &&
+                    (other.height < e.height ||
+                     (other.height == e.height && other.field < e.field)))
+                    e = other;
+            }
+        }
+        /* heights are below zero: the greatest bits are those of the deepest */
+        const int won = wins(~radial_bits(e.height), e.field, lane, team);
+        for (int k = 0; k < 3 && won; k++)
+            team->shift[k] = e.shift[k];
         barrier(CLK_LOCAL_MEM_FENCE);
-        const uint best = winner(words + first);
-        const uint in = words[first + best].field;
-        const float deepest = words[first + best].value;
-        if (lane == best)
-            for (int k = 0; k < 3; k++)
-                shifts[3 * own + k] = e.shift[k];
-        barrier(CLK_LOCAL_MEM_FENCE);
-        const double shift[3] = {shifts[3 * own], shifts[3 * own + 1], shifts[3 * own + 2]};
+        const double shift[3] = {team->shift[0], team->shift[1], team->shift[2]};
+        const uint in = team->field;
+        const float deepest = in == ABUT_NONE ? 0.0f : radial_as_float(~team->best);
         if (goes_on)
-            m.result.left = -deepest * (float)unit;
+            m.result.left = -deepest * (float)scene->unit;
         goes_on = goes_on && in != ABUT_NONE && round < RADIAL_PROJECTIONS;
         if (goes_on)
-            m.to = v3_add(m.to, radial_out(&scene.now[in], shift, unit));
-        barrier(CLK_LOCAL_MEM_FENCE);
+            m.to = v3_add(m.to, radial_out(&scene->now[in], shift, scene->unit));
+        any = any_goes_on(goes_on, lane, team, teams);
     }
     if (given < particles && lane == 0) {
         if (odd) {
@@ -179,5 +254,37 @@ __kernel void radial_collide_all(uint particles, uint fields, uint wants_hits, u
             hits[i] = m.result;
     }
 }
+
+/* Frames stand behind bounds; `spare` samples are emptied, 0 = none. */
+#define RADIAL_COLLIDE(name, walks)                                                                \
+    __kernel __attribute__((reqd_work_group_size(RADIAL_GROUP, 1, 1))) void name(                  \
+        uint particles, uint field_count, uint wants_hits, uint steps, uint spare, double by,      \
+        double friction, double radius, double unit, double each, double x, double y, double z,    \
+        __global const radial_field *fields, __global const radial_bound *bounds,                  \
+        __global const radial_bound *bounds_before, __global const radial_mark *marks,             \
+        __global const float *radii, __global const radial_turn *turns,                            \
+        __global const double *from, __global double *to, __global radial_result *hits,            \
+        volatile __global uint *counts, __global uint *spare_radii,                                \
+        __global radial_mark *spare_marks, __local radial_team *teams) {                           \
+        radial_scene scene;                                                                        \
+        scene.fields = fields;                                                                     \
+        scene.now = (__global const radial_frame *)(bounds + field_count);                         \
+        scene.before = (__global const radial_frame *)(bounds_before + field_count);               \
+        scene.bounds = bounds;                                                                     \
+        scene.marks = marks;                                                                       \
+        scene.radii = radii;                                                                       \
+        scene.turns = turns;                                                                       \
+        scene.middle = v3(x, y, z);                                                                \
+        scene.unit = unit;                                                                         \
+        scene.each = each;                                                                         \
+        scene.count = field_count;                                                                 \
+        const radial_order order = {radius, friction, by, steps, 0u};                              \
+        if (spare)                                                                                 \
+            clear(spare, field_count, spare_radii, spare_marks);                                   \
+        collide_all(particles, wants_hits, walks, &scene, &order, from, to, hits, counts, teams);  \
+    }
+
+RADIAL_COLLIDE(radial_steps, 0)
+RADIAL_COLLIDE(radial_cells, 1)
 
 #endif

@@ -33,8 +33,10 @@ struct abut_radial;
 typedef struct radial_backend {
     abut_status (*create)(abut_radial *radial);
     void (*destroy)(abut_radial *radial);
-    /* frames[0] is that of now; all has been checked but positions on a device. */
-    abut_status (*update)(abut_radial *radial, abut_array positions);
+    /* frames[0] is that of now; all has been checked but arrays on a device. Then particles, unless
+     * `order` is null. A failure leaves samples as they were. */
+    abut_status (*update)(abut_radial *radial, abut_array positions, const radial_order *order,
+                          abut_radial_particles *particles);
     /* Checked; the counts of `particles` are to be set. */
     abut_status (*collide)(abut_radial *radial, const radial_order *order,
                            abut_radial_particles *particles);
@@ -74,6 +76,10 @@ extern const radial_backend abuti_radial_host, abuti_radial_on_device;
 radial_scene abuti_radial_scene(const abut_radial *radial);
 abut_status abuti_radial_collide_host(abut_radial *radial, const radial_order *order,
                                       abut_radial_particles *particles);
+/* Checks and reads what a user asks for. */
+abut_status abuti_radial_order(const char *function, const abut_radial *radial,
+                               const abut_radial_particles *particles, abut_radial_particles *p,
+                               radial_order *order);
 /* ---- fit.c ---- */
 
 /* Which triangles go with bones: begin[b] to begin[b + 1] of `list` are those of bone b. */

@@ -37,8 +37,7 @@
 typedef long int64;
 typedef volatile ABUTI_GLOBAL uint *radial_word; /* that work-items change at once */
 static inline void radial_least(radial_word word, word32 value) {
-    if (value < *word)
-        atomic_min(word, value);
+    atomic_min(word, value); /* to look first would be to wait */
 }
 static inline void radial_most(radial_word word, word32 value) {
     if (value > *word)
@@ -105,7 +104,8 @@ typedef struct radial_frame {
     vec3 to[3];   /* rows that take differences to field space */
     vec3 axis[3]; /* unit vectors: angle 0, a quarter turn, along; right-handed */
     double length;
-    float step;       /* of a cell along the axis, in units of field space */
+    double row;       /* of a cell along the axis, in units of field space */
+    float step;       /* the same */
     word32 mirrored;  /* 1: triangles run the other way round than at rest */
     word32 collapsed; /* 1: the axis has no length, and the field no samples */
     word32 unused;
@@ -216,10 +216,11 @@ static inline void radial_pierce(const radial_point p[3], word32 along, word32 m
     }
 }
 
-/* The samples of one column: `s` are the sides of the corners. */
-static inline void radial_column(const radial_point p[3], const float s[3], radial_turn turn,
-                                 const radial_field *f, word32 column, word32 mirrored,
-                                 radial_word samples, radial_word reach) {
+/* The samples of one column: `s` are the sides of the corners. The greatest radius, or `reach` if
+ * that is more. */
+static inline float radial_column(const radial_point p[3], const float s[3], radial_turn turn,
+                                  const radial_field *f, word32 column, word32 mirrored,
+                                  radial_word samples, float reach) {
     float r[2], z[2]; /* of the edges that go to other s, and from there */
     for (int k = 0; k < 3; k++) {
         const int m = k == 2 ? 0 : k + 1;
@@ -232,7 +233,7 @@ static inline void radial_column(const radial_point p[3], const float s[3], radi
         z[from] = (p[m].z * s[k] - p[k].z * s[m]) / whole;
     }
     if (r[0] < 0.0f && r[1] < 0.0f)
-        return;
+        return reach;
     const int lower = mirrored ? 1 : 0;
     const float below = z[lower], above = z[1 - lower], rows = (float)f->along;
     int row = radial_ceil(radial_range(below, 0.0f, rows));
@@ -243,15 +244,17 @@ static inline void radial_column(const radial_point p[3], const float s[3], radi
         if (radius >= 0.0f) {
             radial_least(samples + f->first + (word32)row * f->around + column,
                          radial_bits(radius + 0.0f)); /* no minus zero */
-            radial_most(reach, radial_bits(radius + 0.0f));
+            reach = radius > reach ? radius : reach;
         }
     }
+    return reach;
 }
 
+/* Every `lanes`-th column of a triangle from the `lane`-th on. */
 static inline void radial_draw_polar(const radial_field *f, word32 mirrored,
                                      ABUTI_GLOBAL const radial_turn *turns, const radial_point p[3],
-                                     radial_word samples, radial_word reach, radial_word top,
-                                     radial_word bottom) {
+                                     int lane, int lanes, radial_word samples, radial_word reach,
+                                     radial_word top, radial_word bottom) {
     float lo = p[0].z < p[1].z ? p[0].z : p[1].z, hi = p[0].z < p[1].z ? p[1].z : p[0].z;
     lo = p[2].z < lo ? p[2].z : lo;
     hi = p[2].z > hi ? p[2].z : hi;
@@ -260,12 +263,14 @@ static inline void radial_draw_polar(const radial_field *f, word32 mirrored,
         return;
     int i, count;
     radial_columns(p, f->around, &i, &count);
-    if (count == (int)f->around)
+    if (count == (int)f->around && lane == 0)
         radial_pierce(p, f->along, mirrored, top, bottom);
     /* crossings leave the range of the corners by some ulps at most */
     if ((float)radial_ceil(radial_range(lo - 0.01f, -1.0f, rows)) > hi + 0.01f)
         return;
-    for (; count > 0; count--, i++) {
+    float most = 0.0f;
+    i += lane;
+    for (count -= lane; count > 0; count -= lanes, i += lanes) {
         const word32 column = (word32)(i < 0                 ? i + (int)f->around
                                        : i >= (int)f->around ? i - (int)f->around
                                                              : i);
@@ -275,8 +280,10 @@ static inline void radial_draw_polar(const radial_field *f, word32 mirrored,
             s[k] = turn.c * p[k].y - turn.s * p[k].x;
         const int a = s[0] >= 0.0f, b = s[1] >= 0.0f, c = s[2] >= 0.0f;
         if (a != b || b != c)
-            radial_column(p, s, turn, f, column, mirrored, samples, reach);
+            most = radial_column(p, s, turn, f, column, mirrored, samples, most);
     }
+    if (most > 0.0f)
+        radial_most(reach, radial_bits(most));
 }
 
 /* ---- plane distances ---- */
@@ -290,7 +297,7 @@ static inline int64 radial_left(const int64 a[2], const int64 b[2], int64 x, int
 
 static inline void radial_draw_plane(const radial_field *f, word32 mirrored, float step,
                                      ABUTI_GLOBAL const radial_turn *turns, const radial_point p[3],
-                                     radial_word samples, radial_word reach) {
+                                     int lane, int lanes, radial_word samples, radial_word reach) {
     int first, count;
     radial_columns(p, f->around, &first, &count);
     if (count == (int)f->around)
@@ -332,8 +339,9 @@ static inline void radial_draw_plane(const radial_field *f, word32 mirrored, flo
     const int64 j0 = lo[1] <= 0 ? 0 : (lo[1] + RADIAL_STEPS - 1) / RADIAL_STEPS;
     int64 j1 = hi[1] < 0 ? -1 : hi[1] / RADIAL_STEPS;
     j1 = j1 < (int64)f->along ? j1 : (int64)f->along - 1;
+    float most = 0.0f;
     for (int64 j = j0; j <= j1; j++)
-        for (int64 i = i0; i <= i1; i++) {
+        for (int64 i = i0 + lane; i <= i1; i += lanes) {
             const int64 x = i * RADIAL_STEPS, y = j * RADIAL_STEPS;
             if (radial_left(corner[0], corner[1], x, y) < 0 ||
                 radial_left(corner[1], corner[2], x, y) < 0 ||
@@ -350,8 +358,10 @@ static inline void radial_draw_plane(const radial_field *f, word32 mirrored, flo
             float radius = (nx * a.x + ny * a.y + nz * up) / facing;
             radius = radial_range(radius, nearest, farthest);
             radial_least(samples + f->first + (word32)j * f->around + column, radial_bits(radius));
-            radial_most(reach, radial_bits(radius));
+            most = radius > most ? radius : most;
         }
+    if (most > 0.0f)
+        radial_most(reach, radial_bits(most));
 }
 
 /* ---- samples ---- */

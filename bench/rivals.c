@@ -7,8 +7,8 @@
  *
  * ABUT_BENCH_CONDITIONS=1,8 leaves out the others. ABUT_BENCH_RIVALS names a file that gets a line
  * of JSON for each condition and run of a case, for bench/radial_tables.py: times of update and of
- * collide, each with waiting; on a device also its own clock; and how many particles are left
- * inside.
+ * collide, each with waiting; on a device also of both with one wait, and its own clock; and how
+ * many particles are left inside.
  */
 #include "rivals.h"
 #include "bench.h"
@@ -19,7 +19,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { SKIN = RIVAL_KINDS, ON_DEVICE = 16, SAMPLES = 64 };
+enum { SKIN = RIVAL_KINDS, ON_DEVICE = 16, SAMPLES = 64, STEP_ROUNDS = 5 };
 
 /* Of one condition. */
 typedef struct rival_state {
@@ -30,7 +30,7 @@ typedef struct rival_state {
     abut_vec3 *skinned;
     double update_ms[SAMPLES], collide_ms[SAMPLES];
     uint32_t samples;
-    double clock_ms[2], frame_ms;
+    double clock_ms[2], step_ms, frame_ms;
 } rival_state;
 
 typedef struct rivals_data {
@@ -204,6 +204,25 @@ static double median(double *times, uint32_t count) {
     return count ? times[count / 2] : 0;
 }
 
+/* Update and collide with one wait. */
+static abut_status time_steps(rival_state *c) {
+    const rival_scene *s = c->scene;
+    double times[STEP_ROUNDS * RIVAL_FRAMES];
+    abut_status status = ABUT_OK;
+    for (int k = 0; k < STEP_ROUNDS * RIVAL_FRAMES && !status; k++) {
+        const int f = k % RIVAL_FRAMES;
+        status = begin_frame(c, f);
+        double begun = now_ms();
+        if (!status)
+            status = rival_step(c->r, s->frames[f].bones[1], body_of(c, f, 1), s->particles,
+                                from_of(c, f), to_of(c, f), 0.3);
+        status = status ? status : rival_finish(c->r);
+        times[k] = now_ms() - begun;
+    }
+    c->step_ms = status ? 0 : median(times, STEP_ROUNDS * RIVAL_FRAMES);
+    return status;
+}
+
 /* The device's own time, and that of a frame where nothing is waited for until the last. */
 static abut_status time_device(rival_state *c) {
     const rival_scene *s = c->scene;
@@ -281,20 +300,22 @@ static abut_status tell(bench_state *state, rivals_data *data, FILE *file) {
             status = status ? status : count_inside(c, after, &are, &are_deep);
         }
         if (c->to && !status)
+            status = time_steps(c);
+        if (c->to && !status)
             status = time_device(c);
         const double update = median(c->update_ms, n), collide = median(c->collide_ms, n);
         fprintf(file,
                 "{\"condition\": %u, \"body\": \"%s\", \"cloth\": \"%s\", \"triangles\": %u, "
                 "\"particles\": %u, \"rival\": \"%s\", \"place\": \"%s\", \"bytes\": %llu, "
                 "\"update_ms\": %.5f, \"collide_ms\": %.5f, \"update_least_ms\": %.5f, "
-                "\"collide_least_ms\": %.5f, \"update_clock_ms\": %.5f, \"collide_clock_ms\": "
+                "\"collide_least_ms\": %.5f, \"step_ms\": %.5f, \"update_clock_ms\": %.5f, \"collide_clock_ms\": "
                 "%.5f, \"queued_frame_ms\": %.5f, \"inside_before\": %u, \"deep_before\": %u, "
                 "\"inside\": %u, \"deep\": %u, \"of\": %u}\n",
                 s->condition, s->body_name, s->cloth_name, s->triangles, s->particles,
                 c->r ? rival_name((rival_kind)kind_of(state)) : "skin",
                 data->device ? abut_device_info_get(data->device).name : "CPU",
                 (unsigned long long)(c->r ? rival_bytes(c->r) : 0), update, collide,
-                c->update_ms[0], c->collide_ms[0], c->clock_ms[0], c->clock_ms[1], c->frame_ms,
+                c->update_ms[0], c->collide_ms[0], c->step_ms, c->clock_ms[0], c->clock_ms[1], c->frame_ms,
                 were, were_deep, are, are_deep, RIVAL_FRAMES * s->particles);
     }
     return status;

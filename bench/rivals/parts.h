@@ -52,6 +52,9 @@ typedef struct rival_methods {
     abut_status (*create)(rival *r);
     abut_status (*update)(rival *r, const abut_character_matrix *bones, abut_array positions);
     abut_status (*collide)(rival *r, const rival_particles *particles);
+    /* Both at once; may be null. */
+    abut_status (*step)(rival *r, const abut_character_matrix *bones, abut_array positions,
+                        const rival_particles *particles);
     uint64_t (*memory)(const rival *r); /* beyond what is in the table of memory; may be null */
     void (*destroy)(rival *r);          /* may be null */
     bool takes_arrays; /* particles of the host need not be brought to a device for it */

@@ -22,14 +22,25 @@ static abut_status update(rival *r, const abut_character_matrix *bones, abut_arr
     return abut_radial_update(((radial_rival *)r)->radial, bones, positions);
 }
 
-static abut_status collide(rival *r, const rival_particles *p) {
+static abut_radial_particles particles_of(const rival *r, const rival_particles *p) {
     abut_radial_particles particles = abut_radial_particles_default();
     particles.count = p->count;
     particles.from = p->from_array;
     particles.to = p->to_array;
     particles.friction = (double)p->friction;
     particles.steps = r->options.steps;
+    return particles;
+}
+
+static abut_status collide(rival *r, const rival_particles *p) {
+    abut_radial_particles particles = particles_of(r, p);
     return abut_radial_collide(((radial_rival *)r)->radial, &particles);
+}
+
+static abut_status step(rival *r, const abut_character_matrix *bones, abut_array positions,
+                        const rival_particles *p) {
+    abut_radial_particles particles = particles_of(r, p);
+    return abut_radial_update_collide(((radial_rival *)r)->radial, bones, positions, &particles);
 }
 
 static uint64_t memory(const rival *r) {
@@ -41,6 +52,7 @@ const rival_methods rival_radial = {.name = "radial",
                                     .create = create,
                                     .update = update,
                                     .collide = collide,
+                                    .step = step,
                                     .memory = memory,
                                     .destroy = destroy,
                                     .takes_arrays = true};

@@ -127,15 +127,19 @@ abut_status rival_update(rival *r, const abut_character_matrix *bones, abut_arra
     return r->methods->update(r, bones, positions);
 }
 
+static rival_particles particles_of(size_t count, abut_array from, abut_array to, double friction) {
+    return (rival_particles){.count = (uint32_t)count,
+                             .from = from.host,
+                             .to = to.host,
+                             .from_there = rival_there(from),
+                             .to_there = rival_there(to),
+                             .from_array = from,
+                             .to_array = to,
+                             .friction = (float)friction};
+}
+
 abut_status rival_collide(rival *r, size_t count, abut_array from, abut_array to, double friction) {
-    rival_particles p = {.count = (uint32_t)count,
-                         .from = from.host,
-                         .to = to.host,
-                         .from_there = rival_there(from),
-                         .to_there = rival_there(to),
-                         .from_array = from,
-                         .to_array = to,
-                         .friction = (float)friction};
+    rival_particles p = particles_of(count, from, to, friction);
     if (count > UINT32_MAX || (!r->there && (p.from_there || p.to_there)))
         return abut_fail(ABUT_ERROR_ARGUMENT, "rival_collide: particles are on a device");
     if (!r->there || p.to_there || r->methods->takes_arrays)
@@ -147,6 +151,15 @@ abut_status rival_collide(rival *r, size_t count, abut_array from, abut_array to
     abut_status status = r->methods->collide(r, &p);
     abut_status got = abuti_kit_get(&r->kit, RIVAL_TO, to.host, count, sizeof(abut_vec3));
     return status ? status : got;
+}
+
+abut_status rival_step(rival *r, const abut_character_matrix *bones, abut_array positions,
+                       size_t count, abut_array from, abut_array to, double friction) {
+    const rival_particles p = particles_of(count, from, to, friction);
+    if (r->methods->step)
+        return r->methods->step(r, bones, positions, &p);
+    abut_status status = rival_update(r, bones, positions);
+    return status ? status : rival_collide(r, count, from, to, friction);
 }
 
 abut_status rival_finish(rival *r) {

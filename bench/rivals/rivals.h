@@ -53,6 +53,9 @@ abut_status rival_update(rival *r, const abut_character_matrix *bones, abut_arra
 /* Particles that wish to go from `from` to `to`, an abut_vec3 each, both here or both on the
  * device: `to` is changed where that would be inside. On a device this may only queue. */
 abut_status rival_collide(rival *r, size_t count, abut_array from, abut_array to, double friction);
+/* Both, one after the other. */
+abut_status rival_step(rival *r, const abut_character_matrix *bones, abut_array positions,
+                       size_t count, abut_array from, abut_array to, double friction);
 /* Waits for what was queued. */
 abut_status rival_finish(rival *r);
 /* Memory beyond the mesh. */

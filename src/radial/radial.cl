@@ -122,11 +122,11 @@ static int wins(uint value, uint field, uint lane, __local radial_team *team) {
         team->field = ABUT_NONE;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (field != ABUT_NONE)
-        atomic_min(&team->best, value);
+    /* All of them, without conditions: PoCL 3.1 made other code of the same one on both sides of a
+     * barrier, and lost a field. */
+    atomic_min(&team->best, field == ABUT_NONE ? ABUT_NONE : value);
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (field != ABUT_NONE && value == team->best)
-        atomic_min(&team->field, field);
+    atomic_min(&team->field, value == team->best ? field : ABUT_NONE);
     barrier(CLK_LOCAL_MEM_FENCE);
     return field != ABUT_NONE && value == team->best && field == team->field;
 }
@@ -214,7 +214,9 @@ static void collide_all(uint particles, uint wants_hits, int walks, const radial
     }
     for (int round = 0; round <= RADIAL_PROJECTIONS && any; round++) {
         const radial_way way = radial_way_of(scene, m.to, m.to, order->radius);
-        radial_exit e = {0.0f, ABUT_NONE, {0.0, 0.0, 0.0}};
+        radial_exit e;
+        e.height = 0.0f;
+        e.field = ABUT_NONE;
         for (uint chunk = 0; chunk < scene->count; chunk += RADIAL_LIST) {
             find_near(scene, &way, 0, goes_on, lane, chunk, team);
             for (uint k = goes_on ? lane : RADIAL_LIST; k < team->near_count; k += RADIAL_LANES) {

@@ -16,9 +16,9 @@ typedef struct radial_team {
     word32 path_fields[RADIAL_LANES];
     word32 near[RADIAL_LIST]; /* fields whose boxes are met, in any order */
     radial_entry entry;       /* what is met first */
-    word32 near_count, path_count;
-    word32 best, field; /* bits of the time or the depth that counts, and whose it is */
-    word32 goes_on;
+    volatile word32 near_count, path_count;
+    volatile word32 best, field; /* bits of the time or the depth that counts, and whose it is */
+    volatile word32 goes_on;
 } radial_team;
 
 #endif

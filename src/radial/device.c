@@ -33,6 +33,8 @@ enum {
     BUFFERS
 };
 enum { GROUP = 64, FRAME_BYTES = sizeof(radial_bound) + sizeof(radial_frame) };
+/* So few particles leave a device room for more work-items each. */
+enum { FEW = 8192 };
 
 _Static_assert(sizeof(radial_bound) == 64 && sizeof(radial_frame) == 200, "as on a device");
 _Static_assert(sizeof(radial_entry) == 36 && sizeof(radial_path) == 64, "as on a device");
@@ -176,6 +178,7 @@ static void queue_collide(const abut_radial *r, const radial_order *order,
     const uint32_t fields = r->info.field_count, count = (uint32_t)p->count;
     const uint32_t wants_hits = p->hits.host || p->hits.buffer;
     const uint32_t spare = spare_radii == BUFFERS ? 0 : (uint32_t)r->info.sample_count;
+    const uint32_t lanes = count <= FEW ? 32 : 16;
     const double each = 1 / r->unit;
     const abuti_buffer *from = there(d, p->from, FROM, count, sizeof(vec3));
     const abuti_buffer *to = there(d, p->to, TO, count, sizeof(vec3));
@@ -186,15 +189,15 @@ static void queue_collide(const abut_radial *r, const radial_order *order,
         abuti_kit_put(&d->kit, COUNTS, d->counted, 2, sizeof *d->counted);
     spare_radii = spare ? spare_radii : SPARE_RADII;
     spare_marks = spare ? spare_marks : SPARE_MARKS;
-    ABUTI_KIT_RUN(&d->kit, order->steps ? STEPS : CELLS, (size_t)count * RADIAL_LANES, RADIAL_GROUP,
-                  ABUTI_VALUE(count), ABUTI_VALUE(fields), ABUTI_VALUE(wants_hits),
+    ABUTI_KIT_RUN(&d->kit, order->steps ? STEPS : CELLS, (size_t)count * lanes, RADIAL_GROUP,
+                  ABUTI_VALUE(count), ABUTI_VALUE(lanes), ABUTI_VALUE(fields), ABUTI_VALUE(wants_hits),
                   ABUTI_VALUE(order->steps), ABUTI_VALUE(spare), ABUTI_VALUE(order->by),
                   ABUTI_VALUE(order->friction), ABUTI_VALUE(order->radius), ABUTI_VALUE(r->unit),
                   ABUTI_VALUE(each), ABUTI_VALUE(r->middle.x), ABUTI_VALUE(r->middle.y),
                   ABUTI_VALUE(r->middle.z), MEMORY(FIELDS), MEMORY(NOW), MEMORY(BEFORE),
                   MEMORY(marks), MEMORY(radii), MEMORY(TURNS), ABUTI_BUFFER(from),
                   ABUTI_BUFFER(to), ABUTI_BUFFER(hits), MEMORY(COUNTS), MEMORY(spare_radii),
-                  MEMORY(spare_marks), ABUTI_LOCAL_MEMORY(RADIAL_TEAMS * sizeof(radial_team)));
+                  MEMORY(spare_marks), ABUTI_LOCAL_MEMORY(sizeof(radial_group)));
 }
 
 /* Waits; what is wanted on the host comes there. */

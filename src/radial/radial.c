@@ -20,9 +20,21 @@ static vec3 turn_by(const abut_character_matrix *m, vec3 d) {
               m->m[2][0] * d.x + m->m[2][1] * d.y + m->m[2][2] * d.z);
 }
 
-/* Scaled to its largest entry first, so that the sign does not underflow. */
+/* Where the determinant of the matrix, scaled to its largest entry, is too small to tell its sign
+ * for sure, rows are scaled each on its own. */
 static bool is_mirrored(const abut_character_matrix *m) {
     vec3 row[3];
+    double most = 0;
+    for (int i = 0; i < 3; i++) {
+        row[i] = v3(m->m[i][0], m->m[i][1], m->m[i][2]);
+        most = fmax(most, v3_max_abs(row[i]));
+    }
+    const double by = most > 0 ? 1 / most : 1;
+    for (int i = 0; i < 3; i++)
+        row[i] = v3_scale(row[i], by);
+    const double volume = v3_dot(row[0], v3_cross(row[1], row[2]));
+    if (fabs(volume) > 1e-9)
+        return volume < 0;
     for (int i = 0; i < 3; i++)
         row[i] = v3_normalise(v3(m->m[i][0], m->m[i][1], m->m[i][2]));
     return v3_dot(row[0], v3_cross(row[1], row[2])) < 0;
@@ -65,7 +77,7 @@ static float box_end(double x, double side, double size) {
 }
 
 static radial_bound bound_of(const radial_frame *now, const radial_frame *before, uint32_t along,
-                             vec3 middle, double unit) {
+                             vec3 middle, double each) {
     radial_bound b;
     memset(&b, 0, sizeof b);
     if (now->collapsed || before->collapsed) {
@@ -73,31 +85,31 @@ static radial_bound bound_of(const radial_frame *now, const radial_frame *before
             b.lo[k] = INFINITY, b.hi[k] = -INFINITY;
         return b;
     }
-    const double more = now->length / (along - 1), size = now->length + more;
-    const vec3 a = v3_scale(v3_sub(v3_along(now->origin, -more, now->axis[2]), middle), 1 / unit);
-    const vec3 e =
-        v3_scale(v3_sub(v3_along(now->origin, now->length + more, now->axis[2]), middle), 1 / unit);
+    const double more = now->length / (along - 1), size = (now->length + more) * each;
+    const vec3 axis = now->axis[2];
+    const vec3 a = v3_scale(v3_sub(v3_along(now->origin, -more, axis), middle), each);
+    const vec3 e = v3_scale(v3_sub(v3_along(now->origin, now->length + more, axis), middle), each);
     const vec3 was = v3_along(before->origin, before->length / 2, before->axis[2]);
-    const vec3 is = v3_along(now->origin, now->length / 2, now->axis[2]);
+    const vec3 is = v3_along(now->origin, now->length / 2, axis);
+    const vec3 centre = v3_scale(v3_sub(was, middle), each);
+    const double p[3] = {a.x, a.y, a.z}, q[3] = {e.x, e.y, e.z}, w[3] = {axis.x, axis.y, axis.z};
+    const double c[3] = {centre.x, centre.y, centre.z};
+    for (int k = 0; k < 3; k++) {
+        b.lo[k] = box_end(p[k] < q[k] ? p[k] : q[k], -1, size);
+        b.hi[k] = box_end(p[k] < q[k] ? q[k] : p[k], 1, size);
+        b.side[k] = (float)(sqrt(w[k] * w[k] < 1 ? 1 - w[k] * w[k] : 0) + 0.001);
+        b.centre[k] = radial_float(c[k]);
+    }
+    /* The map from before to now, less the identity: no vector grows by more than the root of the
+     * sum of its squares. The matrix is N D B^T - I, of rotations N and B that have the axes as
+     * columns, and D the stretch along the last one; N D - B has the same sum. */
+    const double stretch = now->length / before->length;
     double squares = 0;
     for (int k = 0; k < 3; k++) {
-        const double p = v3_get(a, k), q = v3_get(e, k);
-        b.lo[k] = box_end(fmin(p, q), -1, size / unit);
-        b.hi[k] = box_end(fmax(p, q), 1, size / unit);
-        b.side[k] =
-            (float)(sqrt(fmax(1 - v3_get(now->axis[2], k) * v3_get(now->axis[2], k), 0)) + 0.001);
-        b.centre[k] = radial_float(v3_get(v3_sub(was, middle), k) / unit);
+        const vec3 d = v3_sub(v3_scale(now->axis[k], k == 2 ? stretch : 1), before->axis[k]);
+        squares += v3_length_sq(d);
     }
-    /* the map from before to now, less the identity: no vector grows by more than the root of the
-     * sum of its squares */
-    for (int k = 0; k < 9; k++) {
-        double entry = k % 4 ? 0 : -1;
-        for (int c = 0; c < 3; c++)
-            entry += v3_get(now->axis[c], k / 3) * v3_get(before->axis[c], k % 3) *
-                     (c == 2 ? now->length / before->length : 1);
-        squares += entry * entry;
-    }
-    b.move = radial_float(v3_length(v3_sub(is, was)) / unit * 1.00001);
+    b.move = radial_float(sqrt(v3_length_sq(v3_sub(is, was))) * each * 1.00001);
     b.turn = radial_float(sqrt(squares) * 1.00001 + 1e-7);
     return b;
 }
@@ -108,7 +120,7 @@ static void find_bounds(abut_radial *r) {
         r->middle = r->frames[0][0].origin;
     for (uint32_t i = 0; i < r->info.field_count; i++)
         r->bounds[i] =
-            bound_of(&r->frames[0][i], &r->frames[1][i], r->fields[i].along, r->middle, r->unit);
+            bound_of(&r->frames[0][i], &r->frames[1][i], r->fields[i].along, r->middle, 1 / r->unit);
 }
 
 /* ---- directions of columns ---- */

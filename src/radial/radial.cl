@@ -1,7 +1,7 @@
 /* Radial fields, in two launches:
  *
  * radial_draw     some work-items a pair of field and triangle: samples, by atomic minimum
- * radial_steps    RADIAL_LANES work-items a particle, for walks in steps
+ * radial_steps    8 to 32 work-items a particle, for walks in steps
  * radial_cells    the same for walks through every cell
  * radial_clear    empties samples; particles do it by the way for the update that follows
  *
@@ -79,45 +79,70 @@ __kernel void radial_draw(uint pairs, uint lanes, uint plane, uint field_count,
  * of one field each. All of them make the same steps; the teams of a work-group, which is no wider
  * than what a device runs in step, end together, since nobody may leave before a barrier. */
 
+typedef struct member {
+    uint lane, lanes; /* of the team */
+    uint teams;       /* of the work-group */
+    __local radial_group *group;
+    __local radial_team *team;
+    __local radial_path *paths; /* of the team */
+    __local uint *path_fields;
+} member;
+
+static member member_of(uint lanes, __local radial_group *group) {
+    const uint item = (uint)get_local_id(0), first = item / lanes * lanes;
+    member w;
+    w.lane = item - first;
+    w.lanes = lanes;
+    w.teams = RADIAL_GROUP / lanes;
+    w.group = group;
+    w.team = &group->teams[item / lanes];
+    w.paths = group->paths + first;
+    w.path_fields = group->path_fields + first;
+    return w;
+}
+
 /* Lists the fields of `chunk` that a way may meet. */
 static void find_near(const radial_scene *s, const radial_way *way, int moves, int goes_on,
-                      uint lane, uint chunk, __local radial_team *team) {
+                      uint chunk, const member *w) {
     const uint end = s->count - chunk < RADIAL_LIST ? s->count : chunk + RADIAL_LIST;
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (lane == 0)
-        team->near_count = 0;
+    if (w->lane == 0)
+        w->team->near_count = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (uint i = goes_on ? chunk + lane : end; i < end; i += RADIAL_LANES)
+    for (uint i = goes_on ? chunk + w->lane : end; i < end; i += w->lanes)
         if (radial_may_meet(s, i, way, moves))
-            team->near[atomic_inc(&team->near_count)] = i;
+            w->team->near[atomic_inc(&w->team->near_count)] = i;
     barrier(CLK_LOCAL_MEM_FENCE);
 }
 
 /* The longest list of the work-group. */
-static uint most_near(__local const radial_team *teams) {
+static uint most_near(const member *w) {
     uint most = 0;
-    for (int k = 0; k < RADIAL_TEAMS; k++)
-        most = teams[k].near_count > most ? teams[k].near_count : most;
+    for (uint k = 0; k < w->teams; k++) {
+        const uint count = w->group->teams[k].near_count;
+        most = count > most ? count : most;
+    }
     return most;
 }
 
-static int any_goes_on(int goes_on, uint lane, __local radial_team *team,
-                       __local const radial_team *teams) {
+/* Whether some team of the work-group does. */
+static int any_goes_on(int goes_on, const member *w) {
     int any = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (lane == 0)
-        team->goes_on = (uint)goes_on;
+    if (w->lane == 0)
+        w->team->goes_on = (uint)goes_on;
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (int k = 0; k < RADIAL_TEAMS; k++)
-        any |= teams[k].goes_on != 0u;
+    for (uint k = 0; k < w->teams; k++)
+        any |= w->group->teams[k].goes_on != 0u;
     return any;
 }
 
 /* The least value, of equal ones that of the lowest field; whether it is that of this work-item. A
  * field of ABUT_NONE does not count. */
-static int wins(uint value, uint field, uint lane, __local radial_team *team) {
+static int wins(uint value, uint field, const member *w) {
+    __local radial_team *team = w->team;
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (lane == 0) {
+    if (w->lane == 0) {
         team->best = ABUT_NONE;
         team->field = ABUT_NONE;
     }
@@ -138,25 +163,25 @@ static int is_first(const radial_entry *entry, uint field, const radial_entry *f
 
 /* What a work-item finds first in the fields that are listed; its field, or ABUT_NONE. */
 static uint find_entry(const radial_scene *s, const radial_order *order, const radial_mover *m,
-                       int goes_on, uint lane, int walks, __local radial_team *team,
-                       __local const radial_team *teams, uint field, radial_entry *found) {
+                       int goes_on, int walks, const member *w, uint field, radial_entry *found) {
     const float radius = radial_float(order->radius);
-    const uint most = most_near(teams), places = order->steps + 1u;
-    for (uint first = 0; first < most; first += RADIAL_LANES) {
+    const uint most = most_near(w), places = order->steps + 1u;
+    __local radial_team *team = w->team;
+    for (uint first = 0; first < most; first += w->lanes) {
         barrier(CLK_LOCAL_MEM_FENCE);
-        if (lane == 0)
+        if (w->lane == 0)
             team->path_count = 0;
         barrier(CLK_LOCAL_MEM_FENCE);
-        if (goes_on && first + lane < team->near_count) {
-            const uint i = team->near[first + lane];
+        if (goes_on && first + w->lane < team->near_count) {
+            const uint i = team->near[first + w->lane];
             const radial_body body = radial_body_of(s, i);
             radial_path path;
             radial_entry entry;
             if (radial_find_path(s, &body, i, m, radius, &path)) {
                 if (!walks) {
                     const uint slot = atomic_inc(&team->path_count);
-                    team->paths[slot] = path;
-                    team->path_fields[slot] = i;
+                    w->paths[slot] = path;
+                    w->path_fields[slot] = i;
                 } else if (radial_walk_path(&body, &path, radius, &entry) &&
                            is_first(&entry, i, found, field)) {
                     *found = entry;
@@ -166,10 +191,10 @@ static uint find_entry(const radial_scene *s, const radial_order *order, const r
         }
         barrier(CLK_LOCAL_MEM_FENCE);
         const uint pairs = goes_on && !walks ? team->path_count * places : 0u;
-        for (uint k = lane; k < pairs; k += RADIAL_LANES) {
-            const uint slot = k / places, i = team->path_fields[slot];
+        for (uint k = w->lane; k < pairs; k += w->lanes) {
+            const uint slot = k / places, i = w->path_fields[slot];
             const radial_body body = radial_body_of(s, i);
-            const radial_path path = team->paths[slot];
+            const radial_path path = w->paths[slot];
             const double t = radial_time(k - slot * places, order->steps, order->by);
             radial_entry entry;
             if (radial_try(&body, &path, t, radius, &entry) && is_first(&entry, i, found, field)) {
@@ -184,10 +209,9 @@ static uint find_entry(const radial_scene *s, const radial_order *order, const r
 static void collide_all(uint particles, uint wants_hits, int walks, const radial_scene *scene,
                         const radial_order *order, __global const double *from,
                         __global double *to, __global radial_result *hits,
-                        volatile __global uint *counts, __local radial_team *teams) {
-    const uint lane = (uint)get_local_id(0) % RADIAL_LANES;
-    __local radial_team *team = teams + get_local_id(0) / RADIAL_LANES;
-    const size_t given = get_global_id(0) / RADIAL_LANES;
+                        volatile __global uint *counts, const member *w) {
+    __local radial_team *team = w->team;
+    const size_t given = get_global_id(0) / w->lanes;
     const size_t i = given < particles ? given : 0;
     const vec3 begin = get(from, i), wish = get(to, i);
     const int odd = is_odd(begin) || is_odd(wish);
@@ -199,10 +223,10 @@ static void collide_all(uint particles, uint wants_hits, int walks, const radial
         uint field = ABUT_NONE;
         entry.time = 2.0f;
         for (uint chunk = 0; chunk < scene->count; chunk += RADIAL_LIST) {
-            find_near(scene, &way, round == 0, goes_on, lane, chunk, team);
-            field = find_entry(scene, order, &m, goes_on, lane, walks, team, teams, field, &entry);
+            find_near(scene, &way, round == 0, goes_on, chunk, w);
+            field = find_entry(scene, order, &m, goes_on, walks, w, field, &entry);
         }
-        if (wins(radial_bits(entry.time), field, lane, team))
+        if (wins(radial_bits(entry.time), field, w))
             team->entry = entry;
         barrier(CLK_LOCAL_MEM_FENCE);
         goes_on = goes_on && team->field != ABUT_NONE;
@@ -210,7 +234,7 @@ static void collide_all(uint particles, uint wants_hits, int walks, const radial
             entry = team->entry;
             radial_answer(scene, order, team->field, &entry, &m);
         }
-        any = any_goes_on(goes_on, lane, team, teams);
+        any = any_goes_on(goes_on, w);
     }
     for (int round = 0; round <= RADIAL_PROJECTIONS && any; round++) {
         const radial_way way = radial_way_of(scene, m.to, m.to, order->radius);
@@ -218,8 +242,8 @@ static void collide_all(uint particles, uint wants_hits, int walks, const radial
         e.height = 0.0f;
         e.field = ABUT_NONE;
         for (uint chunk = 0; chunk < scene->count; chunk += RADIAL_LIST) {
-            find_near(scene, &way, 0, goes_on, lane, chunk, team);
-            for (uint k = goes_on ? lane : RADIAL_LIST; k < team->near_count; k += RADIAL_LANES) {
+            find_near(scene, &way, 0, goes_on, chunk, w);
+            for (uint k = goes_on ? w->lane : RADIAL_LIST; k < team->near_count; k += w->lanes) {
                 radial_exit other;
                 if (radial_find_exit(scene, order, m.to, team->near[k], &other) &&
                     (other.height < e.height ||
@@ -228,7 +252,7 @@ static void collide_all(uint particles, uint wants_hits, int walks, const radial
             }
         }
         /* heights are below zero: the greatest bits are those of the deepest */
-        const int won = wins(~radial_bits(e.height), e.field, lane, team);
+        const int won = wins(~radial_bits(e.height), e.field, w);
         for (int k = 0; k < 3 && won; k++)
             team->shift[k] = e.shift[k];
         barrier(CLK_LOCAL_MEM_FENCE);
@@ -240,9 +264,9 @@ static void collide_all(uint particles, uint wants_hits, int walks, const radial
         goes_on = goes_on && in != ABUT_NONE && round < RADIAL_PROJECTIONS;
         if (goes_on)
             m.to = v3_add(m.to, radial_out(&scene->now[in], shift, scene->unit));
-        any = any_goes_on(goes_on, lane, team, teams);
+        any = any_goes_on(goes_on, w);
     }
-    if (given < particles && lane == 0) {
+    if (given < particles && w->lane == 0) {
         if (odd) {
             atomic_inc(&counts[1]);
         } else {
@@ -260,14 +284,14 @@ static void collide_all(uint particles, uint wants_hits, int walks, const radial
 /* Frames stand behind bounds; `spare` samples are emptied, 0 = none. */
 #define RADIAL_COLLIDE(name, walks)                                                                \
     __kernel __attribute__((reqd_work_group_size(RADIAL_GROUP, 1, 1))) void name(                  \
-        uint particles, uint field_count, uint wants_hits, uint steps, uint spare, double by,      \
-        double friction, double radius, double unit, double each, double x, double y, double z,    \
+        uint particles, uint lanes, uint field_count, uint wants_hits, uint steps, uint spare,     \
+        double by, double friction, double radius, double unit, double each, double x, double y, double z,    \
         __global const radial_field *fields, __global const radial_bound *bounds,                  \
         __global const radial_bound *bounds_before, __global const radial_mark *marks,             \
         __global const float *radii, __global const radial_turn *turns,                            \
         __global const double *from, __global double *to, __global radial_result *hits,            \
         volatile __global uint *counts, __global uint *spare_radii,                                \
-        __global radial_mark *spare_marks, __local radial_team *teams) {                           \
+        __global radial_mark *spare_marks, __local radial_group *group) {                           \
         radial_scene scene;                                                                        \
         scene.fields = fields;                                                                     \
         scene.now = (__global const radial_frame *)(bounds + field_count);                         \
@@ -283,7 +307,8 @@ static void collide_all(uint particles, uint wants_hits, int walks, const radial
         const radial_order order = {radius, friction, by, steps, 0u};                              \
         if (spare)                                                                                 \
             clear(spare, field_count, spare_radii, spare_marks);                                   \
-        collide_all(particles, wants_hits, walks, &scene, &order, from, to, hits, counts, teams);  \
+        const member w = member_of(lanes, group);\
+        collide_all(particles, wants_hits, walks, &scene, &order, from, to, hits, counts, &w);  \
     }
 
 RADIAL_COLLIDE(radial_steps, 0)

@@ -221,26 +221,30 @@ static inline void radial_pierce(const radial_point p[3], word32 along, word32 m
 static inline float radial_column(const radial_point p[3], const float s[3], radial_turn turn,
                                   const radial_field *f, word32 column, word32 mirrored,
                                   radial_word samples, float reach) {
-    float r[2], z[2]; /* of the edges that go to other s, and from there */
+    /* where edges meet the half-plane: those that leave its positive side, and those that come */
+    float r0 = 0.0f, r1 = 0.0f, z0 = 0.0f, z1 = 0.0f;
     for (int k = 0; k < 3; k++) {
-        const int m = k == 2 ? 0 : k + 1;
-        if ((s[k] >= 0.0f) == (s[m] >= 0.0f))
+        const int m = k == 2 ? 0 : k + 1, leaves = s[k] >= 0.0f;
+        if (leaves == (s[m] >= 0.0f))
             continue;
-        const int from = s[k] >= 0.0f;
         const float ta = turn.c * p[k].x + turn.s * p[k].y, tb = turn.c * p[m].x + turn.s * p[m].y;
         const float whole = s[k] - s[m];
-        r[from] = (tb * s[k] - ta * s[m]) / whole;
-        z[from] = (p[m].z * s[k] - p[k].z * s[m]) / whole;
+        const float r = (tb * s[k] - ta * s[m]) / whole;
+        const float z = (p[m].z * s[k] - p[k].z * s[m]) / whole;
+        r1 = leaves ? r : r1;
+        z1 = leaves ? z : z1;
+        r0 = leaves ? r0 : r;
+        z0 = leaves ? z0 : z;
     }
-    if (r[0] < 0.0f && r[1] < 0.0f)
+    if (r0 < 0.0f && r1 < 0.0f)
         return reach;
-    const int lower = mirrored ? 1 : 0;
-    const float below = z[lower], above = z[1 - lower], rows = (float)f->along;
+    const float below = mirrored ? z1 : z0, above = mirrored ? z0 : z1, rows = (float)f->along;
+    const float first = mirrored ? r1 : r0, last = mirrored ? r0 : r1; /* below and above */
     int row = radial_ceil(radial_range(below, 0.0f, rows));
     const int end = radial_ceil(radial_range(above, 0.0f, rows));
     for (; row < end; row++) { /* below <= row < above: it faces outwards */
         const float a = below - (float)row, b = above - (float)row;
-        const float radius = (r[lower] * b - r[1 - lower] * a) / (b - a);
+        const float radius = (first * b - last * a) / (b - a);
         if (radius >= 0.0f) {
             radial_least(samples + f->first + (word32)row * f->around + column,
                          radial_bits(radius + 0.0f)); /* no minus zero */

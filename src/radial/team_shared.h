@@ -5,20 +5,24 @@
 
 #include "radial/collide_shared.h"
 
-#define RADIAL_LANES 8  /* work-items a particle */
-#define RADIAL_GROUP 32 /* of a work-group: it ends with the last of its particles */
-#define RADIAL_TEAMS (RADIAL_GROUP / RADIAL_LANES)
-#define RADIAL_LIST 64 /* fields that are looked at together */
+#define RADIAL_GROUP 32 /* work-items of a work-group: it ends with the last of its particles */
+#define RADIAL_TEAMS 4  /* of a work-group, at most */
+#define RADIAL_LIST 64  /* fields that are looked at together */
 
+/* Those of a particle: 8, 16 or 32. */
 typedef struct radial_team {
-    radial_path paths[RADIAL_LANES]; /* within cylinders */
-    double shift[3];                 /* of the deepest field */
-    word32 path_fields[RADIAL_LANES];
+    double shift[3];          /* of the deepest field */
     word32 near[RADIAL_LIST]; /* fields whose boxes are met, in any order */
     radial_entry entry;       /* what is met first */
-    volatile word32 near_count, path_count;
-    volatile word32 best, field; /* bits of the time or the depth that counts, and whose it is */
-    volatile word32 goes_on;
+    word32 near_count, path_count;
+    word32 best, field; /* bits of the time or the depth that counts, and whose it is */
+    word32 goes_on;
 } radial_team;
+
+typedef struct radial_group {
+    radial_path paths[RADIAL_GROUP]; /* within cylinders: of each team as many as it has members */
+    word32 path_fields[RADIAL_GROUP];
+    radial_team teams[RADIAL_TEAMS];
+} radial_group;
 
 #endif

@@ -110,6 +110,26 @@ TEST(every_cell_meets_what_tiny_steps_meet) {
     assert_true(met > 6 * test_rounds(16));
 }
 
+/* A step finds a particle below the surface: from there it slides on, as far as friction lets it. */
+TEST(steps_slide_along_the_surface) {
+    test_random random = {6};
+    abut_mesh *mesh;
+    abut_radial *radial = make_potato(&random, &mesh, 0);
+    for (int rub = 0; rub < 2; rub++) {
+        const abut_vec3 from = v3(1.05, 0.01, 0.02);
+        abut_vec3 to = v3(0.9, 0.3, 0.05);
+        abut_radial_hit hit;
+        collide(radial, 1, &from, &to, &hit, ABUT_RADIAL_WALK_STEPS, rub, 0);
+        const double angle = atan2(to.y, to.x), r = v3_length(to);
+        assert_int_equal(hit.field, 0);
+        assert_true(r > 0.98 && r < 1.02);
+        if (rub ? angle > 0.25 : fabs(angle - atan2(0.3, 0.9)) > 0.03)
+            fail_msg("friction %d: it came to %g", rub, angle);
+    }
+    abut_radial_destroy(radial);
+    abut_mesh_destroy(mesh);
+}
+
 /* From far outside to far beyond: whatever the speed, particles stay on their side. */
 TEST(no_speed_is_too_great) {
     test_random random = {5};

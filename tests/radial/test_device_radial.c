@@ -49,7 +49,7 @@ static void scatter(test_random *random, uint32_t count, abut_vec3 *from, abut_v
     for (uint32_t i = 0; i < count; i++) {
         from[i] = v3(test_random_real(random, -1, BONES + 1), test_random_real(random, -2, 3),
                      test_random_real(random, -1, 1));
-        const double way = i % 4 ? 0.3 : 6;
+        const double way = i % 4 == 0 ? 6 : i % 4 == 1 ? 0.02 : 0.3; /* 0.02: within a cell */
         to[i] = v3(from[i].x + test_random_real(random, -way, way),
                    from[i].y + test_random_real(random, -way, way),
                    from[i].z + test_random_real(random, -way, way));
@@ -151,6 +151,145 @@ TEST(same_bits) {
         abut_radial_destroy(both[0]);
         abut_radial_destroy(both[1]);
     }
+    free_cloud(&c);
+    free(positions);
+    free_snake(&s);
+}
+
+/* Spheres that overlap: what comes out of one is inside of another, so that all rounds are needed
+ * and all ways out are tried. */
+TEST(same_bits_in_a_cluster) {
+    enum { SPHERES = 9 };
+    abut_mesh *sphere = body_mesh(NULL, ABUT_SHAPE_UVSPHERE, 12);
+    const uint32_t n = abut_mesh_vertex_count(sphere), m = abut_mesh_triangle_count(sphere);
+    abut_vec3 *positions = malloc(SPHERES * n * sizeof *positions);
+    uint32_t *corners = malloc((size_t)SPHERES * 3 * m * sizeof *corners);
+    uint32_t *triangles = malloc((size_t)SPHERES * m * sizeof *triangles);
+    abut_radial_axis axes[SPHERES];
+    abut_character_matrix bones[SPHERES];
+    test_random random = {11};
+    for (uint32_t k = 0; k < SPHERES; k++) {
+        const vec3 at = v3(0.8 * (k % 3), 0.8 * (k / 3), 0.1 * (k % 2));
+        bones[k] = matrix_none();
+        axes[k] = (abut_radial_axis){.bone = k,
+                                     .begin = v3_add(at, v3(0, 0, -1.1)),
+                                     .end = v3_add(at, v3(0, 0, 1.1)),
+                                     .around = 20 + k,
+                                     .along = 15 + k,
+                                     .triangles = triangles + k * m,
+                                     .triangle_count = m};
+        for (uint32_t i = 0; i < n; i++)
+            positions[k * n + i] = v3_add(at, v3_normalise(body_position(sphere, i)));
+        for (uint32_t i = 0; i < 3 * m; i++)
+            corners[3 * k * m + i] = k * n + abut_mesh_indices(sphere)[i];
+        for (uint32_t i = 0; i < m; i++)
+            triangles[k * m + i] = k * m + i;
+    }
+    abut_mesh *mesh = test_mesh(NULL, positions, SPHERES * n, corners, SPHERES * m);
+    abut_radial_options options = abut_radial_options_default();
+    abut_radial *both[2] = {NULL, NULL};
+    options.axes = axes;
+    options.axis_count = SPHERES;
+    for (int k = 0; k < 2; k++) {
+        options.device = k ? device : NULL;
+        assert_ok(abut_radial_create_mesh(mesh, SPHERES, &options, &both[k]));
+        assert_ok(abut_radial_update(both[k], bones, abut_array_host(positions)));
+    }
+    /* few and many: teams of both sizes */
+    for (uint32_t count = 300; count < 9000; count += 8000) {
+        cloud c = make_cloud(count);
+        uint32_t far = 0;
+        for (uint32_t i = 0; i < count; i++) {
+            c.from[i] = v3(test_random_real(&random, -1, 2.6), test_random_real(&random, -1, 2.6),
+                           test_random_real(&random, -1, 1));
+            c.to[0][i] = c.to[1][i] =
+                v3_add(c.from[i], v3(test_random_real(&random, -0.2, 0.2), 0,
+                                     test_random_real(&random, -0.2, 0.2)));
+        }
+        for (int k = 0; k < 2; k++) {
+            abut_radial_particles p = abut_radial_particles_default();
+            p.count = count;
+            p.from = abut_array_host(c.from);
+            p.to = abut_array_host(c.to[k]);
+            p.hits = abut_array_host(c.hits[k]);
+            p.walk = count > 300 ? ABUT_RADIAL_WALK_STEPS : ABUT_RADIAL_WALK_EVERY_CELL;
+            assert_ok(abut_radial_collide(both[k], &p));
+        }
+        assert_memory_equal(c.to[0], c.to[1], count * sizeof *c.from);
+        assert_memory_equal(c.hits[0], c.hits[1], count * sizeof **c.hits);
+        for (uint32_t i = 0; i < count; i++)
+            far += c.hits[0][i].field != ABUT_NONE && v3_length(v3_sub(c.to[0][i], c.from[i])) > 0.7;
+        assert_true(far > count / 50);
+        free_cloud(&c);
+    }
+    abut_radial_destroy(both[0]);
+    abut_radial_destroy(both[1]);
+    abut_mesh_destroy(mesh);
+    abut_mesh_destroy(sphere);
+    free(positions);
+    free(corners);
+    free(triangles);
+}
+
+/* Update and particles in one call are the two calls one after the other. */
+TEST(both_at_once) {
+    snake s = make_snake(NULL, BONES, 24, 16);
+    const uint32_t vertices = abut_mesh_vertex_count(s.mesh);
+    abut_vec3 *positions = malloc(vertices * sizeof *positions);
+    abut_character_matrix bones[BONES];
+    test_random random = {8};
+    cloud c = make_cloud(test_rounds(1000));
+    abut_radial *all[4];
+    for (int k = 0; k < 4; k++)
+        all[k] = fields_of(&s, 0, k & 1 ? device : NULL);
+    for (int frame = 0; frame < 5; frame++) {
+        uint64_t hit_counts[4], odd_counts[4];
+        bend_snake(&s, 0.15 * frame - 0.2, 0.1 * frame, bones, positions);
+        scatter(&random, c.count, c.from, c.to[0]);
+        abut_vec3 *wish = malloc(c.count * sizeof *wish);
+        memcpy(wish, c.to[0], c.count * sizeof *wish);
+        for (int k = 0; k < 4; k++) {
+            const int to = k > 0; /* the first one is what the others are held against */
+            abut_radial_particles p = abut_radial_particles_default();
+            memcpy(c.to[to], wish, c.count * sizeof *wish);
+            p.count = frame == 3 && k < 2 ? 0 : c.count; /* none at all, then again */
+            p.from = abut_array_host(c.from);
+            p.to = abut_array_host(c.to[to]);
+            p.hits = abut_array_host(c.hits[to]);
+            p.friction = 0.2;
+            if (k < 2) {
+                assert_ok(abut_radial_update_collide(all[k], bones, abut_array_host(positions), &p));
+                p.count = c.count;
+                if (frame == 3)
+                    assert_ok(abut_radial_collide(all[k], &p));
+            } else {
+                assert_ok(abut_radial_update(all[k], bones, abut_array_host(positions)));
+                assert_ok(abut_radial_collide(all[k], &p));
+            }
+            hit_counts[k] = p.hit_count;
+            odd_counts[k] = p.odd_count;
+            if (k) {
+                assert_memory_equal(c.hits[0], c.hits[1], c.count * sizeof **c.hits);
+                assert_memory_equal(c.to[0] + 5, c.to[1] + 5, (c.count - 5) * sizeof *c.from);
+                assert_int_equal(hit_counts[0], hit_counts[k]);
+                assert_int_equal(odd_counts[0], odd_counts[k]);
+            }
+        }
+        free(wish);
+        if (frame & 1)
+            same_fields(all[0], all[1]);
+    }
+    abut_radial_particles p = abut_radial_particles_default();
+    assert_refused("radial", abut_radial_update_collide(NULL, bones, abut_array_host(positions), &p));
+    assert_refused("bones", abut_radial_update_collide(all[1], NULL, abut_array_host(positions), &p));
+    assert_refused("particles",
+                   abut_radial_update_collide(all[1], bones, abut_array_host(positions), NULL));
+    p.count = 1;
+    assert_refused("from", abut_radial_update_collide(all[1], bones, abut_array_host(positions), &p));
+    p.count = 0;
+    assert_refused("positions", abut_radial_update_collide(all[1], bones, abut_array_host(NULL), &p));
+    for (int k = 0; k < 4; k++)
+        abut_radial_destroy(all[k]);
     free_cloud(&c);
     free(positions);
     free_snake(&s);
@@ -275,13 +414,25 @@ TEST(failures_change_nothing) {
     collide_both(both, &c, &random, 0, false);
     bend_snake(&s, -0.4, 0.3, other_bones, others);
     uint64_t failed = 0;
-    for (uint64_t n = 1; n < 12; n++) {
+    for (uint64_t n = 1, round = 0; round < 2 && n < 100; n++) {
         abuti_opencl_fail_at(n);
-        abut_status status = abut_radial_update(both[1], other_bones, abut_array_host(others));
+        abut_radial_particles lost = abut_radial_particles_default();
+        lost.count = c.count;
+        lost.from = abut_array_host(c.from);
+        lost.to = abut_array_host(c.to[1]);
+        abut_status status =
+            round ? abut_radial_update_collide(both[1], other_bones, abut_array_host(others), &lost)
+                  : abut_radial_update(both[1], other_bones, abut_array_host(others));
         uint64_t calls = abuti_opencl_calls();
         abuti_opencl_fail_at(0);
-        if (!status)
-            break;
+        if (!status) { /* all calls of it; then those of both at once, from the pose of before */
+            round++;
+            n = 0;
+            for (int k = 0; k < 2; k++)
+                for (int turn = 0; turn < 2; turn++)
+                    assert_ok(abut_radial_update(both[k], bones, abut_array_host(positions)));
+            continue;
+        }
         assert_true(calls >= n);
         failed++;
         same_fields(both[0], both[1]);

@@ -308,15 +308,16 @@ static abut_status tell(bench_state *state, rivals_data *data, FILE *file) {
                 "{\"condition\": %u, \"body\": \"%s\", \"cloth\": \"%s\", \"triangles\": %u, "
                 "\"particles\": %u, \"rival\": \"%s\", \"place\": \"%s\", \"bytes\": %llu, "
                 "\"update_ms\": %.5f, \"collide_ms\": %.5f, \"update_least_ms\": %.5f, "
-                "\"collide_least_ms\": %.5f, \"step_ms\": %.5f, \"update_clock_ms\": %.5f, \"collide_clock_ms\": "
+                "\"collide_least_ms\": %.5f, \"step_ms\": %.5f, \"update_clock_ms\": %.5f, "
+                "\"collide_clock_ms\": "
                 "%.5f, \"queued_frame_ms\": %.5f, \"inside_before\": %u, \"deep_before\": %u, "
                 "\"inside\": %u, \"deep\": %u, \"of\": %u}\n",
                 s->condition, s->body_name, s->cloth_name, s->triangles, s->particles,
                 c->r ? rival_name((rival_kind)kind_of(state)) : "skin",
                 data->device ? abut_device_info_get(data->device).name : "CPU",
                 (unsigned long long)(c->r ? rival_bytes(c->r) : 0), update, collide,
-                c->update_ms[0], c->collide_ms[0], c->step_ms, c->clock_ms[0], c->clock_ms[1], c->frame_ms,
-                were, were_deep, are, are_deep, RIVAL_FRAMES * s->particles);
+                c->update_ms[0], c->collide_ms[0], c->step_ms, c->clock_ms[0], c->clock_ms[1],
+                c->frame_ms, were, were_deep, are, are_deep, RIVAL_FRAMES * s->particles);
     }
     return status;
 }

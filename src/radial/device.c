@@ -190,12 +190,12 @@ static void queue_collide(const abut_radial *r, const radial_order *order,
     spare_radii = spare ? spare_radii : SPARE_RADII;
     spare_marks = spare ? spare_marks : SPARE_MARKS;
     ABUTI_KIT_RUN(&d->kit, order->steps ? STEPS : CELLS, (size_t)count * lanes, RADIAL_GROUP,
-                  ABUTI_VALUE(count), ABUTI_VALUE(lanes), ABUTI_VALUE(fields), ABUTI_VALUE(wants_hits),
-                  ABUTI_VALUE(order->steps), ABUTI_VALUE(spare), ABUTI_VALUE(order->by),
-                  ABUTI_VALUE(order->friction), ABUTI_VALUE(order->radius), ABUTI_VALUE(r->unit),
-                  ABUTI_VALUE(each), ABUTI_VALUE(r->middle.x), ABUTI_VALUE(r->middle.y),
-                  ABUTI_VALUE(r->middle.z), MEMORY(FIELDS), MEMORY(NOW), MEMORY(BEFORE),
-                  MEMORY(marks), MEMORY(radii), MEMORY(TURNS), ABUTI_BUFFER(from),
+                  ABUTI_VALUE(count), ABUTI_VALUE(lanes), ABUTI_VALUE(fields),
+                  ABUTI_VALUE(wants_hits), ABUTI_VALUE(order->steps), ABUTI_VALUE(spare),
+                  ABUTI_VALUE(order->by), ABUTI_VALUE(order->friction), ABUTI_VALUE(order->radius),
+                  ABUTI_VALUE(r->unit), ABUTI_VALUE(each), ABUTI_VALUE(r->middle.x),
+                  ABUTI_VALUE(r->middle.y), ABUTI_VALUE(r->middle.z), MEMORY(FIELDS), MEMORY(NOW),
+                  MEMORY(BEFORE), MEMORY(marks), MEMORY(radii), MEMORY(TURNS), ABUTI_BUFFER(from),
                   ABUTI_BUFFER(to), ABUTI_BUFFER(hits), MEMORY(COUNTS), MEMORY(spare_radii),
                   MEMORY(spare_marks), ABUTI_LOCAL_MEMORY(sizeof(radial_group)));
 }
@@ -233,8 +233,8 @@ static abut_status check_arrays(const char *function, const abut_radial *r,
     abut_status status = ABUT_OK;
     for (int i = 0; i < 3 && !status; i++)
         if (all[i].array.buffer)
-            status = abuti_buffer_check(all[i].array.buffer, function, all[i].name,
-                                        r->device, p->count, all[i].bytes);
+            status = abuti_buffer_check(all[i].array.buffer, function, all[i].name, r->device,
+                                        p->count, all[i].bytes);
     return status ? status
            : p->count > UINT32_MAX
                ? abuti_fail(ABUT_ERROR_LIMIT, "%s: too many particles", function)

@@ -119,8 +119,8 @@ static void find_bounds(abut_radial *r) {
     if (r->info.field_count)
         r->middle = r->frames[0][0].origin;
     for (uint32_t i = 0; i < r->info.field_count; i++)
-        r->bounds[i] =
-            bound_of(&r->frames[0][i], &r->frames[1][i], r->fields[i].along, r->middle, 1 / r->unit);
+        r->bounds[i] = bound_of(&r->frames[0][i], &r->frames[1][i], r->fields[i].along, r->middle,
+                                1 / r->unit);
 }
 
 /* ---- directions of columns ---- */

@@ -207,9 +207,9 @@ static uint find_entry(const radial_scene *s, const radial_order *order, const r
 }
 
 static void collide_all(uint particles, uint wants_hits, int walks, const radial_scene *scene,
-                        const radial_order *order, __global const double *from,
-                        __global double *to, __global radial_result *hits,
-                        volatile __global uint *counts, const member *w) {
+                        const radial_order *order, __global const double *from, __global double *to,
+                        __global radial_result *hits, volatile __global uint *counts,
+                        const member *w) {
     __local radial_team *team = w->team;
     const size_t given = get_global_id(0) / w->lanes;
     const size_t i = given < particles ? given : 0;
@@ -282,33 +282,33 @@ static void collide_all(uint particles, uint wants_hits, int walks, const radial
 }
 
 /* Frames stand behind bounds; `spare` samples are emptied, 0 = none. */
-#define RADIAL_COLLIDE(name, walks)                                                                \
-    __kernel __attribute__((reqd_work_group_size(RADIAL_GROUP, 1, 1))) void name(                  \
-        uint particles, uint lanes, uint field_count, uint wants_hits, uint steps, uint spare,     \
-        double by, double friction, double radius, double unit, double each, double x, double y, double z,    \
-        __global const radial_field *fields, __global const radial_bound *bounds,                  \
-        __global const radial_bound *bounds_before, __global const radial_mark *marks,             \
-        __global const float *radii, __global const radial_turn *turns,                            \
-        __global const double *from, __global double *to, __global radial_result *hits,            \
-        volatile __global uint *counts, __global uint *spare_radii,                                \
-        __global radial_mark *spare_marks, __local radial_group *group) {                           \
-        radial_scene scene;                                                                        \
-        scene.fields = fields;                                                                     \
-        scene.now = (__global const radial_frame *)(bounds + field_count);                         \
-        scene.before = (__global const radial_frame *)(bounds_before + field_count);               \
-        scene.bounds = bounds;                                                                     \
-        scene.marks = marks;                                                                       \
-        scene.radii = radii;                                                                       \
-        scene.turns = turns;                                                                       \
-        scene.middle = v3(x, y, z);                                                                \
-        scene.unit = unit;                                                                         \
-        scene.each = each;                                                                         \
-        scene.count = field_count;                                                                 \
-        const radial_order order = {radius, friction, by, steps, 0u};                              \
-        if (spare)                                                                                 \
-            clear(spare, field_count, spare_radii, spare_marks);                                   \
-        const member w = member_of(lanes, group);\
-        collide_all(particles, wants_hits, walks, &scene, &order, from, to, hits, counts, &w);  \
+#define RADIAL_COLLIDE(name, walks)                                                              \
+    __kernel __attribute__((reqd_work_group_size(RADIAL_GROUP, 1, 1))) void name(                \
+        uint particles, uint lanes, uint field_count, uint wants_hits, uint steps, uint spare,   \
+        double by, double friction, double radius, double unit, double each, double x, double y, \
+        double z, __global const radial_field *fields, __global const radial_bound *bounds,      \
+        __global const radial_bound *bounds_before, __global const radial_mark *marks,           \
+        __global const float *radii, __global const radial_turn *turns,                          \
+        __global const double *from, __global double *to, __global radial_result *hits,          \
+        volatile __global uint *counts, __global uint *spare_radii,                              \
+        __global radial_mark *spare_marks, __local radial_group *group) {                        \
+        radial_scene scene;                                                                      \
+        scene.fields = fields;                                                                   \
+        scene.now = (__global const radial_frame *)(bounds + field_count);                       \
+        scene.before = (__global const radial_frame *)(bounds_before + field_count);             \
+        scene.bounds = bounds;                                                                   \
+        scene.marks = marks;                                                                     \
+        scene.radii = radii;                                                                     \
+        scene.turns = turns;                                                                     \
+        scene.middle = v3(x, y, z);                                                              \
+        scene.unit = unit;                                                                       \
+        scene.each = each;                                                                       \
+        scene.count = field_count;                                                               \
+        const radial_order order = {radius, friction, by, steps, 0u};                            \
+        if (spare)                                                                               \
+            clear(spare, field_count, spare_radii, spare_marks);                                 \
+        const member w = member_of(lanes, group);                                                \
+        collide_all(particles, wants_hits, walks, &scene, &order, from, to, hits, counts, &w);   \
     }
 
 RADIAL_COLLIDE(radial_steps, 0)

@@ -9,7 +9,7 @@
 #define RADIAL_TEAMS 4  /* of a work-group, at most */
 #define RADIAL_LIST 64  /* fields that are looked at together */
 
-/* Those of a particle: 8, 16 or 32. */
+/* Those of a particle: 8, 16 or 32 work-items. */
 typedef struct radial_team {
     double shift[3];          /* of the deepest field */
     word32 near[RADIAL_LIST]; /* fields whose boxes are met, in any order */

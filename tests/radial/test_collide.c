@@ -110,7 +110,8 @@ TEST(every_cell_meets_what_tiny_steps_meet) {
     assert_true(met > 6 * test_rounds(16));
 }
 
-/* A step finds a particle below the surface: from there it slides on, as far as friction lets it. */
+/* A step finds a particle below the surface: from there it slides on, as far as friction lets it.
+ */
 TEST(steps_slide_along_the_surface) {
     test_random random = {6};
     abut_mesh *mesh;

@@ -202,9 +202,8 @@ TEST(same_bits_in_a_cluster) {
         for (uint32_t i = 0; i < count; i++) {
             c.from[i] = v3(test_random_real(&random, -1, 2.6), test_random_real(&random, -1, 2.6),
                            test_random_real(&random, -1, 1));
-            c.to[0][i] = c.to[1][i] =
-                v3_add(c.from[i], v3(test_random_real(&random, -0.2, 0.2), 0,
-                                     test_random_real(&random, -0.2, 0.2)));
+            c.to[0][i] = c.to[1][i] = v3_add(c.from[i], v3(test_random_real(&random, -0.2, 0.2), 0,
+                                                           test_random_real(&random, -0.2, 0.2)));
         }
         for (int k = 0; k < 2; k++) {
             abut_radial_particles p = abut_radial_particles_default();
@@ -218,7 +217,8 @@ TEST(same_bits_in_a_cluster) {
         assert_memory_equal(c.to[0], c.to[1], count * sizeof *c.from);
         assert_memory_equal(c.hits[0], c.hits[1], count * sizeof **c.hits);
         for (uint32_t i = 0; i < count; i++)
-            far += c.hits[0][i].field != ABUT_NONE && v3_length(v3_sub(c.to[0][i], c.from[i])) > 0.7;
+            far +=
+                c.hits[0][i].field != ABUT_NONE && v3_length(v3_sub(c.to[0][i], c.from[i])) > 0.7;
         assert_true(far > count / 50);
         free_cloud(&c);
     }
@@ -258,7 +258,8 @@ TEST(both_at_once) {
             p.hits = abut_array_host(c.hits[to]);
             p.friction = 0.2;
             if (k < 2) {
-                assert_ok(abut_radial_update_collide(all[k], bones, abut_array_host(positions), &p));
+                assert_ok(
+                    abut_radial_update_collide(all[k], bones, abut_array_host(positions), &p));
                 p.count = c.count;
                 if (frame == 3)
                     assert_ok(abut_radial_collide(all[k], &p));
@@ -280,14 +281,18 @@ TEST(both_at_once) {
             same_fields(all[0], all[1]);
     }
     abut_radial_particles p = abut_radial_particles_default();
-    assert_refused("radial", abut_radial_update_collide(NULL, bones, abut_array_host(positions), &p));
-    assert_refused("bones", abut_radial_update_collide(all[1], NULL, abut_array_host(positions), &p));
+    assert_refused("radial",
+                   abut_radial_update_collide(NULL, bones, abut_array_host(positions), &p));
+    assert_refused("bones",
+                   abut_radial_update_collide(all[1], NULL, abut_array_host(positions), &p));
     assert_refused("particles",
                    abut_radial_update_collide(all[1], bones, abut_array_host(positions), NULL));
     p.count = 1;
-    assert_refused("from", abut_radial_update_collide(all[1], bones, abut_array_host(positions), &p));
+    assert_refused("from",
+                   abut_radial_update_collide(all[1], bones, abut_array_host(positions), &p));
     p.count = 0;
-    assert_refused("positions", abut_radial_update_collide(all[1], bones, abut_array_host(NULL), &p));
+    assert_refused("positions",
+                   abut_radial_update_collide(all[1], bones, abut_array_host(NULL), &p));
     for (int k = 0; k < 4; k++)
         abut_radial_destroy(all[k]);
     free_cloud(&c);

@@ -47,6 +47,14 @@ for page in $(cd "$source/docs" && find . -name '*.md' ! -name README.md -path '
     grep -q "($page)" "$index" || { echo "$index does not list $page"; exit 1; }
 done
 
+# The page of a method tells at a glance what it is for, what it promises, costs and stands on, and shows it.
+for page in bvh nearest sign ray pair sweep self field contact layers map radial character raster world; do
+    for row in 'take it for' promise cost method; do
+        grep -q "^| $row | ." "$source/docs/$page.md" || { echo "docs/$page.md: there is no row '$row'"; exit 1; }
+    done
+    [ $page = bvh ] || grep -q '](pictures/' "$source/docs/$page.md" || { echo "docs/$page.md has no picture"; exit 1; }
+done
+
 grep -hv '^#' "$source"/include/abut/*.h | tr '\n' ' ' | grep -oE 'ABUT_API [^;(]*\(' |
     sed -E 's/.*[ *](abut_[a-z0-9_]+)\($/\1/' | sort >"$work/declared"
 [ "$(wc -l <"$work/declared")" -ge 150 ] || { echo "the headers were not understood"; exit 1; }

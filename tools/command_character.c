@@ -300,7 +300,7 @@ static int write_mesh(tool_run *tool, const subject *s, const char *path, abut_m
 }
 
 static int work(tool_run *tool, const tool_arguments *arguments, subject *s) {
-    const tool_given *to = option_given(arguments, "out"), *png = option_given(arguments, "png"),
+    const tool_given *to = option_given(arguments, "out"), *png = picture_given(arguments),
                      *film = option_given(arguments, "film");
     const char *path = arguments->operands[0];
     abut_picture_options camera = abut_picture_options_default();
@@ -367,6 +367,7 @@ static const tool_option options[] = {
     {"out", "FILE", OPTION_TEXT, "write the posed mesh there (.obj, .ply, .stl, .off, .gltf)", NULL,
      false},
     {"png", "FILE", OPTION_TEXT, "draw the posed mesh and its bones into FILE", NULL, false},
+    PAGE_OPTION,
     {"film", "FILE", OPTION_TEXT, "draw eight frames of the clip side by side into FILE", NULL,
      false},
     {"view", "VIEW", OPTION_TEXT,

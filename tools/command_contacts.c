@@ -389,7 +389,7 @@ static abut_status draw(tool_run *tool, const tool_arguments *arguments,
         legend_add(&legend, depth_colour(least, deepest), "the least deep contact, %.3g", least);
     if (b->count && least < 0)
         legend_add(&legend, depth_colour(-1, deepest), "gap of up to %.3g", -least);
-    const char *path = option_given(arguments, "png")->words;
+    const char *path = picture_given(arguments)->words;
     status = status ? status : picture_write(tool, picture, options, &legend, path);
     abut_picture_destroy(picture);
     return status;
@@ -479,7 +479,7 @@ static void summarise(tool_run *tool, const tool_arguments *arguments, const bod
 }
 
 static int tell(tool_run *tool, const tool_arguments *arguments, const bodies *b) {
-    const tool_given *path = option_given(arguments, "out"), *png = option_given(arguments, "png");
+    const tool_given *path = option_given(arguments, "out"), *png = picture_given(arguments);
     abut_picture_options camera = abut_picture_options_default();
     tool_table table = {columns, 11, b->count, give_row, b->list};
     if (option_given(arguments, "patches"))
@@ -543,7 +543,7 @@ static int check(tool_run *tool, const tool_arguments *arguments, abut_pose *to)
     if (given && !pose_read(given->words, to))
         return tool_refuse(tool, "--to needs X,Y,Z, @z,30 or X,Y,Z@1,1,0,30; '%s' is not",
                            given->words);
-    if (given && (option_given(arguments, "out") || option_given(arguments, "png") ||
+    if (given && (option_given(arguments, "out") || picture_given(arguments) ||
                   option_given(arguments, "hint") || option_given(arguments, "patches") ||
                   option_given(arguments, "most") || option_given(arguments, "cells") ||
                   option_given(arguments, "method") || option_given(arguments, "samples") ||
@@ -551,7 +551,7 @@ static int check(tool_run *tool, const tool_arguments *arguments, abut_pose *to)
         return tool_refuse(tool, "--to asks for a time, by exact geometry; it goes with none of "
                                  "--out, --png, --hint, --patches, --most and the options of "
                                  "fields");
-    if (option_given(arguments, "after") && !option_given(arguments, "png"))
+    if (option_given(arguments, "after") && !picture_given(arguments))
         return tool_refuse(tool, "--after is of --png");
     if (margin && !(margin->numbers[0] >= 0))
         return tool_refuse(tool, "--margin needs a number of at least 0; '%s' is not",
@@ -696,6 +696,7 @@ static const tool_option options[] = {
      NULL, false},
     {"png", "FILE", OPTION_TEXT, "draw both meshes with contacts and normals, and print a summary",
      NULL, false},
+    PAGE_OPTION,
     {"after", NULL, OPTION_FLAG, "draw A where the depths and normals take it", NULL, false},
     {"view", "VIEW", OPTION_TEXT,
      "where to look from: front, back, left, right, top, bottom, iso, or X,Y,Z (default: across "

@@ -107,8 +107,7 @@ static int run_scene(tool_run *tool, drop_scene *scene, drop_options *options, f
 }
 
 static int run_drop(tool_run *tool, const tool_arguments *arguments) {
-    const tool_given *png = option_given(arguments, "png"),
-                     *bodies = option_given(arguments, "bodies"),
+    const tool_given *png = picture_given(arguments), *bodies = option_given(arguments, "bodies"),
                      *seconds = option_given(arguments, "seconds"),
                      *seed = option_given(arguments, "seed");
     bool plane = strcmp(arguments->operands[0], "plane") == 0;
@@ -175,7 +174,7 @@ static int check_options(tool_run *tool, const tool_arguments *arguments, const 
 
 static int run(tool_run *tool, const tool_arguments *arguments) {
     const char *which = arguments->operands[0];
-    const tool_given *png = option_given(arguments, "png");
+    const tool_given *png = picture_given(arguments);
     bool drop = word_in(which, "drop|plane"), line = !strcmp(which, "line"),
          clash = !strcmp(which, "clash"), pass = !strcmp(which, "letters"),
          stand = word_in(which, "stack|wall|plates|shot|dominoes|bowl"),
@@ -219,6 +218,7 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
 
 static const tool_option options[] = {
     {"png", "FILE", OPTION_TEXT, "draw a film strip into FILE", NULL, false},
+    PAGE_OPTION,
     {"plot", "FILE", OPTION_TEXT, "letters: draw curves over the frames into FILE", NULL, false},
     {"triangles", "N", OPTION_COUNT, "cloth: about how many (default: 6000)", NULL, false},
     {"solid", "N", OPTION_COUNT,

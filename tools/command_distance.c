@@ -187,7 +187,7 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     if (margin && !(margin->numbers[0] >= 0))
         return tool_refuse(tool, "--margin needs a number of at least 0; '%s' is not",
                            margin->words);
-    if (margin && option_given(arguments, "png"))
+    if (margin && picture_given(arguments))
         return tool_refuse(tool, "--margin asks for yes or no, of which there is no picture");
     if (option_given(arguments, "out") && !option_given(arguments, "poses"))
         return tool_refuse(tool, "--out belongs to --poses");

@@ -155,7 +155,7 @@ static int draw(tool_run *tool, const tool_arguments *arguments, abut_mesh *mesh
     else if (!status)
         status = abut_picture_add_mesh(picture, mesh, (abut_pose){{0, 0, 0, 1}, {0, 0, 0}}, &style);
     status = status ? status : add_cells(picture, &info, values, inside, &scale);
-    const char *path = option_given(arguments, "png")->words;
+    const char *path = picture_given(arguments)->words;
     status = status ? status : picture_write(tool, picture, &camera, &legend, path);
     abut_picture_destroy(picture);
     abut_context_release(tool->context, values);
@@ -166,7 +166,7 @@ static int draw(tool_run *tool, const tool_arguments *arguments, abut_mesh *mesh
 
 static int run(tool_run *tool, const tool_arguments *arguments) {
     tool_output *out = &tool->out;
-    const tool_given *to = option_given(arguments, "to"), *png = option_given(arguments, "png");
+    const tool_given *to = option_given(arguments, "to"), *png = picture_given(arguments);
     const char *path = arguments->operands[0],
                *file = arguments->operand_count > 1 ? arguments->operands[1] : NULL;
     abut_mesh *mesh = NULL;
@@ -224,6 +224,7 @@ static const tool_option options_of_field[] = {
     {"time", NULL, OPTION_FLAG, "print how long building took", NULL, false},
     {"png", "FILE", OPTION_TEXT, "draw the mesh and a dot for each cell, coloured by its distance",
      NULL, false},
+    PAGE_OPTION,
     {"inside", NULL, OPTION_FLAG, "picture: only the cells inside, and of the mesh its edges", NULL,
      false},
     {"palette", "NAME", OPTION_CHOICE,

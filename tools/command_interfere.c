@@ -216,7 +216,7 @@ static int tell(tool_run *tool, const tool_arguments *arguments, const tool_asse
                 const clash_options *options, const tool_clashes *clashes) {
     tool_output *out = &tool->out;
     const tool_given *first = option_given(arguments, "first"),
-                     *path = option_given(arguments, "out"), *png = option_given(arguments, "png"),
+                     *path = option_given(arguments, "out"), *png = picture_given(arguments),
                      *images = option_given(arguments, "images");
     tool_table table = {columns, sizeof columns / sizeof *columns, clashes->count, give_row,
                         clashes->list};
@@ -299,7 +299,7 @@ static int read_options(tool_run *tool, const tool_arguments *arguments, abut_ra
                      *resolution = option_given(arguments, "resolution"),
                      *tolerance = option_given(arguments, "tolerance"),
                      *clearance = option_given(arguments, "clearance"),
-                     *png = option_given(arguments, "png");
+                     *png = picture_given(arguments);
     *options = (clash_options){.query = abut_layers_query_default()};
     abut_layers_query *query = &options->query;
     for (int i = 0; i < VIEWS_MOST; i++)
@@ -331,7 +331,7 @@ static int read_options(tool_run *tool, const tool_arguments *arguments, abut_ra
 
 static int work(tool_run *tool, const tool_arguments *arguments, tool_assembly *assembly,
                 const clash_options *options, tool_clashes *clashes) {
-    const tool_given *png = option_given(arguments, "png");
+    const tool_given *png = picture_given(arguments);
     int code = clashes_find(tool, assembly, options, clashes);
     if (code)
         return code;
@@ -397,6 +397,7 @@ static const tool_option options[] = {
      NULL, false},
     {"png", "FILE", OPTION_TEXT, "draw what bodies have in common in colours, the rest as glass",
      NULL, false},
+    PAGE_OPTION,
     {"images", "PREFIX", OPTION_TEXT,
      "write what the first view sees as PREFIX-count.png and so on (surfaces, depths, edges, "
      "overlaps, pairs), and PREFIX-all.png with all of them",

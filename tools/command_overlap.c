@@ -99,7 +99,7 @@ static int run_one(tool_run *tool, const tool_arguments *arguments, const tool_p
     abut_pair_relation relation = overlap.relation;
     int code = 0;
     tool_advise(tool, &overlap.advice);
-    if (listed || option_given(arguments, "png"))
+    if (listed || picture_given(arguments))
         code = find_meetings(tool, pair, &found);
     if (!code && table)
         code = list_meetings(tool, arguments, &found);
@@ -215,7 +215,7 @@ static int measure_one(tool_run *tool, const tool_arguments *arguments, const to
     if (status)
         return tool_fail(tool, status);
     meetings found = {0};
-    int code = option_given(arguments, "png") ? find_meetings(tool, pair, &found) : 0;
+    int code = picture_given(arguments) ? find_meetings(tool, pair, &found) : 0;
     if (code)
         return code;
     tool_advise(tool, &common.advice);

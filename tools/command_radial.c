@@ -360,8 +360,7 @@ static int write_surface(tool_run *tool, const radial_subject *s, const char *pa
 }
 
 static int draw(tool_run *tool, const tool_arguments *arguments, const radial_subject *s) {
-    const tool_given *png = option_given(arguments, "png"),
-                     *error = option_given(arguments, "error"),
+    const tool_given *png = picture_given(arguments), *error = option_given(arguments, "error"),
                      *unrolled = option_given(arguments, "unrolled");
     abut_picture_options camera = abut_picture_options_default();
     int code = camera_read(tool, arguments, &camera);
@@ -444,6 +443,7 @@ static const tool_option options[] = {
      "write the surface of all fields there (.obj, .ply, .stl, .off, .gltf)", NULL, false},
     {"png", "FILE", OPTION_TEXT, "draw the surface of the fields in the body into FILE", NULL,
      false},
+    PAGE_OPTION,
     {"error", "FILE", OPTION_TEXT,
      "draw how far the fields are from the body into FILE, in colours on the body", NULL, false},
     {"unrolled", "FILE", OPTION_TEXT, "draw all fields unrolled into FILE", NULL, false},

@@ -36,7 +36,7 @@ static uint32_t count_of(const tool_arguments *arguments, const char *name) {
 }
 
 static int check(tool_run *tool, const tool_arguments *arguments) {
-    const tool_given *png = option_given(arguments, "png");
+    const tool_given *png = picture_given(arguments);
     if (option_given(arguments, "cell") && option_given(arguments, "cells"))
         return tool_refuse(tool, "--cell and --cells say the same; give one of them");
     if (option_given(arguments, "radius") && option_given(arguments, "count"))
@@ -113,7 +113,7 @@ static abut_status draw(tool_run *tool, const tool_arguments *arguments,
     for (uint32_t i = 0; i < view->count && !status; i++)
         status = abut_picture_add_point(picture, view->samples[i].point, 6,
                                         colours[view->samples[i].kind]);
-    const char *path = option_given(arguments, "png")->words;
+    const char *path = picture_given(arguments)->words;
     status = status ? status : picture_write(tool, picture, options, &legend, path);
     abut_picture_destroy(picture);
     return status;
@@ -121,7 +121,7 @@ static abut_status draw(tool_run *tool, const tool_arguments *arguments,
 
 static int tell(tool_run *tool, const tool_arguments *arguments, abut_mesh *mesh,
                 const abut_samples_arrays *view) {
-    const tool_given *path = option_given(arguments, "out"), *png = option_given(arguments, "png");
+    const tool_given *path = option_given(arguments, "out"), *png = picture_given(arguments);
     abut_picture_options camera = abut_picture_options_default();
     tool_table table = {columns, 9, view->count, give_row, view};
     int code = png ? camera_read(tool, arguments, &camera) : 0;
@@ -182,6 +182,7 @@ static const tool_option options[] = {
     {"out", "FILE", OPTION_TEXT, "write the table there (.csv, .ply, .npy) and print a summary",
      NULL, false},
     {"png", "FILE", OPTION_TEXT, "draw the mesh with its samples and print a summary", NULL, false},
+    PAGE_OPTION,
     {"view", "VIEW", OPTION_TEXT,
      "where to look from: front, back, left, right, top, bottom, iso, or X,Y,Z",
      "front|back|left|right|top|bottom|iso", false},

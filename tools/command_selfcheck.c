@@ -145,8 +145,7 @@ static abut_status draw(tool_run *tool, const tool_arguments *arguments,
     for (uint64_t i = 0; !status && result->complete && i < result->count; i++)
         status = draw_pair(picture, mesh, &result->pairs[i]);
     if (!status)
-        status =
-            picture_write(tool, picture, options, &legend, option_given(arguments, "png")->words);
+        status = picture_write(tool, picture, options, &legend, picture_given(arguments)->words);
     abut_picture_destroy(picture);
     return status;
 }
@@ -155,8 +154,7 @@ static abut_status draw(tool_run *tool, const tool_arguments *arguments,
 
 static int finish(tool_run *tool, const tool_arguments *arguments,
                   const abut_picture_options *camera, abut_mesh *mesh, const self_result *result) {
-    const tool_given *out_path = option_given(arguments, "out"),
-                     *png = option_given(arguments, "png"),
+    const tool_given *out_path = option_given(arguments, "out"), *png = picture_given(arguments),
                      *first = option_given(arguments, "first");
     int code = 0;
     if (out_path) {
@@ -182,8 +180,7 @@ static int finish(tool_run *tool, const tool_arguments *arguments,
 static int run(tool_run *tool, const tool_arguments *arguments) {
     abut_pair_self_options options = abut_pair_self_options_default();
     abut_picture_options camera = abut_picture_options_default();
-    const tool_given *limit = option_given(arguments, "limit"),
-                     *png = option_given(arguments, "png");
+    const tool_given *limit = option_given(arguments, "limit"), *png = picture_given(arguments);
     options.by_index = option_given(arguments, "by-index") != NULL;
     if (limit)
         options.limit = (uint64_t)limit->counts[0] * 1000000;
@@ -214,6 +211,7 @@ static const tool_option options[] = {
     {"png", "FILE", OPTION_TEXT,
      "draw the mesh there with the pairs: triangles orange, what they have in common red", NULL,
      false},
+    PAGE_OPTION,
     {"view", "VIEW", OPTION_TEXT, "where the picture looks from, as for 'abut picture'",
      "front|back|left|right|top|bottom|iso", false},
     {"up", "AXIS", OPTION_TEXT, "which way is up in it (default: as the file tells, else z)",

@@ -253,7 +253,7 @@ static abut_status draw_impact(abut_picture *picture, const sweep_run *s,
 
 static int draw(tool_run *tool, const tool_arguments *arguments, const sweep_run *s,
                 const abut_mesh *const mesh[2]) {
-    const tool_given *png = option_given(arguments, "png");
+    const tool_given *png = picture_given(arguments);
     abut_picture_options camera = abut_picture_options_default();
     abut_picture *picture = NULL;
     abut_mesh *between = NULL;
@@ -456,7 +456,7 @@ static int read_options(tool_run *tool, const tool_arguments *arguments, sweep_r
     const tool_given *mode = option_given(arguments, "mode"),
                      *thickness = option_given(arguments, "thickness"),
                      *tolerance = option_given(arguments, "tolerance"),
-                     *png = option_given(arguments, "png");
+                     *png = picture_given(arguments);
     const bool folder = arguments->operand_count == 1;
     s->recording = folder && word_in(path_ending(arguments->operands[0]), "abutm");
     s->mode = ABUT_SWEEP_EARLIEST;
@@ -534,6 +534,7 @@ static const tool_option options[] = {
     {"png", "FILE", OPTION_TEXT,
      "draw the mesh at the time of the first impact there, with all impacts that were found", NULL,
      false},
+    PAGE_OPTION,
     {"view", "VIEW", OPTION_TEXT, "where the picture looks from, as for 'abut picture'",
      "front|back|left|right|top|bottom|iso", false},
     {"up", "AXIS", OPTION_TEXT, "which way is up in it (default: as the file tells, else z)",

@@ -100,7 +100,7 @@ static abut_status draw(tool_run *tool, const tool_arguments *arguments,
     }
     if (t->count)
         legend_add(&legend, red, "contacts, with their normals");
-    const char *path = option_given(arguments, "png")->words;
+    const char *path = picture_given(arguments)->words;
     status = status ? status : picture_write(tool, picture, camera, &legend, path);
     abut_picture_destroy(picture);
     return status;
@@ -136,7 +136,7 @@ static void tell(tool_run *tool, const tool_arguments *arguments, const touches 
 }
 
 static int work(tool_run *tool, const tool_arguments *arguments, touches *t) {
-    const tool_given *path = option_given(arguments, "out"), *png = option_given(arguments, "png");
+    const tool_given *path = option_given(arguments, "out"), *png = picture_given(arguments);
     abut_picture_options camera = abut_picture_options_default();
     int code = png ? picture_check(tool, png->words) : 0;
     code = code ? code : assembly_load(tool, arguments, false, &t->assembly);

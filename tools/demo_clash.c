@@ -237,8 +237,7 @@ static int tell(tool_run *tool, const tool_assembly *assembly, const clash_optio
 }
 
 int demo_clash(tool_run *tool, const tool_arguments *arguments) {
-    const tool_given *png = option_given(arguments, "png"),
-                     *bodies = option_given(arguments, "bodies"),
+    const tool_given *png = picture_given(arguments), *bodies = option_given(arguments, "bodies"),
                      *seed = option_given(arguments, "seed");
     uint32_t modules = ((bodies ? bodies->counts[0] : 2000) + PARTS - 1) / PARTS;
     tool_assembly assembly = {0};

@@ -291,8 +291,7 @@ static int read_character(showing *s, const tool_arguments *arguments, scene_opt
 }
 
 int demo_cloth(tool_run *tool, const tool_arguments *arguments) {
-    const tool_given *frames = option_given(arguments, "frames"),
-                     *png = option_given(arguments, "png"),
+    const tool_given *frames = option_given(arguments, "frames"), *png = picture_given(arguments),
                      *recorded = option_given(arguments, "record"),
                      *meshes = option_given(arguments, "meshes");
     showing s = {.tool = tool,

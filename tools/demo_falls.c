@@ -210,8 +210,7 @@ static bool broken(const showing *s) {
 }
 
 int demo_falls(tool_run *tool, const tool_arguments *arguments) {
-    const tool_given *png = option_given(arguments, "png"),
-                     *bodies = option_given(arguments, "bodies"),
+    const tool_given *png = picture_given(arguments), *bodies = option_given(arguments, "bodies"),
                      *frames = option_given(arguments, "frames"),
                      *seed = option_given(arguments, "seed"),
                      *resolution = option_given(arguments, "resolution"),

@@ -348,8 +348,7 @@ static void tell(letters *l, const char *png, const char *plotted, uint32_t viol
 }
 
 int demo_letters(tool_run *tool, const tool_arguments *arguments) {
-    const tool_given *png = option_given(arguments, "png"),
-                     *plotted = option_given(arguments, "plot"),
+    const tool_given *png = picture_given(arguments), *plotted = option_given(arguments, "plot"),
                      *frames = option_given(arguments, "frames");
     letters l = {.tool = tool,
                  .frame_count = frames ? frames->counts[0] : FRAMES,

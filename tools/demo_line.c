@@ -139,7 +139,7 @@ static void tell(tool_run *tool, const line_scene *s, const line_gap gaps[2]) {
 }
 
 int demo_line(tool_run *tool, const tool_arguments *arguments) {
-    const tool_given *png = option_given(arguments, "png");
+    const tool_given *png = picture_given(arguments);
     line_scene s = {0};
     tool_film film = {0};
     line_gap gaps[2] = {{0, 0, 0}, {0, 0, 0}};

@@ -106,8 +106,7 @@ static void tell(tool_run *tool, stand_kind kind, const stand_result *r) {
 }
 
 int demo_stand(tool_run *tool, const tool_arguments *arguments) {
-    const tool_given *png = option_given(arguments, "png"),
-                     *bodies = option_given(arguments, "bodies"),
+    const tool_given *png = picture_given(arguments), *bodies = option_given(arguments, "bodies"),
                      *seconds = option_given(arguments, "seconds"),
                      *seed = option_given(arguments, "seed");
     stand_film f = {.tool = tool, .status = ABUT_OK};

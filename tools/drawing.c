@@ -1,12 +1,22 @@
 /* Pictures as all commands make them: bodies in the colours of the palette, in the order of the
  * command line, with a legend of what is to be seen. */
-#include "tool.h"
+#include "view.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+const tool_given *picture_given(const tool_arguments *arguments) {
+    const tool_given *png = option_given(arguments, "png");
+    return png ? png : option_given(arguments, "html");
+}
+
+/* Whether a picture is wanted for the page alone. */
+static bool only_page(const tool_run *tool, const char *path) {
+    return tool->view && path == view_path(tool->view);
+}
+
 int picture_check(tool_run *tool, const char *path) {
-    if (strcmp(path, "-") == 0 || word_in(path_ending(path), "png|ppm"))
+    if (only_page(tool, path) || strcmp(path, "-") == 0 || word_in(path_ending(path), "png|ppm"))
         return 0;
     return tool_refuse(tool,
                        "%s: the name of a picture must end in .png or .ppm, or be - for standard "
@@ -67,6 +77,9 @@ abut_status picture_write(tool_run *tool, abut_picture *picture,
     tool_canvas canvas = {.width = options->width ? options->width : PICTURE_WIDTH,
                           .height = options->height ? options->height : PICTURE_HEIGHT};
     size_t bytes = 4 * (size_t)canvas.width * canvas.height;
+    abut_status page = view_page(tool, picture, options, legend);
+    if (page || only_page(tool, path))
+        return page;
     progress_start(tool->progress, path);
     canvas.pixels = abut_context_allocate(tool->context, bytes, 1);
     abut_status status =

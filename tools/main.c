@@ -1,5 +1,5 @@
 /* One run of the command: global options, the command's own, errors, signals, and the exit code. */
-#include "tool.h"
+#include "view.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -327,7 +327,9 @@ static int run_command(tool_run *tool, const tool_arguments *arguments) {
     abut_status status = abut_context_create(&options, &tool->context);
     if (status)
         return tool_fail(tool, status);
-    int code = tool->command->run(tool, arguments);
+    int code = view_open(tool, arguments);
+    code = code ? code : tool->command->run(tool, arguments);
+    view_close(tool->view);
     progress_erase(tool->progress);
     abut_context_destroy(tool->context);
     return code;

@@ -50,6 +50,7 @@ extern const double map_shares[MAP_QUANTILES];
      NULL,                                                                                          \
      false},                                                                                        \
         {"png", "FILE", OPTION_TEXT, "draw the surface in colours, with their scale", NULL, false}, \
+        PAGE_OPTION,                                                                                \
         {"view",                                                                                    \
          "VIEW",                                                                                    \
          OPTION_TEXT,                                                                               \

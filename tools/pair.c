@@ -18,8 +18,7 @@ static int read_pose(tool_run *tool, const tool_arguments *arguments, const char
 
 int pair_load(tool_run *tool, const tool_arguments *arguments, abut_device *device,
               tool_pair *pair) {
-    const tool_given *poses = option_given(arguments, "poses"),
-                     *png = option_given(arguments, "png");
+    const tool_given *poses = option_given(arguments, "poses"), *png = picture_given(arguments);
     memset(pair, 0, sizeof *pair);
     pair->options = abut_pair_options_default();
     pair->options.surfaces = option_given(arguments, "surfaces") != NULL;
@@ -163,15 +162,14 @@ static abut_status draw(tool_run *tool, const tool_arguments *arguments, const t
     if (count)
         legend_add(&legend, red, "%s", dots ? "closest points" : "where they meet");
     if (!status)
-        status =
-            picture_write(tool, picture, options, &legend, option_given(arguments, "png")->words);
+        status = picture_write(tool, picture, options, &legend, picture_given(arguments)->words);
     abut_picture_destroy(picture);
     return status;
 }
 
 int pair_picture(tool_run *tool, const tool_arguments *arguments, const tool_pair *pair,
                  const abut_segment *segments, size_t count, bool dots) {
-    const tool_given *png = option_given(arguments, "png");
+    const tool_given *png = picture_given(arguments);
     if (!png)
         return 0;
     abut_picture_options options = abut_picture_options_default();

@@ -232,6 +232,16 @@ void arguments_free(tool_arguments *arguments);
 /* The last time that an option was given, or null. */
 const tool_given *option_given(const tool_arguments *arguments, const char *name);
 
+/* ---- view.h: pages ---- */
+
+/* The line of --html in tables of options. */
+#define PAGE_OPTION                                                                            \
+    {                                                                                          \
+        "html", "FILE", OPTION_TEXT,                                                           \
+            "show the same in a page for a browser, to turn and to ask: one file, no network", \
+            NULL, false                                                                        \
+    }
+
 /* ---- device.c ---- */
 
 /* The line of --device in a command's table of options. */
@@ -330,83 +340,7 @@ int input_read(struct tool_run *tool, tool_text *bytes);
  * reported. */
 int field_or_mesh(struct tool_run *tool, const char *path, abut_field **field, abut_mesh **mesh);
 
-/* ---- strokes.c: words in pictures of pixels ---- */
-
-typedef struct tool_canvas {
-    uint8_t *pixels; /* RGBA */
-    uint32_t width, height;
-} tool_canvas;
-
-/* Puts a colour over a pixel, by its alpha; beyond the canvas nothing happens. */
-void canvas_blend(tool_canvas *canvas, int x, int y, abut_colour colour);
-void canvas_fill(tool_canvas *canvas, int x, int y, int width, int height, abut_colour colour);
-/* Draws words in dark ink whose letters are `size` pixels high, with the left end of their base
- * line at (x, y); letters that there are not are blanks. Gives the width. A null canvas only
- * measures. */
-double canvas_words(tool_canvas *canvas, double x, double y, double size, const char *words);
-
-/* ---- drawing.c: pictures, each with a legend ---- */
-
-enum { PICTURE_WIDTH = 960, PICTURE_HEIGHT = 720, LEGEND_MOST = 12 };
-
-/* What colours mean; those beyond LEGEND_MOST are left out. */
-typedef struct tool_legend {
-    struct {
-        abut_colour colour;
-        char words[48];
-    } entries[LEGEND_MOST];
-    uint32_t count;
-} tool_legend;
-
-void legend_add(tool_legend *legend, abut_colour colour, const char *format, ...) TOOL_PRINTF(3, 4);
-/* The name of a file without its folders. */
-void legend_file(tool_legend *legend, abut_colour colour, const char *path);
-/* Draws it in the lower left corner, if there is room. */
-void legend_draw(tool_canvas *canvas, const tool_legend *legend);
-/* 0, or the exit code where the name of a picture tells no format. */
-int picture_check(struct tool_run *tool, const char *path);
-/* Renders a picture and writes it with its legend (may be null); "-" is standard output. */
-abut_status picture_write(struct tool_run *tool, abut_picture *picture,
-                          const abut_picture_options *options, const tool_legend *legend,
-                          const char *path);
-abut_status canvas_write(struct tool_run *tool, const tool_canvas *canvas, const char *path);
-
-/* ---- palette.c: colours that tell distances, and what they mean ---- */
-
-typedef struct tool_palette tool_palette;
-
-typedef struct tool_scale {
-    const tool_palette *palette;
-    double least, most; /* distances that have the ends of the palette */
-    double step;        /* between words */
-} tool_scale;
-
-/* A scale with the palette of this name; the first, "diverging", where there is none or it is
- * null. Least and most may be the same. */
-tool_scale scale_of(const char *palette, double least, double most);
-abut_colour scale_colour(const tool_scale *scale, double distance);
-/* Pixels from the left of a scale to the end of its words. */
-double scale_width(const tool_scale *scale);
-/* A bar from the largest distance down to the least, with a word at each step. */
-void scale_draw(tool_canvas *canvas, const tool_scale *scale, int left, int top, int high);
-
-/* ---- film.c: frames side by side in one picture ---- */
-
-enum { FILM_FRAMES = 8, FILM_WIDTH = 360, FILM_HEIGHT = 300 };
-
-/* Zeroed: no film is wanted. */
-typedef struct tool_film {
-    uint8_t *pixels, *frame;
-    uint32_t taken;
-} tool_film;
-
-/* False when out of memory. */
-bool film_start(tool_film *film);
-/* Adds the next frame; the picture is FILM_WIDTH x FILM_HEIGHT. Those beyond the last are dropped.
- */
-abut_status film_take(tool_film *film, abut_picture *picture);
-abut_status film_write(struct tool_run *tool, const tool_film *film, const char *path);
-void film_free(tool_film *film);
+#include "drawing.h"
 
 /* ---- main.c: one run of the command ---- */
 
@@ -418,8 +352,9 @@ typedef struct tool_run {
     abut_context *context;
     tool_output out;
     struct progress *progress;
-    abut_vec3 up;         /* of the first mesh read that tells; all zero = none did */
-    tool_text *complaint; /* where errors go instead of standard error; null = there */
+    struct tool_view *view; /* of the page that --html asks for; else null */
+    abut_vec3 up;           /* of the first mesh read that tells; all zero = none did */
+    tool_text *complaint;   /* where errors go instead of standard error; null = there */
 } tool_run;
 
 /* Says on standard error what went wrong and gives the exit code for it; with --json the error
@@ -685,6 +620,7 @@ typedef struct tool_pair {
         {"surfaces", NULL, OPTION_FLAG, "a body inside another does not touch it", NULL, false},    \
         {"out", "FILE", OPTION_TEXT, "write the table there and print a summary", NULL, false},     \
         {"png", "FILE", OPTION_TEXT, "draw both meshes and what was found into FILE", NULL, false}, \
+        PAGE_OPTION,                                                                                \
         {"view",                                                                                    \
          "VIEW",                                                                                    \
          OPTION_TEXT,                                                                               \

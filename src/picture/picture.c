@@ -94,7 +94,7 @@ void abut_picture_destroy(abut_picture *picture) {
     abut_context *context = picture->context;
     for (size_t i = 0; i < picture->item_count; i++) {
         abut_mesh_destroy(picture->items[i].mesh);
-        abuti_release(context, picture->items[i].triangle_paint);
+        ABUTI_RELEASE(context, picture->items[i].triangle_paint, picture->items[i].triangle_colour);
     }
     ABUTI_RELEASE(context, picture->items, picture->marks, picture);
     abut_context_destroy(context);
@@ -136,10 +136,15 @@ abut_status abut_picture_add_mesh(abut_picture *picture, abut_mesh *mesh, abut_p
     if (status)
         return status;
     paint *paints = NULL;
+    abut_colour *colours = NULL;
     if (look.triangle_colour) {
         paints = abuti_allocate(picture->context, mesh->triangle_count, sizeof *paints);
-        if (!paints)
+        colours = paints ? abuti_allocate(picture->context, mesh->triangle_count, sizeof *colours)
+                         : NULL;
+        if (!colours) {
+            abuti_release(picture->context, paints);
             return ABUT_ERROR_MEMORY;
+        }
     }
     if (look.colour.a == 0) {
         look.colour = abut_picture_colour((uint32_t)(picture->palette_next++ % 8));
@@ -152,10 +157,14 @@ abut_status abut_picture_add_mesh(abut_picture *picture, abut_mesh *mesh, abut_p
                            .triangle_paint = paints,
                            .edges = look.edges,
                            .smooth = look.smooth,
-                           .two_sided = look.two_sided};
-    for (size_t i = 0; paints && i < mesh->triangle_count; i++)
-        paints[i] =
-            look.triangle_colour[i].a == 0 ? item->paint : abuti_paint_of(look.triangle_colour[i]);
+                           .two_sided = look.two_sided,
+                           .pose = place,
+                           .colour = look.colour,
+                           .triangle_colour = colours};
+    for (size_t i = 0; paints && i < mesh->triangle_count; i++) {
+        colours[i] = look.triangle_colour[i].a == 0 ? look.colour : look.triangle_colour[i];
+        paints[i] = abuti_paint_of(colours[i]);
+    }
     picture->triangle_count += mesh->triangle_count;
     picture->vertex_count += mesh->vertex_count;
     return ABUT_OK;
@@ -188,8 +197,11 @@ static abut_status add_mark(abut_picture *picture, const char *function, const p
     *made = *mark;
     made->width = (float)(width > 0 ? width : usual_width);
     made->paint = abuti_paint_of(colour);
-    if (colour.a == 0)
+    made->colour = colour;
+    if (colour.a == 0) {
         made->paint = (paint){abuti_ink, 1};
+        made->colour = (abut_colour){0.11f, 0.13f, 0.18f, 1}; /* its sRGB */
+    }
     return ABUT_OK;
 }
 
@@ -203,6 +215,42 @@ abut_status abut_picture_add_point(abut_picture *picture, abut_vec3 point, doubl
                                    abut_colour colour) {
     picture_mark mark = {.from = point, .to = point, .is_point = true};
     return add_mark(picture, "abut_picture_add_point", &mark, width, 8, colour);
+}
+
+/* ---- what was added ---- */
+
+size_t abut_picture_item_count(const abut_picture *picture) {
+    return picture ? picture->item_count + picture->mark_count : 0;
+}
+
+abut_status abut_picture_item_get(const abut_picture *picture, size_t number,
+                                  abut_picture_item *item) {
+    if (!picture || !item)
+        return abuti_null(__func__, picture ? "item" : "picture");
+    if (number >= abut_picture_item_count(picture))
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "abut_picture_item_get: number is %zu; the picture has %zu items", number,
+                          abut_picture_item_count(picture));
+    abut_picture_item found = {.style = abut_mesh_style_default()};
+    if (number < picture->item_count) {
+        const picture_item *from = &picture->items[number];
+        found.mesh = from->mesh;
+        found.pose = from->pose;
+        found.style.colour = from->colour;
+        found.style.triangle_colour = from->triangle_colour;
+        found.style.edges = from->edges;
+        found.style.smooth = from->smooth;
+        found.style.two_sided = from->two_sided;
+    } else {
+        const picture_mark *from = &picture->marks[number - picture->item_count];
+        found.style.colour = from->colour;
+        found.is_point = from->is_point;
+        found.from = from->from;
+        found.to = from->to;
+        found.width = (double)from->width;
+    }
+    *item = found;
+    return ABUT_OK;
 }
 
 /* ---- rendering ---- */

@@ -83,6 +83,9 @@ typedef struct picture_item {
     paint paint;
     paint *triangle_paint; /* one a triangle, or null */
     bool edges, smooth, two_sided;
+    abut_pose pose;               /* as it was given, as the rest */
+    abut_colour colour;           /* of the palette where none was */
+    abut_colour *triangle_colour; /* one a triangle, or null */
 } picture_item;
 
 /* A line, or a dot where both ends are the same. */
@@ -91,6 +94,7 @@ typedef struct picture_mark {
     float width;
     bool is_point;
     paint paint;
+    abut_colour colour; /* as it was given, or ink */
 } picture_mark;
 
 struct abut_picture {

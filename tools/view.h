@@ -1,0 +1,79 @@
+/* Pages: scenes for a browser, one self-contained HTML file each (docs/viewer.md).
+ *
+ * A run that was given --html has a view. What is drawn into pictures goes into it as well
+ * (view_picture, view_film); commands that know more than a picture shows add layers of their own.
+ * view_write() puts all of it into the file. */
+#ifndef ABUT_TOOL_VIEW_H
+#define ABUT_TOOL_VIEW_H
+
+#include "tool.h"
+
+typedef struct tool_view tool_view;
+
+/* ---- view_file.c: the viewer and the file ---- */
+
+/* Makes the view of a run where --html asks for one, and finds the viewer before any work is done.
+ * 0, or the exit code after the error was reported. */
+int view_open(tool_run *tool, const tool_arguments *arguments);
+/* The same for a file whose name is an operand or another option. */
+int view_open_path(tool_run *tool, const char *path);
+/* Null is allowed. */
+void view_close(tool_view *view);
+/* The path that was given, the same pointer. */
+const char *view_path(const tool_view *view);
+/* Writes the page; nothing happens where none is wanted. */
+abut_status view_write(tool_run *tool);
+/* Adds bytes as base64. */
+void text_base64(tool_text *to, const uint8_t *bytes, size_t count);
+
+/* ---- view_scene.c: layers ---- */
+
+/* All below do nothing where `view` is null, and never fail by themselves: view_write() tells
+ * whether memory sufficed. */
+
+/* Chooses the origin and unit of all coordinates of the page, by the first box that is given. */
+void view_place(tool_view *view, abut_box box);
+/* Where to look from, and what stands above the scene. */
+void view_camera(tool_view *view, const abut_picture_options *camera);
+void view_title(tool_view *view, const char *format, ...) TOOL_PRINTF(2, 3);
+/* What values are measured in, for all legends: "mm", say. */
+void view_unit(tool_view *view, const char *unit);
+
+typedef enum view_source {
+    VIEW_MESHES = 1, /* meshes of pictures */
+    VIEW_MARKS = 2   /* their lines and points */
+} view_source;
+/* What of pictures is left out from now on, since layers of the command show it better. */
+void view_skip(tool_view *view, unsigned sources);
+
+/* A surface in the colours of a scale, by a value at each vertex; NaN is grey. */
+void view_values(tool_view *view, abut_mesh *mesh, abut_pose pose, const char *name,
+                 const double *values, const tool_scale *scale, const char *what);
+
+/* Facts that are told when one of several things is picked. */
+typedef struct view_column {
+    const char *name;
+    const double *values; /* one each */
+} view_column;
+
+/* Arrows from place to place. Colours may be null for that of ink. */
+void view_arrows(tool_view *view, const char *name, const abut_vec3 *from, const abut_vec3 *to,
+                 const abut_colour *colours, size_t count, const view_column *columns,
+                 size_t column_count);
+
+/* A field of distances: a slice that can be moved, and an isosurface. */
+abut_status view_field(tool_view *view, const abut_field *field, const char *name,
+                       const tool_scale *scale);
+
+/* ---- view_picture.c: what pictures show, at one time or frame by frame ---- */
+
+/* Adds a picture as the only frame or as the next; the legend (may be null) tells names by colours.
+ */
+abut_status view_picture(tool_view *view, const abut_picture *picture, const tool_legend *legend);
+/* The page of one picture, with all that was added before. */
+abut_status view_page(tool_run *tool, const abut_picture *picture,
+                      const abut_picture_options *camera, const tool_legend *legend);
+/* How many seconds lie between two pictures that are added. */
+void view_rate(tool_view *view, double seconds);
+
+#endif

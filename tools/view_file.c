@@ -1,0 +1,269 @@
+/* The file of a page: a head, the scene as compressed text, and the viewer, which viewer/build
+ * makes of its sources and of three.js. The viewer is not part of this program, so that building
+ * that needs neither a network nor node; it is looked for when a page is wanted. */
+#include "view_scene.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#ifdef ABUT_HAS_ZLIB
+#include <zlib.h>
+#endif
+
+enum { PATH_ROOM = 4096 };
+
+/* ---- the viewer ---- */
+
+static bool read_all(const char *path, tool_text *to) {
+    struct stat status;
+    FILE *file = stat(path, &status) == 0 && S_ISREG(status.st_mode) ? fopen(path, "rb") : NULL;
+    char bytes[65536];
+    size_t got;
+    if (!file)
+        return false;
+    text_clear(to);
+    while ((got = fread(bytes, 1, sizeof bytes, file)) > 0)
+        text_bytes(to, bytes, got);
+    bool fine = !ferror(file) && to->used && !to->failed;
+    fclose(file);
+    return fine;
+}
+
+static bool try_path(tool_text *to, const char *folder, const char *name) {
+    char path[PATH_ROOM];
+    int length = snprintf(path, sizeof path, "%s/%s", folder, name);
+    return length > 0 && (size_t)length < sizeof path && read_all(path, to);
+}
+
+/* ABUT_VIEWER, else beside the program: where it was installed, or in the tree it was built in. */
+static int find_viewer(tool_run *tool, tool_text *to) {
+    static const char *const places[] = {"../share/abut/viewer.js", "viewer.js",
+                                         "../../viewer/dist/viewer.js"};
+    const char *asked = getenv("ABUT_VIEWER");
+    char self[PATH_ROOM];
+    if (asked && asked[0]) {
+        if (read_all(asked, to) || try_path(to, asked, "viewer.js"))
+            return 0;
+        return tool_fail_with(tool, "file error",
+                              "ABUT_VIEWER is %s, but there is no viewer; 'viewer/build' in the "
+                              "sources of abut makes viewer.js",
+                              asked);
+    }
+    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+    self[length > 0 ? length : 0] = 0;
+    char *slash = strrchr(self, '/');
+    if (slash)
+        *slash = 0;
+    for (size_t i = 0; slash && i < sizeof places / sizeof *places; i++)
+        if (try_path(to, self, places[i]))
+            return 0;
+#ifdef ABUT_DATA_FOLDER
+    if (try_path(to, ABUT_DATA_FOLDER, "viewer.js"))
+        return 0;
+#endif
+    return tool_fail_with(tool, "not supported",
+                          "pages need the viewer, which is not here: run 'viewer/build' in the "
+                          "sources of abut (it needs node and npm), or let ABUT_VIEWER name a "
+                          "viewer.js");
+}
+
+int view_open_path(tool_run *tool, const char *path) {
+    if (strcmp(path, "-") != 0 && !word_in(path_ending(path), "html|htm"))
+        return tool_refuse(tool,
+                           "%s: the name of a page must end in .html, or be - for standard output",
+                           path);
+    tool_view *view = calloc(1, sizeof *view);
+    if (!view)
+        return tool_fail_with(tool, "out of memory", "there is no memory for the page");
+    view->tool = tool;
+    view->path = path;
+    view->scale = 1;
+    view->camera = abut_picture_options_default();
+    tool->view = view;
+    return find_viewer(tool, &view->bundle);
+}
+
+int view_open(tool_run *tool, const tool_arguments *arguments) {
+    const tool_given *html = option_given(arguments, "html");
+    return html ? view_open_path(tool, html->words) : 0;
+}
+
+const char *view_path(const tool_view *view) {
+    return view->path;
+}
+
+void view_close(tool_view *view) {
+    if (!view)
+        return;
+    tool_text *const texts[] = {&view->bundle, &view->title,  &view->unit,   &view->data,
+                                &view->arrays, &view->meshes, &view->layers, &view->scales};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        text_free(texts[i]);
+    view_film_free(&view->film);
+    free(view);
+}
+
+/* ---- the scene as text ---- */
+
+void text_base64(tool_text *to, const uint8_t *bytes, size_t count) {
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    char line[76 * 16];
+    size_t used = 0;
+    for (size_t i = 0; i < count; i += 3) {
+        size_t left = count - i;
+        uint32_t bits = (uint32_t)bytes[i] << 16 | (left > 1 ? (uint32_t)bytes[i + 1] << 8 : 0) |
+                        (left > 2 ? bytes[i + 2] : 0);
+        line[used++] = digits[bits >> 18];
+        line[used++] = digits[bits >> 12 & 63];
+        line[used++] = left > 1 ? digits[bits >> 6 & 63] : '=';
+        line[used++] = left > 2 ? digits[bits & 63] : '=';
+        if (used == sizeof line || left <= 3) {
+            text_bytes(to, line, used);
+            used = 0;
+        }
+    }
+}
+
+static void add_vector(tool_text *to, const char *key, abut_vec3 v) {
+    const double n[3] = {v.x, v.y, v.z};
+    text_print(to, ",\"%s\":", key);
+    for (int k = 0; k < 3; k++) {
+        text_add(to, k ? "," : "[");
+        text_number(to, n[k]);
+    }
+    text_add(to, "]");
+}
+
+static void add_list(tool_text *to, const char *key, const tool_text *list) {
+    text_print(to, ",\"%s\":[", key);
+    text_bytes(to, list->data ? list->data : "", list->used);
+    text_add(to, "]");
+}
+
+static void add_head(const tool_view *view, tool_text *to) {
+    const abut_picture_options *camera = &view->camera;
+    const view_film *film = &view->film;
+    abut_vec3 up = camera->up, eye = camera->eye_direction;
+    if (up.x == 0 && up.y == 0 && up.z == 0)
+        up = view->tool->up;
+    if (up.x == 0 && up.y == 0 && up.z == 0)
+        up.z = 1;
+    if (eye.x == 0 && eye.y == 0 && eye.z == 0)
+        eye = up.y > 0.9 ? (abut_vec3){0.6, 0.55, 1} : (abut_vec3){0.6, -1, 0.55};
+    text_add(to, "{\"abut\":1,\"title\":");
+    text_quoted(to, view->title.data ? view->title.data : "abut");
+    text_add(to, ",\"command\":");
+    text_quoted(to, view->tool->command ? view->tool->command->name : "");
+    text_add(to, ",\"version\":");
+    text_quoted(to, abut_version());
+    text_add(to, ",\"unit\":");
+    text_quoted(to, view->unit.data ? view->unit.data : "");
+    add_vector(to, "centre", view->centre);
+    text_add(to, ",\"scale\":");
+    text_number(to, view->scale);
+    add_vector(to, "up", up);
+    add_vector(to, "eye", eye);
+    text_add(to, ",\"fov\":");
+    text_number(to, camera->field_of_view > 0 ? camera->field_of_view : 30);
+    text_print(to, ",\"ground\":%s", camera->ground ? "true" : "false");
+    if (film->count > 1) {
+        text_print(to, ",\"frames\":%u,\"stride\":%u,\"seconds\":", film->count, film->stride);
+        text_number(to, film->seconds * film->stride);
+    }
+    add_list(to, "arrays", &view->arrays);
+    add_list(to, "meshes", &view->meshes);
+    add_list(to, "layers", &view->layers);
+    add_list(to, "scales", &view->scales);
+    text_add(to, "}");
+}
+
+/* The length of the head, the head, and the arrays. */
+static void join(const tool_view *view, tool_text *to) {
+    tool_text head = {0};
+    add_head(view, &head);
+    while (head.used % 8 != 4)
+        text_add(&head, " ");
+    text_little(to, head.used, 4);
+    text_bytes(to, head.data ? head.data : "", head.used);
+    text_bytes(to, view->data.data ? view->data.data : "", view->data.used);
+    to->failed = to->failed || head.failed;
+    text_free(&head);
+}
+
+/* Adds the scene as an element: by deflate where the build has it. */
+static abut_status add_scene(const tool_view *view, tool_text *to) {
+    tool_text scene = {0};
+    join(view, &scene);
+    bool failed = scene.failed;
+#ifdef ABUT_HAS_ZLIB
+    uLongf room = compressBound((uLong)scene.used);
+    uint8_t *packed = failed ? NULL : malloc(room);
+    /* above 4 it takes twice as long for a tenth less */
+    failed = !packed || compress2(packed, &room, (const Bytef *)scene.data, (uLong)scene.used,
+                                  scene.used > (16u << 20) ? 1 : 6) != Z_OK;
+    if (!failed) {
+        text_add(to, "<script type=\"text/plain\" id=\"scene\" data-packing=\"deflate\">");
+        text_base64(to, packed, room);
+    }
+    free(packed);
+#else
+    if (!failed) {
+        text_add(to, "<script type=\"text/plain\" id=\"scene\" data-packing=\"none\">");
+        text_base64(to, (const uint8_t *)scene.data, scene.used);
+    }
+#endif
+    text_add(to, "</script>\n");
+    text_free(&scene);
+    return failed ? abut_fail(ABUT_ERROR_MEMORY, "there is no memory for the page") : ABUT_OK;
+}
+
+/* ---- the page ---- */
+
+static void add_escaped(tool_text *to, const char *words) {
+    for (; *words; words++)
+        if (*words == '<')
+            text_add(to, "&lt;");
+        else if (*words == '&')
+            text_add(to, "&amp;");
+        else
+            text_bytes(to, words, 1);
+}
+
+abut_status view_write(tool_run *tool) {
+    tool_view *view = tool->view;
+    if (!view)
+        return ABUT_OK;
+    progress_start(tool->progress, view->path);
+    view_film_end(view);
+    const tool_text *const texts[] = {&view->bundle, &view->title,  &view->unit,   &view->data,
+                                      &view->arrays, &view->meshes, &view->layers, &view->scales};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        view->failed = view->failed || texts[i]->failed;
+    if (view->failed)
+        return abut_fail(ABUT_ERROR_MEMORY, "there is no memory for the page");
+    tool_text page = {0}, title = {0};
+    text_safe(&title, view->title.data ? view->title.data : "abut");
+    text_add(&page, "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n"
+                    "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+                    "<meta name=\"generator\" content=\"abut ");
+    text_add(&page, abut_version());
+    text_add(&page, "\">\n<title>");
+    add_escaped(&page, title.data ? title.data : "");
+    text_add(&page, "</title>\n<link rel=\"icon\" href=\"data:,\">\n<body>\n"
+                    "<noscript>This page draws its scene by a script.</noscript>\n");
+    text_free(&title);
+    abut_status status = add_scene(view, &page);
+    text_add(&page, "<script>\n");
+    text_bytes(&page, view->bundle.data, view->bundle.used);
+    text_add(&page, "</script>\n</html>\n");
+    if (!status && page.failed)
+        status = abut_fail(ABUT_ERROR_MEMORY, "there is no memory for the page");
+    if (!status)
+        status =
+            abut_context_write(tool->context, tool_target(tool, view->path), page.data, page.used);
+    text_free(&page);
+    return status;
+}

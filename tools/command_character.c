@@ -2,6 +2,7 @@
  * picture or a film strip. */
 #include "character.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -177,10 +178,13 @@ static abut_vec3 place_of(const abut_character_matrix *bone) {
     return (abut_vec3){bone->m[0][3], bone->m[1][3], bone->m[2][3]};
 }
 
+static const abut_colour bone_colour = {0.75f, 0.1f, 0.1f, 1};
+enum { PAGE_RATE = 30 }; /* frames of a page a second */
+
 /* The mesh as glass, and the bones that move it as lines from their parents. */
 static abut_status draw(tool_run *tool, const subject *s, const abut_picture_options *options,
                         abut_picture **picture) {
-    const abut_colour ink = {0.75f, 0.1f, 0.1f, 1};
+    const abut_colour ink = bone_colour;
     abut_mesh_style style = abut_mesh_style_default();
     abut_mesh *mesh = NULL, *cloth = NULL;
     style.smooth = true;
@@ -221,21 +225,29 @@ static int write_picture(tool_run *tool, const subject *s, abut_picture_options 
 /* Frames at even times over the clip. */
 static int write_film(tool_run *tool, const subject *s, const abut_picture_options *camera,
                       const char *path) {
-    tool_film film;
+    tool_film film = {0};
     subject frame = *s;
     abut_picture_options options = *camera;
     abut_status status = ABUT_OK;
     double duration = abut_character_clip_get(s->character, s->options.clip).duration;
     options.width = FILM_WIDTH;
     options.height = FILM_HEIGHT;
-    if (!film_start(&film))
+    if (!film_start(tool, &film, path, 1.0 / PAGE_RATE))
         return tool_fail(tool, abut_fail(ABUT_ERROR_MEMORY, "out of memory for a film strip"));
-    for (int i = 0; i < FILM_FRAMES && !status; i++) {
+    int count = film.pixels ? FILM_FRAMES : (int)fmin(1e4, fmax(2, ceil(PAGE_RATE * duration)));
+    legend_add(&film.legend, abut_picture_colour(0), "body");
+    legend_add(&film.legend, abut_picture_colour(1), "garment");
+    legend_add(&film.legend, bone_colour, "bones");
+    for (int i = 0; i < count && !status; i++) {
         abut_picture *picture = NULL;
-        frame.options.time = duration * i / FILM_FRAMES;
-        status = draw(tool, &frame, &options, &picture);
-        if (!status)
+        frame.options.time = duration * i / count;
+        if (!progress_report(tool->progress, "frames", (double)i / count))
+            status = ABUT_ERROR_CANCELLED;
+        status = status ? status : draw(tool, &frame, &options, &picture);
+        if (!status && film.pixels)
             status = film_take(&film, picture);
+        else if (!status)
+            status = film_page(&film, picture);
         abut_picture_destroy(picture);
     }
     if (!status)
@@ -301,6 +313,7 @@ static int write_mesh(tool_run *tool, const subject *s, const char *path, abut_m
 
 static int work(tool_run *tool, const tool_arguments *arguments, subject *s) {
     const tool_given *to = option_given(arguments, "out"), *png = picture_given(arguments),
+                     *html = option_given(arguments, "html"),
                      *film = option_given(arguments, "film");
     const char *path = arguments->operands[0];
     abut_picture_options camera = abut_picture_options_default();
@@ -334,6 +347,9 @@ static int work(tool_run *tool, const tool_arguments *arguments, subject *s) {
     if (!code && s->garment)
         tell_garment(tool, option_given(arguments, "garment"), s);
     code = code || !to ? code : write_mesh(tool, s, to->words, format);
+    /* a page shows the whole clip */
+    if (!code && html && option_given(arguments, "clip"))
+        code = write_film(tool, s, &camera, html->words);
     code = code || !png ? code : write_picture(tool, s, &camera, png->words);
     code = code || !film ? code : write_film(tool, s, &camera, film->words);
     if (!code)

@@ -1,6 +1,7 @@
 /* abut contacts: where two meshes touch, or a mesh and a solid, how deep and which way out, by
  * exact geometry, by their distance fields, or by a map of distances on the first. */
 #include "clash.h"
+#include "view.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -390,6 +391,8 @@ static abut_status draw(tool_run *tool, const tool_arguments *arguments,
     if (b->count && least < 0)
         legend_add(&legend, depth_colour(-1, deepest), "gap of up to %.3g", -least);
     const char *path = picture_given(arguments)->words;
+    if (!status && tool->view)
+        status = view_contacts(tool->view, picture, b->list, b->count, arrow, depth_colour);
     status = status ? status : picture_write(tool, picture, options, &legend, path);
     abut_picture_destroy(picture);
     return status;

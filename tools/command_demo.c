@@ -48,12 +48,14 @@ static bool take_frame(void *user, double time, const abut_pose *poses, uint32_t
     snprintf(stage, sizeof stage, "frame %.0f of %.0f", 60 * time, 60 * f->seconds);
     if (!progress_report(f->tool->progress, stage, time / f->seconds))
         return false;
-    if (!f->strip.pixels || f->strip.taken == FILM_FRAMES ||
-        time < f->seconds * (f->strip.taken + 1) / FILM_FRAMES - 0.02)
+    bool due = f->strip.pixels && f->strip.taken < FILM_FRAMES &&
+               time >= f->seconds * (f->strip.taken + 1) / FILM_FRAMES - 0.02;
+    if (!due && !f->strip.page)
         return true;
     abut_picture *picture = NULL;
     f->status = draw(f, poses, count, &picture);
-    if (!f->status)
+    f->status = f->status ? f->status : film_page(&f->strip, picture);
+    if (!f->status && due)
         f->status = film_take(&f->strip, picture);
     abut_picture_destroy(picture);
     return !f->status;
@@ -124,7 +126,11 @@ static int run_drop(tool_run *tool, const tool_arguments *arguments) {
     options.seconds = seconds                        ? seconds->numbers[0]
                       : plane && options.bodies == 1 ? 1.6
                                                      : drop_seconds(options.bodies);
-    if (png && !film_start(&f.strip))
+    legend_add(&f.strip.legend, (abut_colour){0.80f, 0.84f, 0.90f, 1}, plane ? "floor" : "bowl");
+    legend_add(&f.strip.legend, (abut_colour){0.85f, 0.55f, 0.30f, 1}, "teapots");
+    legend_add(&f.strip.legend, (abut_colour){0.30f, 0.55f, 0.80f, 1}, "rings");
+    legend_add(&f.strip.legend, (abut_colour){0.45f, 0.70f, 0.40f, 1}, "critters");
+    if (png && !film_start(tool, &f.strip, png->words, 1.0 / 60))
         return tool_fail_with(tool, "out of memory", "there is no memory for the picture");
     progress_start(tool->progress, "models");
     abut_status status = drop_create(tool->context, &scene);
@@ -137,7 +143,7 @@ static int run_drop(tool_run *tool, const tool_arguments *arguments) {
     if (!code && png && (status = film_write(tool, &f.strip, png->words)))
         code = tool_fail(tool, status);
     bool compare = option_given(arguments, "compare") != NULL;
-    film_free(&f.strip);
+    film_free(&f.strip); /* also of the page */
     options.trimesh = true;
     if (!code && compare)
         code = run_scene(tool, scene, &options, &f, "ODE", &meshes);
@@ -165,7 +171,7 @@ static int run_drop(tool_run *tool, const tool_arguments *arguments) {
 static int check_options(tool_run *tool, const tool_arguments *arguments, const char *allowed) {
     for (size_t i = 0; i < arguments->given_count; i++) {
         const char *name = arguments->given[i].option->name;
-        if (!word_in(name, allowed) && !word_in(name, "json|quiet|threads|help"))
+        if (!word_in(name, allowed) && !word_in(name, "html|json|quiet|threads|help"))
             return tool_refuse(tool, "--%s has no meaning for demo %s", name,
                                arguments->operands[0]);
     }

@@ -1,5 +1,5 @@
 /* abut field: the distance field of a mesh, as a file, and its cells as a picture. */
-#include "tool.h"
+#include "view.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -124,6 +124,28 @@ static abut_status add_edges(abut_picture *picture, const abut_mesh *mesh) {
     return status;
 }
 
+/* The page: the mesh, and the field as a slice that can be moved and as isosurfaces. */
+static int show(tool_run *tool, const tool_arguments *arguments, abut_mesh *mesh,
+                const abut_field *field, const abut_picture_options *camera) {
+    const tool_given *named = option_given(arguments, "palette");
+    const abut_field_info info = abut_field_info_get(field);
+    const tool_scale scale =
+        scale_of(named ? named->words : NULL, fmin(info.lowest, 0), fmax(info.highest, 0));
+    abut_mesh_style style = abut_mesh_style_default();
+    abut_picture *picture = NULL;
+    tool_legend legend = {0};
+    style.smooth = true;
+    style.colour = (abut_colour){0.72f, 0.74f, 0.78f, 1};
+    legend_file(&legend, style.colour, arguments->operands[0]);
+    abut_status status = abut_picture_create(tool->context, camera, &picture);
+    status = status ? status : abut_picture_add_mesh(picture, mesh, (abut_pose){0}, &style);
+    status = status ? status : view_place_picture(tool->view, picture);
+    status = status ? status : view_field(tool->view, field, "distances", &scale);
+    status = status ? status : view_page(tool, picture, &legend);
+    abut_picture_destroy(picture);
+    return status ? tool_fail(tool, status) : 0;
+}
+
 static int draw(tool_run *tool, const tool_arguments *arguments, abut_mesh *mesh,
                 const abut_field *field) {
     const tool_given *named = option_given(arguments, "palette");
@@ -138,7 +160,9 @@ static int draw(tool_run *tool, const tool_arguments *arguments, abut_mesh *mesh
     abut_picture *picture = NULL;
     tool_legend legend = {0};
     int code = camera_read(tool, arguments, &camera);
-    if (code)
+    if (!code && tool->view)
+        code = show(tool, arguments, mesh, field, &camera);
+    if (code || !option_given(arguments, "png"))
         return code;
     if (cells > CELLS_MOST)
         return tool_refuse(tool, "a picture of %.0f cells shows nothing; take at most %d", cells,

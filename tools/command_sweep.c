@@ -1,5 +1,5 @@
 /* abut sweep: when a mesh that moves first touches itself. */
-#include "tool.h"
+#include "view.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -251,6 +251,37 @@ static abut_status draw_impact(abut_picture *picture, const sweep_run *s,
     return status ? status : abut_picture_add_point(picture, impact->point, 9, red);
 }
 
+/* The page: the whole step, with each impact from its time on. */
+static abut_status show(tool_run *tool, const sweep_run *s, const abut_mesh *const mesh[2],
+                        const abut_picture_options *camera) {
+    enum { FRAMES = 61 };
+    tool_legend legend = {0};
+    abut_mesh_style style = abut_mesh_style_default();
+    abut_status status = ABUT_OK;
+    style.smooth = true;
+    style.colour = abut_picture_colour(0);
+    legend_add(&legend, style.colour, "the mesh, from start to end");
+    legend_add(&legend, orange, "edges and faces that touch");
+    legend_add(&legend, red, "where they touch");
+    legend_add(&legend, blue, "the way of the first feature");
+    view_rate(tool->view, 1.0 / 30);
+    for (int i = 0; i < FRAMES && !status; i++) {
+        double time = (double)i / (FRAMES - 1);
+        abut_picture *picture = NULL;
+        abut_mesh *between = NULL;
+        status = mesh_at(tool, mesh, time, &between);
+        status = status ? status : abut_picture_create(tool->context, camera, &picture);
+        status = status ? status : abut_picture_add_mesh(picture, between, (abut_pose){0}, &style);
+        for (size_t k = 0; !status && k < s->count; k++)
+            if (s->impacts[k].time <= time)
+                status = draw_impact(picture, s, mesh, &s->impacts[k]);
+        status = status ? status : view_picture(tool->view, picture, &legend);
+        abut_picture_destroy(picture);
+        abut_mesh_destroy(between);
+    }
+    return status ? status : view_write(tool);
+}
+
 static int draw(tool_run *tool, const tool_arguments *arguments, const sweep_run *s,
                 const abut_mesh *const mesh[2]) {
     const tool_given *png = picture_given(arguments);
@@ -270,6 +301,11 @@ static int draw(tool_run *tool, const tool_arguments *arguments, const sweep_run
     }
     if (s->count && s->count <= WAYS_MOST)
         legend_add(&legend, blue, "the way of the first feature");
+    if (tool->view) {
+        abut_status shown = show(tool, s, mesh, &camera);
+        if (shown || png->words == view_path(tool->view))
+            return shown ? tool_fail(tool, shown) : 0;
+    }
     abut_status status = mesh_at(tool, mesh, s->count ? s->impacts[0].time : 1, &between);
     status = status ? status : abut_picture_create(tool->context, &camera, &picture);
     status = status ? status : abut_picture_add_mesh(picture, between, (abut_pose){0}, &style);

@@ -1,5 +1,6 @@
 /* abut contacts SCENE.json: all contacts of a world. */
 #include "clash.h"
+#include "view.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -71,9 +72,16 @@ static int find(tool_run *tool, const tool_arguments *arguments, touches *t) {
 
 /* ---- telling ---- */
 
+static const abut_colour red = {0.8f, 0.1f, 0.05f, 1};
+
+static abut_colour colour_of(double depth, double deepest) {
+    (void)depth;
+    (void)deepest;
+    return red;
+}
+
 static abut_status draw(tool_run *tool, const tool_arguments *arguments,
                         const abut_picture_options *camera, const touches *t) {
-    static const abut_colour red = {0.8f, 0.1f, 0.05f, 1};
     tool_legend legend = {0};
     abut_picture *picture = NULL;
     abut_box all = {{HUGE_VAL, HUGE_VAL, HUGE_VAL}, {-HUGE_VAL, -HUGE_VAL, -HUGE_VAL}};
@@ -101,6 +109,8 @@ static abut_status draw(tool_run *tool, const tool_arguments *arguments,
     if (t->count)
         legend_add(&legend, red, "contacts, with their normals");
     const char *path = picture_given(arguments)->words;
+    if (!status && tool->view)
+        status = view_contacts(tool->view, picture, t->list, (size_t)t->count, arrow, colour_of);
     status = status ? status : picture_write(tool, picture, camera, &legend, path);
     abut_picture_destroy(picture);
     return status;
@@ -164,7 +174,7 @@ static int work(tool_run *tool, const tool_arguments *arguments, touches *t) {
 int contacts_scene(tool_run *tool, const tool_arguments *arguments) {
     for (size_t i = 0; i < arguments->given_count; i++) {
         const char *name = arguments->given[i].option->name;
-        if (!word_in(name, "margin|most|out|png|view|up|json|quiet|threads|help"))
+        if (!word_in(name, "margin|most|out|png|html|view|up|json|quiet|threads|help"))
             return tool_refuse(tool, "--%s is for two meshes, not for a scene", name);
     }
     const tool_given *most = option_given(arguments, "most");

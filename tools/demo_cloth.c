@@ -53,8 +53,9 @@ static abut_status write_meshes(const showing *s, uint32_t frame) {
     return status;
 }
 
+static const abut_colour colours[2] = {{0.30f, 0.55f, 0.80f, 1}, {0.85f, 0.55f, 0.30f, 1}};
+
 static abut_status draw(const showing *s, abut_picture **picture) {
-    static const abut_colour colours[2] = {{0.30f, 0.55f, 0.80f, 1}, {0.85f, 0.55f, 0.30f, 1}};
     abut_picture_options camera = abut_picture_options_default();
     camera.width = FILM_WIDTH;
     camera.height = FILM_HEIGHT;
@@ -83,11 +84,15 @@ static abut_status draw(const showing *s, abut_picture **picture) {
 }
 
 static abut_status take_picture(showing *s, uint32_t frame) {
-    if (!s->png || (uint64_t)frame * FILM_FRAMES < (uint64_t)(s->film.taken + 1) * s->frames)
+    bool due = s->film.pixels &&
+               (uint64_t)frame * FILM_FRAMES >= (uint64_t)(s->film.taken + 1) * s->frames;
+    if (!due && !s->film.page)
         return ABUT_OK;
     abut_picture *picture = NULL;
     abut_status status = draw(s, &picture);
-    while (!status && (uint64_t)frame * FILM_FRAMES >= (uint64_t)(s->film.taken + 1) * s->frames &&
+    status = status ? status : film_page(&s->film, picture);
+    while (!status && due &&
+           (uint64_t)frame * FILM_FRAMES >= (uint64_t)(s->film.taken + 1) * s->frames &&
            s->film.taken < FILM_FRAMES)
         status = film_take(&s->film, picture);
     abut_picture_destroy(picture);
@@ -310,7 +315,9 @@ int demo_cloth(tool_run *tool, const tool_arguments *arguments) {
         abut_character_destroy(s.character);
         return code;
     }
-    if (s.png && !film_start(&s.film)) {
+    legend_add(&s.film.legend, colours[0], "cloth");
+    legend_add(&s.film.legend, colours[1], s.character ? "body" : "solid");
+    if (s.png && !film_start(tool, &s.film, s.png, s.character ? 1.0 / 30 : 1.0 / 60)) {
         abut_device_destroy(options.device);
         abut_character_destroy(s.character);
         return tool_fail_with(tool, "out of memory", "there is no memory for the picture");

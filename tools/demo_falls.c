@@ -127,12 +127,14 @@ static abut_status draw(const showing *s, abut_picture **picture) {
 }
 
 static abut_status take_picture(showing *s, uint32_t frame) {
-    if (!s->film.pixels ||
-        (uint64_t)(frame + 1) * FILM_FRAMES < (uint64_t)(s->film.taken + 1) * s->frames)
+    bool due = s->film.pixels &&
+               (uint64_t)(frame + 1) * FILM_FRAMES >= (uint64_t)(s->film.taken + 1) * s->frames;
+    if (!due && !s->film.page)
         return ABUT_OK;
     abut_picture *picture = NULL;
     abut_status status = draw(s, &picture);
-    while (!status && s->film.taken < FILM_FRAMES &&
+    status = status ? status : film_page(&s->film, picture);
+    while (!status && due && s->film.taken < FILM_FRAMES &&
            (uint64_t)(frame + 1) * FILM_FRAMES >= (uint64_t)(s->film.taken + 1) * s->frames)
         status = film_take(&s->film, picture);
     abut_picture_destroy(picture);
@@ -230,7 +232,14 @@ int demo_falls(tool_run *tool, const tool_arguments *arguments) {
     if (code)
         return code;
     abut_status status = ABUT_OK;
-    if (png && !film_start(&s.film))
+    legend_add(&s.film.legend, (abut_colour){0.30f, 0.55f, 0.80f, 1}, "balls");
+    legend_add(&s.film.legend, (abut_colour){0.80f, 0.15f, 0.45f, 1}, "bodies that touch");
+    legend_add(&s.film.legend, (abut_colour){0.75f, 0.85f, 0.95f, 1}, "flakes");
+    legend_add(&s.film.legend, (abut_colour){0.97f, 0.98f, 1, 1}, "flakes that stick");
+    legend_add(&s.film.legend, (abut_colour){0.80f, 0.62f, 0.42f, 1}, "what they fall on");
+    legend_add(&s.film.legend, (abut_colour){0.82f, 0.82f, 0.80f, 1}, "what they fall on");
+    legend_add(&s.film.legend, (abut_colour){0.55f, 0.1f, 0.75f, 1}, "where pairs overlap");
+    if (png && !film_start(tool, &s.film, png->words, 1.0 / 60))
         code = tool_fail_with(tool, "out of memory", "there is no memory for the picture");
     progress_start(tool->progress, names[options.kind]);
     if (!code && model)

@@ -196,7 +196,7 @@ static abut_status field_frame(letters *l, letter_row *row) {
 
 /* ---- the film ---- */
 
-static abut_status take(letters *l) {
+static abut_status take(letters *l, bool page) {
     abut_picture_options camera = abut_picture_options_default();
     abut_picture *picture = NULL;
     camera.width = FILM_WIDTH;
@@ -208,12 +208,14 @@ static abut_status take(letters *l) {
         l->answers[k].scale = scale_of("near", -0.1, 0.6);
         map_panel panel = panel_of(&l->surfaces[k], &l->answers[k], &l->surfaces[1 - k], 0);
         panel.marked = k ? NULL : panel.marked;
-        status = map_paint(l->tool, picture, &panel, MAP_SHOW_DISTANCE);
+        status = page ? map_paint_plain(picture, &panel)
+                      : map_paint(l->tool, picture, &panel, MAP_SHOW_DISTANCE);
     }
     for (int k = 0; k < 2 && !status; k++) /* all frames show the same */
         status = abut_picture_add_point(picture, (abut_vec3){k ? 1.05 : -1.05, 0, 0}, 0.1,
                                         (abut_colour){1, 1, 1, 0.01f});
-    status = status ? status : film_take(&l->film, picture);
+    if (!status)
+        status = page ? film_page(&l->film, picture) : film_take(&l->film, picture);
     abut_picture_destroy(picture);
     return status;
 }
@@ -269,9 +271,11 @@ static abut_status play(letters *l) {
         status = status ? status : check_frame(l, row);
         if (!status && l->compare)
             status = field_frame(l, row);
+        if (!status && l->film.page)
+            status = take(l, true);
         while (!status && l->film.pixels && l->film.taken < FILM_FRAMES &&
                f >= l->film.taken * (l->frame_count - 1) / (FILM_FRAMES - 1))
-            status = take(l);
+            status = take(l, false);
     }
     return status;
 }
@@ -357,7 +361,7 @@ int demo_letters(tool_run *tool, const tool_arguments *arguments) {
         return tool_refuse(tool, "--frames is at most 1000000");
     int code = plotted ? picture_check(tool, plotted->words) : 0;
     code = code ? code : device_open(tool, arguments, &l.device);
-    if (!code && png && !film_start(&l.film))
+    if (!code && png && !film_start(tool, &l.film, png->words, 1.0 / 30))
         code = tool_fail(tool, no_memory());
     progress_start(tool->progress, "letters");
     abut_status status = code ? ABUT_OK : make(&l, arguments, &code);

@@ -88,7 +88,9 @@ static abut_status take(tool_run *tool, const line_scene *s, const abut_ray *lin
         status = abut_picture_add_point(picture, hits[1].point, 6, (abut_colour){1, 0.8f, 0, 1});
     if (!status)
         status = abut_picture_add_point(picture, p, 8, (abut_colour){0.85f, 0.05f, 0.05f, 1});
-    status = status ? status : film_take(film, picture);
+    status = status ? status : film_page(film, picture);
+    if (!status && film->pixels)
+        status = film_take(film, picture);
     abut_picture_destroy(picture);
     return status;
 }
@@ -108,7 +110,8 @@ static abut_status ask(tool_run *tool, const line_scene *s, tool_film *film, lin
                 compare(&gaps[k], hits[k].parameter, exact.parameter, s->cell);
         }
         bool both = !status && hits[0].parameter <= 1 && hits[1].parameter <= 1;
-        if (both && film->pixels && i == LINES / FILM_FRAMES * film->taken)
+        if (both &&
+            (film->pixels ? i == LINES / FILM_FRAMES * film->taken : film->page && i % 10 == 0))
             status = take(tool, s, &line, hits, film);
     }
     return status;
@@ -143,7 +146,7 @@ int demo_line(tool_run *tool, const tool_arguments *arguments) {
     line_scene s = {0};
     tool_film film = {0};
     line_gap gaps[2] = {{0, 0, 0}, {0, 0, 0}};
-    if (png && !film_start(&film))
+    if (png && !film_start(tool, &film, png->words, 0.5))
         return tool_fail_with(tool, "out of memory", "there is no memory for the picture");
     abut_status status = make_scene(tool, &s);
     status = status ? status : ask(tool, &s, &film, gaps);

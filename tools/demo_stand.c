@@ -54,12 +54,14 @@ static bool take_frame(void *user, double time, const abut_pose *poses, abut_mes
     snprintf(stage, sizeof stage, "frame %.0f of %.0f", 60 * time, 60 * f->seconds);
     if (!progress_report(f->tool->progress, stage, time / f->seconds))
         return false;
-    if (!f->strip.pixels || f->strip.taken == FILM_FRAMES ||
-        time < f->seconds * f->strip.taken / FILM_FRAMES - 1e-9)
+    bool due = f->strip.pixels && f->strip.taken < FILM_FRAMES &&
+               time >= f->seconds * f->strip.taken / FILM_FRAMES - 1e-9;
+    if (!due && !f->strip.page)
         return true;
     abut_picture *picture = NULL;
     f->status = draw(f, poses, meshes, count, &picture);
-    if (!f->status)
+    f->status = f->status ? f->status : film_page(&f->strip, picture);
+    if (!f->status && due)
         f->status = film_take(&f->strip, picture);
     abut_picture_destroy(picture);
     return !f->status;
@@ -122,7 +124,7 @@ int demo_stand(tool_run *tool, const tool_arguments *arguments) {
     uint32_t most = f.kind == STAND_BOWL ? 200 : 50;
     if (bodies && (!options.bodies || options.bodies > most))
         return tool_refuse(tool, "--bodies needs a number from 1 to %u", most);
-    if (png && !film_start(&f.strip))
+    if (png && !film_start(tool, &f.strip, png->words, 1.0 / 60))
         return tool_fail_with(tool, "out of memory", "there is no memory for the picture");
     stand_result result;
     progress_start(tool->progress, names[f.kind]);

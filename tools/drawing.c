@@ -77,7 +77,7 @@ abut_status picture_write(tool_run *tool, abut_picture *picture,
     tool_canvas canvas = {.width = options->width ? options->width : PICTURE_WIDTH,
                           .height = options->height ? options->height : PICTURE_HEIGHT};
     size_t bytes = 4 * (size_t)canvas.width * canvas.height;
-    abut_status page = view_page(tool, picture, options, legend);
+    abut_status page = view_page(tool, picture, legend);
     if (page || only_page(tool, path))
         return page;
     progress_start(tool->progress, path);

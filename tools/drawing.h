@@ -1,5 +1,5 @@
-/* Pictures of the command: words and colours in them, legends, scales, film strips. A part of tool.h,
- * which includes it. */
+/* Pictures of the command: words and colours in them, legends, scales, film strips. A part of
+ * tool.h, which includes it. */
 #ifndef ABUT_TOOL_DRAWING_H
 #define ABUT_TOOL_DRAWING_H
 
@@ -75,15 +75,21 @@ enum { FILM_FRAMES = 8, FILM_WIDTH = 360, FILM_HEIGHT = 300 };
 
 /* Zeroed: no film is wanted. */
 typedef struct tool_film {
+    struct tool_view *page; /* takes every frame; or null */
+    tool_legend legend;     /* of the page: names by colours */
     uint8_t *pixels, *frame;
     uint32_t taken;
 } tool_film;
 
-/* False when out of memory. */
-bool film_start(tool_film *film);
-/* Adds the next frame; the picture is FILM_WIDTH x FILM_HEIGHT. Those beyond the last are dropped.
- */
+/* Begins a strip for the picture at `path` and a page, whichever is asked for, with so many seconds
+ * between frames. False when out of memory. */
+bool film_start(struct tool_run *tool, tool_film *film, const char *path, double seconds);
+/* Adds a frame to the page, if there is one. */
+abut_status film_page(tool_film *film, const abut_picture *picture);
+/* Adds the next frame to the strip; the picture is FILM_WIDTH x FILM_HEIGHT. Those beyond the last
+ * are dropped. */
 abut_status film_take(tool_film *film, abut_picture *picture);
+/* Writes what there is of both. */
 abut_status film_write(struct tool_run *tool, const tool_film *film, const char *path);
 void film_free(tool_film *film);
 

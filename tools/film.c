@@ -1,19 +1,27 @@
-/* Film strips: frames side by side in one picture. */
-#include "tool.h"
+/* Film strips: frames side by side in one picture. And the same one after the other in a page. */
+#include "view.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum { COLUMNS = 4, ROWS = FILM_FRAMES / COLUMNS };
 
-bool film_start(tool_film *film) {
+bool film_start(tool_run *tool, tool_film *film, const char *path, double seconds) {
     film->taken = 0;
+    film->page = tool->view;
+    view_rate(film->page, seconds);
+    if (film->page && path == view_path(film->page))
+        return true;
     film->pixels = malloc(4 * (size_t)FILM_WIDTH * FILM_HEIGHT * FILM_FRAMES);
     film->frame = malloc(4 * (size_t)FILM_WIDTH * FILM_HEIGHT);
     if (film->pixels && film->frame)
         return true;
     film_free(film);
     return false;
+}
+
+abut_status film_page(tool_film *film, const abut_picture *picture) {
+    return view_picture(film->page, picture, &film->legend);
 }
 
 abut_status film_take(tool_film *film, abut_picture *picture) {
@@ -31,11 +39,13 @@ abut_status film_take(tool_film *film, abut_picture *picture) {
 
 abut_status film_write(tool_run *tool, const tool_film *film, const char *path) {
     tool_canvas canvas = {film->pixels, FILM_WIDTH * COLUMNS, FILM_HEIGHT * ROWS};
-    return canvas_write(tool, &canvas, path);
+    abut_status status = film->pixels ? canvas_write(tool, &canvas, path) : ABUT_OK;
+    return status ? status : view_write(tool);
 }
 
 void film_free(tool_film *film) {
     free(film->pixels);
     free(film->frame);
     film->pixels = film->frame = NULL;
+    film->page = NULL;
 }

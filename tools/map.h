@@ -161,6 +161,14 @@ abut_status map_paint(tool_run *tool, abut_picture *picture, const map_panel *pa
 /* Writes distances, Voronoi diagram and gradient in the atlas as images. */
 int map_images(tool_run *tool, const map_panel *panel, const char *prefix);
 
+/* ---- map_view.c ---- */
+
+/* Writes the page that --html asks for. */
+int map_view(tool_run *tool, const tool_arguments *arguments, const map_panel *panels,
+             uint32_t count, map_show show);
+/* Adds the surface as it is, a colour a triangle, for pages with frames. */
+abut_status map_paint_plain(abut_picture *picture, const map_panel *panel);
+
 /* ---- map_write.c ---- */
 
 /* Writes what --png and --out ask for; a file of samples or of a surface is of the first panel. */

@@ -27,7 +27,7 @@ int map_check(tool_run *tool, const tool_arguments *arguments) {
                 "--out %s: its name must end in .ply, .csv, .npy or .png, or be - for rows "
                 "on standard output",
                 given->words);
-        picture = picture || strcmp(name, "png") == 0 ||
+        picture = picture || word_in(name, "png|html") ||
                   (strcmp(name, "out") == 0 && word_in(path_ending(given->words), "png|ppm"));
     }
     if (!code && !picture && (option_given(arguments, "view") || option_given(arguments, "up")))

@@ -291,6 +291,8 @@ static void summarise(tool_run *tool, const frames_run *r) {
 
 int map_frames(tool_run *tool, const tool_arguments *arguments, abut_device *device,
                const map_query_options *query) {
+    if (tool->view)
+        return tool_refuse(tool, "--html shows one moment; for many there is 'abut view'");
     frames_run r = {.arguments = arguments, .query = *query, .device = device};
     int code = prepare(tool, &r);
     tool->out.lines = true;

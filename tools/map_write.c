@@ -170,12 +170,13 @@ int map_write(tool_run *tool, const tool_arguments *arguments, const map_panel *
         out_list(out, "files");
     for (size_t i = 0; i < arguments->given_count && !code; i++) {
         const char *name = arguments->given[i].option->name, *path = arguments->given[i].words;
-        if (!word_in(name, "png|out"))
+        if (!word_in(name, "png|html|out"))
             continue;
         const char *ending = path_ending(path);
-        bool picture = name[0] == 'p' || word_in(ending, "png|ppm");
+        bool page = name[0] == 'h', picture = page || name[0] == 'p' || word_in(ending, "png|ppm");
         progress_start(tool->progress, path);
-        code = picture                      ? map_draw(tool, arguments, panels, count, show, path)
+        code = page                         ? map_view(tool, arguments, panels, count, show)
+               : picture                    ? map_draw(tool, arguments, panels, count, show, path)
                : strcmp(ending, "ply") == 0 ? write_surface(tool, panels, path)
                                             : write_samples(tool, panels, path);
         if (!code && out->json) {

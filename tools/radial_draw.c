@@ -1,6 +1,7 @@
 /* Pictures of radial fields: their surface within the body, how far it is from the body in colours,
  * and the fields themselves, unrolled. */
 #include "radial.h"
+#include "view.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -79,6 +80,8 @@ static bool has_cells(abut_radial_view view) {
     return false;
 }
 
+static const abut_colour glass_colour = {0.35f, 0.4f, 0.5f, 0.35f};
+
 static abut_status paint_surface(abut_picture *picture, const void *data) {
     const radial_subject *s = data;
     abut_mesh_style glass = abut_mesh_style_default();
@@ -95,9 +98,22 @@ static abut_status paint_surface(abut_picture *picture, const void *data) {
             status = abut_picture_add_mesh(picture, mesh, (abut_pose){0}, &style);
         abut_mesh_destroy(mesh);
     }
-    glass.colour = (abut_colour){0.35f, 0.4f, 0.5f, 0.35f};
+    glass.colour = glass_colour;
     glass.smooth = true;
     return status ? status : abut_picture_add_mesh(picture, s->mesh, (abut_pose){0}, &glass);
+}
+
+/* The page: each field is a layer, named after its bone. */
+static abut_status show_surface(tool_run *tool, const radial_subject *s,
+                                const abut_picture_options *camera) {
+    tool_legend legend = {0};
+    abut_picture *picture = NULL;
+    legend_add(&legend, glass_colour, "the body, as glass");
+    abut_status status = abut_picture_create(tool->context, camera, &picture);
+    status = status ? status : paint_surface(picture, s);
+    status = status ? status : view_page(tool, picture, &legend);
+    abut_picture_destroy(picture);
+    return status;
 }
 
 int radial_draw_surface(tool_run *tool, const radial_subject *s, const abut_picture_options *camera,
@@ -105,6 +121,11 @@ int radial_draw_surface(tool_run *tool, const radial_subject *s, const abut_pict
     tool_canvas sheet = {0};
     tool_legend legend = {0};
     progress_start(tool->progress, path);
+    if (tool->view) {
+        abut_status shown = show_surface(tool, s, camera);
+        if (shown || path == view_path(tool->view))
+            return shown ? tool_fail(tool, shown) : 0;
+    }
     legend_add(&legend, abut_picture_colour(0), "fields, a colour each");
     legend_add(&legend, (abut_colour){0.6f, 0.63f, 0.7f, 1}, "the body, as glass");
     abut_status status = canvas_make(&sheet, 2 * PANEL_WIDTH, PANEL_HEIGHT + BELOW);

@@ -61,6 +61,12 @@ void view_arrows(tool_view *view, const char *name, const abut_vec3 *from, const
                  const abut_colour *colours, size_t count, const view_column *columns,
                  size_t column_count);
 
+/* The contacts of a picture as arrows of this length along their normals, with what is known of
+ * each, instead of its lines and points. Colours tell the depth, given that and the largest. */
+abut_status view_contacts(tool_view *view, const abut_picture *picture, const abut_contact *list,
+                          size_t count, double arrow,
+                          abut_colour (*colour_of)(double depth, double deepest));
+
 /* A field of distances: a slice that can be moved, and an isosurface. */
 abut_status view_field(tool_view *view, const abut_field *field, const char *name,
                        const tool_scale *scale);
@@ -71,8 +77,9 @@ abut_status view_field(tool_view *view, const abut_field *field, const char *nam
  */
 abut_status view_picture(tool_view *view, const abut_picture *picture, const tool_legend *legend);
 /* The page of one picture, with all that was added before. */
-abut_status view_page(tool_run *tool, const abut_picture *picture,
-                      const abut_picture_options *camera, const tool_legend *legend);
+abut_status view_page(tool_run *tool, const abut_picture *picture, const tool_legend *legend);
+/* Chooses the origin and unit by what a picture has, for layers that are added before it. */
+abut_status view_place_picture(tool_view *view, const abut_picture *picture);
 /* How many seconds lie between two pictures that are added. */
 void view_rate(tool_view *view, double seconds);
 

@@ -86,9 +86,22 @@ int view_open_path(tool_run *tool, const char *path) {
     return find_viewer(tool, &view->bundle);
 }
 
+/* Names of files without their folders, unless there are many. */
+static void name_after(tool_view *view, const tool_arguments *arguments) {
+    for (size_t i = 0; i < arguments->operand_count && i < 4; i++) {
+        const char *path = arguments->operands[i], *slash = strrchr(path, '/');
+        text_add(&view->title, i == 3 ? ", …" : i ? ", " : "");
+        if (i < 3)
+            text_safe(&view->title, slash && slash[1] ? slash + 1 : path);
+    }
+}
+
 int view_open(tool_run *tool, const tool_arguments *arguments) {
     const tool_given *html = option_given(arguments, "html");
-    return html ? view_open_path(tool, html->words) : 0;
+    int code = html ? view_open_path(tool, html->words) : 0;
+    if (html && !code)
+        name_after(tool->view, arguments);
+    return code;
 }
 
 const char *view_path(const tool_view *view) {
@@ -234,8 +247,9 @@ static void add_escaped(tool_text *to, const char *words) {
 
 abut_status view_write(tool_run *tool) {
     tool_view *view = tool->view;
-    if (!view)
+    if (!view || view->written)
         return ABUT_OK;
+    view->written = true;
     progress_start(tool->progress, view->path);
     view_film_end(view);
     const tool_text *const texts[] = {&view->bundle, &view->title,  &view->unit,   &view->data,

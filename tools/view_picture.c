@@ -83,6 +83,9 @@ static view_track *new_track(tool_view *view, const abut_picture_item *item, con
     if (!view_room(view, &t->poses, 7 * ((size_t)film->count + 1), &t->pose_room, 4))
         return NULL;
     memset(t->poses, 0, 28 * ((size_t)film->count + 1));
+    if (!view_room(view, &t->tints, 4 * ((size_t)film->count + 1), &t->tint_room, 1))
+        return NULL;
+    memset(t->tints, 0, 4 * ((size_t)film->count + 1));
     return t;
 }
 
@@ -134,9 +137,12 @@ static void add_body(tool_view *view, size_t number, const abut_picture_item *it
     view_track *t = find_track(film, number, item);
     if (!t)
         t = new_track(view, item, name_of(legend, item->style.colour));
-    if (!t || !view_room(view, &t->poses, 7 * ((size_t)frame + 1), &t->pose_room, 4))
+    if (!t || !view_room(view, &t->poses, 7 * ((size_t)frame + 1), &t->pose_room, 4) ||
+        !view_room(view, &t->tints, 4 * ((size_t)frame + 1), &t->tint_room, 1))
         return;
     t->used = true;
+    view_colour(t->tints + 4 * frame, item->style.colour);
+    t->tinted = t->tinted || !same_colour(item->style.colour, t->style.colour);
     view_pose(view, t->mesh, item->pose, t->poses + 7 * frame);
     add_vertices(view, t, item->mesh, frame);
     add_colours(view, t, item->style.triangle_colour, frame);
@@ -151,9 +157,11 @@ static void end_frame(tool_view *view) {
         view_track *t = &film->tracks[i];
         size_t values = 3 * (size_t)abut_mesh_vertex_count(t->mesh),
                bytes = 4 * (size_t)abut_mesh_triangle_count(t->mesh);
-        if (t->used || !view_room(view, &t->poses, 7 * (frame + 1), &t->pose_room, 4))
+        if (t->used || !view_room(view, &t->poses, 7 * (frame + 1), &t->pose_room, 4) ||
+            !view_room(view, &t->tints, 4 * (frame + 1), &t->tint_room, 1))
             continue;
         memset(t->poses + 7 * frame, 0, 28);
+        memset(t->tints + 4 * frame, 0, 4);
         if (t->vertices && frame &&
             view_room(view, &t->vertices, values * (frame + 1), &t->vertex_room, 4))
             memcpy(t->vertices + values * frame, t->vertices + values * (frame - 1), 4 * values);
@@ -220,6 +228,7 @@ static void thin_track(view_track *t, uint32_t count) {
            bytes = 4 * (size_t)abut_mesh_triangle_count(t->mesh);
     for (size_t k = 1; 2 * k < count; k++) {
         memcpy(t->poses + 7 * k, t->poses + 14 * k, 28);
+        memcpy(t->tints + 4 * k, t->tints + 8 * k, 4);
         if (t->vertices)
             memcpy(t->vertices + values * k, t->vertices + 2 * values * k, 4 * values);
         if (t->colours)
@@ -251,13 +260,13 @@ static void thin(view_film *film) {
     film->stride *= 2;
 }
 
-/* The box of all that a picture has. */
-static void place(tool_view *view, const abut_picture *picture) {
+abut_status view_place_picture(tool_view *view, const abut_picture *picture) {
     abut_box box = {{INFINITY, INFINITY, INFINITY}, {-INFINITY, -INFINITY, -INFINITY}};
     abut_picture_item item;
     for (size_t i = 0; i < abut_picture_item_count(picture) && !view->placed; i++) {
-        if (abut_picture_item_get(picture, i, &item))
-            return;
+        abut_status status = abut_picture_item_get(picture, i, &item);
+        if (status)
+            return status;
         abut_vec3 ends[2] = {item.from, item.to};
         if (item.mesh) { /* a ball about the mesh is enough */
             abut_box b = abut_mesh_bounds(item.mesh);
@@ -283,16 +292,21 @@ static void place(tool_view *view, const abut_picture *picture) {
         }
     }
     view_place(view, box);
+    return ABUT_OK;
 }
 
 abut_status view_picture(tool_view *view, const abut_picture *picture, const tool_legend *legend) {
-    if (!view)
+    if (!view || view->written)
         return ABUT_OK;
     view_film *film = &view->film;
     film->stride = film->stride ? film->stride : 1;
     if (film->offered++ % film->stride || view->failed)
         return ABUT_OK;
-    place(view, picture);
+    abut_picture_options camera = abut_picture_options_get(picture);
+    view_camera(view, &camera);
+    abut_status placed = view_place_picture(view, picture);
+    if (placed)
+        return placed;
     begin_marks(view);
     for (size_t i = 0; i < film->track_count; i++)
         film->tracks[i].used = false;
@@ -313,9 +327,7 @@ abut_status view_picture(tool_view *view, const abut_picture *picture, const too
     return view->failed ? abut_fail(ABUT_ERROR_MEMORY, "there is no memory for the page") : ABUT_OK;
 }
 
-abut_status view_page(tool_run *tool, const abut_picture *picture,
-                      const abut_picture_options *camera, const tool_legend *legend) {
-    view_camera(tool->view, camera);
+abut_status view_page(tool_run *tool, const abut_picture *picture, const tool_legend *legend) {
     abut_status status = view_picture(tool->view, picture, legend);
     return status ? status : view_write(tool);
 }
@@ -363,6 +375,9 @@ static void write_body(tool_view *view, const view_track *t, uint32_t mesh, bool
     text_print(&view->layers, "%s{\"mesh\":%u,\"poses\":%u,\"colour\":[%u,%u,%u,%u]",
                first ? "" : ",", mesh, view_array(view, "f32", t->poses, 7 * (size_t)kept, 4), c[0],
                c[1], c[2], c[3]);
+    if (t->tinted)
+        text_print(&view->layers, ",\"tints\":%u",
+                   view_array(view, "u8", t->tints, 4 * (size_t)frames, 1));
     if (t->colours)
         text_print(&view->layers, ",\"triangles\":%u",
                    view_array(view, "u8", t->colours, 4 * triangles * (t->coloured ? frames : 1),
@@ -448,6 +463,7 @@ void view_film_free(view_film *film) {
         free(film->tracks[i].poses);
         free(film->tracks[i].vertices);
         free(film->tracks[i].colours);
+        free(film->tracks[i].tints);
     }
     for (size_t i = 0; i < film->mark_count; i++) {
         free(film->marks[i].places);

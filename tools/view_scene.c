@@ -270,6 +270,45 @@ void view_arrows(tool_view *view, const char *name, const abut_vec3 *from, const
     free(paint);
 }
 
+abut_status view_contacts(tool_view *view, const abut_picture *picture, const abut_contact *list,
+                          size_t count, double arrow,
+                          abut_colour (*colour_of)(double depth, double deepest)) {
+    enum { FACTS = 6 };
+    static const char *const facts[FACTS] = {"depth",    "normal x", "normal y",
+                                             "normal z", "side",     "element"};
+    view_column shown[FACTS];
+    double deepest = -HUGE_VAL;
+    abut_status status = view_place_picture(view, picture);
+    if (status || !count)
+        return status;
+    abut_vec3 *ends = malloc(2 * count * sizeof *ends);
+    abut_colour *colours = malloc(count * sizeof *colours);
+    double *values = malloc(FACTS * count * sizeof *values);
+    bool fine = ends && colours && values;
+    for (size_t i = 0; i < count; i++)
+        deepest = fmax(deepest, list[i].depth);
+    for (size_t i = 0; fine && i < count; i++) {
+        abut_vec3 p = list[i].point, n = list[i].normal;
+        const double known[FACTS] = {list[i].depth,          n.x, n.y, n.z, (double)list[i].side,
+                                     (double)list[i].element};
+        ends[i] = p;
+        ends[count + i] = (abut_vec3){p.x + arrow * n.x, p.y + arrow * n.y, p.z + arrow * n.z};
+        colours[i] = colour_of(list[i].depth, deepest);
+        for (size_t k = 0; k < FACTS; k++)
+            values[k * count + i] = known[k];
+    }
+    for (size_t k = 0; fine && k < FACTS; k++)
+        shown[k] = (view_column){facts[k], values + k * count};
+    if (fine)
+        view_arrows(view, "contacts, with their normals", ends, ends + count, colours, count, shown,
+                    FACTS);
+    view_skip(view, VIEW_MARKS);
+    free(ends);
+    free(colours);
+    free(values);
+    return fine ? ABUT_OK : abut_fail(ABUT_ERROR_MEMORY, "there is no memory for the page");
+}
+
 /* Fields that are finer than a page needs are shown by one of several cells. */
 abut_status view_field(tool_view *view, const abut_field *field, const char *name,
                        const tool_scale *scale) {

@@ -16,8 +16,11 @@ typedef struct view_track {
     size_t vertex_room;
     uint8_t *colours; /* 4 a triangle and frame where triangles have colours, else null */
     size_t colour_room;
-    bool coloured; /* they changed */
-    bool used;     /* in the frame that is being added */
+    bool coloured;  /* they changed */
+    uint8_t *tints; /* the colour of the body, 4 a frame */
+    size_t tint_room;
+    bool tinted; /* it changed */
+    bool used;   /* in the frame that is being added */
 } view_track;
 
 /* Lines or points of one look. */
@@ -54,7 +57,7 @@ struct tool_view {
     tool_text arrays, meshes, layers, scales; /* lists in JSON without their brackets */
     uint32_t array_count, mesh_count, layer_count, scale_count;
     abut_picture_options camera;
-    bool has_camera, placed, failed;
+    bool has_camera, placed, failed, written;
     abut_vec3 centre;
     double scale; /* coordinates of the page = (those of the scene - centre) * scale */
     unsigned skip;

@@ -219,6 +219,10 @@ abut_status abut_picture_add_point(abut_picture *picture, abut_vec3 point, doubl
 
 /* ---- what was added ---- */
 
+abut_picture_options abut_picture_options_get(const abut_picture *picture) {
+    return picture ? picture->options : abut_picture_options_default();
+}
+
 size_t abut_picture_item_count(const abut_picture *picture) {
     return picture ? picture->item_count + picture->mark_count : 0;
 }

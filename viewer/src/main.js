@@ -22,6 +22,9 @@ class Viewer {
     this.controls.enableDamping = false;
     this.controls.zoomToCursor = true;
     this.controls.screenSpacePanning = true;
+    this.controls.addEventListener("start", () => {
+      this.turned = true;
+    });
     this.controls.addEventListener("change", () => this.draw());
     this.addLights();
     this.plane = new THREE.Plane();
@@ -32,7 +35,6 @@ class Viewer {
     window.addEventListener("keydown", (e) => this.key(e));
     this.listenForPicks();
     this.resize();
-    this.home();
   }
 
   addLights() {
@@ -56,7 +58,11 @@ class Viewer {
       arrows: (l) => new Arrows(this.scene, l, radius),
       field: (l) => new Field(this.scene, l),
     };
-    this.layers = this.scene.layers.filter((l) => kinds[l.kind]).map((l) => kinds[l.kind](l));
+    const order = Object.keys(kinds); // of the list: surfaces first
+    this.layers = this.scene.layers
+      .filter((l) => kinds[l.kind])
+      .sort((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind))
+      .map((l) => kinds[l.kind](l));
     for (const layer of this.layers) this.world.add(layer.group);
     this.fields = this.layers.filter((l) => l instanceof Field);
     const edge = new THREE.LineBasicMaterial({ color: 0x10151d, transparent: true, opacity: 0.4 });
@@ -150,11 +156,13 @@ class Viewer {
   }
 
   fit() {
+    this.turned = true;
     this.look(this.camera.position.clone().sub(this.controls.target));
   }
 
   // The front of a model is towards -y where z is up, and towards z where y is up.
   side(name) {
+    this.turned = true;
     const up = this.camera.up;
     const front = Math.abs(up.y) > 0.9 ? new THREE.Vector3(0, 0, 1) : new THREE.Vector3(0, -1, 0);
     front.addScaledVector(up, -front.dot(up)).normalize();
@@ -169,7 +177,8 @@ class Viewer {
     this.renderer.setSize(w, height, false);
     this.camera.aspect = w / height;
     this.camera.updateProjectionMatrix();
-    this.draw();
+    if (this.turned) this.draw();
+    else this.home(); // nobody has chosen another place yet
   }
 
   // Draws once, soon.
@@ -386,7 +395,9 @@ class Viewer {
     const planes = this.clipping ? [this.plane] : null;
     for (const layer of this.layers)
       layer.group.traverse((o) => {
-        if (o.material && o !== layer.slice) o.material.clippingPlanes = planes;
+        if (!o.material || o === layer.slice) return;
+        o.material.clippingPlanes = planes;
+        if (o.userData.part) layer.setInside(o.userData.part, this.clipping);
       });
     this.cutTell.textContent = words(this.trueAt(axis, at));
     this.draw();

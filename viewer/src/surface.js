@@ -43,6 +43,21 @@ function drawn(mesh, loose) {
   return { index, source: source.slice(0, count), loose };
 }
 
+// Whether each edge has one triangle on either side, and they agree on which side is which: then
+// sums over edges in one direction and in the other are the same.
+function isClosed({ indices }) {
+  let sum = 0;
+  for (let c = 0; c < indices.length; c++) {
+    const a = indices[c];
+    const b = indices[c % 3 === 2 ? c - 2 : c + 1];
+    const low = Math.min(a, b);
+    const high = Math.max(a, b);
+    const hash = Math.imul(Math.imul(low, 0x9e3779b1) ^ high, 0x85ebca6b) >>> 4;
+    sum += a < b ? hash : -hash;
+  }
+  return sum === 0;
+}
+
 // Unit normal and area of each triangle.
 function faceNormals(p, indices, out = new Float32Array((indices.length / 3) * 4)) {
   for (let f = 0, c = 0; c < indices.length; f += 4, c += 3) {
@@ -247,13 +262,14 @@ export class Bodies {
       const mesh = scene.meshes[body.mesh];
       this.triangleCount += mesh.indices.length / 3;
       body.poseList = arrays[body.poses];
+      body.tintList = body.tints === undefined ? null : arrays[body.tints];
       const alone = body.vertices !== undefined || body.triangles !== undefined || body.values !== undefined;
       const key = alone ? body : body.mesh;
       if (!shared.has(key)) shared.set(key, { mesh, bodies: [] });
       shared.get(key).bodies.push(body);
     }
     for (const { mesh, bodies } of shared.values()) this.addPart(scene, mesh, bodies);
-    this.moves = this.parts.some((p) => p.vertices || p.flicker || p.bodies.some((b) => b.poseList.length > 7));
+    this.moves = this.parts.some((p) => p.vertices || p.flicker || p.bodies.some((b) => b.tintList || b.poseList.length > 7));
     this.setFrame(0);
   }
 
@@ -264,7 +280,7 @@ export class Bodies {
     const colour = body.colour ?? layer.colour;
     const alpha = colour[3] / 255;
     const shape = new Shape(mesh, { smooth: layer.smooth, loose });
-    const part = { shape, bodies, alpha };
+    const part = { shape, bodies, alpha, closed: isClosed(mesh) && !layer.twoSided };
     const many = bodies.length > 1;
     part.material = surfaceMaterial({
       colour: loose || many ? 0xffffff : colourOf(colour),
@@ -274,6 +290,7 @@ export class Bodies {
       scale: this.scale,
       loose,
     });
+    this.setInside(part, false);
     if (loose) {
       part.triangles = scene.arrays[body.triangles];
       part.flicker = part.triangles.length > (mesh.indices.length / 3) * 4;
@@ -328,7 +345,11 @@ export class Bodies {
     for (const part of this.parts) {
       const { object, bodies, vertices } = part;
       if (object.isInstancedMesh) {
-        bodies.forEach((b, i) => object.setMatrixAt(i, poseMatrix(b.poseList, frame)));
+        bodies.forEach((b, i) => {
+          object.setMatrixAt(i, poseMatrix(b.poseList, frame));
+          if (b.tintList) object.setColorAt(i, colourOf(b.tintList.subarray(4 * frame, 4 * frame + 3)));
+        });
+        if (bodies.some((b) => b.tintList)) object.instanceColor.needsUpdate = true;
         object.instanceMatrix.needsUpdate = true;
         object.computeBoundingSphere();
       } else {
@@ -336,6 +357,8 @@ export class Bodies {
         object.visible = m !== none;
         object.matrix.copy(m);
         object.matrixWorldNeedsUpdate = true;
+        const { tintList } = bodies[0];
+        if (tintList) part.material.color.copy(colourOf(tintList.subarray(4 * frame, 4 * frame + 3)));
       }
       if (vertices) {
         const { low, high } = bodies[0];
@@ -373,14 +396,24 @@ export class Bodies {
   }
 
   setGlass(on) {
-    for (const { material, alpha, object } of this.parts) {
+    for (const part of this.parts) {
+      const { material, alpha, object } = part;
       const to = on ? Math.min(alpha, 0.28) : alpha;
       material.opacity = to;
       material.transparent = to < 1;
       material.depthWrite = to >= 1;
       object.renderOrder = to < 1 ? 2 : 0;
       material.needsUpdate = true;
+      this.setInside(part, Boolean(material.clippingPlanes));
     }
+  }
+
+  // Whether back sides can be seen: of closed surfaces only where they are cut open.
+  setInside({ material, closed }, on) {
+    const side = closed && !on && !material.transparent ? THREE.FrontSide : THREE.DoubleSide;
+    if (material.side === side) return;
+    material.side = side;
+    material.needsUpdate = true;
   }
 
   // What is known of a hit: see THREE.Raycaster.

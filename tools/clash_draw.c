@@ -300,6 +300,8 @@ static double size_of(const tool_assembly *assembly) {
     return assembly->count ? distance(all.lo, all.hi) : 1;
 }
 
+static const abut_colour many_colour = {0.45f, 0.55f, 0.65f, 1};
+
 /* Few bodies have colours and names; of many, those that take part are less faint. */
 static abut_status draw_bodies(abut_picture *picture, const tool_assembly *assembly,
                                const tool_clashes *clashes, tool_legend *legend) {
@@ -315,8 +317,10 @@ static abut_status draw_bodies(abut_picture *picture, const tool_assembly *assem
         if (clash->kind == CLASH_B_INSIDE || clash->kind == CLASH_SAME)
             takes_part[clash->pair.b] = 2;
     }
+    if (!few)
+        legend_add(legend, many_colour, "parts");
     for (uint32_t i = 0; i < assembly->count && !status; i++) {
-        abut_colour colour = few ? abut_picture_colour(i) : (abut_colour){0.45f, 0.55f, 0.65f, 1};
+        abut_colour colour = few ? abut_picture_colour(i) : many_colour;
         tool_text name = {0};
         text_safe(&name, assembly->bodies[i].name);
         if (few)

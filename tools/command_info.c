@@ -1,5 +1,5 @@
 /* abut info: the health report of each file. */
-#include "tool.h"
+#include "view.h"
 
 #include <math.h>
 #include <string.h>
@@ -382,9 +382,42 @@ static int tell_file(tool_run *tool, const char *path, const tool_arguments *arg
     return code;
 }
 
+/* The page: the meshes that can be read, with what is wrong marked on them. */
+static int show(tool_run *tool, const tool_arguments *arguments) {
+    abut_mesh_read_options options = abut_mesh_read_options_default();
+    abut_picture_options camera = abut_picture_options_default();
+    abut_picture *picture = NULL;
+    tool_legend legend = {0};
+    const tool_given *from = option_given(arguments, "from");
+    if (from)
+        options.format = tool_format(from->words);
+    tool->up = (abut_vec3){0, 0, 0};
+    abut_status status = abut_picture_create(tool->context, &camera, &picture);
+    for (size_t i = 0; i < arguments->operand_count && !status; i++) {
+        abut_mesh *mesh = NULL;
+        abut_mesh_style style = abut_mesh_style_default();
+        if (tool_read(tool, arguments->operands[i], &options, &mesh))
+            continue; /* that was told */
+        style.smooth = true;
+        style.colour = abut_picture_colour((uint32_t)i);
+        legend_file(&legend, style.colour, arguments->operands[i]);
+        status = abut_picture_add_mesh(picture, mesh, (abut_pose){0}, &style);
+        status = status ? status : defects_mark(tool, picture, mesh, &legend);
+        abut_mesh_destroy(mesh);
+    }
+    status = status ? status : view_page(tool, picture, &legend);
+    abut_picture_destroy(picture);
+    return status ? tool_fail(tool, status) : 0;
+}
+
 static int run(tool_run *tool, const tool_arguments *arguments) {
     tool_output *out = &tool->out;
     int worst = CODE_FINE;
+    if (tool->view) {
+        int code = show(tool, arguments);
+        if (code)
+            return code;
+    }
     out_object(out, NULL);
     out_list(out, "files");
     for (size_t i = 0; i < arguments->operand_count; i++) {
@@ -408,6 +441,7 @@ static const tool_option options[] = {
     {"no-self", NULL, OPTION_FLAG,
      "do not look for triangles that cut others, which takes about as long as all the rest", NULL,
      false},
+    PAGE_OPTION,
     {"from", "FORMAT", OPTION_CHOICE, "read the files as obj, ply, stl, off, gltf or other",
      "obj|ply|stl|off|gltf|other", false},
     {0}};

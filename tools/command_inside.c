@@ -1,5 +1,5 @@
 /* abut inside: which of many points are inside a mesh. */
-#include "tool.h"
+#include "view.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -50,6 +50,24 @@ static void summarise(tool_run *tool, const char *mesh_path, const abut_bvh *bvh
     answer(tool, "%zu", inside);
 }
 
+/* The page: points in two colours. */
+static int show(tool_run *tool, const char *path, const abut_bvh *bvh, const answers *a) {
+    static const view_kind kinds[] = {{"inside", {0.15f, 0.45f, 0.75f, 1}, false},
+                                      {"outside", {0.85f, 0.45f, 0.15f, 1}, false},
+                                      {0}};
+    if (!tool->view)
+        return 0;
+    view_mark *marks = malloc((a->points->count + 1) * sizeof *marks);
+    if (!marks)
+        return tool_fail_with(tool, "out of memory", "there is no memory for the page");
+    for (size_t i = 0; i < a->points->count; i++)
+        marks[i] = (view_mark){a->points->list[i], a->points->list[i], a->inside[i] ? 0 : 1};
+    abut_status status =
+        view_marks_page(tool, path, abut_bvh_mesh(bvh), marks, a->points->count, kinds);
+    free(marks);
+    return status ? tool_fail(tool, status) : 0;
+}
+
 static int ask(tool_run *tool, const tool_arguments *arguments, const abut_bvh *bvh,
                const tool_points *points) {
     const tool_given *out_path = option_given(arguments, "out");
@@ -69,6 +87,7 @@ static int ask(tool_run *tool, const tool_arguments *arguments, const abut_bvh *
         code = tool_fail(tool, status);
     tool_table table = {columns, numbers ? 5 : 4, points->count, give_row, &a};
     code = code ? code : table_put(tool, out_path ? out_path->words : NULL, &table);
+    code = code ? code : show(tool, arguments->operands[0], bvh, &a);
     abut_advice advice = abut_sign_info_get(bvh).advice;
     if (!code)
         tool_advise(tool, &advice);
@@ -106,6 +125,7 @@ static const tool_option options[] = {
     POINTS_OPTIONS,
     {"out", "FILE", OPTION_TEXT, "write the table there (.csv, .ply, .npy) and print a summary",
      NULL, false},
+    PAGE_OPTION,
     DEVICE_OPTION,
     {0}};
 

@@ -1,5 +1,5 @@
 /* abut nearest: the nearest point of a mesh for many points. */
-#include "tool.h"
+#include "view.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -128,6 +128,27 @@ static int find_one(tool_run *tool, const abut_bvh *bvh, const abut_points *batc
     return status ? tool_fail(tool, status) : 0;
 }
 
+/* The page: each point with the way to where the mesh is nearest. */
+static int show(tool_run *tool, const char *path, const abut_bvh *bvh, const answers *a) {
+    static const view_kind kinds[] = {{"points", {0.1f, 0.15f, 0.4f, 1}, false},
+                                      {"the way to the mesh", {0.85f, 0.35f, 0.1f, 1}, true},
+                                      {0}};
+    size_t used = 0;
+    view_mark *marks = tool->view ? malloc((2 * a->count + 1) * sizeof *marks) : NULL;
+    if (!tool->view)
+        return 0;
+    for (size_t i = 0; marks && i < a->count; i++) {
+        abut_vec3 p = a->points->list[a->owners ? a->owners[i] : i];
+        marks[used++] = (view_mark){p, p, 0};
+        if (a->nearest[i].triangle != ABUT_NONE)
+            marks[used++] = (view_mark){p, a->nearest[i].point, 1};
+    }
+    abut_status status = marks ? view_marks_page(tool, path, abut_bvh_mesh(bvh), marks, used, kinds)
+                               : ABUT_ERROR_MEMORY;
+    free(marks);
+    return !marks ? no_memory(tool) : status ? tool_fail(tool, status) : 0;
+}
+
 static int ask(tool_run *tool, const tool_arguments *arguments, const abut_bvh *bvh,
                const tool_points *points) {
     const tool_given *radius = option_given(arguments, "radius");
@@ -140,6 +161,7 @@ static int ask(tool_run *tool, const tool_arguments *arguments, const abut_bvh *
                     : find_one(tool, bvh, &batch, reach, option_given(arguments, "sign"), &a);
     tool_table table = {most ? columns : columns + 1, most ? 10 : 9, a.count, give_row, &a};
     code = code ? code : table_put(tool, out_path ? out_path->words : NULL, &table);
+    code = code ? code : show(tool, arguments->operands[0], bvh, &a);
     abut_advice advice = abut_sign_info_get(bvh).advice;
     if (!code && advice.reason)
         tool_advise(tool, &advice);
@@ -194,6 +216,7 @@ static const tool_option options[] = {
     POINTS_OPTIONS,
     {"out", "FILE", OPTION_TEXT, "write the table there (.csv, .ply, .npy) and print a summary",
      NULL, false},
+    PAGE_OPTION,
     DEVICE_OPTION,
     {0}};
 

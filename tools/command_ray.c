@@ -1,5 +1,5 @@
 /* abut ray: what rays hit first, or all that they hit. */
-#include "tool.h"
+#include "view.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -99,6 +99,36 @@ static int find_all(tool_run *tool, const abut_bvh *bvh, answers *a) {
     return code;
 }
 
+/* The page: rays as far as they are free, and hits. Those that hit nothing go by once the size of
+ * the mesh. */
+static int show(tool_run *tool, const char *path, const abut_bvh *bvh, const answers *a) {
+    static const view_kind kinds[] = {{"rays that hit", {0.1f, 0.25f, 0.6f, 1}, true},
+                                      {"hits", {0.85f, 0.1f, 0.1f, 1}, false},
+                                      {"rays that hit nothing", {0.5f, 0.5f, 0.55f, 1}, true},
+                                      {0}};
+    size_t used = 0;
+    if (!tool->view)
+        return 0;
+    view_mark *marks = malloc((2 * a->count + 1) * sizeof *marks);
+    abut_mesh *mesh = abut_bvh_mesh(bvh);
+    abut_box b = abut_mesh_bounds(mesh);
+    double size = hypot(hypot(b.hi.x - b.lo.x, b.hi.y - b.lo.y), b.hi.z - b.lo.z);
+    for (size_t i = 0; marks && i < a->count; i++) {
+        const abut_ray *ray = &a->rays[a->owners ? a->owners[i] : i];
+        abut_vec3 o = ray->origin, d = ray->direction;
+        bool hit = a->hits[i].triangle != ABUT_NONE;
+        double t = hit ? a->hits[i].parameter : size / hypot(hypot(d.x, d.y), d.z);
+        abut_vec3 end = {o.x + t * d.x, o.y + t * d.y, o.z + t * d.z};
+        marks[used++] = (view_mark){o, end, hit ? 0 : 2};
+        if (hit)
+            marks[used++] = (view_mark){end, end, 1};
+    }
+    abut_status status =
+        marks ? view_marks_page(tool, path, mesh, marks, used, kinds) : ABUT_ERROR_MEMORY;
+    free(marks);
+    return !marks ? no_memory(tool) : status ? tool_fail(tool, status) : 0;
+}
+
 static int ask(tool_run *tool, const tool_arguments *arguments, const abut_bvh *bvh,
                const abut_ray *rays, size_t count) {
     const tool_given *most = option_given(arguments, "most"), *all = option_given(arguments, "all");
@@ -108,6 +138,7 @@ static int ask(tool_run *tool, const tool_arguments *arguments, const abut_bvh *
                    : find_first(tool, bvh, most ? most->numbers[0] : HUGE_VAL, &a);
     tool_table table = {all ? columns : columns + 1, all ? 12 : 11, a.count, give_row, &a};
     code = code ? code : table_put(tool, out_path ? out_path->words : NULL, &table);
+    code = code ? code : show(tool, arguments->operands[0], bvh, &a);
     if (!code && (tool->out.json || out_path))
         summarise(tool, arguments->operands[0], bvh, &a);
     free(a.hits);
@@ -170,6 +201,7 @@ static const tool_option options[] = {
     {"all", NULL, OPTION_FLAG, "all hits of each ray, a line each", NULL, false},
     {"out", "FILE", OPTION_TEXT, "write the table there (.csv, .ply, .npy) and print a summary",
      NULL, false},
+    PAGE_OPTION,
     DEVICE_OPTION,
     {0}};
 

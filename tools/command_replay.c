@@ -1,6 +1,7 @@
 /* abut replay: a recorded motion searched for self-collisions, step by step and scheme by scheme:
  * the tables and figures of Cheng 2011, chapter 6. */
 #include "replay.h"
+#include "view.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -182,6 +183,8 @@ static abut_status run_step(tool_run *tool, replay *r, uint64_t number) {
 static int run_steps(tool_run *tool, replay *r) {
     for (uint64_t step = 0; step < r->step_count; step++) {
         abut_status status = run_step(tool, r, step);
+        if (!status && tool->view)
+            status = replay_show(tool, r, abut_self_sets(r->tallies[r->shown].view));
         if (status)
             return tool_fail(tool, status);
         if (!progress_report(tool->progress, r->path, (double)(step + 1) / (double)r->step_count))
@@ -265,6 +268,8 @@ static int finish(tool_run *tool, const tool_arguments *arguments, replay *r) {
                            arguments->operands[1], &code);
         code = status ? tool_fail(tool, status) : code;
     }
+    abut_status shown = code ? ABUT_OK : view_write(tool);
+    code = shown ? tool_fail(tool, shown) : code;
     if (code)
         return code;
     replay_say(tool, r);
@@ -334,6 +339,7 @@ static const tool_option options[] = {
      NULL, false},
     {"summary", NULL, OPTION_FLAG,
      "with --json: one object for all steps instead of a line for each", NULL, false},
+    PAGE_OPTION,
     {"png", "FILE", OPTION_TEXT, "plot how many triangles are in each set (.png or .ppm)", NULL,
      false},
     {"picture", "N", OPTION_COUNT,

@@ -127,23 +127,39 @@ static void tell_legend(tool_output *out, const char *path, const abut_mesh_repo
     say(out, "%s", "");
 }
 
-abut_status defects_draw(tool_run *tool, abut_picture *picture, const char *path, abut_mesh *mesh,
-                         tool_legend *legend) {
+static abut_status draw_all(tool_run *tool, abut_picture *picture, abut_mesh *mesh,
+                            tool_legend *legend, abut_mesh_report *found, bool *given_up) {
     abut_topology *topology = NULL;
     abut_mesh_report report;
-    bool given_up = false;
     abut_status status = abut_topology_create(mesh, &topology);
     if (!status)
         status = abut_mesh_examine(topology, &report);
     if (!status)
-        status = tool_examine_self(mesh, &report, &given_up);
+        status = tool_examine_self(mesh, &report, given_up);
     for (size_t i = 0; !status && i < MARK_COUNT; i++)
         if (report.problems[marks[i].kind].count) {
             legend_add(legend, marks[i].colour, "%s", abut_problem_kind_name(marks[i].kind));
             status = draw_kind(tool->context, picture, mesh, topology, &report, &marks[i]);
         }
     if (!status)
-        tell_legend(&tool->out, path, &report, given_up);
+        *found = report;
     abut_topology_destroy(topology);
     return status;
+}
+
+abut_status defects_draw(tool_run *tool, abut_picture *picture, const char *path, abut_mesh *mesh,
+                         tool_legend *legend) {
+    abut_mesh_report report;
+    bool given_up = false;
+    abut_status status = draw_all(tool, picture, mesh, legend, &report, &given_up);
+    if (!status)
+        tell_legend(&tool->out, path, &report, given_up);
+    return status;
+}
+
+abut_status defects_mark(tool_run *tool, abut_picture *picture, abut_mesh *mesh,
+                         tool_legend *legend) {
+    abut_mesh_report report;
+    bool given_up = false;
+    return draw_all(tool, picture, mesh, legend, &report, &given_up);
 }

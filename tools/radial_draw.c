@@ -103,12 +103,14 @@ static abut_status paint_surface(abut_picture *picture, const void *data) {
     return status ? status : abut_picture_add_mesh(picture, s->mesh, (abut_pose){0}, &glass);
 }
 
-/* The page: each field is a layer, named after its bone. */
+/* The page: the same fields in the same body. */
 static abut_status show_surface(tool_run *tool, const radial_subject *s,
                                 const abut_picture_options *camera) {
     tool_legend legend = {0};
     abut_picture *picture = NULL;
     legend_add(&legend, glass_colour, "the body, as glass");
+    for (uint32_t i = 0; i < 8; i++) /* all colours of the palette */
+        legend_add(&legend, abut_picture_colour(i), "fields, a colour each");
     abut_status status = abut_picture_create(tool->context, camera, &picture);
     status = status ? status : paint_surface(picture, s);
     status = status ? status : view_page(tool, picture, &legend);

@@ -1,6 +1,7 @@
 /* Pictures of abut replay: how many triangles are in each set over the frames (figures 6.11
  * and 6.12 of Cheng 2011), and the sets of one frame on the mesh. */
 #include "replay.h"
+#include "view.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -62,6 +63,40 @@ int replay_plot(tool_run *tool, const replay *r, const char *path) {
     abut_status status = canvas_write(tool, &canvas, path);
     free(canvas.pixels);
     return status ? tool_fail(tool, status) : 0;
+}
+
+/* ---- the page: sets on the mesh, step by step ---- */
+
+abut_status replay_show(tool_run *tool, const replay *r, const unsigned char *sets) {
+    uint32_t count = abut_mesh_triangle_count(r->mesh);
+    abut_picture_options camera = abut_picture_options_default();
+    abut_mesh_style style = abut_mesh_style_default();
+    abut_picture *picture = NULL;
+    abut_mesh *mesh = NULL;
+    tool_legend legend = {0};
+    abut_colour *colours = malloc((count + (size_t)1) * sizeof *colours);
+    for (uint32_t i = 0; colours && i < count; i++)
+        colours[i] = set_colours[sets ? sets[i] : 0];
+    style.triangle_colour = colours;
+    style.colour = set_colours[0];
+    style.smooth = true;
+    style.two_sided = true;
+    abut_mesh_input input = abut_mesh_input_doubles(r->end, abut_mesh_vertex_count(r->mesh),
+                                                    abut_mesh_indices(r->mesh), count);
+    abut_status status =
+        colours ? ABUT_OK : abut_fail(ABUT_ERROR_MEMORY, "there is no memory for the page");
+    status = status ? status : abut_mesh_create(tool->context, &input, &mesh);
+    status = status ? status : abut_picture_create(tool->context, &camera, &picture);
+    status = status ? status : abut_picture_add_mesh(picture, mesh, (abut_pose){0}, &style);
+    legend_add(&legend, set_colours[0], "triangles by their sets");
+    view_rate(tool->view, r->info.seconds * (double)r->every);
+    status = status ? status : view_picture(tool->view, picture, &legend);
+    for (int set = 0; set < 4; set++)
+        view_note(tool->view, set_colours[set], abut_self_set_name((abut_self_set)set));
+    abut_picture_destroy(picture);
+    abut_mesh_destroy(mesh);
+    free(colours);
+    return status;
 }
 
 /* ---- the picture: sets on the mesh ---- */

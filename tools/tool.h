@@ -287,12 +287,12 @@ extern const tool_command *const commands[]; /* ends with null */
 const tool_command *command_find(const char *name);
 
 extern const tool_command command_info, command_character, command_radial, command_convert,
-    command_make, command_picture, command_nearest, command_inside, command_ray, command_overlap,
-    command_distance, command_selfcheck, command_map, command_clearance, command_deviation,
-    command_thickness, command_sweep, command_replay, command_field, command_slice, command_offset,
-    command_samples, command_contacts, command_interfere, command_batch, command_cache,
-    command_demo, command_devices, command_bench, command_version, command_help, command_completion,
-    command_manual;
+    command_make, command_picture, command_view, command_nearest, command_inside, command_ray,
+    command_overlap, command_distance, command_selfcheck, command_map, command_clearance,
+    command_deviation, command_thickness, command_sweep, command_replay, command_field,
+    command_slice, command_offset, command_samples, command_contacts, command_interfere,
+    command_batch, command_cache, command_demo, command_devices, command_bench, command_version,
+    command_help, command_completion, command_manual;
 
 /* ---- field.c: fields from command lines ---- */
 
@@ -730,6 +730,9 @@ abut_status tool_examine_self(abut_mesh *mesh, abut_mesh_report *report, bool *g
 
 /* ---- defects.c: the health report as lines and dots in a picture ---- */
 
+/* Only draws; the other prints the legend as well. */
+abut_status defects_mark(tool_run *tool, abut_picture *picture, abut_mesh *mesh,
+                         tool_legend *legend);
 abut_status defects_draw(tool_run *tool, abut_picture *picture, const char *path, abut_mesh *mesh,
                          tool_legend *legend);
 

@@ -17,6 +17,8 @@ typedef struct tool_view tool_view;
 int view_open(tool_run *tool, const tool_arguments *arguments);
 /* The same for a file whose name is an operand or another option. */
 int view_open_path(tool_run *tool, const char *path);
+/* The title: names of the files without their folders. */
+void view_name_after(tool_view *view, const tool_arguments *arguments);
 /* Null is allowed. */
 void view_close(tool_view *view);
 /* The path that was given, the same pointer. */
@@ -38,6 +40,9 @@ void view_camera(tool_view *view, const abut_picture_options *camera);
 void view_title(tool_view *view, const char *format, ...) TOOL_PRINTF(2, 3);
 /* What values are measured in, for all legends: "mm", say. */
 void view_unit(tool_view *view, const char *unit);
+
+/* A line of the legend: what a colour means that no layer has for itself. Each once. */
+void view_note(tool_view *view, abut_colour colour, const char *words);
 
 typedef enum view_source {
     VIEW_MESHES = 1, /* meshes of pictures */
@@ -70,6 +75,30 @@ abut_status view_contacts(tool_view *view, const abut_picture *picture, const ab
 /* A field of distances: a slice that can be moved, and an isosurface. */
 abut_status view_field(tool_view *view, const abut_field *field, const char *name,
                        const tool_scale *scale);
+
+/* ---- view_marks.c ---- */
+
+/* What a mark is: lines or points of one colour. A list of kinds ends with null words. */
+typedef struct view_kind {
+    const char *words;
+    abut_colour colour;
+    bool line;
+} view_kind;
+
+typedef struct view_mark {
+    abut_vec3 from, to; /* a point is at `from` */
+    uint32_t kind;
+} view_mark;
+
+/* Writes the page of a mesh, which is a bit see-through, with marks; nothing without --html. */
+abut_status view_marks_page(tool_run *tool, const char *path, abut_mesh *mesh,
+                            const view_mark *marks, size_t count, const view_kind *kinds);
+
+/* ---- view_table.c ---- */
+
+/* Adds the rows of a file as arrows or places; arrows are a tenth of `size` long, or of all rows
+ * where that is 0. 0, or the exit code. */
+int view_table(tool_run *tool, const char *path, const char *name, double size);
 
 /* ---- view_picture.c: what pictures show, at one time or frame by frame ---- */
 

@@ -87,7 +87,7 @@ int view_open_path(tool_run *tool, const char *path) {
 }
 
 /* Names of files without their folders, unless there are many. */
-static void name_after(tool_view *view, const tool_arguments *arguments) {
+void view_name_after(tool_view *view, const tool_arguments *arguments) {
     for (size_t i = 0; i < arguments->operand_count && i < 4; i++) {
         const char *path = arguments->operands[i], *slash = strrchr(path, '/');
         text_add(&view->title, i == 3 ? ", …" : i ? ", " : "");
@@ -100,7 +100,7 @@ int view_open(tool_run *tool, const tool_arguments *arguments) {
     const tool_given *html = option_given(arguments, "html");
     int code = html ? view_open_path(tool, html->words) : 0;
     if (html && !code)
-        name_after(tool->view, arguments);
+        view_name_after(tool->view, arguments);
     return code;
 }
 
@@ -111,8 +111,9 @@ const char *view_path(const tool_view *view) {
 void view_close(tool_view *view) {
     if (!view)
         return;
-    tool_text *const texts[] = {&view->bundle, &view->title,  &view->unit,   &view->data,
-                                &view->arrays, &view->meshes, &view->layers, &view->scales};
+    tool_text *const texts[] = {&view->bundle, &view->title,  &view->unit,
+                                &view->data,   &view->arrays, &view->meshes,
+                                &view->layers, &view->scales, &view->notes};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         text_free(texts[i]);
     view_film_free(&view->film);
@@ -190,6 +191,7 @@ static void add_head(const tool_view *view, tool_text *to) {
     add_list(to, "meshes", &view->meshes);
     add_list(to, "layers", &view->layers);
     add_list(to, "scales", &view->scales);
+    add_list(to, "notes", &view->notes);
     text_add(to, "}");
 }
 
@@ -252,8 +254,9 @@ abut_status view_write(tool_run *tool) {
     view->written = true;
     progress_start(tool->progress, view->path);
     view_film_end(view);
-    const tool_text *const texts[] = {&view->bundle, &view->title,  &view->unit,   &view->data,
-                                      &view->arrays, &view->meshes, &view->layers, &view->scales};
+    const tool_text *const texts[] = {&view->bundle, &view->title,  &view->unit,
+                                      &view->data,   &view->arrays, &view->meshes,
+                                      &view->layers, &view->scales, &view->notes};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         view->failed = view->failed || texts[i]->failed;
     if (view->failed)

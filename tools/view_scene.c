@@ -80,6 +80,24 @@ void view_unit(tool_view *view, const char *unit) {
     text_add(&view->unit, unit);
 }
 
+void view_note(tool_view *view, abut_colour colour, const char *words) {
+    uint8_t c[4];
+    tool_text note = {0};
+    if (!view)
+        return;
+    view_colour(c, colour);
+    text_print(&note, "[%u,%u,%u,", c[0], c[1], c[2]);
+    text_quoted(&note, words);
+    text_add(&note, "]");
+    if (note.failed)
+        view->failed = true;
+    else if (!view->notes.data || !strstr(view->notes.data, note.data)) {
+        text_add(&view->notes, view->notes.used ? "," : "");
+        text_add(&view->notes, note.data);
+    }
+    text_free(&note);
+}
+
 void view_skip(tool_view *view, unsigned sources) {
     if (view)
         view->skip |= sources;

@@ -51,10 +51,10 @@ typedef struct view_film {
 struct tool_view {
     tool_run *tool;
     const char *path;
-    tool_text bundle;                         /* the viewer */
-    tool_text title, unit;                    /* words */
-    tool_text data;                           /* of all arrays */
-    tool_text arrays, meshes, layers, scales; /* lists in JSON without their brackets */
+    tool_text bundle;                                /* the viewer */
+    tool_text title, unit;                           /* words */
+    tool_text data;                                  /* of all arrays */
+    tool_text arrays, meshes, layers, scales, notes; /* lists in JSON without their brackets */
     uint32_t array_count, mesh_count, layer_count, scale_count;
     abut_picture_options camera;
     bool has_camera, placed, failed, written;

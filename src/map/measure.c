@@ -9,9 +9,9 @@ enum { KEY_BITS = 16, KEYS = 1 << KEY_BITS };
 /* ---- one value ---- */
 
 /* The least distance in space from a point of a triangle to its samples: those in the rows around
- * it, as far as the reach goes. */
+ * it, as far as the reach goes; `all` of them where none is, as at the corners of slivers. */
 static uint32_t nearest_sample(const abut_map *map, uint32_t triangle, const double weight[3],
-                               vec3 point, double *way) {
+                               vec3 point, bool all, double *way) {
     const map_place *place = &map->atlas.places[triangle];
     double corners[3][2], x = 0, y = 0;
     abut_map_corners(map, triangle, corners);
@@ -23,11 +23,11 @@ static uint32_t nearest_sample(const abut_map *map, uint32_t triangle, const dou
     for (uint32_t j = 0; j < place->height; j++) {
         uint32_t begin, end;
         map_row(place, j, &begin, &end);
-        if (begin == end || fabs(place->row + j + 0.5 - y) > place->reach_y + 0.001)
+        if (begin == end || (!all && fabs(place->row + j + 0.5 - y) > place->reach_y + 0.001))
             continue;
         double from = floor(x - place->reach_x - 0.501), to = ceil(x + place->reach_x + 0.501);
         for (uint32_t i = begin; i < end; i++) {
-            if (i < from || i > to)
+            if (!all && (i < from || i > to))
                 continue;
             uint32_t sample = map->sample[(place->row + j) * map->atlas.resolution + i];
             double d = v3_length(v3_sub(map->points[sample], point));
@@ -64,7 +64,9 @@ abut_status abut_map_at(const abut_map *map, uint32_t triangle, const double bar
                           sum);
     double way = 0;
     vec3 point = abuti_map_point(map, triangle, barycentric);
-    uint32_t sample = nearest_sample(map, triangle, barycentric, point, &way);
+    uint32_t sample = nearest_sample(map, triangle, barycentric, point, false, &way);
+    if (sample == ABUT_NONE)
+        sample = nearest_sample(map, triangle, barycentric, point, true, &way);
     const abut_map_texel *answer = &map->answers[sample];
     /* The distance of a sample is rounded to a float; beyond the limit nothing is known below. */
     const double d = answer->distance, error = way + 0x1p-23 * fabs(d) + 0x1p-60;

@@ -74,7 +74,13 @@ class Viewer {
     this.outline.renderOrder = 9;
     this.outline.visible = false;
     this.outline.frustumCulled = false;
-    this.world.add(this.outline);
+    this.spot = new THREE.Mesh(
+      new THREE.SphereGeometry(1, 20, 14),
+      new THREE.MeshBasicMaterial({ color: 0xd0021b, depthTest: false, transparent: true, opacity: 0.9 }),
+    );
+    this.spot.renderOrder = 9;
+    this.spot.visible = false;
+    this.world.add(this.outline, this.spot);
   }
 
   // The ball about all that is shown in any frame, before layers are there: from the data.
@@ -193,6 +199,8 @@ class Viewer {
 
   render() {
     const begun = performance.now();
+    const away = this.camera.position.distanceTo(this.spot.position);
+    this.spot.scale.setScalar((4 * away * Math.tan(THREE.MathUtils.degToRad(this.camera.fov / 2)) * 2) / window.innerHeight);
     this.renderer.render(this.world, this.camera);
     this.placeAxes();
     this.drawn = (this.drawn ?? 0) + 1;
@@ -219,16 +227,22 @@ class Viewer {
       h("header", {}, h("h1", {}, scene.title, h("p", {}, what.filter(Boolean).join(" · "))), fold),
       body,
     );
-    for (const layer of this.layers)
+    const rows = new Map(); // lines and points of one name are one thing
+    for (const layer of this.layers) {
+      const { name } = layer.layer;
+      const key = layer instanceof Bodies ? layer : name;
+      rows.set(key, [...(rows.get(key) ?? []), layer]);
+    }
+    for (const together of rows.values())
       body.append(
-        layerRow(layer, {
+        layerRow(together[0], {
           toggle: (on) => {
-            layer.group.visible = on;
+            for (const layer of together) layer.group.visible = on;
             this.draw();
           },
-          glass: layer.setGlass
+          glass: together[0].setGlass
             ? (on) => {
-                layer.setGlass(on);
+                together[0].setGlass(on);
                 this.draw();
               }
             : null,
@@ -242,6 +256,11 @@ class Viewer {
         shown.add(layer.scale);
         body.append(legend(layer.scale, scene.unit));
       }
+    if (scene.notes?.length)
+      body.append(
+        h("div", { class: "section" }, ...scene.notes.map(([r, g, b, text]) =>
+          h("div", { class: "row" }, h("span", { class: "swatch", style: `background:${css([r, g, b])}` }), text))),
+      );
     document.body.append(side, this.toolbar());
     if (scene.frames > 1) document.body.append(this.timeBar());
     document.body.append((this.help = helpDialog(scene.version)), this.axes());
@@ -327,7 +346,7 @@ class Viewer {
   // ---- cut open ----
 
   cutControls() {
-    this.cut = { axis: this.fields.length ? this.fields[0].axis : 1, share: 0.5, away: this.fields.length === 0, flip: false };
+    this.cut = { axis: this.fields.length ? this.fields[0].axis : 1, share: 0.5, away: true, flip: false };
     const tell = h("output", {});
     const range = h("input", {
       type: "range", min: 0, max: 1, step: 0.002, value: 0.5, "aria-label": "where the cut is",
@@ -339,7 +358,7 @@ class Viewer {
     this.cutRange = range;
     const axes = ["x", "y", "z"].map((name, k) =>
       h("button", {
-        type: "button", "aria-pressed": k === this.cut.axis,
+        type: "button", "aria-pressed": String(k === this.cut.axis),
         onclick: () => {
           this.cut.axis = k;
           axes.forEach((b, i) => b.setAttribute("aria-pressed", i === k));
@@ -360,14 +379,8 @@ class Viewer {
       "div",
       { class: "section", hidden: true },
       h("h2", {}, this.fields.length ? "slice" : "cut"),
-      h("div", { class: "row" }, h("span", { class: "axis" }, axes), range),
-      h(
-        "div",
-        { class: "row" },
-        h("label", { class: "row" }, away, "cut surfaces"),
-        h("label", { class: "row" }, flip, "other side"),
-        tell,
-      ),
+      h("div", { class: "row" }, h("span", { class: "axis" }, axes), range, tell),
+      h("div", { class: "row" }, h("label", { class: "row" }, away, "cut surfaces"), h("label", { class: "row" }, flip, "other side")),
     );
   }
 
@@ -399,7 +412,7 @@ class Viewer {
         o.material.clippingPlanes = planes;
         if (o.userData.part) layer.setInside(o.userData.part, this.clipping);
       });
-    this.cutTell.textContent = words(this.trueAt(axis, at));
+    this.cutTell.textContent = words(this.trueAt(axis, at), 1e-3 * (size / this.scene.scale));
     this.draw();
   }
 
@@ -530,6 +543,8 @@ class Viewer {
       corners.forEach((c, k) => c.toArray(this.outline.geometry.attributes.position.array, 3 * k));
       this.outline.geometry.attributes.position.needsUpdate = true;
     }
+    this.spot.visible = true;
+    this.spot.position.copy(hit.point);
     this.panel?.remove();
     this.panel = h(
       "section",
@@ -547,6 +562,7 @@ class Viewer {
     this.panel?.remove();
     this.panel = null;
     this.outline.visible = false;
+    this.spot.visible = false;
     this.draw();
   }
 

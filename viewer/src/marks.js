@@ -157,7 +157,7 @@ export class Points extends Marks {
 export class Arrows extends Marks {
   constructor(scene, layer, radius) {
     super(scene, layer);
-    const round = 0.0035 * radius;
+    const round = 0.0048 * radius;
     const kinds = [
       new THREE.CylinderGeometry(1, 1, 1, 12).translate(0, 0.5, 0),
       new THREE.ConeGeometry(1, 1, 16).translate(0, 0.5, 0),

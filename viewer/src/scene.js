@@ -66,8 +66,9 @@ export function rampOf(scale) {
 }
 
 // Numbers as people read them.
-export function words(x) {
+export function words(x, step = 0) {
   if (!Number.isFinite(x)) return "–";
+  if (step && Math.abs(x) < step / 2) return "0";
   if (Number.isInteger(x) && Math.abs(x) < 1e9) return String(x);
   const size = Math.abs(x);
   return size >= 1e6 || size < 1e-4 ? x.toExponential(3) : String(Number(x.toPrecision(5)));

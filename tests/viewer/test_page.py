@@ -1,0 +1,171 @@
+"""Pages without a browser: what is in them, for every command that writes one, and what is refused.
+
+A stand-in takes the place of the viewer, so that neither node nor a network is needed.
+Arguments: abut command, source folder, build folder.
+"""
+import json
+import math
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from page import body_points, read_page, true_points  # noqa: E402
+
+tool, source = os.path.abspath(sys.argv[1]), pathlib.Path(sys.argv[2])
+scratch = tempfile.TemporaryDirectory(prefix="abut-page-")
+os.chdir(scratch.name)
+viewer = pathlib.Path("stand-in.js")
+viewer.write_text("console.log('viewer');\n")
+environment = {**os.environ, "ABUT_VIEWER": str(viewer.resolve()), "LC_ALL": "C.UTF-8"}
+
+
+def run(*words, code=(0, 3), env=environment):
+    done = subprocess.run([tool, *words], capture_output=True, text=True, env=env, stdin=subprocess.DEVNULL)
+    assert done.returncode in (code if isinstance(code, tuple) else (code,)), (words, done.returncode, done.stderr)
+    return done
+
+
+def page_of(*words):
+    """What a command shows. No byte of it may come from elsewhere."""
+    pathlib.Path("page.html").unlink(missing_ok=True)
+    run(*words, "--html", "page.html")
+    text = pathlib.Path("page.html").read_text()
+    for foreign in ("src=", "http:", "https:", "@import", "url("):
+        assert foreign not in text, (words, foreign)
+    head = read_page("page.html")
+    assert head["abut"] == 1 and head["title"] and head["layers"], words
+    return head
+
+
+def kinds(head):
+    return sorted({layer["kind"] for layer in head["layers"]})
+
+
+def near(a, b, by):
+    return all(abs(x - y) <= by for x, y in zip(a, b))
+
+
+def vertices(path):
+    """Of an OBJ file."""
+    return [tuple(map(float, line.split()[1:4])) for line in pathlib.Path(path).read_text().splitlines()
+            if line.startswith("v ")]
+
+
+run("make", "torus", "ring.obj", "--segments", "12", "--quiet")
+run("make", "icosphere", "ball.obj", "--segments", "4", "--quiet")
+run("make", "box", "box.obj", "--quiet")
+
+# ---- places: poses, far from the origin, tiny and huge ----
+head = page_of("overlap", "box.obj", "ring.obj", "--pose", "0.25,0.5,0@z,90")
+bodies = {layer["name"]: layer for layer in head["layers"] if layer["kind"] == "bodies"}
+assert set(bodies) == {"box.obj", "ring.obj"}
+wanted = [(-y + 0.25, x + 0.5, z) for x, y, z in vertices("ring.obj")]
+got = body_points(head, bodies["ring.obj"]["bodies"][0])
+assert len(got) == len(wanted) and all(near(a, b, 1e-6) for a, b in zip(got, wanted))
+for scale, shift in ((1e-30, 0), (1e30, 0), (1, 1e6)):
+    run("convert", "ball.obj", "far.ply", "--scale", repr(scale), "--translate", f"{shift},0,0", "--quiet")
+    run("view", "far.ply", "-o", "page.html")
+    head = read_page("page.html")
+    got = body_points(head, head["layers"][0]["bodies"][0])
+    wanted = [(x * scale + shift, y * scale, z * scale) for x, y, z in vertices("ball.obj")]
+    assert all(near(a, b, 1e-6 * scale + 1e-9 * shift) for a, b in zip(got, wanted)), (scale, shift)
+    largest = max(abs(x) for x in head["arrays"][head["meshes"][0]["positions"]])
+    assert 0.1 < largest < 2, largest  # of the size that floats and shaders are at ease with
+
+# ---- contacts: arrows with what is known of them ----
+told = json.loads(run("contacts", "box.obj", "ball.obj", "--pose", "0,0,0.9", "--html", "page.html", "--json").stdout)
+head = read_page("page.html")
+arrows = [layer for layer in head["layers"] if layer["kind"] == "arrows"]
+assert len(arrows) == 1 and not [l for l in head["layers"] if l["kind"] in ("lines", "points")]
+ends = true_points(head, head["arrays"][arrows[0]["places"]])
+facts = {f["name"]: head["arrays"][f["values"]] for f in arrows[0]["facts"]}
+assert len(told["list"]) == len(ends) // 2 > 0
+for i, contact in enumerate(told["list"]):
+    assert near(ends[2 * i], contact["point"], 1e-6) and facts["depth"][i] == contact["depth"]
+    way = [b - a for a, b in zip(ends[2 * i], ends[2 * i + 1])]
+    length = math.hypot(*way)
+    assert near([w / length for w in way], contact["normal"], 1e-4)
+
+# ---- fields: values of the cells, and a scale that has them ----
+run("field", "ball.obj", "ball.npy", "--cells", "12", "--quiet")
+head = page_of("field", "ball.obj", "--cells", "12")
+field = next(layer for layer in head["layers"] if layer["kind"] == "field")
+list_ = head["arrays"][field["values"]]
+raw = pathlib.Path("ball.npy").read_bytes()
+assert list_.tobytes() == raw[-len(list_) * 4:], "values of the field differ"
+assert len(list_) == math.prod(field["count"])
+scale = head["scales"][field["scale"]]
+assert scale["least"] <= min(list_) and scale["most"] >= max(list_)
+stops = [stop[0] for stop in scale["stops"]]
+assert stops == sorted(stops) and stops.count(0) == 2  # one colour on either side of the surface
+
+# ---- maps: values at vertices ----
+run("convert", "ball.obj", "away.obj", "--translate", "3,0,0", "--quiet")
+head = page_of("map", "ball.obj", "away.obj", "--resolution", "64")
+layer = next(l for l in head["layers"] if "scale" in l)
+body = layer["bodies"][0]
+points, distances = body_points(head, body), head["arrays"][body["values"]]
+centre = [sum(v[k] for v in vertices("away.obj")) / len(vertices("away.obj")) for k in range(3)]
+radius = math.dist(vertices("away.obj")[0], centre)
+off = max(abs(d - (math.dist(p, centre) - radius)) for p, d in zip(points, distances))
+assert off < 0.1 * radius, off
+
+# ---- time: recordings, sweeps, characters; vertices are within a step of 2^-16 of their box ----
+run("demo", "sleeve", "--triangles", "300", "--frames", "12", "--record", "sleeve.abutm", "--meshes", ".", "--quiet")
+run("view", "sleeve.abutm", "-o", "page.html")
+head = read_page("page.html")
+assert head["frames"] == 13 and abs(head["seconds"] - 1 / 60) < 1e-6
+run("convert", "cloth00012.ply", "last.obj", "--quiet")
+cloth = head["layers"][0]["bodies"][0]
+by = max(h - l for l, h in zip(cloth["low"], cloth["high"])) / head["scale"] / 65535
+assert all(near(a, b, by) for a, b in zip(body_points(head, cloth, 12), vertices("last.obj")))
+assert not all(near(a, b, by) for a, b in zip(body_points(head, cloth, 0), vertices("last.obj")))
+run("convert", "ring.obj", "moved.obj", "--translate", "0,0,2", "--quiet")
+head = page_of("sweep", "ring.obj", "moved.obj")
+assert head["frames"] == 61
+assert page_of("character", "mannequin", "--triangles", "8000", "--clip", "0")["frames"] > 10
+
+# ---- every command that draws ----
+scene = {"bodies": [{"name": n, "mesh": m, "position": p} for n, m, p in
+                    (("a", "box.obj", [0, 0, 0]), ("b", "ball.obj", [0, 0, 0.9]))]}
+pathlib.Path("scene.json").write_text(json.dumps(scene))
+for words, some in ((("distance", "box.obj", "away.obj"), "lines"), (("interfere", "box.obj", "ball.obj"), "bodies"),
+                    (("selfcheck", "ring.obj"), "bodies"), (("samples", "ring.obj"), "points"),
+                    (("deviation", "ball.obj", "box.obj"), "bodies"), (("thickness", "ball.obj"), "bodies"),
+                    (("clearance", "ball.obj", "away.obj", "--below", "3"), "bodies"), (("radial", "mannequin", "--triangles", "8000"), "bodies"),
+                    (("character", "mannequin", "--triangles", "8000"), "lines"), (("nearest", "ball.obj", "--random", "5"), "lines"),
+                    (("ray", "ball.obj", "--from", "0,0,5", "--towards", "0,0,-1"), "lines"),
+                    (("info", "ball.obj"), "bodies"), (("inside", "ball.obj", "--random", "9"), "points"),
+                    (("demo", "stairs", "--bodies", "5", "--frames", "4"), "bodies"),
+                    (("demo", "clash", "--bodies", "8"), "bodies"),
+                    (("demo", "letters", "--frames", "3", "--resolution", "64"), "bodies"),
+                    (("replay", "sleeve.abutm"), "bodies")):
+    assert some in kinds(page_of(*words)), words
+run("overlap", "box.obj", "ball.obj", "--png", "both.ppm", "--html", "page.html")  # both at once
+assert pathlib.Path("both.ppm").read_bytes()[:2] == b"P6" and read_page("page.html")["layers"]
+
+# ---- names: nothing of them ends an element ----
+odd = "a</script><b>&.obj".replace("/", "_")
+pathlib.Path(odd).write_text(pathlib.Path("box.obj").read_text())
+run("view", odd, "-o", "page.html", "--title", "</title><script>alert(1)</script>")
+assert "<script>alert" not in pathlib.Path("page.html").read_text()
+assert read_page("page.html")["layers"][0]["name"] == odd
+
+# ---- refused, in a sentence, with nothing written ----
+bare = {k: v for k, v in environment.items() if k != "ABUT_VIEWER"}
+for words, sentence, env in ((("view", "box.obj", "-o", "none.png"), "must end in .html", environment),
+                             (("view", "nope.obj", "-o", "none.html"), "No such file", environment),
+                             (("overlap", "box.obj", "ball.obj", "--html", "none.txt"), "must end in .html", environment),
+                             (("view", "box.obj", "-o", "none/none.html"), "none/none.html", environment),
+                             (("view", "box.obj", "-o", "none.html"), "viewer/build", {**bare, "ABUT_VIEWER": "nope"})):
+    done = run(*words, code=(1, 2), env=env)
+    assert sentence in done.stderr and done.stderr.count("\n") == 1, done.stderr
+    assert not pathlib.Path("none.html").exists()
+pathlib.Path("rows.csv").write_text("x,y,z\n1,2\n")
+assert "three numbers" in run("view", "rows.csv", code=1).stderr
+out = run("view", "box.obj", "-o", "-")
+assert out.stdout.startswith("<!doctype html>") and "page" in out.stderr
+print("fine")

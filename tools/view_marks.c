@@ -1,0 +1,31 @@
+/* The page of a mesh with lines and points that answer a question: nearest points, rays, places. */
+#include "view.h"
+
+enum { MARKS_MOST = 200000 }; /* more hide each other */
+
+abut_status view_marks_page(tool_run *tool, const char *path, abut_mesh *mesh,
+                            const view_mark *marks, size_t count, const view_kind *kinds) {
+    abut_picture_options camera = abut_picture_options_default();
+    abut_mesh_style style = abut_mesh_style_default();
+    abut_picture *picture = NULL;
+    tool_legend legend = {0};
+    if (!tool->view)
+        return ABUT_OK;
+    style.smooth = true;
+    style.colour = abut_picture_colour(0);
+    legend_file(&legend, style.colour, path);
+    style.colour.a = 0.55f; /* what is inside shall be seen */
+    for (const view_kind *kind = kinds; kind->words; kind++)
+        legend_add(&legend, kind->colour, "%s", kind->words);
+    abut_status status = abut_picture_create(tool->context, &camera, &picture);
+    status = status ? status : abut_picture_add_mesh(picture, mesh, (abut_pose){0}, &style);
+    for (size_t i = 0; i < count && i < MARKS_MOST && !status; i++) {
+        const view_kind *kind = &kinds[marks[i].kind];
+        status = kind->line
+                     ? abut_picture_add_line(picture, marks[i].from, marks[i].to, 2, kind->colour)
+                     : abut_picture_add_point(picture, marks[i].from, 6, kind->colour);
+    }
+    status = status ? status : view_page(tool, picture, &legend);
+    abut_picture_destroy(picture);
+    return status;
+}

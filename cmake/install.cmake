@@ -20,6 +20,8 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/abut-config.cmake
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/abut)
 install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 if(ABUT_COMMAND)
+  # The viewer of pages, where viewer/build has made it.
+  install(FILES viewer/dist/viewer.js DESTINATION ${CMAKE_INSTALL_DATADIR}/abut OPTIONAL)
   install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR})
   install(TARGETS abut_tool RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
   install(FILES tools/completion.bash RENAME abut

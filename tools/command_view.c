@@ -314,11 +314,11 @@ const tool_command command_view = {
         "The viewer in the page is made once by 'viewer/build' in the sources of abut. It is "
         "looked "
         "for beside the program, in share/abut, and where ABUT_VIEWER says.",
-    .examples =
-        "  abut view a.ply b.ply -o both.html --unit mm\n"
-        "  abut view part.ply part.abutf -o field.html\n"
-        "  abut view sleeve.abutm -o sleeve.html\n"
-        "  abut contacts a.ply b.ply --out contacts.csv; abut view a.ply b.ply contacts.csv\n",
+    .examples = "  abut view a.ply b.ply -o both.html --unit mm\n"
+                "  abut view part.ply part.abutf -o field.html\n"
+                "  abut view sleeve.abutm -o sleeve.html\n"
+                "  abut contacts a.ply b.ply --out contacts.csv\n"
+                "  abut view a.ply b.ply contacts.csv -o contacts.html\n",
     .options = options,
     .operand_kind = OPERAND_FILES,
     .operand_least = 1,

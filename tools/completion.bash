@@ -2,6 +2,7 @@
 _abut_values() {
   values=
   case $1:$2 in
+    info:--html) values="" ;;
     info:--from) values="obj ply stl off gltf other" ;;
     convert:--scale) values="" ;;
     convert:--rotate) values="" ;;
@@ -21,6 +22,12 @@ _abut_values() {
     picture:--fov) values="" ;;
     picture:--colour) values="" ;;
     picture:--background) values="" ;;
+    view:--out) values="" ;;
+    view:--title) values="" ;;
+    view:--unit) values="" ;;
+    view:--clip) values="" ;;
+    view:--view) values="front back left right top bottom iso" ;;
+    view:--up) values="x y z -x -y -z" ;;
     character:--triangles) values="" ;;
     character:--clip) values="" ;;
     character:--time) values="" ;;
@@ -30,6 +37,7 @@ _abut_values() {
     character:--joints) values="" ;;
     character:--out) values="" ;;
     character:--png) values="" ;;
+    character:--html) values="" ;;
     character:--film) values="" ;;
     character:--view) values="front back left right top bottom iso" ;;
     character:--up) values="x y z -x -y -z" ;;
@@ -47,6 +55,7 @@ _abut_values() {
     radial:--plot) values="" ;;
     radial:--out) values="" ;;
     radial:--png) values="" ;;
+    radial:--html) values="" ;;
     radial:--error) values="" ;;
     radial:--unrolled) values="" ;;
     radial:--view) values="front back left right top bottom iso" ;;
@@ -60,22 +69,26 @@ _abut_values() {
     nearest:--near) values="" ;;
     nearest:--seed) values="" ;;
     nearest:--out) values="" ;;
+    nearest:--html) values="" ;;
     nearest:--device) values="cpu gpu" ;;
     inside:--random) values="" ;;
     inside:--near) values="" ;;
     inside:--seed) values="" ;;
     inside:--out) values="" ;;
+    inside:--html) values="" ;;
     inside:--device) values="cpu gpu" ;;
     ray:--from) values="" ;;
     ray:--towards) values="" ;;
     ray:--most) values="" ;;
     ray:--out) values="" ;;
+    ray:--html) values="" ;;
     ray:--device) values="cpu gpu" ;;
     overlap:--pose) values="" ;;
     overlap:--pose-a) values="" ;;
     overlap:--poses) values="" ;;
     overlap:--out) values="" ;;
     overlap:--png) values="" ;;
+    overlap:--html) values="" ;;
     overlap:--view) values="front back left right top bottom iso" ;;
     overlap:--up) values="x y z -x -y -z" ;;
     overlap:--device) values="cpu gpu" ;;
@@ -85,12 +98,14 @@ _abut_values() {
     distance:--poses) values="" ;;
     distance:--out) values="" ;;
     distance:--png) values="" ;;
+    distance:--html) values="" ;;
     distance:--view) values="front back left right top bottom iso" ;;
     distance:--up) values="x y z -x -y -z" ;;
     distance:--device) values="cpu gpu" ;;
     selfcheck:--first) values="" ;;
     selfcheck:--out) values="" ;;
     selfcheck:--png) values="" ;;
+    selfcheck:--html) values="" ;;
     selfcheck:--view) values="front back left right top bottom iso" ;;
     selfcheck:--up) values="x y z -x -y -z" ;;
     selfcheck:--limit) values="" ;;
@@ -104,6 +119,7 @@ _abut_values() {
     map:--pose-a) values="" ;;
     map:--resolution) values="" ;;
     map:--png) values="" ;;
+    map:--html) values="" ;;
     map:--view) values="front back left right top bottom iso" ;;
     map:--up) values="x y z -x -y -z" ;;
     map:--out) values="" ;;
@@ -114,6 +130,7 @@ _abut_values() {
     clearance:--pose-a) values="" ;;
     clearance:--resolution) values="" ;;
     clearance:--png) values="" ;;
+    clearance:--html) values="" ;;
     clearance:--view) values="front back left right top bottom iso" ;;
     clearance:--up) values="x y z -x -y -z" ;;
     clearance:--out) values="" ;;
@@ -124,6 +141,7 @@ _abut_values() {
     deviation:--pose-a) values="" ;;
     deviation:--resolution) values="" ;;
     deviation:--png) values="" ;;
+    deviation:--html) values="" ;;
     deviation:--view) values="front back left right top bottom iso" ;;
     deviation:--up) values="x y z -x -y -z" ;;
     deviation:--out) values="" ;;
@@ -132,6 +150,7 @@ _abut_values() {
     thickness:--max) values="" ;;
     thickness:--resolution) values="" ;;
     thickness:--png) values="" ;;
+    thickness:--html) values="" ;;
     thickness:--view) values="front back left right top bottom iso" ;;
     thickness:--up) values="x y z -x -y -z" ;;
     thickness:--out) values="" ;;
@@ -144,6 +163,7 @@ _abut_values() {
     sweep:--first) values="" ;;
     sweep:--out) values="" ;;
     sweep:--png) values="" ;;
+    sweep:--html) values="" ;;
     sweep:--view) values="front back left right top bottom iso" ;;
     sweep:--up) values="x y z -x -y -z" ;;
     sweep:--device) values="cpu gpu" ;;
@@ -152,6 +172,7 @@ _abut_values() {
     replay:--from) values="" ;;
     replay:--to) values="" ;;
     replay:--every) values="" ;;
+    replay:--html) values="" ;;
     replay:--png) values="" ;;
     replay:--picture) values="" ;;
     replay:--view) values="front back left right top bottom iso" ;;
@@ -159,6 +180,7 @@ _abut_values() {
     replay:--device) values="cpu gpu" ;;
     field:--to) values="abutf vti npy raw dcache" ;;
     field:--png) values="" ;;
+    field:--html) values="" ;;
     field:--palette) values="thesis diverging grey" ;;
     field:--view) values="front back left right top bottom iso" ;;
     field:--up) values="x y z -x -y -z" ;;
@@ -189,6 +211,7 @@ _abut_values() {
     samples:--limit) values="" ;;
     samples:--out) values="" ;;
     samples:--png) values="" ;;
+    samples:--html) values="" ;;
     samples:--view) values="front back left right top bottom iso" ;;
     samples:--up) values="x y z -x -y -z" ;;
     contacts:--pose) values="" ;;
@@ -204,6 +227,7 @@ _abut_values() {
     contacts:--most) values="" ;;
     contacts:--out) values="" ;;
     contacts:--png) values="" ;;
+    contacts:--html) values="" ;;
     contacts:--view) values="front back left right top bottom iso" ;;
     contacts:--up) values="x y z -x -y -z" ;;
     interfere:--views) values="x xy xyz" ;;
@@ -213,6 +237,7 @@ _abut_values() {
     interfere:--first) values="" ;;
     interfere:--out) values="" ;;
     interfere:--png) values="" ;;
+    interfere:--html) values="" ;;
     interfere:--images) values="" ;;
     interfere:--view) values="front back left right top bottom iso" ;;
     interfere:--up) values="x y z -x -y -z" ;;
@@ -224,6 +249,7 @@ _abut_values() {
     batch:--manifest) values="" ;;
     cache:--older) values="" ;;
     demo:--png) values="" ;;
+    demo:--html) values="" ;;
     demo:--plot) values="" ;;
     demo:--triangles) values="" ;;
     demo:--solid) values="" ;;
@@ -273,21 +299,22 @@ _abut() {
     convert) options="--weld --orient --scale --rotate --translate --fan --ascii --from --to --json --quiet --threads --help" ;;
     make) options="--list --size --radius --radius2 --height --segments --rings --ascii --to --json --quiet --threads --help" ;;
     picture) options="--size --view --up --fov --edges --flat --colour --ground --background --no-legend --defects --json --quiet --threads --help" ;;
-    character) options="--triangles --clip --time --skinning --weld --garment --particles --joints --out --png --film --view --up --fov --json --quiet --threads --help" ;;
-    radial) options="--triangles --clip --time --skinning --weld --cell --resolution --distance --weight --at --report --points --plot --out --png --error --unrolled --view --up --fov --device --json --quiet --threads --help" ;;
-    nearest) options="--radius --sign --most --random --near --seed --out --device --json --quiet --threads --help" ;;
-    inside) options="--winding --random --near --seed --out --device --json --quiet --threads --help" ;;
-    ray) options="--from --towards --most --all --out --device --json --quiet --threads --help" ;;
-    overlap) options="--pairs --volume --pose --pose-a --poses --surfaces --out --png --view --up --device --json --quiet --threads --help" ;;
-    distance) options="--margin --pose --pose-a --poses --surfaces --out --png --view --up --device --json --quiet --threads --help" ;;
-    selfcheck) options="--first --out --png --view --up --by-index --limit --json --quiet --threads --help" ;;
-    map) options="--max --exact --within --signed --unsigned --self --rings --geodesic --show --images --pose --pose-a --resolution --png --view --up --out --device --json --quiet --threads --help" ;;
-    clearance) options="--below --surfaces --first --pose --pose-a --resolution --png --view --up --out --device --json --quiet --threads --help" ;;
-    deviation) options="--signed --tolerance --samples --one-sided --pose --pose-a --resolution --png --view --up --out --device --json --quiet --threads --help" ;;
-    thickness) options="--ball --below --max --resolution --png --view --up --out --device --json --quiet --threads --help" ;;
-    sweep) options="--mode --thickness --tolerance --exact --self --others --regardless --from --to --frames-only --first --out --png --view --up --device --json --quiet --threads --help" ;;
-    replay) options="--scheme --line --from --to --every --frames-only --summary --png --picture --view --up --device --json --quiet --threads --help" ;;
-    field) options="--to --sparse --int16 --plain --time --png --inside --palette --view --up --cells --cell --margin --band --sign --cache --device --json --quiet --threads --help" ;;
+    view) options="--out --title --unit --clip --edges --flat --view --up --json --quiet --threads --help" ;;
+    character) options="--triangles --clip --time --skinning --weld --garment --particles --joints --out --png --html --film --view --up --fov --json --quiet --threads --help" ;;
+    radial) options="--triangles --clip --time --skinning --weld --cell --resolution --distance --weight --at --report --points --plot --out --png --html --error --unrolled --view --up --fov --device --json --quiet --threads --help" ;;
+    nearest) options="--radius --sign --most --random --near --seed --out --html --device --json --quiet --threads --help" ;;
+    inside) options="--winding --random --near --seed --out --html --device --json --quiet --threads --help" ;;
+    ray) options="--from --towards --most --all --out --html --device --json --quiet --threads --help" ;;
+    overlap) options="--pairs --volume --pose --pose-a --poses --surfaces --out --png --html --view --up --device --json --quiet --threads --help" ;;
+    distance) options="--margin --pose --pose-a --poses --surfaces --out --png --html --view --up --device --json --quiet --threads --help" ;;
+    selfcheck) options="--first --out --png --html --view --up --by-index --limit --json --quiet --threads --help" ;;
+    map) options="--max --exact --within --signed --unsigned --self --rings --geodesic --show --images --pose --pose-a --resolution --png --html --view --up --out --device --json --quiet --threads --help" ;;
+    clearance) options="--below --surfaces --first --pose --pose-a --resolution --png --html --view --up --out --device --json --quiet --threads --help" ;;
+    deviation) options="--signed --tolerance --samples --one-sided --pose --pose-a --resolution --png --html --view --up --out --device --json --quiet --threads --help" ;;
+    thickness) options="--ball --below --max --resolution --png --html --view --up --out --device --json --quiet --threads --help" ;;
+    sweep) options="--mode --thickness --tolerance --exact --self --others --regardless --from --to --frames-only --first --out --png --html --view --up --device --json --quiet --threads --help" ;;
+    replay) options="--scheme --line --from --to --every --frames-only --summary --html --png --picture --view --up --device --json --quiet --threads --help" ;;
+    field) options="--to --sparse --int16 --plain --time --png --html --inside --palette --view --up --cells --cell --margin --band --sign --cache --device --json --quiet --threads --help" ;;
     slice) options="--axis --at --size --palette --cubic --sign --json --quiet --threads --help" ;;
     offset) options="--by --cells --cell --sign --to --cache --device --json --quiet --threads --help" ;;
     samples) options="--features --cells --cell --threshold --flat --even --radius --count --limit --cache --out --png --view --up --json --quiet --threads --help" ;;
@@ -295,7 +322,7 @@ _abut() {
     interfere) options="--views --resolution --tolerance --conservative --exact --volume --overlaps --clearance --own --edges --parts --cap --first --out --png --images --view --up --device --json --quiet --threads --help" ;;
     batch) options="--do --out --jobs --shard --manifest --again --dry-run --json --quiet --threads --help" ;;
     cache) options="--older --json --quiet --threads --help" ;;
-    demo) options="--png --plot --triangles --solid --frames --record --meshes --device --bodies --seconds --seed --resolution --model --clip --joints --wind --method --self --outside --compare --json --quiet --threads --help" ;;
+    demo) options="--png --html --plot --triangles --solid --frames --record --meshes --device --bodies --seconds --seed --resolution --model --clip --joints --wind --method --self --outside --compare --json --quiet --threads --help" ;;
     devices) options="--check --json --quiet --threads --help" ;;
     bench) options="--list --repeat --quick --device --json --quiet --threads --help" ;;
     version) options="--json --quiet --threads --help" ;;

@@ -295,6 +295,13 @@ TEST(values_anywhere_are_within_their_bounds) {
         abut_bvh_destroy(bvh);
         abut_mesh_destroy(here);
     }
+    for (uint32_t t = 0; t < abut_mesh_triangle_count(e); t++) /* corners may lie off all rows */
+        for (int k = 0; k < 3; k++) {
+            const double corner[3] = {k == 0, k == 1, k == 2};
+            abut_map_value there;
+            assert_ok(abut_map_at(map, t, corner, &there));
+            assert_true(there.lower <= there.distance && there.distance <= there.upper);
+        }
     const double half[3] = {0.5, 0.5, 0.5}, below[3] = {-0.5, 1, 0.5}, fine[3] = {1, 0, 0};
     abut_map_value value;
     assert_int_equal(abut_map_at(map, 0, half, &value), ABUT_ERROR_ARGUMENT);

@@ -294,8 +294,8 @@ _abut() {
     esac
   done
   case $command in
-    '') words="info convert make picture character radial nearest inside ray overlap distance selfcheck map clearance deviation thickness sweep replay field slice offset samples contacts interfere batch cache demo devices bench version help" options="--json --quiet --threads --help --version" files= ;;
-    info) options="--all --strict --no-self --from --json --quiet --threads --help" ;;
+    '') words="info convert make picture view character radial nearest inside ray overlap distance selfcheck map clearance deviation thickness sweep replay field slice offset samples contacts interfere batch cache demo devices bench version help" options="--json --quiet --threads --help --version" files= ;;
+    info) options="--all --strict --no-self --html --from --json --quiet --threads --help" ;;
     convert) options="--weld --orient --scale --rotate --translate --fan --ascii --from --to --json --quiet --threads --help" ;;
     make) options="--list --size --radius --radius2 --height --segments --rings --ascii --to --json --quiet --threads --help" ;;
     picture) options="--size --view --up --fov --edges --flat --colour --ground --background --no-legend --defects --json --quiet --threads --help" ;;
@@ -317,9 +317,9 @@ _abut() {
     field) options="--to --sparse --int16 --plain --time --png --html --inside --palette --view --up --cells --cell --margin --band --sign --cache --device --json --quiet --threads --help" ;;
     slice) options="--axis --at --size --palette --cubic --sign --json --quiet --threads --help" ;;
     offset) options="--by --cells --cell --sign --to --cache --device --json --quiet --threads --help" ;;
-    samples) options="--features --cells --cell --threshold --flat --even --radius --count --limit --cache --out --png --view --up --json --quiet --threads --help" ;;
-    contacts) options="--pose --pose-a --with --to --method --resolution --cells --cache --margin --hint --patches --samples --limit --most --out --png --after --view --up --json --quiet --threads --help" ;;
-    interfere) options="--views --resolution --tolerance --conservative --exact --volume --overlaps --clearance --own --edges --parts --cap --first --out --png --images --view --up --device --json --quiet --threads --help" ;;
+    samples) options="--features --cells --cell --threshold --flat --even --radius --count --limit --cache --out --png --html --view --up --json --quiet --threads --help" ;;
+    contacts) options="--pose --pose-a --with --to --method --resolution --cells --cache --margin --hint --patches --samples --limit --most --out --png --html --after --view --up --json --quiet --threads --help" ;;
+    interfere) options="--views --resolution --tolerance --conservative --exact --volume --overlaps --clearance --own --edges --parts --cap --first --out --png --html --images --view --up --device --json --quiet --threads --help" ;;
     batch) options="--do --out --jobs --shard --manifest --again --dry-run --json --quiet --threads --help" ;;
     cache) options="--older --json --quiet --threads --help" ;;
     demo) options="--png --html --plot --triangles --solid --frames --record --meshes --device --bodies --seconds --seed --resolution --model --clip --joints --wind --method --self --outside --compare --json --quiet --threads --help" ;;
@@ -330,7 +330,7 @@ _abut() {
   esac
   case $command:$operand in
     make:) words="box uvsphere icosphere torus cone cylinder capsule tube sheet stairs letter-e letter-g teapot teapot-solid" ;;
-    help:) words="info convert make picture character radial nearest inside ray overlap distance selfcheck map clearance deviation thickness sweep replay field slice offset samples contacts interfere batch cache demo devices bench version help exit-codes formats" ;;
+    help:) words="info convert make picture view character radial nearest inside ray overlap distance selfcheck map clearance deviation thickness sweep replay field slice offset samples contacts interfere batch cache demo devices bench version help exit-codes formats" ;;
     bench:* | help:* | version:*) files= ;;
   esac
   if _abut_values "$command" "$previous"; then

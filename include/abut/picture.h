@@ -72,10 +72,11 @@ ABUT_API abut_status abut_picture_add_point(abut_picture *picture, abut_vec3 poi
 
 /* What was added, for those who show it by other means. */
 typedef struct abut_picture_item {
-    abut_mesh *mesh;       /* null for lines and points; of the picture: retain it to keep it */
-    abut_pose pose;        /* of the mesh */
-    abut_mesh_style style; /* of the mesh, with the colours it is drawn in; of lines and points only
-                            * `colour` is set. `triangle_colour` is the picture's, until it changes */
+    abut_mesh *mesh; /* null for lines and points; of the picture: retain it to keep it */
+    abut_pose pose;  /* of the mesh */
+    abut_mesh_style
+        style; /* of the mesh, with the colours it is drawn in; of lines and points only
+                * `colour` is set. `triangle_colour` is the picture's, until it changes */
     bool is_point;
     abut_vec3 from, to; /* of a line; both are the place of a point */
     double width;       /* pixels */
@@ -85,8 +86,8 @@ typedef struct abut_picture_item {
 ABUT_API abut_picture_options abut_picture_options_get(const abut_picture *picture);
 /* How many meshes, lines and points there are; 0 for null. */
 ABUT_API size_t abut_picture_item_count(const abut_picture *picture);
-/* The mesh, line or point of a number: meshes first, then lines and points, each as they were added.
- * Numbers from abut_picture_item_count() on give ABUT_ERROR_ARGUMENT. */
+/* The mesh, line or point of a number: meshes first, then lines and points, each as they were
+ * added. Numbers from abut_picture_item_count() on give ABUT_ERROR_ARGUMENT. */
 ABUT_API abut_status abut_picture_item_get(const abut_picture *picture, size_t number,
                                            abut_picture_item *item);
 

@@ -139,8 +139,8 @@ abut_status abut_picture_add_mesh(abut_picture *picture, abut_mesh *mesh, abut_p
     abut_colour *colours = NULL;
     if (look.triangle_colour) {
         paints = abuti_allocate(picture->context, mesh->triangle_count, sizeof *paints);
-        colours = paints ? abuti_allocate(picture->context, mesh->triangle_count, sizeof *colours)
-                         : NULL;
+        colours =
+            paints ? abuti_allocate(picture->context, mesh->triangle_count, sizeof *colours) : NULL;
         if (!colours) {
             abuti_release(picture->context, paints);
             return ABUT_ERROR_MEMORY;

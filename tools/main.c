@@ -76,7 +76,7 @@ static void hold_standard_streams(void) {
 /* ---- errors ---- */
 
 const char *tool_sentence(const char *sentence) {
-    if (strncmp(sentence, "abut_", 5) != 0)
+    if (strncmp(sentence, "abut_", 5) != 0 && strncmp(sentence, "cloth_", 6) != 0)
         return sentence;
     size_t length = strspn(sentence, "abcdefghijklmnopqrstuvwxyz0123456789_");
     return strncmp(sentence + length, ": ", 2) == 0 ? sentence + length + 2 : sentence;

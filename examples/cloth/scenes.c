@@ -274,6 +274,8 @@ static abut_status make_garment(scene *s, const scene_options *o, double ease) {
     abut_garment_options options = abut_garment_options_default();
     double half = o->triangles / 2.0; /* vertices, but for those of borders */
     options.kind = s->kind == SCENE_CAPE ? ABUT_GARMENT_CAPE : ABUT_GARMENT_DRESS;
+    if (half + 1.6 * sqrt(half) > ABUT_GARMENT_PARTICLES_MAX)
+        return abut_fail(ABUT_ERROR_LIMIT, "a garment has at most 398000 triangles");
     options.particles = (uint32_t)fmax(half + 1.6 * sqrt(half), ABUT_GARMENT_PARTICLES_MIN);
     options.ease = ease;
     options.joints = o->joints;

@@ -14,6 +14,9 @@
  * nothing finished is computed again. A job is done where its last line says so with this key,
  * there is no such file, and the output has the size that the line says.
  *
+ * During step 1 there is an empty file KEY.begun. Who finds one of a job that nobody has claimed
+ * does the job last: it may be what ended that process, for want of memory say.
+ *
  * Claims are locks on bytes of the manifest far beyond its end. The system drops them when their
  * process ends, however it ends. */
 #ifndef ABUT_TOOL_BATCH_H
@@ -111,7 +114,5 @@ bool manifest_append(batch_manifest *manifest, const tool_text *line);
 /* Claims an output: false where another process has it, or once cancelled. With `wait`, waits. */
 bool manifest_claim(const batch_manifest *manifest, const char *output, bool wait);
 void manifest_release(const batch_manifest *manifest, const char *output);
-/* Whether no other process works with this manifest; none can begin to before it is closed. */
-bool manifest_alone(const batch_manifest *manifest);
 
 #endif

@@ -15,8 +15,7 @@
 #include <unistd.h>
 
 /* Bytes that are locked, beyond any manifest. */
-static const off_t PRESENCE = ((off_t)1 << 60) - 2, APPENDING = ((off_t)1 << 60) - 1,
-                   CLAIMS = (off_t)1 << 60;
+static const off_t APPENDING = ((off_t)1 << 60) - 1, CLAIMS = (off_t)1 << 60;
 
 enum { FIRST_BUFFER = 1 << 20, MEMBERS = 24 };
 
@@ -57,10 +56,6 @@ bool manifest_claim(const batch_manifest *manifest, const char *output, bool wai
 
 void manifest_release(const batch_manifest *manifest, const char *output) {
     lock(manifest, claim_of(output), F_UNLCK, false);
-}
-
-bool manifest_alone(const batch_manifest *manifest) {
-    return lock(manifest, PRESENCE, F_WRLCK, false);
 }
 
 /* ---- records ---- */
@@ -216,7 +211,8 @@ static bool open_file(batch_manifest *manifest, bool look) {
         errno = S_ISDIR(about.st_mode) ? EISDIR : EINVAL;
         return fail(manifest, "is no regular file");
     }
-    if (!look && !lock(manifest, PRESENCE, F_RDLCK, true))
+    if (!look &&
+        !(lock(manifest, APPENDING, F_WRLCK, true) && lock(manifest, APPENDING, F_UNLCK, false)))
         return fail(manifest, "cannot be locked, which a batch needs; --manifest can name a file "
                               "on another file system");
     return true;

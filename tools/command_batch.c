@@ -4,10 +4,12 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define STAGE ".abut-batch" /* the folder in --out where outputs are completed */
@@ -27,8 +29,8 @@ typedef struct attempt {
     batch_job *job;
     struct stat input;
     uint64_t key;
-    tool_text staged, final;
-    tool_text complaint; /* why it failed */
+    tool_text staged, mark, final; /* paths: batch.h says what stands there */
+    tool_text complaint;           /* why it failed */
     double seconds;
     bool known; /* how long it took: false where it was finished by a process that was killed */
 } attempt;
@@ -95,7 +97,8 @@ static bool identify(const batch *b, attempt *a, batch_job *job) {
     a->key = hash_bytes(HASH_START, name.data, name.used);
     text_print(&a->staged, "%s/" STAGE "/%016" PRIx64 ".%s", b->folder, a->key,
                path_ending(job->output));
-    bool fine = !name.failed && !a->staged.failed && !a->final.failed;
+    text_print(&a->mark, "%s/" STAGE "/%016" PRIx64 ".begun", b->folder, a->key);
+    bool fine = !name.failed && !a->staged.failed && !a->mark.failed && !a->final.failed;
     if (!fine)
         complain(a, job->input, "out of memory", 0);
     text_free(&name);
@@ -104,6 +107,7 @@ static bool identify(const batch *b, attempt *a, batch_job *job) {
 
 static void attempt_free(attempt *a) {
     text_free(&a->staged);
+    text_free(&a->mark);
     text_free(&a->final);
     text_free(&a->complaint);
 }
@@ -130,6 +134,12 @@ static bool is_done(const batch *b, const attempt *a) {
 static bool has_failed(const batch *b, const attempt *a) {
     const batch_record *record = manifest_find(&b->manifest, a->job->output);
     return record && !record->done && record->key == a->key && record->at >= b->manifest.begun;
+}
+
+/* Whether a process ended in the midst of the job, which we have claimed. */
+static bool was_fatal(const attempt *a) {
+    uint64_t bytes;
+    return is_file(a->mark.data, &bytes) && !is_file(a->staged.data, &bytes);
 }
 
 /* ---- the manifest's lines ---- */
@@ -231,6 +241,7 @@ static int compute(batch *b, attempt *a) {
     double begun = seconds_now();
     int code = run_command(b->tool, a);
     a->seconds = seconds_now() - begun;
+    unlink(a->mark.data);
     if (code == CODE_CANCELLED)
         unlink(a->staged.data);
     if (code != CODE_FINE) {
@@ -304,17 +315,36 @@ static void count_before(batch *b, attempt *a) {
     b->before++;
 }
 
+/* Makes the folders of a job, and its mark. Who has finished removes the folder of marks where it
+ * is empty, so that it may be gone again. */
+static bool prepare(attempt *a) {
+    for (int tries = 0; tries < 100; tries++) {
+        if (!make_folders(a->final.data) || !make_folders(a->mark.data))
+            return false;
+        int mark = open(a->mark.data, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+        if (mark >= 0) {
+            close(mark);
+            return true;
+        }
+        if (errno != ENOENT)
+            return false;
+    }
+    return false;
+}
+
 /* A job that is ours to do. 0, or the exit code where no more jobs shall be done. */
 static int work(batch *b, attempt *a) {
     uint64_t bytes;
     int code = CODE_FINE;
     a->known = b->again || !is_file(a->staged.data, &bytes);
-    if (!make_folders(a->final.data) || !make_folders(a->staged.data))
+    if (!prepare(a)) {
+        complain(a, a->final.data, "cannot be written", errno);
         code = CODE_WORK;
-    if (code)
-        complain(a, a->final.data, "its folder cannot be made", errno);
-    else if (a->known)
+    } else if (a->known) {
         code = compute(b, a);
+    } else {
+        unlink(a->mark.data);
+    }
     if (code == CODE_CANCELLED)
         return tool_fail(b->tool, ABUT_ERROR_CANCELLED);
     if (!code && (code = finish(b, a)) && !a->complaint.used)
@@ -329,8 +359,9 @@ static int work(batch *b, attempt *a) {
     return record(b, a, false, 0) ? 0 : tool_fail(b->tool, ABUT_ERROR_FILE);
 }
 
-/* Looks at a job, and does it where nobody has. With `wait`, waits for who is at it. */
-static int look(batch *b, batch_job *job, bool wait) {
+/* Looks at a job, and does it where nobody has. One that another process is at, or that may have
+ * ended a process, stays open unless this is the last round, which waits. */
+static int look(batch *b, batch_job *job, bool last) {
     attempt a;
     int code = 0;
     if (!identify(b, &a, job)) {
@@ -339,7 +370,7 @@ static int look(batch *b, batch_job *job, bool wait) {
             code = tool_fail(b->tool, ABUT_ERROR_FILE);
     } else if (is_done(b, &a)) {
         count_before(b, &a);
-    } else if (manifest_claim(&b->manifest, job->output, wait)) {
+    } else if (manifest_claim(&b->manifest, job->output, last)) {
         if (!manifest_refresh(&b->manifest)) {
             code = tool_fail(b->tool, ABUT_ERROR_FILE);
         } else if (is_done(b, &a)) {
@@ -347,7 +378,7 @@ static int look(batch *b, batch_job *job, bool wait) {
         } else if (has_failed(b, &a)) {
             complain(&a, job->input, "failed in another process; the manifest says why", 0);
             count_failure(b, &a);
-        } else {
+        } else if (last || !was_fatal(&a)) {
             code = work(b, &a);
         }
         manifest_release(&b->manifest, job->output);
@@ -373,15 +404,19 @@ static int do_jobs(batch *b) {
     return code;
 }
 
-/* Removes what killed processes left where outputs are completed: the parts of files that had
- * names, and outputs of jobs that have changed since. */
-static void clean(batch *b) {
+/* Removes parts of files that had names when their process was killed a day or longer ago, and the
+ * folder where outputs are completed, unless it holds more. What another run has finished there is
+ * left to who has its job in the list. */
+static void clean(const batch *b) {
     tool_text path = {0};
     struct dirent *entry;
+    struct stat about;
     text_print(&path, "%s/" STAGE, b->folder);
-    DIR *folder = path.failed || !manifest_alone(&b->manifest) ? NULL : opendir(path.data);
+    DIR *folder = path.failed ? NULL : opendir(path.data);
     while (folder && (entry = readdir(folder)))
-        if (entry->d_name[0] != '.' || strncmp(entry->d_name, ".abut-", 6) == 0)
+        if (strncmp(entry->d_name, ".abut-", 6) == 0 &&
+            fstatat(dirfd(folder), entry->d_name, &about, AT_SYMLINK_NOFOLLOW) == 0 &&
+            difftime(time(NULL), about.st_mtime) > 86400)
             unlinkat(dirfd(folder), entry->d_name, 0);
     if (folder) {
         closedir(folder);

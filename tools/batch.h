@@ -74,6 +74,7 @@ typedef struct batch_job {
 typedef struct batch_jobs {
     batch_job *list;
     size_t count, room;
+    const char *base; /* the folder whose part of names is left out, or null */
 } batch_jobs;
 
 /* Makes the list of all jobs that the command line asks for, checked, in their order, each output

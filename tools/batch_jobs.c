@@ -126,10 +126,15 @@ static int parse(tool_run *tool, draft *d, char **words, size_t count, uint32_t 
     return code;
 }
 
-/* Where the output of an input stands: its path without what leads out of the folder, in printable
- * UTF-8, and the ending. */
-static void add_output(tool_text *to, const draft *d, const char *input) {
+/* Where the output of an input stands: its path within `base` (may be null), without what leads out
+ * of the folder, in printable UTF-8, and the ending. */
+static void add_output(tool_text *to, const draft *d, const char *base, const char *input) {
     tool_text clean = {0};
+    size_t above = base ? strlen(base) : 0;
+    while (above && base[above - 1] == '/')
+        above--;
+    if (base && strncmp(input, base, above) == 0 && input[above] == '/')
+        input += above;
     while (*input) {
         size_t length = strcspn(input, "/");
         bool dots = length <= 2 && strspn(input, ".") >= length;
@@ -172,10 +177,13 @@ static int check_output(tool_run *tool, const draft *d, const char *output) {
 
 static int add_job(tool_run *tool, batch_jobs *jobs, const draft *d, const char *input) {
     tool_text output = {0};
+    const char *last = strrchr(input, '/');
+    if (word_in(last ? last + 1 : input, "|.|.."))
+        return tool_refuse(tool, "%s: '%s' is no name of a file", d->where, input);
     if (d->output)
         text_add(&output, d->output);
     else
-        add_output(&output, d, input);
+        add_output(&output, d, jobs->base, input);
     int code = output.failed ? 0 : check_output(tool, d, output.data);
     if (code) {
         text_free(&output);
@@ -366,7 +374,8 @@ static int check_unique(tool_run *tool, batch_jobs *jobs) {
 }
 
 int jobs_collect(tool_run *tool, const tool_arguments *arguments, batch_jobs *jobs) {
-    const tool_given *file = option_given(arguments, "jobs");
+    const tool_given *file = option_given(arguments, "jobs"),
+                     *base = option_given(arguments, "base");
     bool what = option_given(arguments, "do") != NULL;
     if (!what && (arguments->operand_count || !file))
         return tool_refuse(tool, "what shall be done with the files? Say --do 'field --cells 64', "
@@ -374,6 +383,7 @@ int jobs_collect(tool_run *tool, const tool_arguments *arguments, batch_jobs *jo
     if (what && !arguments->operand_count)
         return tool_refuse(tool, "--do is for files, but none is named; '-' reads their names from "
                                  "standard input");
+    jobs->base = base ? base->words : NULL;
     int code = file ? add_job_file(tool, jobs, file->words) : 0;
     code = code || !what ? code : add_for_all(tool, arguments, jobs, NULL); /* errors first */
     for (size_t i = 0; i < arguments->operand_count && !code; i++)

@@ -573,6 +573,9 @@ static const tool_option options[] = {
      "is "
      "standard input",
      NULL, false},
+    {"base", "FOLDER", OPTION_TEXT,
+     "name outputs by where their inputs are in this folder, such as one with a long path", NULL,
+     false},
     {"shard", "I/N", OPTION_TEXT, "do only part I of N, for N machines; each job is in one part",
      NULL, false},
     {"manifest", "FILE", OPTION_TEXT,

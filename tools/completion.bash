@@ -245,6 +245,7 @@ _abut_values() {
     batch:--do) values="" ;;
     batch:--out) values="" ;;
     batch:--jobs) values="" ;;
+    batch:--base) values="" ;;
     batch:--shard) values="" ;;
     batch:--manifest) values="" ;;
     cache:--older) values="" ;;
@@ -320,7 +321,7 @@ _abut() {
     samples) options="--features --cells --cell --threshold --flat --even --radius --count --limit --cache --out --png --html --view --up --json --quiet --threads --help" ;;
     contacts) options="--pose --pose-a --with --to --method --resolution --cells --cache --margin --hint --patches --samples --limit --most --out --png --html --after --view --up --json --quiet --threads --help" ;;
     interfere) options="--views --resolution --tolerance --conservative --exact --volume --overlaps --clearance --own --edges --parts --cap --first --out --png --html --images --view --up --device --json --quiet --threads --help" ;;
-    batch) options="--do --out --jobs --shard --manifest --again --dry-run --json --quiet --threads --help" ;;
+    batch) options="--do --out --jobs --base --shard --manifest --again --dry-run --json --quiet --threads --help" ;;
     cache) options="--older --json --quiet --threads --help" ;;
     demo) options="--png --html --plot --triangles --solid --frames --record --meshes --device --bodies --seconds --seed --resolution --model --clip --joints --wind --method --self --outside --compare --json --quiet --threads --help" ;;
     devices) options="--check --json --quiet --threads --help" ;;

@@ -13,5 +13,5 @@
 set -eu
 models=$1 results=$2
 find "$models" -type f \( -name '*.obj' -o -name '*.ply' -o -name '*.stl' \) -print0 |
-    "${ABUT:-abut}" batch - --do 'field --cells 64' --do report --out "$results" --quiet \
+    "${ABUT:-abut}" batch - --do 'field --cells 64' --do report --out "$results" --base "$models" --quiet \
         --threads "${SLURM_CPUS_PER_TASK:-1}" --shard "${SLURM_ARRAY_TASK_ID:-1}/${SLURM_ARRAY_TASK_COUNT:-1}"

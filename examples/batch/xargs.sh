@@ -9,4 +9,4 @@ set -eu
 models=$1 results=$2 processes=${3:-$(getconf _NPROCESSORS_ONLN)}
 find "$models" -type f \( -name '*.obj' -o -name '*.ply' -o -name '*.stl' \) -print0 |
     xargs -0 -n 8 -P "$processes" \
-        "${ABUT:-abut}" batch --do 'field --cells 64' --do report --out "$results" --quiet --threads 1 --
+        "${ABUT:-abut}" batch --do 'field --cells 64' --do report --out "$results" --base "$models" --quiet --threads 1 --

@@ -76,7 +76,7 @@ kills = 0
 while True:
     child = subprocess.Popen(sys.argv[2:], stdout=subprocess.DEVNULL)
     try:
-        code = child.wait(timeout=random.uniform(0, 0.15 + 0.01 * kills))
+        code = child.wait(timeout=random.uniform(0, 0.06 + 0.01 * kills))
         break
     except subprocess.TimeoutExpired:
         child.kill()
@@ -316,6 +316,12 @@ says "1 job: 0 done, 1 done before"
 says "9 jobs: 9 done"
 demand "--manifest was not used" "$(lines elsewhere.jsonl done)" -eq 9
 
+for base in "$scratch/models" "$scratch/models//"; do
+    rm -rf base-out
+    try 0 "$tool" batch "$scratch/models/sub/box.obj" models/cone.obj --do report --out base-out --base "$base"
+    demand "--base has no effect" -s base-out/sub/box.obj.json -a -s base-out/models/cone.obj.json
+done
+
 # ---- what is refused ----
 refuse() { # refuse SENTENCE ARGUMENT...
     sentence=$1
@@ -339,6 +345,9 @@ refuse "--to is told by the ending of the output: field.vti" models/box.obj --do
 refuse "field cannot write models/box.obj.exe" models/box.obj --do field.exe --out no
 refuse "two jobs would write models/box.obj.abutf" models/box.obj --do 'field --cells 9' --do field --out no
 refuse "two jobs would write models/box.obj.json" models/box.obj ./models/box.obj --do report --out no
+refuse "'..' is no name of a file" .. --do report --out no
+refuse "'' is no name of a file" '' --do report --out no
+refuse "'models/' is no name of a file" models/ --do report --out no
 refuse "--strict changes an exit code" models/box.obj --do 'info --strict' --out no
 for line in 'field a.obj ../b.abutf' 'field a.obj /b.abutf' 'field a.obj x/../../b.abutf'; do
     echo "$line" >jobs

@@ -247,6 +247,20 @@ def run(function: Any, *arguments: Any, path: Optional[str] = None) -> None:
     check(status, path)
 
 
+def fits(function: Any, *arguments: Any) -> bool:
+    """run() for lists whose length is not known: False where the room was too small."""
+    small = False
+
+    def ask(*given: Any) -> int:
+        nonlocal small
+        status = int(function(*given))
+        small = status == _c.ABUT_ERROR_BUFFER
+        return 0 if small else status
+
+    run(ask, *arguments)
+    return not small
+
+
 class progress:
     """Calls `callback(stage, fraction)` now and then while the library works, on this thread.
 
@@ -300,6 +314,12 @@ def set_threads(count: int) -> None:
     if count not in _contexts:
         _contexts[count] = _context(count)
     _thread_count = count
+
+
+def thread_count() -> int:
+    """How many threads work for what is made now."""
+    offered = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return _thread_count or offered
 
 
 class Handle:

@@ -9,7 +9,7 @@ import numpy as np
 
 from . import _c, device as _device
 from ._arrays import Array, ArrayLike, pointer, poses, record
-from ._core import ArgumentError, Handle, byref, check, context, lib, number, options, run
+from ._core import ArgumentError, Handle, byref, fits, check, context, lib, number, options
 from .mesh import Mesh, advice
 
 
@@ -96,13 +96,6 @@ def interfere(
     room = np.empty(max(64, 4 * len(meshes)), record(_c.abut_layers_pair))
     while True:
         result.pairs, result.capacity = pointer(room), len(room)
-        status = [0]
-
-        def ask(*arguments: Any) -> int:
-            status[0] = lib.abut_layers_find(*arguments)
-            return 0 if status[0] == _c.ABUT_ERROR_BUFFER else status[0]
-
-        run(ask, layers.value, byref(query), byref(result))
-        if not status[0]:
+        if fits(lib.abut_layers_find, layers.value, byref(query), byref(result)):
             return Interferences(room[: result.count].copy(), result.advice)
         room = np.empty(result.count, record(_c.abut_layers_pair))

@@ -28,7 +28,7 @@ from ._arrays import (
     vec,
     vectors,
 )
-from ._core import ArgumentError, Handle, byref, check, context, lib, name_of, number, options, run, value_of
+from ._core import ArgumentError, Handle, byref, fits, check, context, lib, name_of, number, options, run, value_of
 
 Path = Union[str, "os.PathLike[str]"]
 
@@ -161,12 +161,12 @@ class Hierarchy:
                 self.prepare()
             run(function, self.value, *arguments)
 
-    def status(self, function: Any, *arguments: Any) -> int:
-        """The same for lists whose length is not known: the status instead of an exception."""
+    def ask_list(self, function: Any, *arguments: Any) -> bool:
+        """The same for lists whose length is not known: False where the room was too small."""
         if self.lock is None:
-            return int(function(self.value, *arguments))
+            return fits(function, self.value, *arguments)
         with self.lock:
-            return int(function(self.value, *arguments))
+            return fits(function, self.value, *arguments)
 
 
 class Mesh:
@@ -486,14 +486,9 @@ class Mesh:
         while True:
             room = total.value
             hits = np.empty(room, record(_c.abut_ray_hit))
-            status = [0]
-
-            def ask(*arguments: Any) -> int:
-                status[0] = lib.abut_ray_all_batch(*arguments)
-                return 0 if status[0] == _c.ABUT_ERROR_BUFFER else status[0]
-
-            hierarchy.ask(ask, host(rays), len(rays), room, host(offsets), host(hits), byref(total))
-            if not status[0]:
+            if hierarchy.ask_list(
+                lib.abut_ray_all_batch, host(rays), len(rays), room, host(offsets), host(hits), byref(total)
+            ):
                 hits = hits[: total.value]
                 return AllRayHits(offsets, hits["parameter"], hits["triangle"], hits["barycentric"])
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from . import _c, device as _device
 from ._arrays import Array, ArrayLike, Floats, doubles, host, pointer, record
-from ._core import ArgumentError, Handle, byref, lib, options, run
+from ._core import ArgumentError, Handle, byref, fits, lib, options, run
 from .mesh import Mesh
 
 
@@ -78,13 +78,7 @@ class Motion:
     def _find(self, mode: int, room: Array, exact: bool, separation: float, tolerance: float) -> int:
         given = options(_c.abut_sweep_find_options, exact=exact, separation=separation, tolerance=tolerance)
         impacts = _c.abut_impacts(pointer(room), len(room), 0)
-        status = [0]
-
-        def ask(*arguments: Any) -> int:
-            status[0] = lib.abut_sweep_find(*arguments)
-            return 0 if status[0] == _c.ABUT_ERROR_BUFFER else status[0]
-
-        run(ask, self._handle.value, mode, byref(given), byref(impacts), None)
+        fits(lib.abut_sweep_find, self._handle.value, mode, byref(given), byref(impacts), None)
         return int(impacts.count)
 
     def earliest(self, *, exact: bool = False, separation: float = 0, tolerance: float = 0) -> Optional[Impact]:

@@ -6,14 +6,15 @@ and answers then have k rows. None leaves a mesh where it is.
 
 from __future__ import annotations
 
+import concurrent.futures
 import ctypes
-from typing import Any, NamedTuple, Optional, Sequence
+from typing import Any, Callable, Iterator, NamedTuple, Optional, Sequence
 
 import numpy as np
 
 from . import _c, device as _device
 from ._arrays import Array, ArrayLike, Floats, one, pointer, poses, record, vec, vector
-from ._core import ArgumentError, byref, check, lib, number, options, run
+from ._core import ArgumentError, byref, fits, lib, number, options, run, thread_count
 from .mesh import Advice, Mesh, advice
 
 RELATIONS = ("apart", "meeting", "a-inside", "b-inside")
@@ -277,45 +278,74 @@ def contacts(
     )
 
 
+class _Room:
+    """Room for the contacts of one question, which grows where it is too small."""
+
+    def __init__(self) -> None:
+        self.contacts: Array = np.empty(64, record(_c.abut_contact))
+        self.patches: Array = np.empty(16, record(_c.abut_patch))
+        self.made = _c.abut_patches()
+
+    def ask(self, question: Any, place: int) -> tuple[Array, Array, bool, Advice]:
+        """The contacts and patches of one place, whether they separate, and the advice."""
+        while True:
+            made = self.made
+            made.list, made.capacity = pointer(self.patches), len(self.patches)
+            made.contacts, made.contact_capacity = pointer(self.contacts), len(self.contacts)
+            if fits(question, place, byref(made)):
+                return (
+                    self.contacts[: made.contact_count].copy(),
+                    self.patches[: made.count].copy(),
+                    made.separates,
+                    advice(made.advice),
+                )
+            self.contacts = np.empty(max(made.contact_count, 64), self.contacts.dtype)
+            self.patches = np.empty(max(made.count, 16), self.patches.dtype)
+
+
+def on_threads(count: int, work: Callable[[Iterator[int]], None]) -> None:
+    """Gives every number below `count` to one of the workers, as many as there are threads."""
+    numbers = iter(range(count))  # its next() is one step for all threads
+    workers = min(thread_count(), count // 4)
+    if workers < 2:
+        work(numbers)
+        return
+    with concurrent.futures.ThreadPoolExecutor(workers) as pool:
+        tasks = [pool.submit(work, numbers) for _ in range(workers)]
+        try:
+            for task in tasks:
+                task.result()
+        finally:
+            for _ in numbers:  # after an error nothing is left to do
+                pass
+
+
 def gather(ask: Any, count: int) -> Contacts:
     """Asks for the contacts of `count` places and puts them together."""
-    contact, patch = record(_c.abut_contact), record(_c.abut_patch)
-    contact_room, patch_room = np.empty(256, contact), np.empty(64, patch)
-    all_contacts, all_patches = [], []
+    found: list[Any] = [None] * count
+
+    def work(places: Iterator[int]) -> None:
+        room = _Room()
+        for place in places:
+            found[place] = room.ask(ask, place)
+
+    on_threads(count, work)
     offsets, patch_offsets = np.zeros(count + 1, np.int64), np.zeros(count + 1, np.int64)
-    separates, worst = np.zeros(count, np.bool_), Advice("guaranteed", "")
-    room = _c.abut_patches()
-
-    def find(place: int) -> int:
-        room.list, room.capacity = pointer(patch_room), len(patch_room)
-        room.contacts, room.contact_capacity = pointer(contact_room), len(contact_room)
-        return int(ask(place, byref(room)))
-
-    for place in range(count):
-        status = [find(place)]
-        if status[0] == _c.ABUT_ERROR_BUFFER:
-            contact_room, patch_room = np.empty(room.contact_count, contact), np.empty(room.count, patch)
-            status[0] = find(place)
-        check(status[0])
-        offsets[place + 1] = offsets[place] + room.contact_count
-        patch_offsets[place + 1] = patch_offsets[place] + room.count
-        separates[place] = room.separates
-        if room.contact_count:
-            all_contacts.append(contact_room[: room.contact_count].copy())
-        if room.count:
-            made = patch_room[: room.count].copy()
-            made["first"] += np.uint64(offsets[place])
-            all_patches.append(made)
-        said = advice(room.advice)
-        if place == 0 or _VERDICTS.index(said.verdict) > _VERDICTS.index(worst.verdict):
-            worst = said
+    np.cumsum([len(answer[0]) for answer in found], out=offsets[1:])
+    np.cumsum([len(answer[1]) for answer in found], out=patch_offsets[1:])
+    for answer, first in zip(found, offsets.astype(np.uint64)):
+        answer[1]["first"] += first
     return Contacts(
-        np.concatenate(all_contacts) if all_contacts else np.zeros(0, contact),
-        np.concatenate(all_patches) if all_patches else np.zeros(0, patch),
+        np.concatenate([np.zeros(0, record(_c.abut_contact)), *(answer[0] for answer in found)]),
+        np.concatenate([np.zeros(0, record(_c.abut_patch)), *(answer[1] for answer in found)]),
         offsets,
         patch_offsets,
-        separates,
-        worst,
+        np.array([answer[2] for answer in found], np.bool_),
+        max(
+            (answer[3] for answer in found),
+            key=lambda said: _VERDICTS.index(said.verdict),
+            default=Advice("guaranteed", ""),
+        ),
     )
 
 
@@ -347,17 +377,21 @@ def sweep(
     given = options(_c.abut_sweep_rigid_options, separation=separation, tolerance=tolerance)
     found = np.zeros(count, record(_c.abut_sweep_touch))
     still = np.array((0, 0, 0, 1, 0, 0, 0) * 2, float)
-    for place in range(count):
-        at = [still if p is None else p[place if len(p) > 1 else 0] for p in (paths_a, paths_b)]
-        run(
-            lib.abut_sweep_rigid,
-            first.value,
-            pointer(at[0]),
-            second.value,
-            pointer(at[1]),
-            byref(given),
-            pointer(found) + place * found.itemsize,
-        )
+
+    def work(places: Iterator[int]) -> None:
+        for place in places:
+            at = [still if p is None else p[place if len(p) > 1 else 0] for p in (paths_a, paths_b)]
+            run(
+                lib.abut_sweep_rigid,
+                first.value,
+                pointer(at[0]),
+                second.value,
+                pointer(at[1]),
+                byref(given),
+                pointer(found) + place * found.itemsize,
+            )
+
+    on_threads(count, work)
     single = one_a and one_b
     return Touch(
         one(found["hit"], single),

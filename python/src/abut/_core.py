@@ -163,6 +163,21 @@ def number(value: Any, what: str, least: int = 0, most: int = 0xFFFFFFFF) -> int
     return whole
 
 
+def need(value: Any, kind: Any, what: str) -> Any:
+    """The value, if it is of that kind: the library takes every pointer for what it should be."""
+    if not isinstance(value, kind):
+        raise TypeError(f"{what} must be an abut.{kind.__name__}, not {type(value).__name__}")
+    return value
+
+
+def path_bytes(path: Any) -> bytes:
+    """A path as the library takes it."""
+    text = os.fsencode(os.fspath(path))
+    if b"\0" in text:
+        raise ArgumentError("a path cannot have a null byte")
+    return text
+
+
 def name_of(enum: str, value: int) -> str:
     """The word of a value of an enum."""
     function = getattr(lib, f"{enum}_name")
@@ -227,6 +242,13 @@ def run(function: Any, *arguments: Any, path: Optional[str] = None) -> None:
     Python handles a signal when the main thread next runs Python code, which is the callback above,
     and there an exception would be lost. So for the time of the call the signal is only noted.
     """
+    try:
+        _run(function, arguments, path)
+    except ctypes.ArgumentError as problem:
+        raise TypeError(f"{getattr(function, '__name__', 'abut')}: {problem}") from None
+
+
+def _run(function: Any, arguments: tuple[Any, ...], path: Optional[str]) -> None:
     global _interrupted
     if (
         threading.get_ident() != threading.main_thread().ident

@@ -9,7 +9,7 @@ import numpy as np
 
 from . import _c, device as _device
 from ._arrays import NONE, Array, ArrayLike, Floats, doubles, host, one, pointer, record
-from ._core import ArgumentError, Handle, byref, context, lib, number, options, run, value_of
+from ._core import ArgumentError, Handle, byref, context, lib, need, number, options, path_bytes, run, value_of
 from .mesh import Mesh, Path
 
 
@@ -27,7 +27,7 @@ class Character:
     def __init__(self, path: Path, *, weld: bool = True) -> None:
         """With `weld` seams that files have for normals and textures are closed."""
         text, handle = os.fspath(path), Handle(lib.abut_character_destroy)
-        run(lib.abut_character_read, context(), os.fsencode(text), handle.out, path=text)
+        run(lib.abut_character_read, context(), path_bytes(text), handle.out, path=text)
         if weld:
             welded = Handle(lib.abut_character_destroy)
             run(lib.abut_character_weld, handle.value, welded.out)
@@ -151,6 +151,7 @@ class RadialField:
     """
 
     def __init__(self, character: Character, cell: float = 0, *, device: _device.Selector = None) -> None:
+        need(character, Character, "character")
         given = options(_c.abut_radial_options, cell=cell, device=_device.pointer(_device.find(device)))
         handle = Handle(lib.abut_radial_destroy)
         run(lib.abut_radial_create, character._handle.value, byref(given), handle.out)

@@ -10,7 +10,7 @@ import numpy as np
 
 from . import _c, device as _device
 from ._arrays import Array, ArrayLike, Floats, one, pointer, points, record, vec, vectors
-from ._core import ArgumentError, Handle, byref, context, lib, number, options, run, value_of
+from ._core import ArgumentError, Handle, byref, context, lib, need, number, options, path_bytes, run, value_of
 from .mesh import Advice, Mesh, Path, advice
 
 
@@ -52,6 +52,7 @@ class Field:
         cache: Optional[Path] = None,
         device: _device.Selector = None,
     ) -> None:
+        need(mesh, Mesh, "mesh")
         given = options(
             _c.abut_field_options,
             cells=number(cells, "cells"),
@@ -61,7 +62,7 @@ class Field:
             layout=value_of("abut_field_layout", layout),
             type=value_of("abut_field_type", type),
             device=_device.pointer(_device.find(device if device is not None else mesh._device)),
-            cache=None if cache is None else os.fsencode(os.fspath(cache)),
+            cache=None if cache is None else path_bytes(cache),
         )
         handle = Handle(lib.abut_field_destroy)
         run(lib.abut_field_create, mesh._handle.value, byref(given), handle.out)
@@ -77,7 +78,7 @@ class Field:
     def load(cls, path: Path) -> Field:
         """Reads an .abutf or .dcache file."""
         text, handle = os.fspath(path), Handle(lib.abut_field_destroy)
-        run(lib.abut_field_read, context(), os.fsencode(text), None, handle.out, path=text)
+        run(lib.abut_field_read, context(), path_bytes(text), None, handle.out, path=text)
         return cls._of(handle)
 
     @classmethod
@@ -146,7 +147,7 @@ class Field:
     def update(self, mesh: Mesh) -> int:
         """Follows a mesh with the same triangles that has moved; returns how many blocks were computed."""
         count = ctypes.c_uint64()
-        run(lib.abut_field_update, self._handle.value, mesh._handle.value, byref(count))
+        run(lib.abut_field_update, self._handle.value, need(mesh, Mesh, "mesh")._handle.value, byref(count))
         return count.value
 
     def combine(self, other: Field, how: str) -> Field:
@@ -155,7 +156,7 @@ class Field:
         run(
             lib.abut_field_combine,
             self._handle.value,
-            other._handle.value,
+            need(other, Field, "other")._handle.value,
             value_of("abut_combination", how),
             handle.out,
         )
@@ -164,7 +165,7 @@ class Field:
     def save(self, path: Path) -> None:
         """Writes .abutf, .vti, .npy, .raw or .dcache by the ending of the name."""
         text = os.fspath(path)
-        run(lib.abut_field_write, self._handle.value, os.fsencode(text), None, path=text)
+        run(lib.abut_field_write, self._handle.value, path_bytes(text), None, path=text)
 
     def __repr__(self) -> str:
         z, y, x = self.shape

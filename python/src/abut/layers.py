@@ -9,7 +9,7 @@ import numpy as np
 
 from . import _c, device as _device
 from ._arrays import Array, ArrayLike, pointer, poses, record
-from ._core import ArgumentError, Handle, byref, fits, check, context, lib, number, options
+from ._core import ArgumentError, Handle, byref, check, context, fits, lib, need, number, options
 from .mesh import Mesh, advice
 
 
@@ -71,7 +71,7 @@ def interfere(
     """
     if method not in ("volume", "exact", "images", "conservative"):
         raise ArgumentError(f"method {method!r} is none of 'volume', 'exact', 'images', 'conservative'")
-    meshes = list(meshes)
+    meshes = [need(mesh, Mesh, "each of the meshes") for mesh in ([meshes] if isinstance(meshes, Mesh) else meshes)]
     placed, _ = poses(poses_of, "poses_of")
     if placed is not None and len(placed) != len(meshes):
         raise ArgumentError(f"{len(meshes)} meshes and {len(placed)} poses")

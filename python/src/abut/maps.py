@@ -8,7 +8,7 @@ import numpy as np
 
 from . import _c, device as _device
 from ._arrays import Array, Floats, pointer, pose, record, vec
-from ._core import ArgumentError, Handle, byref, lib, number, options, run, value_of
+from ._core import ArgumentError, Handle, byref, lib, need, number, options, run, value_of
 from .mesh import Advice, Mesh, advice
 from .pair import Contacts, gather
 
@@ -51,7 +51,7 @@ class DistanceMap:
         given = options(
             _c.abut_map_options, resolution=number(resolution, "resolution"), device=_device.pointer(self._device)
         )
-        run(lib.abut_map_create, mesh._handle.value, byref(given), handle.out)
+        run(lib.abut_map_create, need(mesh, Mesh, "mesh")._handle.value, byref(given), handle.out)
         self._handle = handle
         self._others: Sequence[Mesh] = ()  # a map asks them again for exact measures
 
@@ -79,7 +79,7 @@ class DistanceMap:
 
     def move(self, mesh: Mesh) -> DistanceMap:
         """Follows moved vertices: a mesh with the same triangles."""
-        run(lib.abut_map_move, self._handle.value, mesh._handle.value)
+        run(lib.abut_map_move, self._handle.value, need(mesh, Mesh, "mesh")._handle.value)
         return self
 
     def find(self, others: Sequence[Mesh], poses_of: Optional[Sequence[Any]] = None, *, limit: float = 0) -> Array:
@@ -90,7 +90,7 @@ class DistanceMap:
             raise ArgumentError(f"{len(others)} meshes and {len(poses_of)} poses")
         posed = (_c.abut_posed * max(len(others), 1))()
         for place, mesh in enumerate(others):
-            posed[place].bvh = mesh.hierarchy(self._device).value
+            posed[place].bvh = need(mesh, Mesh, "each of the others").hierarchy(self._device).value
             if poses_of is not None:
                 posed[place].pose = pose(poses_of[place], f"pose {place}")
         query = options(_c.abut_map_query, limit=limit)

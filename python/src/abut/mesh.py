@@ -28,7 +28,22 @@ from ._arrays import (
     vec,
     vectors,
 )
-from ._core import ArgumentError, Handle, byref, fits, check, context, lib, name_of, number, options, run, value_of
+from ._core import (
+    ArgumentError,
+    Handle,
+    byref,
+    check,
+    context,
+    fits,
+    lib,
+    name_of,
+    need,
+    number,
+    options,
+    path_bytes,
+    run,
+    value_of,
+)
 
 Path = Union[str, "os.PathLike[str]"]
 
@@ -312,7 +327,7 @@ class Mesh:
         run(
             lib.abut_mesh_write,
             self._handle.value,
-            os.fsencode(text),
+            path_bytes(text),
             byref(options(_c.abut_mesh_write_options, ascii=ascii)),
             path=text,
         )
@@ -536,7 +551,7 @@ def load(path: Path, *, format: str = "auto", device: _device.Selector = None) -
     run(
         lib.abut_mesh_read,
         context(),
-        os.fsencode(text),
+        path_bytes(text),
         byref(options(_c.abut_mesh_read_options, format=value_of("abut_mesh_format", format))),
         handle.out,
         path=text,
@@ -585,7 +600,9 @@ def hull(p: ArrayLike) -> Mesh:
 
 def join(meshes: Sequence[Mesh]) -> Mesh:
     """Several meshes as one, in order; vertices are not merged."""
-    handles = (ctypes.c_void_p * max(len(meshes), 1))(*[mesh._handle.value.value for mesh in meshes])
+    handles = (ctypes.c_void_p * max(len(meshes), 1))(
+        *[need(mesh, Mesh, "each of the meshes")._handle.value.value for mesh in meshes]
+    )
     handle = Handle(lib.abut_mesh_destroy)
     run(lib.abut_mesh_join, handles, len(meshes), handle.out)
     return Mesh._of(handle)

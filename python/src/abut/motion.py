@@ -9,7 +9,7 @@ import numpy as np
 
 from . import _c, device as _device
 from ._arrays import Array, ArrayLike, Floats, doubles, host, pointer, record
-from ._core import ArgumentError, Handle, byref, fits, lib, options, run
+from ._core import ArgumentError, Handle, byref, fits, lib, need, options, run
 from .mesh import Mesh
 
 
@@ -49,7 +49,7 @@ class Motion:
         """With own=False pairs within a mesh are left out, with others=False pairs of two meshes."""
         if isinstance(meshes, Mesh):
             meshes = [meshes]
-        self._counts = [mesh.vertex_count for mesh in meshes]
+        self._counts = [need(mesh, Mesh, "each of the meshes").vertex_count for mesh in meshes]
         handles = (ctypes.c_void_p * max(len(meshes), 1))(*[mesh._handle.value.value for mesh in meshes])
         handle = Handle(lib.abut_sweep_destroy)
         given = options(

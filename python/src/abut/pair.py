@@ -14,7 +14,7 @@ import numpy as np
 
 from . import _c, device as _device
 from ._arrays import Array, ArrayLike, Floats, one, pointer, poses, record, vec, vector
-from ._core import ArgumentError, byref, fits, lib, number, options, run, thread_count
+from ._core import ArgumentError, byref, fits, lib, need, number, options, run, thread_count
 from .mesh import Advice, Mesh, advice
 
 RELATIONS = ("apart", "meeting", "a-inside", "b-inside")
@@ -95,8 +95,7 @@ class _Poses:
 
     def __init__(self, a: Mesh, b: Mesh, pose_a: ArrayLike, pose_b: ArrayLike, device: _device.Selector) -> None:
         for name, mesh in (("a", a), ("b", b)):
-            if not isinstance(mesh, Mesh):
-                raise ArgumentError(f"{name} must be an abut.Mesh, not {type(mesh).__name__}")
+            need(mesh, Mesh, name)
         self.a, self.b = a.hierarchy(device), b.hierarchy(device)
         self.of_a, one_a = poses(pose_a, "pose_a")
         self.of_b, one_b = poses(pose_b, "pose_b")
@@ -370,7 +369,7 @@ def sweep(
     >>> bool(touch.hit), round(float(touch.time), 3)
     (True, 1.0)
     """
-    first, second = a.hierarchy(None), b.hierarchy(None)
+    first, second = need(a, Mesh, "a").hierarchy(None), need(b, Mesh, "b").hierarchy(None)
     paths_a, one_a = _paths(path_a, "path_a")
     paths_b, one_b = _paths(path_b, "path_b")
     count = common(paths_a, one_a, paths_b, one_b, "paths")
@@ -468,8 +467,8 @@ def hausdorff(a: Mesh, b: Mesh, *, tolerance: float = 0) -> tuple[float, float]:
     made = _c.abut_map_hausdorff_result()
     run(
         lib.abut_map_hausdorff,
-        a.hierarchy(None).value,
-        b.hierarchy(None).value,
+        need(a, Mesh, "a").hierarchy(None).value,
+        need(b, Mesh, "b").hierarchy(None).value,
         byref(options(_c.abut_map_hausdorff_options, tolerance=tolerance)),
         byref(made),
     )

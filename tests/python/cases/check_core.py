@@ -85,6 +85,32 @@ class Errors(unittest.TestCase):
                 wrong()
             self.assertIn(word, str(caught.exception))
 
+    def test_wrong_objects_are_refused(self):
+        """The library would take their pointers for what it expects."""
+        box, figure = abut.shape("box"), abut.Character.figure(triangles=8000)
+        made = abut.DistanceMap(box, resolution=64)
+        for wrong in (
+            lambda: abut.Field(figure),
+            lambda: abut.Field(box, cells=8).update(figure),
+            lambda: abut.Field(box, cells=8).combine(box, "union"),
+            lambda: abut.RadialField(box),
+            lambda: abut.DistanceMap(figure),
+            lambda: made.find([figure]),
+            lambda: made.move(figure),
+            lambda: abut.Motion([figure]),
+            lambda: abut.interfere([box, figure]),
+            lambda: abut.join([box, None]),
+            lambda: abut.overlap(box, figure),
+            lambda: abut.sweep(figure, box),
+            lambda: abut.hausdorff(box, figure),
+            lambda: box.nearest([0, 0, 0], radius="far"),
+            lambda: abut.load(3),
+        ):
+            with self.assertRaises(TypeError):
+                wrong()
+        with self.assertRaises(ValueError):
+            abut.load("a\0b")
+
     def test_a_library_that_is_none(self):
         for path, word in (("/nothing/libabut.so", "cannot be used"), (__file__, "cannot be used")):
             done = subprocess.run(

@@ -70,7 +70,7 @@ class Pairs(unittest.TestCase):
         ):
             with self.assertRaises(ValueError, msg=repr(wrong)):
                 abut.overlap(self.a, self.b, pose_b=wrong)
-        with self.assertRaises(ValueError):
+        with self.assertRaises(TypeError):
             abut.overlap(self.a, "box")
         self.assertEqual(abut.overlap(self.a, self.b, pose_b=np.zeros((0, 7))).shape, (0,))
 

@@ -1,0 +1,57 @@
+"""What pages name is there: functions, types and variables of C in the source, options of commands in their help.
+
+Pages are README.md and docs/, but for those that tell of the past. Fragments of C and commands that take too long to be
+run are held to the truth by this; whole programs, the tutorial and the cookbook are run by test_docs.sh and test_pages.py.
+Arguments: abut command, source folder, build folder.
+"""
+import pathlib
+import re
+import subprocess
+import sys
+
+tool, source = sys.argv[1], pathlib.Path(sys.argv[2])
+PAST = ("CHANGELOG.md", "docs/decisions.md", "docs/roadmap.md")  # name what is gone
+CODE = ("include", "src", "examples", "tools", "bench", "cmake", "tests", "CMakeLists.txt", "packaging", "python", "test", "demo")
+
+code = []
+for place in CODE:
+    path = source / place
+    for file in [path] if path.is_file() else sorted(path.rglob("*")):
+        if file.is_file() and file.suffix not in (".png", ".json", ".jsonl", ".whl", ".so", ".pyc"):
+            code.append(file.read_text(encoding="utf-8", errors="ignore"))
+names = set(re.findall(r"\b(?:abut|ABUT)_\w+", "\n".join(code)))
+problems, helps = [], {}
+
+
+def options_of(command):
+    if command not in helps:
+        done = subprocess.run([tool, command, "--help"], capture_output=True, text=True)
+        helps[command] = set(re.findall(r"--[a-z][a-z0-9-]*", done.stdout)) if not done.returncode else None
+    return helps[command]
+
+
+always = set(re.findall(r"--[a-z][a-z0-9-]*", subprocess.run([tool, "help"], capture_output=True, text=True).stdout))
+commands = 0
+for page in [source / "README.md", *sorted((source / "docs").rglob("*.md"))]:
+    name = page.relative_to(source).as_posix()
+    text = page.read_text(encoding="utf-8")
+    if name in PAST:
+        continue
+    for word in sorted(set(re.findall(r"\b(?:abut|ABUT)_\w+", text)) - names):
+        # abut_x stands for any name, and the start of names for all of them
+        if not word.startswith("abut_x") and not any(known.startswith(word) for known in names):
+            problems.append(f"{name}: {word} is nowhere in the source")
+    fences = re.findall(r"(?ms)^```(?:sh)?\n(.*?)^```$", text)
+    for line in re.findall(r"(?m)^(?:\$ )?abut ([a-z]+)( [^|;&#\n]*)?", "\n".join(fences)) if "commands/" not in name else []:
+        command, rest = line
+        found = options_of(command)
+        commands += 1
+        if found is None:
+            problems.append(f"{name}: there is no command abut {command}")
+            continue
+        for option in re.findall(r"(?<=\s)--[a-z][a-z0-9-]*", rest):
+            if option not in found | always:
+                problems.append(f"{name}: abut {command} has no option {option}")
+if problems or len(names) < 500 or commands < 15:
+    sys.exit("\n".join(problems) or "the pages were not understood")
+print(f"{commands} commands and {len(names)} names of C")

@@ -146,6 +146,10 @@ int demo_line(tool_run *tool, const tool_arguments *arguments) {
     line_scene s = {0};
     tool_film film = {0};
     line_gap gaps[2] = {{0, 0, 0}, {0, 0, 0}};
+    legend_add(&film.legend, (abut_colour){0.1f, 0.2f, 0.5f, 1}, "the line");
+    legend_add(&film.legend, (abut_colour){0.1f, 0.5f, 0.15f, 1}, "the normal where it enters");
+    legend_add(&film.legend, (abut_colour){1, 0.8f, 0, 1}, "the entry, by cells");
+    legend_add(&film.legend, (abut_colour){0.85f, 0.05f, 0.05f, 1}, "the entry, traced");
     if (png && !film_start(tool, &film, png->words, 0.5))
         return tool_fail_with(tool, "out of memory", "there is no memory for the picture");
     abut_status status = make_scene(tool, &s);

@@ -134,7 +134,9 @@ with Browser() as browser:
                 1 - arguments[1] / innerHeight * 2, 0.5).unproject(c).sub(c.position).normalize();
             return [[0, 1, 2].map((k) => abut.trueAt(k, c.position.getComponent(k))), to.toArray()];""", x, y)
         hit = run("ray", "pot.ply", "--from", ",".join(map(repr, eye)), "--towards", ",".join(map(repr, way)))
-        assert facts["triangle"] == hit.splitlines()[-1].split(",")[-1], (facts, hit)
+        answer = hit.splitlines()[-1].split(",")
+        assert facts["triangle"] == answer[-1], (facts, hit)
+        assert all(abs(float(a) - float(b)) < 1e-3 for a, b in zip(facts["at"].split(","), answer[7:10])), (facts, hit)
     assert re.fullmatch(r"[\d.]+ mm", facts["from the last place"]), facts
     browser.click(1100, 400)
     assert browser.run("return abut.panel") is None, "empty space is picked"

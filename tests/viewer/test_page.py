@@ -134,9 +134,9 @@ scene = {"bodies": [{"name": n, "mesh": m, "position": p} for n, m, p in
 pathlib.Path("scene.json").write_text(json.dumps(scene))
 for words, some in ((("distance", "box.obj", "away.obj"), "lines"), (("interfere", "box.obj", "ball.obj"), "bodies"),
                     (("selfcheck", "ring.obj"), "bodies"), (("samples", "ring.obj"), "points"),
-                    (("deviation", "ball.obj", "box.obj"), "bodies"), (("thickness", "ball.obj"), "bodies"),
-                    (("clearance", "ball.obj", "away.obj", "--below", "3"), "bodies"), (("radial", "mannequin", "--triangles", "8000"), "bodies"),
-                    (("character", "mannequin", "--triangles", "8000"), "lines"), (("nearest", "ball.obj", "--random", "5"), "lines"),
+                    (("deviation", "ball.obj", "box.obj", "--resolution", "64"), "bodies"), (("thickness", "ball.obj", "--resolution", "64"), "bodies"),
+                    (("clearance", "ball.obj", "away.obj", "--below", "3", "--resolution", "64"), "bodies"), (("radial", "mannequin", "--triangles", "8000"), "bodies"),
+                    (("nearest", "ball.obj", "--random", "5"), "lines"),
                     (("ray", "ball.obj", "--from", "0,0,5", "--towards", "0,0,-1"), "lines"),
                     (("info", "ball.obj"), "bodies"), (("inside", "ball.obj", "--random", "9"), "points"),
                     (("demo", "stairs", "--bodies", "5", "--frames", "4"), "bodies"),

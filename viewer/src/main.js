@@ -531,7 +531,7 @@ class Viewer {
   showPick(hit) {
     const { layer } = hit.object.userData;
     const place = [0, 1, 2].map((k) => this.trueAt(k, hit.point.getComponent(k)));
-    const found = [...layer.facts(hit), ["at", place.map(words).join(", ")]];
+    const found = [...layer.facts(hit), ["at", place.map((x) => words(x, 1e-6 / this.scene.scale)).join(", ")]];
     if (this.lastPlace) {
       const d = Math.hypot(...place.map((x, k) => x - this.lastPlace[k]));
       found.push(["from the last place", `${words(d)}${this.scene.unit ? ` ${this.scene.unit}` : ""}`]);

@@ -1,11 +1,11 @@
 /* Particles against radial fields on the CPU: checks, and all threads.
  *
- * Particles that follow each other in a list are often neighbours in space: a block of them asks
- * all fields once, and each of them the fields that the block may meet. Of the places of a way most
- * are in the same cell, whose planes are found once; a way that stays above them takes two. */
+ * Boxes of fields are tried several at once, by loops that compilers make vectors of. Of the places
+ * of a way most are in the same cell, whose planes are found once; a way that stays above them
+ * takes two. */
 #include "radial/radial.h"
 
-enum { PARTICLE_GRAIN = 128, BLOCK = 16, LIST = 128, STEPS_DEFAULT = 8, STEPS_MAX = 4096 };
+enum { PARTICLE_GRAIN = 128, LIST = 64, STEPS_DEFAULT = 8, STEPS_MAX = 4096 };
 
 _Static_assert(sizeof(radial_result) == sizeof(abut_radial_hit), "hits are results");
 
@@ -41,40 +41,62 @@ static abut_status check_array(const char *function, const char *name, const abu
 
 /* ---- fields that are near ---- */
 
-/* The fields that ways within a box may meet. */
-typedef struct near_fields {
-    radial_way box;
-    uint32_t count;
-    uint32_t list[LIST]; /* ascending */
-    bool all;            /* there are too many to list */
-} near_fields;
+/* Lists of what radial_bound and the reach of fields are, for radial_may_meet(). */
+enum { LO = 0, HI = 3, CENTRE = 6, MOVE = 9, TURN };
+_Static_assert(TURN + 1 == RADIAL_BOUND_NUMBERS, "there is room");
 
-/* Joins boxes. */
-static void add_way(radial_way *box, const radial_way *way) {
-    for (int k = 0; k < 3; k++) {
-        box->lo[k] = fminf(box->lo[k], way->lo[k]);
-        box->hi[k] = fmaxf(box->hi[k], way->hi[k]);
-    }
-    box->pad = fmaxf(box->pad, way->pad);
-}
+typedef struct near_scene {
+    radial_scene scene;
+    const float *bounds; /* RADIAL_BOUND_NUMBERS lists of scene.count */
+} near_scene;
 
-static void find_near(const radial_scene *s, near_fields *near, bool moves) {
-    near->count = 0;
-    near->all = false;
-    for (uint32_t i = 0; i < s->count && !near->all; i++) {
-        if (!radial_may_meet(s, i, &near->box, moves))
-            continue;
-        near->all = near->count == LIST;
-        if (!near->all)
-            near->list[near->count++] = i;
+static void list_bounds(const abut_radial *r, float *to) {
+    const size_t n = r->info.field_count;
+    for (size_t i = 0; i < n; i++) {
+        const radial_bound *b = &r->bounds[i];
+        const float reach = radial_as_float(r->marks[i].reach);
+        for (size_t k = 0; k < 3; k++) {
+            to[(LO + k) * n + i] = b->lo[k] - reach * b->side[k];
+            to[(HI + k) * n + i] = b->hi[k] + reach * b->side[k];
+            to[(CENTRE + k) * n + i] = b->centre[k];
+        }
+        to[MOVE * n + i] = b->move;
+        to[TURN * n + i] = b->turn;
     }
 }
 
-static bool has_way(const near_fields *near, const radial_way *way) {
-    bool has = way->pad <= near->box.pad;
-    for (int k = 0; k < 3; k++)
-        has = has && near->box.lo[k] <= way->lo[k] && way->hi[k] <= near->box.hi[k];
-    return has;
+/* Whether a way may meet the fields from `first` on, `count` of them. */
+static void try_boxes(const near_scene *s, const radial_way *way, bool moves, size_t first,
+                      size_t count, uint32_t *meets) {
+    const size_t n = s->scene.count;
+    const float *b = s->bounds + first;
+    const float lx = way->lo[0], ly = way->lo[1], lz = way->lo[2];
+    const float hx = way->hi[0], hy = way->hi[1], hz = way->hi[2];
+    const float still = moves ? 0 : -INFINITY; /* what fields move counts for nothing */
+    for (size_t i = 0; i < count; i++) {
+        const float x0 = b[CENTRE * n + i] - lx, x1 = hx - b[CENTRE * n + i];
+        const float y0 = b[(CENTRE + 1) * n + i] - ly, y1 = hy - b[(CENTRE + 1) * n + i];
+        const float z0 = b[(CENTRE + 2) * n + i] - lz, z1 = hz - b[(CENTRE + 2) * n + i];
+        const float away = (x0 > x1 ? x0 : x1) + (y0 > y1 ? y0 : y1) + (z0 > z1 ? z0 : z1);
+        const float moved = b[MOVE * n + i] + b[TURN * n + i] * away + still;
+        const float pad = way->pad + (moved > 0 ? moved : 0);
+        meets[i] = (lx - pad <= b[HI * n + i]) & (b[LO * n + i] <= hx + pad) &
+                   (ly - pad <= b[(HI + 1) * n + i]) & (b[(LO + 1) * n + i] <= hy + pad) &
+                   (lz - pad <= b[(HI + 2) * n + i]) & (b[(LO + 2) * n + i] <= hz + pad);
+    }
+}
+
+/* The fields of up to LIST from `first` on that a way may meet, ascending. */
+static uint32_t find_near(const near_scene *s, const radial_way *way, bool moves, uint32_t first,
+                          uint32_t list[LIST]) {
+    const uint32_t left = s->scene.count - first, count = left < LIST ? left : LIST;
+    uint32_t meets[LIST], found = 0;
+    try_boxes(s, way, moves, first, count, meets);
+    for (uint32_t i = 0; i < count; i++) {
+        list[found] = first + i;
+        found += meets[i];
+    }
+    return found;
 }
 
 /* ---- one particle ---- */
@@ -109,57 +131,56 @@ static bool try_steps(const radial_body *b, const radial_path *p, const radial_o
 }
 
 /* The field that is met first, or ABUT_NONE. */
-static uint32_t find_entry(const radial_scene *s, const radial_order *order,
-                           const near_fields *near, const radial_mover *m, radial_entry *found) {
+static uint32_t find_entry(const near_scene *near, const radial_order *order, const radial_mover *m,
+                           radial_entry *found) {
+    const radial_scene *s = &near->scene;
     const float radius = radial_float(order->radius);
     const radial_way way = radial_way_of(s, m->begin, m->to, order->radius);
-    const bool listed = !near->all && has_way(near, &way);
-    const uint32_t count = listed ? near->count : s->count;
-    uint32_t field = ABUT_NONE;
+    uint32_t field = ABUT_NONE, list[LIST];
     found->time = 2;
-    for (uint32_t k = 0; k < count; k++) {
-        const uint32_t i = listed ? near->list[k] : k;
-        radial_path path;
-        radial_entry entry;
-        if (!radial_may_meet(s, i, &way, m->round == 0))
-            continue;
-        const radial_body body = radial_body_of(s, i);
-        if (!radial_find_path(s, &body, i, m, radius, &path))
-            continue;
-        const bool met = order->steps ? try_steps(&body, &path, order, radius, &entry)
-                                      : radial_walk_path(&body, &path, radius, &entry);
-        if (met && entry.time < found->time) {
-            *found = entry;
-            field = i;
+    for (uint32_t first = 0; first < s->count; first += LIST) {
+        const uint32_t count = find_near(near, &way, m->round == 0, first, list);
+        for (uint32_t k = 0; k < count; k++) {
+            const radial_body body = radial_body_of(s, list[k]);
+            radial_path path;
+            radial_entry entry;
+            if (!radial_find_path(s, &body, list[k], m, radius, &path))
+                continue;
+            const bool met = order->steps ? try_steps(&body, &path, order, radius, &entry)
+                                          : radial_walk_path(&body, &path, radius, &entry);
+            if (met && entry.time < found->time) {
+                *found = entry;
+                field = list[k];
+            }
         }
     }
     return field;
 }
 
-/* The field that a particle is in deepest; that of `e` is ABUT_NONE where there is none. */
-static radial_exit find_exit(const radial_scene *s, const radial_order *order,
-                             const near_fields *near, vec3 at) {
+/* The field that a particle is in deepest; that of the answer is ABUT_NONE where there is none. */
+static radial_exit find_exit(const near_scene *near, const radial_order *order, vec3 at) {
+    const radial_scene *s = &near->scene;
     const radial_way way = radial_way_of(s, at, at, order->radius);
-    const bool listed = !near->all && has_way(near, &way);
-    const uint32_t count = listed ? near->count : s->count;
     radial_exit e = {0, ABUT_NONE, {0, 0, 0}}, other;
-    for (uint32_t k = 0; k < count; k++) {
-        const uint32_t i = listed ? near->list[k] : k;
-        if (radial_may_meet(s, i, &way, 0) && radial_find_exit(s, order, at, i, &other) &&
-            other.height < e.height)
-            e = other;
+    uint32_t list[LIST];
+    for (uint32_t first = 0; first < s->count; first += LIST) {
+        const uint32_t count = find_near(near, &way, false, first, list);
+        for (uint32_t k = 0; k < count; k++)
+            if (radial_find_exit(s, order, at, list[k], &other) && other.height < e.height)
+                e = other;
     }
     return e;
 }
 
 /* A particle from `from`, where it was with the frames before, to `to`, which is changed. On a
  * device several work-items share it: radial.cl. */
-static radial_result collide(const radial_scene *s, const radial_order *order,
-                             const near_fields *near, vec3 from, vec3 *to) {
+static radial_result collide(const near_scene *near, const radial_order *order, vec3 from,
+                             vec3 *to) {
+    const radial_scene *s = &near->scene;
     radial_mover m = radial_mover_of(from, *to);
     while (m.round < RADIAL_ROUNDS) {
         radial_entry met;
-        const uint32_t field = find_entry(s, order, near, &m, &met);
+        const uint32_t field = find_entry(near, order, &m, &met);
         if (field == ABUT_NONE) { /* then it is inside of none either */
             *to = m.to;
             return m.result;
@@ -168,7 +189,7 @@ static radial_result collide(const radial_scene *s, const radial_order *order,
     }
     /* out of what it is still in */
     for (int round = 0; round <= RADIAL_PROJECTIONS; round++) {
-        const radial_exit e = find_exit(s, order, near, m.to);
+        const radial_exit e = find_exit(near, order, m.to);
         m.result.left = -e.height * (float)s->unit;
         if (e.field == ABUT_NONE || round == RADIAL_PROJECTIONS)
             break;
@@ -181,7 +202,7 @@ static radial_result collide(const radial_scene *s, const radial_order *order,
 /* ---- all of them ---- */
 
 typedef struct collide_work {
-    radial_scene scene;
+    near_scene near;
     const radial_order *order;
     const abut_radial_particles *particles;
     atomic_ullong hit_count, odd_count;
@@ -192,41 +213,19 @@ static bool is_odd(vec3 p) {
              fabs(p.z) <= ABUT_COORDINATE_MAX);
 }
 
-/* The fields near a block of particles. The box is wider by the longest way, since particles that
- * meet a field go on from elsewhere. */
-static void find_near_block(const collide_work *w, size_t begin, size_t end, near_fields *near) {
-    const vec3 *from = w->particles->from.host, *to = w->particles->to.host;
-    float longest = 0;
-    near->box = (radial_way){{INFINITY, INFINITY, INFINITY}, {-INFINITY, -INFINITY, -INFINITY}, 0};
-    for (size_t i = begin; i < end; i++) {
-        if (is_odd(from[i]) || is_odd(to[i]))
-            continue;
-        const radial_way way = radial_way_of(&w->scene, from[i], to[i], w->order->radius);
-        for (int k = 0; k < 3; k++)
-            longest = fmaxf(longest, way.hi[k] - way.lo[k]);
-        add_way(&near->box, &way);
-    }
-    for (int k = 0; k < 3; k++) {
-        near->box.lo[k] -= longest;
-        near->box.hi[k] += longest;
-    }
-    near->box.pad *= 1.1f;
-    find_near(&w->scene, near, true);
-}
-
-static void collide_block(collide_work *w, size_t begin, size_t end) {
+static void collide_task(void *data, size_t chunk, size_t begin, size_t end) {
+    collide_work *w = data;
     const vec3 *from = w->particles->from.host;
     vec3 *to = w->particles->to.host;
     abut_radial_hit *hits = w->particles->hits.host;
     unsigned long long hit_count = 0, odd_count = 0;
-    near_fields near;
-    find_near_block(w, begin, end, &near);
+    (void)chunk;
     for (size_t i = begin; i < end; i++) {
         radial_result result = {ABUT_NONE, 1, {0, 0, 0}, 0};
         if (is_odd(from[i]) || is_odd(to[i]))
             odd_count++;
         else
-            result = collide(&w->scene, w->order, &near, from[i], &to[i]);
+            result = collide(&w->near, w->order, from[i], &to[i]);
         hit_count += result.field != ABUT_NONE;
         if (hits)
             memcpy(&hits[i], &result, sizeof result);
@@ -237,15 +236,12 @@ static void collide_block(collide_work *w, size_t begin, size_t end) {
         atomic_fetch_add_explicit(&w->odd_count, odd_count, memory_order_relaxed);
 }
 
-static void collide_task(void *data, size_t chunk, size_t begin, size_t end) {
-    (void)chunk;
-    for (size_t i = begin; i < end; i += BLOCK)
-        collide_block(data, i, end - i < BLOCK ? end : i + BLOCK);
-}
-
 abut_status abuti_radial_collide_host(abut_radial *r, const radial_order *order,
                                       abut_radial_particles *p) {
-    collide_work w = {.scene = abuti_radial_scene(r), .order = order, .particles = p};
+    collide_work w = {.near = {abuti_radial_scene(r), r->bound_lists},
+                      .order = order,
+                      .particles = p};
+    list_bounds(r, r->bound_lists);
     abuti_parallel_for(r->context, p->count, PARTICLE_GRAIN, collide_task, &w);
     p->hit_count = atomic_load(&w.hit_count);
     p->odd_count = atomic_load(&w.odd_count);

@@ -374,9 +374,10 @@ static abut_status reserve(abut_radial *r) {
     r->radii = abuti_allocate(c, (size_t)r->info.sample_count, sizeof *r->radii);
     r->marks = abuti_allocate_zeroed(c, n, sizeof *r->marks);
     r->bounds = abuti_allocate_zeroed(c, n, sizeof *r->bounds);
+    r->bound_lists = abuti_allocate(c, RADIAL_BOUND_NUMBERS * n, sizeof *r->bound_lists);
     return r->axes && r->fields && r->turns && r->vertices && r->triangles && r->pair_fields &&
                    r->pair_triangles && r->frames[0] && r->frames[1] && r->radii && r->marks &&
-                   r->bounds
+                   r->bounds && r->bound_lists
                ? ABUT_OK
                : ABUT_ERROR_MEMORY;
 }
@@ -425,7 +426,8 @@ void abut_radial_destroy(abut_radial *radial) {
         r->backend->destroy(r);
     abut_device_destroy(r->device);
     ABUTI_RELEASE(context, r->axes, r->fields, r->turns, r->vertices, r->triangles, r->pair_fields,
-                  r->pair_triangles, r->frames[0], r->frames[1], r->radii, r->marks, r->bounds, r);
+                  r->pair_triangles, r->frames[0], r->frames[1], r->radii, r->marks, r->bounds,
+                  r->bound_lists, r);
     abut_context_destroy(context);
 }
 

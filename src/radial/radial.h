@@ -62,11 +62,14 @@ struct abut_radial {
     size_t seen_count;        /* of `vertices` */
     radial_frame *frames[2];  /* now and before */
     radial_bound *bounds;
+    float *bound_lists; /* the same with reach, number by number, for the CPU */
     vec3 middle;  /* that bounds are relative to */
     float *radii; /* on the host, closed ends are 0 */
     radial_mark *marks;
     bool is_here; /* radii and marks are those of the last update */
 };
+
+enum { RADIAL_BOUND_NUMBERS = 11 };
 
 extern const radial_backend abuti_radial_host, abuti_radial_on_device;
 

@@ -88,12 +88,16 @@ def print_paper(names):
     table(["C.", "triangles", "particles"] + [word for name in names for word in (f"{name} MB", "upd.", "coll.")], rows)
 
 
+def together(line, place):
+    """Update and collide: on a device with one wait, where that was timed."""
+    return line.get("step_ms") or line[key(place, "update")] + line[key(place, "collide")]
+
+
 def print_sums(lines, place, names, skin):
     """Update and collide together, the quickest in bold, beside the paper's radial fields."""
     rows = []
     for condition, (_, _, figures) in PAPER.items():
-        sums = {name: lines[condition, name, place][key(place, "update")] + lines[condition, name, place][key(place, "collide")]
-                for name in names if (condition, name, place) in lines}
+        sums = {name: together(lines[condition, name, place], place) for name in names if (condition, name, place) in lines}
         if not sums:
             continue
         least = min(sums.values())

@@ -63,8 +63,8 @@ struct abut_radial {
     radial_frame *frames[2];  /* now and before */
     radial_bound *bounds;
     float *bound_lists; /* the same with reach, number by number, for the CPU */
-    vec3 middle;  /* that bounds are relative to */
-    float *radii; /* on the host, closed ends are 0 */
+    vec3 middle;        /* that bounds are relative to */
+    float *radii;       /* on the host, closed ends are 0 */
     radial_mark *marks;
     bool is_here; /* radii and marks are those of the last update */
 };

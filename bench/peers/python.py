@@ -32,7 +32,7 @@ import numpy as np  # noqa: E402
 
 import abut  # noqa: E402
 
-ROUNDS, PATIENCE = 5, 15  # no further round once a call took so many seconds in all
+ROUNDS, PATIENCE = 5, 5  # no further round once a call took so many seconds in all
 
 
 def package(name):
@@ -319,7 +319,7 @@ def fcpw_calls(i):
         made.find_closest_points(p[:1].copy(order="F"), far[:1], found)
         return np.array([found[0].d])
 
-    return {"nearest": nearest, "ray": ray, "refit": refit}  # contains() of 1.2.0 says no to every point
+    return {"nearest": nearest, "ray": ray, "refit": refit}  # contains() of 1.2.0 said no to every point
 
 
 def pcu_calls(i):

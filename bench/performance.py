@@ -54,6 +54,7 @@ SECTIONS = [
 COLOURS = {"abut": "#2f6fae", "Embree": "#b3472f", "FCL": "#e0a030", "CGAL": "#7a5195", "Bullet": "#6b8e4e",
            "ODE": "#9a8c7c", "OpenVDB": "#c2698c", "Open3D": "#b3472f", "MeshLab": "#e0a030"}
 OTHER = "#8a919c"
+RIVALS_DAY = "2026-11-17"  # of the last run: its lines do not tell
 RIVALS = {"radial": "radial fields", "band": "bands of distances", "field": "whole fields", "hash": "spatial hash",
           "tree": "eight-wide tree", "nearest": "nearest points", "sweep": "sweeps"}
 DEVICE = [("field/device-256-teapot", "signed distance field of 256^3 cells"),
@@ -278,7 +279,7 @@ def rivals_section(results, pictures):
         return []
     sample = next(line for key, line in results.rivals.items() if key[0] == condition)
     files = sorted({line["from"] for line in results.rivals.values()})
-    note = f"Intel Xeon (Sapphire Rapids, virtual), two cores, and one NVIDIA H200; {files[0][:10]}"
+    note = f"two cores of the Intel Xeon beside the GPU, and one NVIDIA H200; {RIVALS_DAY}"
     plot(pictures / "performance-cloth.svg", "Cloth against a character", "a frame: the body's new pose and all particles",
          groups, note)
     return ["## Cloth against a character", "",
@@ -287,7 +288,7 @@ def rivals_section(results, pictures):
                   "comparison as others do it; [all conditions](radial_table.md)."), "",
             "![Bars of times: radial fields and their rivals](pictures/performance-cloth.svg)", "",
             *table(["where", "technique", "a frame", "ratio", "particles left deep inside", "memory"], lines),
-            *wrap(f"{note}; in {quoted(files)}."), ""]
+            *wrap(f"Measured on {note}; in {quoted(files)}."), ""]
 
 
 def device_section(results):

@@ -21,7 +21,11 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/abut-config.cmake
 install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 if(ABUT_COMMAND)
   # The viewer of pages, where viewer/build has made it.
-  install(FILES viewer/dist/viewer.js DESTINATION ${CMAKE_INSTALL_DATADIR}/abut OPTIONAL)
+  install(CODE "
+    if(EXISTS \"${PROJECT_SOURCE_DIR}/viewer/dist/viewer.js\")
+      file(INSTALL \"${PROJECT_SOURCE_DIR}/viewer/dist/viewer.js\"
+           DESTINATION \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_DATADIR}/abut\")
+    endif()")
   install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR})
   install(TARGETS abut_tool RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
   install(FILES tools/completion.bash RENAME abut

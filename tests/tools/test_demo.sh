@@ -33,24 +33,25 @@ for scene in ball sleeve sheet; do
     demand "the film has another size" "$(wc -c <film.ppm)" -eq 2592016
     demand "there are other meshes" "$(ls $scene | wc -l)" -eq 26
 done
-# Garments: a skittle of our own, a character from a file, and what is none.
-try 2 "$tool" demo dress --solid 300
+# Garments on built-in figures, and what is no character.
+try 2 "$tool" demo dress --bodies 3
 complains "no meaning"
-try 2 "$tool" demo cape --model skittle --clip waltz --frames 1
+try 1 "$tool" demo dress --solid 300
+complains "from 8000"
+try 2 "$tool" demo cape --clip waltz --frames 1
 complains "waltz"
 try 1 "$tool" demo dress --model no-such.glb
 complains "no-such.glb"
-try 0 "$tool" demo dress --model mannequin --triangles 300 --frames 1 --json
 for scene in dress cape; do
-    try 0 "$tool" demo $scene --model skittle --threads 1 --triangles 300 --frames 12 --json --png film.ppm --record $scene.abutm
+    try 0 "$tool" demo $scene --solid 8000 --threads 1 --triangles 500 --frames 12 --json --png film.ppm --record $scene.abutm
     mute err
     is "it['scene'], it['frames'], it['frames_with_intersections'], it['frames_cut']" "('$scene', 12, 0, 0)"
     is "it['body_late'] >= 0 and it['body_latest'] < 0.05 and it['contacts'] > 0" True
     demand "the film has another size" "$(wc -c <film.ppm)" -eq 2592016
 done
-try 0 "$tool" demo dress --model skittle --threads 1 --triangles 300 --frames 6 --method radial --json
+try 0 "$tool" demo dress --solid 8000 --threads 1 --triangles 500 --frames 6 --method radial --json
 is "0 <= it['deepest'] < 0.01 and it['frames_too_deep'] == 0 and it['impacts'] > 0" True
-try 0 "$tool" demo dress --model skittle --threads 1 --triangles 300 --frames 4 --clip dance
+try 0 "$tool" demo dress --solid 8000 --threads 1 --triangles 500 --frames 4 --clip gymnastics
 says "vertices late"
 try 0 "$tool" demo dress --threads 1 --triangles 500 --frames 2
 says "none in any frame"

@@ -87,8 +87,8 @@ bool assembly_add(tool_assembly *assembly, const char *name, abut_mesh *mesh, ab
         return false;
     }
     memcpy(copy, name, bytes);
-    assembly->bodies[assembly->count++] =
-        (abut_scene_body){copy, abut_mesh_retain(mesh), pose, 1, UINT32_MAX, NULL};
+    assembly->bodies[assembly->count++] = (abut_scene_body){
+        .name = copy, .mesh = abut_mesh_retain(mesh), .pose = pose, .group = 1, .mask = UINT32_MAX};
     return true;
 }
 
@@ -160,6 +160,9 @@ static int add_scene(tool_run *tool, const char *path, const tool_text *text, bo
         assembly->bodies[i].group = body->group;
         assembly->bodies[i].mask = body->mask;
         assembly->bodies[i].file = body->file;
+        assembly->bodies[i].method = body->method;
+        assembly->bodies[i].character = body->character;
+        assembly->bodies[i].bones = body->bones;
     }
     return 0;
 }

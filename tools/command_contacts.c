@@ -556,6 +556,8 @@ static int check(tool_run *tool, const tool_arguments *arguments, abut_pose *to)
                                  "fields");
     if (option_given(arguments, "after") && !picture_given(arguments))
         return tool_refuse(tool, "--after is of --png");
+    if (option_given(arguments, "explain"))
+        return tool_refuse(tool, "--explain is for a scene");
     if (margin && !(margin->numbers[0] >= 0))
         return tool_refuse(tool, "--margin needs a number of at least 0; '%s' is not",
                            margin->words);
@@ -669,8 +671,13 @@ static const tool_option options[] = {
      "B moves there: tell when it touches A first, from 0 to 1, whatever its speed", NULL, false},
     {"method", "NAME", OPTION_TEXT,
      "exact: from the contours in which the meshes meet (default); field: samples of each mesh in "
-     "the distance field of the other; map: texels of A, by their distance to B",
-     "exact|field|map", false},
+     "the distance field of the other; map: texels of A, by their distance to B. Of a scene also "
+     "auto, what suits each body (default), and layers",
+     "exact|field|map|auto|layers", false},
+    {"explain", NULL, OPTION_FLAG,
+     "of a scene: which method each body is tried by and why, and what that promises of pairs that "
+     "touch, instead of contacts",
+     NULL, false},
     {"resolution", "N", OPTION_COUNT, "map: N x N texels on A (default: 512)", NULL, false},
     {"cells", "N", OPTION_COUNT,
      "fields: of each along its longest side (default: 64). This and the other options of fields "
@@ -720,7 +727,9 @@ const tool_command command_contacts = {
         "A), depth, and the feature of A or B that touches. Meshes that touch have a contact, "
         "however thin they are. With --json a summary with all contacts is printed instead.\n\n"
         "Of a scene (see docs/scene.md) all contacts of all its bodies are printed, with "
-        "the names of both; --margin, --most, --out, --png and the camera go with it.",
+        "the names of both, each body by the method that suits it; --margin, --most, --method, "
+        "--explain, "
+        "--out, --png and the camera go with it.",
     .found = "there is a contact, or a touch on the way",
     .examples = "  abut contacts a.obj b.obj --pose 0,0,0.9 --most 4\n"
                 "  abut contacts a.obj b.obj --pose 0,0,0.9 --png contacts.png\n"

@@ -218,7 +218,7 @@ _abut_values() {
     contacts:--pose-a) values="" ;;
     contacts:--with) values="plane: sphere: capsule: box: cylinder:" ;;
     contacts:--to) values="" ;;
-    contacts:--method) values="exact field map" ;;
+    contacts:--method) values="exact field map auto layers" ;;
     contacts:--resolution) values="" ;;
     contacts:--cells) values="" ;;
     contacts:--margin) values="" ;;
@@ -319,7 +319,7 @@ _abut() {
     slice) options="--axis --at --size --palette --cubic --sign --json --quiet --threads --help" ;;
     offset) options="--by --cells --cell --sign --to --cache --device --json --quiet --threads --help" ;;
     samples) options="--features --cells --cell --threshold --flat --even --radius --count --limit --cache --out --png --html --view --up --json --quiet --threads --help" ;;
-    contacts) options="--pose --pose-a --with --to --method --resolution --cells --cache --margin --hint --patches --samples --limit --most --out --png --html --after --view --up --json --quiet --threads --help" ;;
+    contacts) options="--pose --pose-a --with --to --method --explain --resolution --cells --cache --margin --hint --patches --samples --limit --most --out --png --html --after --view --up --json --quiet --threads --help" ;;
     interfere) options="--views --resolution --tolerance --conservative --exact --volume --overlaps --clearance --own --edges --parts --cap --first --out --png --html --images --view --up --device --json --quiet --threads --help" ;;
     batch) options="--do --out --jobs --base --shard --manifest --again --dry-run --json --quiet --threads --help" ;;
     cache) options="--older --json --quiet --threads --help" ;;

@@ -1,8 +1,10 @@
-/* abut contacts SCENE.json: all contacts of a world. */
+/* abut contacts SCENE.json: all contacts of a world, in which bodies are tried by the method that
+ * suits them, or that the scene or the command line says. */
 #include "clash.h"
 #include "view.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +15,8 @@ typedef struct touches {
     uint64_t pair_count;
     abut_contact *list;
     uint64_t count, touching; /* pairs that have a contact */
+    abut_world_event *events; /* of pairs that have contacts, touching of them; from malloc */
+    abut_radial **radial;     /* of characters; from malloc */
     abut_advice advice;
 } touches;
 
@@ -32,6 +36,117 @@ static void give_row(const void *data, size_t row, double *values) {
     values[8] = contact->depth;
 }
 
+/* ---- making ---- */
+
+static bool method_of(const char *word, abut_world_method *method) {
+    for (int i = ABUT_WORLD_AUTO; i <= ABUT_WORLD_LAYERS; i++)
+        if (strcmp(word, abut_world_method_name((abut_world_method)i)) == 0) {
+            *method = (abut_world_method)i;
+            return true;
+        }
+    return false;
+}
+
+static abut_vec3 turned(const abut_vec3 rows[3], abut_vec3 v) {
+    return (abut_vec3){rows[0].x * v.x + rows[0].y * v.y + rows[0].z * v.z,
+                       rows[1].x * v.x + rows[1].y * v.y + rows[1].z * v.z,
+                       rows[2].x * v.x + rows[2].y * v.y + rows[2].z * v.z};
+}
+
+/* The rows of a quaternion's matrix. */
+static void rows_of(abut_quat q, abut_vec3 rows[3]) {
+    const double n = sqrt(q.x * q.x + q.y * q.y + q.z * q.z + q.w * q.w);
+    const double x = q.x / n, y = q.y / n, z = q.z / n, w = q.w / n;
+    rows[0] = (abut_vec3){1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)};
+    rows[1] = (abut_vec3){2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)};
+    rows[2] = (abut_vec3){2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)};
+}
+
+/* Radial fields of a posed character where its body is. */
+static abut_status make_radial(const abut_scene_body *body, abut_radial **radial) {
+    const uint32_t bone_count = abut_character_info_get(body->character).bone_count;
+    const uint32_t count = abut_mesh_vertex_count(body->mesh);
+    const abut_vec3 o = abut_mesh_origin(body->mesh), t = body->pose.translation;
+    abut_character_matrix *bones = malloc(((size_t)bone_count + 1) * sizeof *bones);
+    abut_vec3 *positions = malloc(((size_t)count + 1) * sizeof *positions), rows[3];
+    abut_status status = bones && positions
+                             ? abut_radial_create(body->character, NULL, radial)
+                             : abut_fail(ABUT_ERROR_MEMORY, "there is no memory for a character");
+    rows_of(body->pose.rotation, rows);
+    for (uint32_t i = 0; i < bone_count && !status; i++)
+        for (int column = 0; column < 4; column++) {
+            const abut_character_matrix *m = &body->bones[i];
+            const abut_vec3 v =
+                turned(rows, (abut_vec3){m->m[0][column], m->m[1][column], m->m[2][column]});
+            const bool last = column == 3;
+            bones[i].m[0][column] = v.x + (last ? t.x : 0);
+            bones[i].m[1][column] = v.y + (last ? t.y : 0);
+            bones[i].m[2][column] = v.z + (last ? t.z : 0);
+        }
+    for (uint32_t i = 0; i < count && !status; i++) {
+        const abut_vec3 p = abut_mesh_positions(body->mesh)[i];
+        const abut_vec3 v = turned(rows, (abut_vec3){p.x + o.x, p.y + o.y, p.z + o.z});
+        positions[i] = (abut_vec3){v.x + t.x, v.y + t.y, v.z + t.z};
+    }
+    status = status ? status : abut_radial_update(*radial, bones, abut_array_host(positions));
+    free(bones);
+    free(positions);
+    return status;
+}
+
+/* A body that the scene calls a character is one, unless another method is asked for. */
+static abut_status add_body(touches *t, uint32_t i, abut_world_method method) {
+    const abut_scene_body *body = &t->assembly.bodies[i];
+    const bool character =
+        body->character && (method == ABUT_WORLD_AUTO || method == ABUT_WORLD_RADIAL);
+    abut_world_item item = {.kind = character ? ABUT_WORLD_CHARACTER : ABUT_WORLD_MESH,
+                            .group = body->group,
+                            .mask = body->mask,
+                            .method = method};
+    abut_status status = character ? make_radial(body, &t->radial[i]) : ABUT_OK;
+    uint32_t id;
+    if (character) {
+        item.shape.character = t->radial[i];
+    } else {
+        item.pose = body->pose;
+        item.shape.mesh.mesh = body->mesh;
+    }
+    return status ? status : abut_world_add(t->world, &item, &id);
+}
+
+static int make_world(tool_run *tool, const tool_arguments *arguments,
+                      const abut_world_options *options, touches *t) {
+    const tool_given *given = option_given(arguments, "method");
+    const abut_scene_arrays it = abut_scene_arrays_get(t->assembly.scene);
+    abut_world_method all = ABUT_WORLD_AUTO, method;
+    if (given && !method_of(given->words, &all))
+        return tool_refuse(tool,
+                           "--method of a scene is auto, exact, field, map or layers, not "
+                           "'%s'",
+                           given->words);
+    t->radial = calloc((size_t)t->assembly.count + 1, sizeof(abut_radial *));
+    if (!t->radial)
+        return tool_fail_with(tool, "out of memory", "there is no memory for the bodies");
+    abut_status status = abut_world_create(tool->context, options, &t->world);
+    for (uint32_t i = 0; i < t->assembly.count && !status; i++) {
+        const char *said = t->assembly.bodies[i].method;
+        method = all;
+        if (said)
+            method_of(said, &method);
+        if ((status = add_body(t, i, method))) {
+            tool_text name = {0};
+            assembly_name(&t->assembly, i, &name);
+            text_print(&name, ": %s", abut_last_error());
+            if (name.data)
+                abut_fail(status, name.data);
+            text_free(&name);
+        }
+    }
+    for (uint64_t i = 0; i < it.ignored_count && !status; i++)
+        status = abut_world_ignore(t->world, it.ignored[i].a, it.ignored[i].b, true);
+    return status ? tool_fail(tool, status) : 0;
+}
+
 /* ---- finding ---- */
 
 static int find(tool_run *tool, const tool_arguments *arguments, touches *t) {
@@ -39,10 +154,9 @@ static int find(tool_run *tool, const tool_arguments *arguments, touches *t) {
                      *most = option_given(arguments, "most");
     abut_world_options options = abut_world_options_default();
     abut_contacts found = {.capacity = 0};
-    options.method = ABUT_WORLD_EXACT;
     options.margin = margin ? margin->numbers[0] : 0;
-    options.patch_contacts = most ? most->counts[0] : 0;
-    int code = assembly_world(tool, &t->assembly, &options, &t->world);
+    options.patch_contacts = most ? most->counts[0] : 4;
+    int code = make_world(tool, arguments, &options, t);
     if (code)
         return code;
     abut_status status = abut_world_pairs(t->world, 0, NULL, &t->pair_count);
@@ -60,12 +174,18 @@ static int find(tool_run *tool, const tool_arguments *arguments, touches *t) {
             return tool_fail_with(tool, "out of memory", "there is no memory for the contacts");
         status = abut_world_contacts(t->world, &found);
     }
+    if (!status)
+        status = abut_world_events(t->world, 0, NULL, &t->touching);
+    if (status == ABUT_ERROR_BUFFER) {
+        t->events = malloc(t->touching * sizeof *t->events);
+        if (!t->events)
+            return tool_fail_with(tool, "out of memory", "there is no memory for the pairs");
+        status = abut_world_events(t->world, t->touching, t->events, &t->touching);
+    }
     if (status)
         return tool_fail(tool, status);
     t->count = found.count;
     t->advice = found.advice;
-    for (uint64_t i = 0; i < t->count; i++)
-        t->touching += !i || t->list[i].pair != t->list[i - 1].pair;
     tool_advise(tool, &t->advice);
     return 0;
 }
@@ -116,6 +236,70 @@ static abut_status draw(tool_run *tool, const tool_arguments *arguments,
     return status;
 }
 
+/* What was chosen for each body, and what is promised of pairs that touch. */
+static void tell_choices(tool_output *out, const touches *t) {
+    out_list(out, "methods");
+    for (uint32_t i = 0; out->json && i < t->assembly.count; i++) {
+        abut_world_choice choice;
+        if (abut_world_choice_get(t->world, i, &choice))
+            break;
+        out_object(out, NULL);
+        json_text(out, "name", t->assembly.bodies[i].name);
+        json_text(out, "method", abut_world_method_name(choice.method));
+        json_boolean(out, "forced", choice.forced);
+        json_text(out, "why", choice.reason);
+        out_end(out);
+    }
+    out_end(out);
+    out_list(out, "pairs");
+    for (uint64_t i = 0; out->json && i < t->touching; i++) {
+        const abut_world_event *e = &t->events[i];
+        out_object(out, NULL);
+        json_text(out, "a", t->assembly.bodies[e->a].name);
+        json_text(out, "b", t->assembly.bodies[e->b].name);
+        json_text(out, "method", abut_world_method_name(e->method));
+        json_text(out, "guarantee", abut_world_guarantee_name(e->guarantee));
+        if (e->error < HUGE_VAL)
+            json_number(out, "error", e->error);
+        else
+            json_null(out, "error");
+        json_count(out, "contacts", e->count);
+        json_number(out, "depth", e->deepest.depth);
+        out_end(out);
+    }
+    out_end(out);
+}
+
+/* The same for people, instead of contacts. */
+static void explain(tool_run *tool, const touches *t) {
+    tool_output *out = &tool->out;
+    tool_text both = {0};
+    for (uint32_t i = 0; i < t->assembly.count; i++) {
+        abut_world_choice choice;
+        if (abut_world_choice_get(t->world, i, &choice))
+            break;
+        say_of(out, t->assembly.bodies[i].name, "%s. %s", abut_world_method_name(choice.method),
+               choice.reason);
+    }
+    for (uint64_t i = 0; i < t->touching; i++) {
+        const abut_world_event *e = &t->events[i];
+        abut_world_manner manner;
+        char error[60];
+        if (abut_world_how(t->world, e->a, e->b, &manner))
+            break;
+        if (e->error < HUGE_VAL)
+            snprintf(error, sizeof error, "within %.3g", e->error);
+        else
+            snprintf(error, sizeof error, "without a bound");
+        text_clear(&both);
+        text_print(&both, "%s, %s", t->assembly.bodies[e->a].name, t->assembly.bodies[e->b].name);
+        say_of(out, both.data ? both.data : "a pair", "%s, %llu contacts, %.6g deep %s. %s",
+               abut_world_method_name(e->method), (unsigned long long)e->count, e->deepest.depth,
+               error, manner.sentence);
+    }
+    text_free(&both);
+}
+
 static void tell(tool_run *tool, const tool_arguments *arguments, const touches *t) {
     tool_output *out = &tool->out;
     double deepest = -HUGE_VAL;
@@ -131,6 +315,7 @@ static void tell(tool_run *tool, const tool_arguments *arguments, const touches 
     else
         json_null(out, "depth");
     json_advice(out, &t->advice);
+    tell_choices(out, t);
     out_list(out, "list");
     for (uint64_t i = 0; out->json && i < t->count; i++) {
         const abut_contact *c = &t->list[i];
@@ -155,12 +340,17 @@ static int work(tool_run *tool, const tool_arguments *arguments, touches *t) {
     code = code ? code : find(tool, arguments, t);
     if (!code && png)
         code = camera_read(tool, arguments, &camera);
+    const bool why = option_given(arguments, "explain") && !tool->out.json;
+    if (!code && why)
+        explain(tool, t);
     tool_table table = {columns, sizeof columns / sizeof *columns, (size_t)t->count, give_row, t};
-    if (!code && (path || !png))
+    if (!code && (path || !(png || why)))
         code = table_put_bodies(tool, path ? path->words : NULL, &table, t->assembly.bodies);
     abut_status status = ABUT_OK;
     if (!code && png && (status = draw(tool, arguments, &camera, t)))
         code = tool_fail(tool, status);
+    if (!code && why)
+        answer(tool, "%llu", (unsigned long long)t->count);
     if (!code && (tool->out.json || path || png)) {
         tell(tool, arguments, t);
         if (png)
@@ -174,7 +364,8 @@ static int work(tool_run *tool, const tool_arguments *arguments, touches *t) {
 int contacts_scene(tool_run *tool, const tool_arguments *arguments) {
     for (size_t i = 0; i < arguments->given_count; i++) {
         const char *name = arguments->given[i].option->name;
-        if (!word_in(name, "margin|most|out|png|html|view|up|json|quiet|threads|help"))
+        if (!word_in(name,
+                     "margin|most|method|explain|out|png|html|view|up|json|quiet|threads|help"))
             return tool_refuse(tool, "--%s is for two meshes, not for a scene", name);
     }
     const tool_given *most = option_given(arguments, "most");
@@ -183,6 +374,10 @@ int contacts_scene(tool_run *tool, const tool_arguments *arguments) {
     touches t = {0};
     int code = work(tool, arguments, &t);
     abut_world_destroy(t.world);
+    for (uint32_t i = 0; t.radial && i < t.assembly.count; i++)
+        abut_radial_destroy(t.radial[i]);
+    free(t.radial);
+    free(t.events);
     free(t.pairs);
     free(t.list);
     assembly_free(&t.assembly);

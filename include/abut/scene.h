@@ -9,6 +9,7 @@
 #define ABUT_SCENE_H
 
 #include <abut/base.h>
+#include <abut/character.h>
 #include <abut/mesh.h>
 
 #ifdef __cplusplus
@@ -21,9 +22,12 @@ typedef struct abut_scene_body {
     const char *name; /* no other body has it; "#7" where the file gives the eighth none */
     abut_mesh *mesh;  /* the scene's; several bodies may have the same */
     abut_pose pose;
-    uint32_t group;   /* its bit, as in abut_world_item: the first where the file names none */
-    uint32_t mask;    /* all groups but those that its own is not to be tried with; never 0 */
-    const char *file; /* of the mesh, as the scene has it; null for a shape */
+    uint32_t group;     /* its bit, as in abut_world_item: the first where the file names none */
+    uint32_t mask;      /* all groups but those that its own is not to be tried with; never 0 */
+    const char *file;   /* of the mesh, as the scene has it; null for a shape */
+    const char *method; /* how it is to be tried, a name of abut_world_method; null = not said */
+    const abut_character *character;    /* of a posed character, of which the mesh is; else null */
+    const abut_character_matrix *bones; /* where its bones are, before the pose */
 } abut_scene_body;
 
 /* Two bodies that are not to be tried, whatever their groups. */

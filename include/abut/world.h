@@ -134,7 +134,7 @@ typedef struct abut_world_item {
                                   * same mesh, method and resolution, but for those that deform */
             bool deforms;        /* abut_world_deform() will give it other positions */
             uint32_t resolution; /* cells of a field along the longest side, 0 = 64; texels along
-                                  * each side of a map, 0 = 256; pixels of layers, 0 = 1024: the
+                                  * each side of a map, 0 = 128; pixels of layers, 0 = 1024: the
                                   * greatest of all items */
         } mesh;
     } shape;

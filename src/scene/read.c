@@ -207,22 +207,20 @@ static abut_status sort_names(reading *r, const char *what) {
 
 /* ---- meshes ---- */
 
-static abut_status keep_mesh(reading *r, abut_mesh *mesh, const char *file) {
+/* Room for one more, which is counted when it is there. */
+static abut_status reserve_mesh(reading *r) {
     abut_scene *scene = r->scene;
-    abut_status status =
-        abuti_grow(r->context, &scene->meshes, scene->mesh_count, scene->mesh_count + 1,
-                   sizeof *scene->meshes, &scene->mesh_room);
-    if (status)
-        abut_mesh_destroy(mesh);
-    else
-        scene->meshes[scene->mesh_count++] = (scene_mesh){mesh, file};
-    return status;
+    return abuti_grow(r->context, &scene->meshes, scene->mesh_count, scene->mesh_count + 1,
+                      sizeof *scene->meshes, &scene->mesh_room);
 }
 
 enum {
     MESH_ABOUT,
     MESH_FILE,
     MESH_SHAPE,
+    MESH_FIGURE,
+    MESH_CLIP,
+    MESH_TIME,
     MESH_SCALE,
     MESH_SIZE,
     MESH_RADIUS,
@@ -233,8 +231,33 @@ enum {
     MESH_MEMBERS
 };
 
+/* The sentence of another module, with the place. */
+static abut_status complete(reading *r, abut_status status) {
+    char reason[600];
+    snprintf(reason, sizeof reason, "%s", abut_last_error());
+    return abuti_fail(status, "%s: %s: %s", r->name, r->place, reason);
+}
+
+/* A short text; a longer one is cut. */
+static const char *read_word(const reading *r, const member *m, char word[100]) {
+    const abuti_json_value *text = value_at(r, m->at);
+    return shown(r, text->is.text.at, text->is.text.bytes, word);
+}
+
+/* A character: `path` is null where it is a figure. */
+static abut_status pose_mesh(reading *r, const member *m, const char *path, scene_mesh *to) {
+    char figure[100], clip[100];
+    const scene_pose how = {.figure =
+                                m[MESH_FIGURE].at ? read_word(r, &m[MESH_FIGURE], figure) : NULL,
+                            .path = path,
+                            .clip = m[MESH_CLIP].at ? read_word(r, &m[MESH_CLIP], clip) : NULL,
+                            .time = m[MESH_TIME].at ? value_at(r, m[MESH_TIME].at)->is.number : 0};
+    return abuti_scene_pose(r->context, &how, to);
+}
+
 /* The path of a mesh, from the folder of the scene. */
-static abut_status read_file(reading *r, const member *file, abut_mesh **mesh, const char **name) {
+static abut_status read_file(reading *r, const member *m, scene_mesh *to) {
+    const member *file = &m[MESH_FILE];
     const abuti_json_value *text = value_at(r, file->at);
     const char *letters = abuti_json_characters(&r->json, text->is.text.at);
     size_t bytes = text->is.text.bytes, folder = 0;
@@ -256,17 +279,18 @@ static abut_status read_file(reading *r, const member *file, abut_mesh **mesh, c
     abut_status status = ABUT_OK;
     if (stat(path, &about) == 0 && !S_ISREG(about.st_mode)) { /* a pipe would be waited for */
         char word[100];
-        status = fail(r, "'%s' is no regular file",
-                      shown(r, text->is.text.at, text->is.text.bytes, word));
+        status = fail(r, "'%s' is no regular file", read_word(r, file, word));
     }
     if (!status) {
-        status = abut_mesh_read(r->context, path, NULL, mesh);
+        status = m[MESH_CLIP].at || m[MESH_TIME].at
+                     ? pose_mesh(r, m, path, to)
+                     : abut_mesh_read(r->context, path, NULL, &to->mesh);
         if (status == ABUT_ERROR_FILE || status == ABUT_ERROR_FORMAT)
-            abuti_fail(status, "%s: %s: %s", r->name, r->place, abut_last_error());
+            complete(r, status);
     }
     abuti_release(r->context, path);
     if (!status)
-        *name = keep_letters(r, letters, bytes);
+        to->file = keep_letters(r, letters, bytes);
     return status;
 }
 
@@ -297,11 +321,9 @@ static abut_status read_count(reading *r, const member *m, uint32_t *count) {
 
 /* What a kind of shape does not have is 0 in its default, and is refused. */
 static abut_status read_shape(reading *r, const member *m, abut_mesh **mesh) {
-    const abuti_json_value *text = value_at(r, m[MESH_SHAPE].at);
     char word[100];
     abut_shape_kind kind;
-    shown(r, text->is.text.at, text->is.text.bytes, word);
-    if (abut_shape_find(word, &kind))
+    if (abut_shape_find(read_word(r, &m[MESH_SHAPE], word), &kind))
         return fail(r, "there is no shape '%s'; 'abut make --list' lists them", word);
     abut_shape shape = abut_shape_default(kind);
     abut_vec3 side = shape.extent;
@@ -322,11 +344,8 @@ static abut_status read_shape(reading *r, const member *m, abut_mesh **mesh) {
     if (status)
         return status;
     status = abut_shape_create(r->context, &shape, mesh);
-    if (status == ABUT_ERROR_ARGUMENT || status == ABUT_ERROR_LIMIT) {
-        char reason[300];
-        snprintf(reason, sizeof reason, "%s", abut_last_error());
-        return fail(r, "%s", reason);
-    }
+    if (status == ABUT_ERROR_ARGUMENT || status == ABUT_ERROR_LIMIT)
+        return complete(r, ABUT_ERROR_FORMAT);
     r->shape_triangles += status ? 0 : abut_mesh_triangle_count(*mesh);
     if (r->shape_triangles > SHAPE_TRIANGLES) {
         abut_mesh_destroy(*mesh);
@@ -341,35 +360,46 @@ static abut_status read_shape(reading *r, const member *m, abut_mesh **mesh) {
 /* Adds the mesh of an object. */
 static abut_status read_mesh(reading *r, uint32_t object) {
     member m[MESH_MEMBERS] = {
-        [MESH_ABOUT] = MEMBER("about", TEXT),          [MESH_FILE] = MEMBER("file", TEXT),
-        [MESH_SHAPE] = MEMBER("shape", TEXT),          [MESH_SCALE] = MEMBER("scale", NUMBER),
-        [MESH_SIZE] = MEMBER_OR("size", LIST, NUMBER), [MESH_RADIUS] = MEMBER("radius", NUMBER),
-        [MESH_RADIUS2] = MEMBER("radius2", NUMBER),    [MESH_HEIGHT] = MEMBER("height", NUMBER),
-        [MESH_SEGMENTS] = MEMBER("segments", NUMBER),  [MESH_RINGS] = MEMBER("rings", NUMBER)};
-    abut_mesh *mesh = NULL;
-    const char *file = NULL;
+        [MESH_ABOUT] = MEMBER("about", TEXT),     [MESH_FILE] = MEMBER("file", TEXT),
+        [MESH_SHAPE] = MEMBER("shape", TEXT),     [MESH_FIGURE] = MEMBER("figure", TEXT),
+        [MESH_CLIP] = MEMBER("clip", TEXT),       [MESH_TIME] = MEMBER("time", NUMBER),
+        [MESH_SCALE] = MEMBER("scale", NUMBER),   [MESH_SIZE] = MEMBER_OR("size", LIST, NUMBER),
+        [MESH_RADIUS] = MEMBER("radius", NUMBER), [MESH_RADIUS2] = MEMBER("radius2", NUMBER),
+        [MESH_HEIGHT] = MEMBER("height", NUMBER), [MESH_SEGMENTS] = MEMBER("segments", NUMBER),
+        [MESH_RINGS] = MEMBER("rings", NUMBER)};
+    scene_mesh made = {0};
     double scale = 1;
     abut_status status = read_members(r, object, m, MESH_MEMBERS);
     if (status)
         return status;
-    if (!m[MESH_FILE].at == !m[MESH_SHAPE].at)
-        return fail(r, "it needs 'file' or 'shape', and not both");
+    const bool file = m[MESH_FILE].at, shape = m[MESH_SHAPE].at, figure = m[MESH_FIGURE].at;
+    if (file + shape + figure != 1)
+        return fail(r, "it needs one of 'file', 'shape' and 'figure'");
     for (int i = MESH_SIZE; i < MESH_MEMBERS; i++)
-        if (m[MESH_FILE].at && m[i].at)
+        if (!shape && m[i].at)
             return fail(r, "'%s' belongs to 'shape'", m[i].name);
+    for (int i = MESH_CLIP; i <= MESH_TIME; i++)
+        if (shape && m[i].at)
+            return fail(r, "'%s' belongs to 'figure', or to a 'file' with a skeleton", m[i].name);
+    if (m[MESH_SCALE].at && (figure || m[MESH_CLIP].at || m[MESH_TIME].at))
+        return fail(r, "'scale' is not for characters");
     status = m[MESH_SCALE].at ? read_positive(r, &m[MESH_SCALE], &scale) : ABUT_OK;
-    if (!status)
-        status =
-            m[MESH_FILE].at ? read_file(r, &m[MESH_FILE], &mesh, &file) : read_shape(r, m, &mesh);
+    status = status ? status : reserve_mesh(r);
+    if (status)
+        return status;
+    status = file    ? read_file(r, m, &made)
+             : shape ? read_shape(r, m, &made.mesh)
+                     : pose_mesh(r, m, NULL, &made);
+    if (figure && status == ABUT_ERROR_FORMAT)
+        complete(r, status);
     if (!status && scale != 1) {
-        abut_mesh *scaled = NULL;
-        status = abut_mesh_transform(mesh, scale, (abut_pose){0}, &scaled);
-        abut_mesh_destroy(mesh);
-        mesh = scaled;
+        status = abuti_scene_scale(&made.mesh, scale);
         if (status == ABUT_ERROR_ARGUMENT)
             status = fail(r, "a scale of %g makes it too large", scale);
     }
-    return status ? status : keep_mesh(r, mesh, file);
+    if (!status)
+        r->scene->meshes[r->scene->mesh_count++] = made;
+    return status;
 }
 
 /* The meshes that have names. */
@@ -410,6 +440,7 @@ enum {
     BODY_AXIS,
     BODY_DEGREES,
     BODY_GROUP,
+    BODY_METHOD,
     BODY_MEMBERS
 };
 
@@ -436,13 +467,8 @@ static abut_status read_pose(reading *r, const member *m, abut_pose *to) {
         double largest = fmax(fabs(n[0]), fmax(fabs(n[1]), fabs(n[2])));
         if (!status && !(largest > 0))
             status = fail(r, "'axis' must not be all 0");
-        if (!status) {
-            double degrees = fmod(value_at(r, m[BODY_DEGREES].at)->is.number, 720);
-            double half = degrees * (3.14159265358979323846 / 360), x = n[0] / largest,
-                   y = n[1] / largest, z = n[2] / largest, length = sqrt(x * x + y * y + z * z);
-            double s = sin(half) / length;
-            to->rotation = (abut_quat){s * x, s * y, s * z, cos(half)};
-        }
+        if (!status)
+            to->rotation = abuti_scene_turn(n, largest, value_at(r, m[BODY_DEGREES].at)->is.number);
     }
     if (!status && abuti_pose_check("abut_scene_read", "the pose", to))
         status = fail(r, "'position' is too far away");
@@ -464,9 +490,24 @@ static abut_status read_group(reading *r, const member *group, uint32_t *bit) {
                      &scene->groups[scene->group_count++]);
 }
 
+static abut_status read_method(reading *r, const member *method, const char **to) {
+    static const char *const names[] = {"auto", "exact", "field", "map", "radial", "layers"};
+    const abuti_json_value *text = value_at(r, method->at);
+    char word[100];
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (abuti_json_is(&r->json, text->is.text.at, text->is.text.bytes, names[i])) {
+            *to = names[i];
+            return ABUT_OK;
+        }
+    return fail(r, "'method' is '%s'; it must be auto, exact, field, map, radial or layers",
+                read_word(r, method, word));
+}
+
 static void use_mesh(const reading *r, size_t index, abut_scene_body *body) {
     body->mesh = r->scene->meshes[index].mesh;
     body->file = r->scene->meshes[index].file;
+    body->character = r->scene->meshes[index].character;
+    body->bones = r->scene->meshes[index].bones;
 }
 
 static abut_status read_body(reading *r, uint32_t object, uint32_t index) {
@@ -475,7 +516,8 @@ static abut_status read_body(reading *r, uint32_t object, uint32_t index) {
         [BODY_ABOUT] = MEMBER("about", TEXT),          [BODY_NAME] = MEMBER("name", TEXT),
         [BODY_MESH] = MEMBER_OR("mesh", TEXT, OBJECT), [BODY_POSITION] = MEMBER("position", LIST),
         [BODY_ROTATION] = MEMBER("rotation", LIST),    [BODY_AXIS] = MEMBER("axis", LIST),
-        [BODY_DEGREES] = MEMBER("degrees", NUMBER),    [BODY_GROUP] = MEMBER("group", TEXT)};
+        [BODY_DEGREES] = MEMBER("degrees", NUMBER),    [BODY_GROUP] = MEMBER("group", TEXT),
+        [BODY_METHOD] = MEMBER("method", TEXT)};
     if (value_at(r, object)->kind != ABUTI_JSON_OBJECT)
         return fail(r, "it must be an object");
     *body = (abut_scene_body){.group = 1, .mask = UINT32_MAX};
@@ -492,6 +534,8 @@ static abut_status read_body(reading *r, uint32_t object, uint32_t index) {
     status = status ? status : read_pose(r, m, &body->pose);
     if (!status && m[BODY_GROUP].at)
         status = read_group(r, &m[BODY_GROUP], &body->group);
+    if (!status && m[BODY_METHOD].at)
+        status = read_method(r, &m[BODY_METHOD], &body->method);
     if (status)
         return status;
     if (value_at(r, m[BODY_MESH].at)->kind == ABUTI_JSON_OBJECT) {
@@ -500,12 +544,10 @@ static abut_status read_body(reading *r, uint32_t object, uint32_t index) {
             use_mesh(r, r->scene->mesh_count - 1, body);
         return status;
     }
-    const abuti_json_value *text = value_at(r, m[BODY_MESH].at);
     const name_entry *entry = name_find(r, m[BODY_MESH].at);
     char word[100];
     if (!entry)
-        return fail(r, "there is no mesh '%s' in 'meshes'",
-                    shown(r, text->is.text.at, text->is.text.bytes, word));
+        return fail(r, "there is no mesh '%s' in 'meshes'", read_word(r, &m[BODY_MESH], word));
     use_mesh(r, entry->index, body);
     return ABUT_OK;
 }

@@ -5,8 +5,11 @@ void abut_scene_destroy(abut_scene *scene) {
     if (!scene)
         return;
     abut_context *context = scene->context;
-    for (size_t i = 0; i < scene->mesh_count; i++)
+    for (size_t i = 0; i < scene->mesh_count; i++) {
         abut_mesh_destroy(scene->meshes[i].mesh);
+        abut_character_destroy(scene->meshes[i].character);
+        abuti_release(context, scene->meshes[i].bones);
+    }
     ABUTI_RELEASE(context, scene->meshes, scene->bodies, scene->ignored, scene->letters, scene);
     abut_context_destroy(context);
 }

@@ -7,9 +7,24 @@
 #include <abut/scene.h>
 
 typedef struct scene_mesh {
-    abut_mesh *mesh;  /* owned */
-    const char *file; /* of the letters; null for a shape */
+    abut_mesh *mesh;           /* owned */
+    const char *file;          /* of the letters; null for a shape */
+    abut_character *character; /* owned, as its bones; null: it is none */
+    abut_character_matrix *bones;
 } scene_mesh;
+
+/* A character of a scene: a built-in figure or a file, by a clip, which may be null, at a time. */
+typedef struct scene_pose {
+    const char *figure, *path, *clip;
+    double time;
+} scene_pose;
+
+/* Makes a mesh larger about the origin; on failure there is none. */
+abut_status abuti_scene_scale(abut_mesh **mesh, double scale);
+/* A turn about an axis, whose largest number is given and not 0. */
+abut_quat abuti_scene_turn(const double axis[3], double largest, double degrees);
+/* Makes the mesh, character and bones of it. Errors of format are to be completed. */
+abut_status abuti_scene_pose(abut_context *context, const scene_pose *pose, scene_mesh *to);
 
 struct abut_scene {
     abut_context *context;

@@ -17,6 +17,7 @@
 #include <math.h>
 
 enum { POINTS_AT_ONCE = 64 };
+#define FREE_SHARE 0.05 /* of the size of a mesh: how far a search looks for it at first */
 
 static const char depths[] = "Depths are those of radial fields, to about a cell.";
 
@@ -115,6 +116,8 @@ typedef struct features {
     const world_item *against;
     uint32_t side; /* whose they are: 0 of a */
     box3 near;     /* what is beyond cannot touch */
+    vec3 free;     /* nor can what is nearer than this to it: distances change no faster than */
+    double around; /* places do. 0 = not known */
     abut_contacts *to;
     abut_status status;
     size_t count;
@@ -162,20 +165,32 @@ static abut_status ask_field(const world_item *b, vec3 point, double *depth, vec
     return ABUT_OK;
 }
 
-/* The same in a closed mesh, exactly. */
-static abut_status ask_mesh(const world_item *b, vec3 point, double margin, double *depth,
-                            vec3 *out) {
+/* The same in a closed mesh, exactly. What is next to a point that is far outside is not asked. */
+static abut_status ask_mesh(features *f, vec3 point, double *depth, vec3 *out) {
+    const world_item *b = f->against;
+    const double margin = f->world->options.margin;
     const vec3 at = contact_to_local(&b->at.motion, point);
+    const double reach = margin + FREE_SHARE * v3_length(v3_sub(b->local.hi, b->local.lo));
     int64_t winding = 0;
     bool on_surface = false;
     abut_nearest nearest;
-    abuti_sign_crossing(b->bvh, NULL, at, &winding, &on_surface);
-    abut_status status =
-        abut_nearest_point(b->bvh, at, winding || on_surface ? HUGE_VAL : margin, &nearest);
-    if (status || nearest.triangle == ABUT_NONE) {
-        *depth = -HUGE_VAL;
+    *depth = -HUGE_VAL;
+    if (v3_length(v3_sub(point, f->free)) < f->around)
+        return ABUT_OK;
+    abut_status status = abut_nearest_point(b->bvh, at, reach, &nearest);
+    if (status)
         return status;
+    const bool far = nearest.triangle == ABUT_NONE;
+    abuti_sign_crossing(b->bvh, NULL, at, &winding, &on_surface);
+    if (!winding && !on_surface && (far || nearest.distance > margin)) {
+        f->free = point;
+        f->around = ((far ? reach : nearest.distance) - margin) * (1 - 1e-9);
+        return ABUT_OK;
     }
+    if (far)
+        status = abut_nearest_point(b->bvh, at, HUGE_VAL, &nearest);
+    if (status)
+        return status;
     vec3 way = v3_sub(nearest.point, at);
     if (!(v3_length_sq(way) > 0)) { /* on it: as the triangle faces */
         const abut_mesh *mesh = b->bvh->mesh;
@@ -212,31 +227,30 @@ static abut_status ask_solid(const world_item *b, vec3 point, double margin, dou
     return ABUT_OK;
 }
 
-/* Samples of a, one by one, against what is no character. */
-static void ask_others(features *f) {
+/* A sample of a, against what is no character. */
+static void ask_other(features *f, vec3 point, uint32_t element) {
     const world_item *b = f->against;
-    const double margin = f->world->options.margin;
-    for (size_t i = 0; i < f->count && !f->status; i++) {
-        const vec3 point = f->places[i].end[0];
-        double depth = -HUGE_VAL;
-        vec3 out = {0, 0, 0};
-        f->status = b->kind != ABUT_WORLD_BODY ? ask_solid(b, point, margin, &depth, &out)
-                    : b->body.field            ? ask_field(b, point, &depth, &out)
-                                               : ask_mesh(b, point, margin, &depth, &out);
-        if (!f->status && depth >= -margin && v3_length_sq(out) > 0)
-            put(f->to, (abut_contact){.point = point,
-                                      .normal = out,
-                                      .depth = depth,
-                                      .kind = ABUT_CONTACT_POINT,
-                                      .element = f->names[i].element});
-    }
+    const double margin = f->world->options.margin,
+                 more = margin + WORLD_FLOAT_SLACK * v3_length(v3_sub(b->local.hi, b->local.lo));
+    const vec3 at = contact_to_local(&b->at.motion, point), all = v3(more, more, more);
+    double depth = -HUGE_VAL;
+    vec3 out = {0, 0, 0};
+    if (!box_contains((box3){v3_sub(b->local.lo, all), v3_add(b->local.hi, all)}, at))
+        return;
+    f->status = b->kind != ABUT_WORLD_BODY ? ask_solid(b, point, margin, &depth, &out)
+                : b->body.field            ? ask_field(b, point, &depth, &out)
+                                           : ask_mesh(f, point, &depth, &out);
+    if (!f->status && depth >= -margin && v3_length_sq(out) > 0)
+        put(f->to, (abut_contact){.point = point,
+                                  .normal = out,
+                                  .depth = depth,
+                                  .kind = ABUT_CONTACT_POINT,
+                                  .element = element});
 }
 
 static void flush(features *f) {
-    if (f->count && !f->status && f->against->kind == ABUT_WORLD_CHARACTER)
+    if (f->count && !f->status)
         ask_fields(f);
-    else if (f->count && !f->status)
-        ask_others(f);
     f->count = 0;
 }
 
@@ -244,6 +258,10 @@ static void add(features *f, abut_capsule place, abut_sample name) {
     const box3 box = {v3_min(place.end[0], place.end[1]), v3_max(place.end[0], place.end[1])};
     if (!box_overlaps(f->near, box))
         return;
+    if (f->against->kind != ABUT_WORLD_CHARACTER) {
+        ask_other(f, place.end[0], name.element);
+        return;
+    }
     f->places[f->count] = place;
     f->names[f->count++] = name;
     if (f->count == POINTS_AT_ONCE)
@@ -381,6 +399,8 @@ static abut_status try_both(const abut_world *world, const world_item *a, const 
     f.to = to;
     f.status = ABUT_OK;
     f.count = 0;
+    f.around = 0;
+    f.free = v3(0, 0, 0);
     f.against = b;
     f.side = 0;
     f.near = near_box(world, b);

@@ -20,7 +20,7 @@
 #define HOLES 0.05 /* of the area: a sphere without an eighth of its height is a solid */
 #define THIN 0.01  /* of the area */
 
-enum { FIELD_CELLS = 64, MAP_TEXELS = 256, THIN_TEXELS = 64, FEW_TRIANGLES = 64 };
+enum { FIELD_CELLS = 64, MAP_TEXELS = 128, THIN_TEXELS = 64, FEW_TRIANGLES = 64 };
 
 static const char function[] = "abut_world_add";
 

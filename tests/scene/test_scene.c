@@ -133,6 +133,46 @@ TEST(meshes_in_files) {
     "{'meshes': {'m': {'shape': 'box', 'segments': 1}}, 'bodies': " \
     "[{'mesh': 'm', 'name': 'a', 'group': 'g'}, {'mesh': 'm', 'name': " rest "}"
 
+/* A figure in its walk is the mesh that its bones make; others have none. */
+TEST(characters_and_methods) {
+    abut_scene *scene = NULL;
+    if (!readable())
+        return;
+    assert_ok(
+        read_scene(NULL,
+                   "{'bodies': [{'mesh': {'figure': 'mannequin', 'clip': 'walk', 'time': 0.3}},"
+                   " {'mesh': {'shape': 'box'}, 'method': 'map'},"
+                   " {'mesh': {'figure': 'mannequin'}, 'position': [1, 0, 0]}]}",
+                   &scene));
+    const abut_scene_arrays it = abut_scene_arrays_get(scene);
+    abut_character *figure = NULL;
+    abut_mesh *mesh = NULL;
+    abut_character_matrix bones[256];
+    abut_character_pose_options pose = abut_character_pose_options_default();
+    assert_ok(abut_character_create_figure(NULL, NULL, &figure));
+    assert_true(abut_character_info_get(figure).bone_count <= 256);
+    pose.time = 0.3;
+    for (int i = 0; i < 3; i += 2) {
+        pose.clip = i ? ABUT_NONE : 0;
+        assert_string_equal(abut_character_clip_get(figure, 0).name, "walk");
+        assert_ok(abut_character_pose(figure, &pose, bones));
+        assert_ok(abut_character_mesh(figure, bones, ABUT_CHARACTER_SKINNING_LINEAR, &mesh));
+        const abut_scene_body *body = &it.bodies[i];
+        assert_non_null(body->character);
+        assert_memory_equal(body->bones, bones,
+                            abut_character_info_get(figure).bone_count * sizeof *bones);
+        assert_memory_equal(abut_mesh_positions(body->mesh), abut_mesh_positions(mesh),
+                            abut_mesh_vertex_count(mesh) * sizeof(abut_vec3));
+        abut_mesh_destroy(mesh);
+    }
+    assert_null(it.bodies[0].method);
+    assert_string_equal(it.bodies[1].method, "map");
+    assert_null(it.bodies[1].character);
+    assert_true(it.bodies[2].pose.translation.x == 1);
+    abut_character_destroy(figure);
+    abut_scene_destroy(scene);
+}
+
 TEST(what_is_refused) {
     if (!readable())
         return;
@@ -149,7 +189,7 @@ TEST(what_is_refused) {
     refused("bodies[1]: there is no mesh 'x'",
             "{'meshes': {'y': {'shape': 'box'}}, 'bodies': [{'mesh': 'y'}, {'mesh': 'x'}]}");
 
-    refused("meshes.y: it needs 'file' or 'shape'", MESH(""));
+    refused("meshes.y: it needs one of 'file', 'shape' and 'figure'", MESH(""));
     refused("meshes.y: it must be an object", "{'meshes': {'y': []}, 'bodies': []}");
     refused("two of the name 'y'",
             "{'meshes': {'y': {'shape': 'box'}, 'y': {'shape': 'box'}}, 'bodies': []}");
@@ -165,6 +205,13 @@ TEST(what_is_refused) {
     refused("has no folder", MESH("'file': 'a.obj'"));
     refused("'file' is no path", MESH("'file': ''"));
     refused("too large", MESH("'shape': 'box', 'scale': 1e300"));
+    refused("one of 'file', 'shape' and 'figure'", MESH("'shape': 'box', 'figure': 'ogre'"));
+    refused("meshes.y: there is no figure 'orge'", MESH("'figure': 'orge'"));
+    refused("meshes.y: there is no clip 'wlak' among the 3",
+            MESH("'figure': 'ogre', 'clip': 'wlak'"));
+    refused("'clip' belongs to 'figure'", MESH("'shape': 'box', 'clip': 'walk'"));
+    refused("'scale' is not for characters", MESH("'figure': 'ogre', 'scale': 2"));
+    refused("'rings' belongs to 'shape'", MESH("'figure': 'ogre', 'rings': 2"));
 
     refused("bodies[0]: 'position' must be a list of 3 numbers", BODY("'position': [1, 2]"));
     refused("'position' must be a list of 3 numbers", BODY("'position': [1, 2, '3']"));
@@ -178,6 +225,7 @@ TEST(what_is_refused) {
     refused("control character", BODY("'name': 'a\\u0000b'"));
     refused("begins with #", BODY("'name': '#0'"));
     refused("no member 'naem'", BODY("'naem': 'x'"));
+    refused("'method' is 'fast'; it must be", BODY("'method': 'fast'"));
 
     refused("two bodies of the name 'a'", TWO("'a'}]"));
     refused("'g', and a group of that name", TWO("'g'}]"));

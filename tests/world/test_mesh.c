@@ -363,9 +363,9 @@ TEST(meshes_are_the_bodies_made_of_them) {
         shape.segments = 12;
         make_thing(&made, &shape, &field, 0);
         assert_ok(abut_bvh_create(made.mesh, NULL, &made.bvh));
-        for (int i = 0; i < 12; i++) {
+        for (int i = 0; i < 16; i++) {
             abut_world_item item = of_mesh(made.mesh, (abut_world_method)method, v3(0, 0, 0));
-            item.pose = random_pose(&random, 1.5);
+            item.pose = random_pose(&random, 1);
             add(worlds[0], &item);
             item = method == ABUT_WORLD_EXACT ? mesh_item(&made, item.pose)
                                               : body_item(&made, item.pose);

@@ -1,0 +1,283 @@
+/* Cases: one step of worlds in which the world chooses or is told the method.
+ *
+ * mixed: a walking figure, a sheet that waves and a ball that swells get other shapes, and meet
+ * each other, teapots and rings that stand around them, a box and the ground. The others are pairs
+ * of a teapot and a ring, each pushed into the other, tried by one method alone: what a pair costs.
+ * And a figure against a ring, a box, a sheet and another figure, one pair each. */
+#include "bench.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { MIXED, EXACT, FIELD, MAP, LAYERS, FIGURE };
+enum { MESHES = 4, FIGURES = 2, MOST_ITEMS = 256 };
+
+typedef struct mixed_data {
+    abut_mesh *meshes[MESHES]; /* teapot, ring, sheet, ball */
+    abut_character *character;
+    abut_radial *radial[FIGURES];
+    abut_character_matrix *bones;
+    abut_vec3 *positions[3]; /* of the figure, the sheet and the ball */
+    abut_world *world;
+    uint32_t ids[3]; /* of what deforms; ABUT_NONE = it does not */
+    abut_contact *list;
+    size_t room;
+    uint64_t pairs;
+} mixed_data;
+
+static size_t told_pairs, told_contacts;
+
+static abut_status add(mixed_data *data, abut_world_item *item, uint32_t *id) {
+    uint32_t any;
+    return abut_world_add(data->world, item, id ? id : &any);
+}
+
+static abut_world_item of_mesh(abut_mesh *mesh, abut_world_method method, abut_vec3 at) {
+    abut_world_item item;
+    memset(&item, 0, sizeof item);
+    item.kind = ABUT_WORLD_MESH;
+    item.method = method;
+    item.pose.translation = at;
+    item.shape.mesh.mesh = mesh;
+    return item;
+}
+
+static abut_status make_meshes(bench_state *state, mixed_data *data) {
+    const abut_shape_kind kinds[MESHES] = {ABUT_SHAPE_TEAPOT_SOLID, ABUT_SHAPE_TORUS,
+                                           ABUT_SHAPE_SHEET, ABUT_SHAPE_ICOSPHERE};
+    abut_status status = ABUT_OK;
+    for (int i = 0; i < MESHES && !status; i++) {
+        abut_shape shape = abut_shape_default(kinds[i]);
+        shape.segments = kinds[i] == ABUT_SHAPE_TEAPOT_SOLID ? 6
+                         : kinds[i] == ABUT_SHAPE_TORUS      ? 64
+                                                             : 32;
+        shape.rings =
+            kinds[i] == ABUT_SHAPE_TORUS || kinds[i] == ABUT_SHAPE_SHEET ? 32 : shape.rings;
+        if (kinds[i] == ABUT_SHAPE_ICOSPHERE)
+            shape.segments = 8;
+        status = abut_shape_create(state->context, &shape, &data->meshes[i]);
+    }
+    return status;
+}
+
+/* A figure as it is a part of its walk, shifted along z. */
+static abut_status make_figure(bench_state *state, mixed_data *data, int which) {
+    abut_status status = ABUT_OK;
+    if (!data->character)
+        status = abut_character_create_figure(state->context, NULL, &data->character);
+    status = status ? status : abut_radial_create(data->character, NULL, &data->radial[which]);
+    const abut_character_info info = abut_character_info_get(data->character);
+    if (!data->bones)
+        data->bones = malloc(info.bone_count * sizeof *data->bones);
+    if (!data->positions[0])
+        data->positions[0] = malloc(info.vertex_count * sizeof *data->positions[0]);
+    if (!status && (!data->bones || !data->positions[0]))
+        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    abut_character_pose_options pose = abut_character_pose_options_default();
+    pose.time = 0.25;
+    status = status ? status : abut_character_pose(data->character, &pose, data->bones);
+    for (uint32_t i = 0; i < info.bone_count && !status; i++)
+        data->bones[i].m[2][3] += which ? 0.25 : 0;
+    if (!status)
+        status = abut_character_skin(data->character, data->bones, ABUT_CHARACTER_SKINNING_LINEAR,
+                                     data->positions[0]);
+    if (!status)
+        status = abut_radial_update(data->radial[which], data->bones,
+                                    abut_array_host(data->positions[0]));
+    return status;
+}
+
+static abut_status add_figure(mixed_data *data, int which, uint32_t *id) {
+    abut_world_item item;
+    memset(&item, 0, sizeof item);
+    item.kind = ABUT_WORLD_CHARACTER;
+    item.shape.character = data->radial[which];
+    return add(data, &item, id);
+}
+
+/* Other positions of a mesh, about its origin. */
+static abut_status make_positions(const abut_mesh *mesh, bool sheet, abut_vec3 **positions) {
+    const uint32_t count = abut_mesh_vertex_count(mesh);
+    const abut_vec3 o = abut_mesh_origin(mesh), *from = abut_mesh_positions(mesh);
+    abut_vec3 *to = *positions = malloc(count * sizeof *to);
+    if (!to)
+        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    for (uint32_t i = 0; i < count; i++) {
+        const abut_vec3 p = {from[i].x + o.x, from[i].y + o.y, from[i].z + o.z};
+        to[i] = sheet ? (abut_vec3){p.x, p.y, 0.2 * p.x * p.y + 0.1 * p.x * p.x}
+                      : (abut_vec3){1.1 * p.x, 0.9 * p.y, 1.2 * p.z};
+    }
+    return ABUT_OK;
+}
+
+static abut_status fill_mixed(bench_state *state, mixed_data *data) {
+    uint64_t random = 21;
+    abut_status status = make_figure(state, data, 0);
+    status = status ? status : add_figure(data, 0, &data->ids[0]);
+    for (int i = 0; i < 2 && !status; i++) {
+        abut_world_item item =
+            of_mesh(data->meshes[2 + i], ABUT_WORLD_AUTO, (abut_vec3){0.2 * i, 0.9, 0.1 + 0.3 * i});
+        item.shape.mesh.deforms = true;
+        item.shape.mesh.resolution = 64;
+        status = make_positions(data->meshes[2 + i], i == 0, &data->positions[1 + i]);
+        status = status ? status : add(data, &item, &data->ids[1 + i]);
+    }
+    for (uint32_t i = 0; i < (state->quick ? 6u : 24u) && !status; i++) {
+        double at[3];
+        for (int k = 0; k < 3; k++)
+            at[k] = bench_random_real(&random, -2, 2);
+        abut_world_item item =
+            of_mesh(data->meshes[i % 2], ABUT_WORLD_AUTO, (abut_vec3){at[0], at[1], at[2]});
+        item.pose.rotation = bench_turn(i);
+        status = add(data, &item, NULL);
+    }
+    abut_world_item solid;
+    memset(&solid, 0, sizeof solid);
+    solid.kind = ABUT_WORLD_BOX;
+    solid.pose.translation = (abut_vec3){0.1, 0.5, 0.1};
+    solid.shape.half = (abut_vec3){0.3, 0.3, 0.1};
+    status = status ? status : add(data, &solid, NULL);
+    memset(&solid, 0, sizeof solid);
+    solid.kind = ABUT_WORLD_PLANE;
+    solid.motion = ABUT_WORLD_STATIC;
+    solid.shape.plane.normal.y = 1;
+    return status ? status : add(data, &solid, NULL);
+}
+
+static abut_status fill_figure(bench_state *state, mixed_data *data) {
+    abut_status status = make_figure(state, data, 1);
+    status = status ? status : make_figure(state, data, 0);
+    for (int i = 0; i < 3 && !status; i++) {
+        abut_world_item item =
+            of_mesh(data->meshes[i == 0 ? 1 : 2], ABUT_WORLD_AUTO, (abut_vec3){0, 1, 0});
+        item.group = 2; /* meets the figures alone */
+        item.mask = 1;
+        if (i == 2) {
+            item.kind = ABUT_WORLD_BOX;
+            item.shape.half = (abut_vec3){0.3, 0.3, 0.1};
+        }
+        status = add(data, &item, NULL);
+    }
+    status = status ? status : add_figure(data, 0, NULL);
+    return status ? status : add_figure(data, 1, NULL);
+}
+
+static abut_status fill_pairs(bench_state *state, mixed_data *data, abut_world_method method) {
+    abut_status status = ABUT_OK;
+    for (uint32_t i = 0; i < (state->quick ? 4u : 64u) && !status; i++)
+        for (int k = 0; k < 2 && !status; k++) {
+            abut_world_item item =
+                of_mesh(data->meshes[k], method,
+                        (abut_vec3){8.0 * (i % 8) + 1.1 * k, 8.0 * (i / 8), 0.6 * k});
+            item.pose.rotation = bench_turn(2 * i + (uint32_t)k);
+            status = add(data, &item, NULL);
+        }
+    return status;
+}
+
+static abut_status mixed_run(bench_state *state) {
+    mixed_data *data = state->data;
+    abut_contacts found = {.list = data->list, .capacity = data->room};
+    abut_status status = ABUT_OK;
+    for (int i = 0; i < 3 && !status; i++)
+        if (data->ids[i] != ABUT_NONE)
+            status = abut_world_deform(data->world, data->ids[i], i ? NULL : data->bones,
+                                       abut_array_host(data->positions[i]));
+    if (!status && data->ids[0] == ABUT_NONE) { /* where it is: asked again */
+        const uint32_t last = 3;
+        const abut_pose here = {{0, 0, 0, 1}, {0, 0, 0}};
+        abut_pose there = here;
+        there.translation = (abut_vec3){9.1, 0, 0.6};
+        there.rotation = bench_turn(3);
+        status =
+            abut_world_move(data->world, &last,
+                            abut_array_host(state->which->variant == FIGURE ? &here : &there), 1);
+    }
+    return status ? status : abut_world_contacts(data->world, &found);
+}
+
+static abut_status mixed_setup(bench_state *state) {
+    mixed_data *data = state->data;
+    const int variant = state->which->variant;
+    static const abut_world_method methods[] = {ABUT_WORLD_AUTO, ABUT_WORLD_EXACT, ABUT_WORLD_FIELD,
+                                                ABUT_WORLD_MAP, ABUT_WORLD_LAYERS};
+    abut_world_options options = abut_world_options_default();
+    options.margin = 0.005;
+    options.patch_contacts = 4;
+    for (int i = 0; i < 3; i++)
+        data->ids[i] = ABUT_NONE;
+    abut_status status = make_meshes(state, data);
+    status = status ? status : abut_world_create(state->context, &options, &data->world);
+    if (!status)
+        status = variant == MIXED    ? fill_mixed(state, data)
+                 : variant == FIGURE ? fill_figure(state, data)
+                                     : fill_pairs(state, data, methods[variant]);
+    /* Twice, so that exact contacts have a hint of the step before. */
+    for (int i = 0; i < 2 && (!status || status == ABUT_ERROR_BUFFER); i++)
+        status = mixed_run(state);
+    if (status != ABUT_ERROR_BUFFER)
+        return status ? status : bench_fail(ABUT_ERROR_ARGUMENT, "nothing touches");
+    abut_contacts none = {.capacity = 0};
+    status = abut_world_contacts(data->world, &none);
+    data->room = 2 * (size_t)none.count;
+    data->list = malloc(data->room * sizeof *data->list);
+    if (status != ABUT_ERROR_BUFFER || !data->list)
+        return data->list ? status : bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    status = abut_world_pairs(data->world, 0, NULL, &data->pairs);
+    state->elements = (double)data->pairs;
+    return status == ABUT_ERROR_BUFFER ? ABUT_OK : status;
+}
+
+static abut_status mixed_finish(bench_state *state) {
+    mixed_data *data = state->data;
+    abut_contacts found = {.list = data->list, .capacity = data->room};
+    abut_status status = abut_world_contacts(data->world, &found);
+    state->hash = bench_hash(0, &data->pairs, sizeof data->pairs);
+    for (uint64_t i = 0; i < found.count && !status; i++) {
+        const abut_contact *c = &found.list[i];
+        const float depth = (float)c->depth;
+        state->hash = bench_hash(state->hash, &c->pair, sizeof c->pair);
+        state->hash = bench_hash(state->hash, &c->id, sizeof c->id);
+        state->hash = bench_hash(state->hash, &depth, sizeof depth);
+    }
+    told_pairs = (size_t)data->pairs;
+    told_contacts = (size_t)found.count;
+    return status;
+}
+
+static void mixed_tell(const bench_case *which, const bench_result *result) {
+    (void)which;
+    (void)result;
+    printf("    %zu pairs, %zu contacts\n", told_pairs, told_contacts);
+}
+
+static void mixed_teardown(bench_state *state) {
+    mixed_data *data = state->data;
+    abut_world_destroy(data->world);
+    for (int i = 0; i < FIGURES; i++)
+        abut_radial_destroy(data->radial[i]);
+    abut_character_destroy(data->character);
+    for (int i = 0; i < MESHES; i++)
+        abut_mesh_destroy(data->meshes[i]);
+    for (int i = 0; i < 3; i++)
+        free(data->positions[i]);
+    free(data->bones);
+    free(data->list);
+}
+
+#define MIXED_CASE(name_, variant_)                                                                \
+    {                                                                                              \
+        .name = name_, .unit = "pair", .data_bytes = sizeof(mixed_data), .setup = mixed_setup,     \
+        .run = mixed_run, .finish = mixed_finish, .teardown = mixed_teardown, .variant = variant_, \
+        .threaded = true, .tell = mixed_tell                                                       \
+    }
+
+const bench_case bench_world_mixed_cases[] = {
+    MIXED_CASE("world/mixed", MIXED),
+    MIXED_CASE("world/mixed-exact", EXACT),
+    MIXED_CASE("world/mixed-field", FIELD),
+    MIXED_CASE("world/mixed-map", MAP),
+    MIXED_CASE("world/mixed-layers", LAYERS),
+    MIXED_CASE("world/mixed-figure", FIGURE),
+    {.name = NULL},
+};

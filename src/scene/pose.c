@@ -1,0 +1,79 @@
+/* Poses of a scene: turns of bodies; and characters, which a clip and a time make meshes that know
+ * their bones. */
+#include "scene/scene.h"
+
+#include <math.h>
+#include <string.h>
+
+abut_status abuti_scene_scale(abut_mesh **mesh, double scale) {
+    abut_mesh *scaled = NULL;
+    abut_status status = abut_mesh_transform(*mesh, scale, (abut_pose){0}, &scaled);
+    abut_mesh_destroy(*mesh);
+    *mesh = scaled;
+    return status;
+}
+
+abut_quat abuti_scene_turn(const double axis[3], double largest, double degrees) {
+    const double half = fmod(degrees, 720) * (3.14159265358979323846 / 360);
+    const double x = axis[0] / largest, y = axis[1] / largest, z = axis[2] / largest;
+    const double s = sin(half) / sqrt(x * x + y * y + z * z);
+    return (abut_quat){s * x, s * y, s * z, cos(half)};
+}
+
+/* A figure by its name. */
+static abut_status make_figure(abut_context *context, const char *name, abut_character **made) {
+    abut_character_figure_options options = abut_character_figure_options_default();
+    for (int i = 0; i < ABUT_CHARACTER_FIGURE_COUNT; i++)
+        if (!strcmp(name, abut_character_figure_name((abut_character_figure)i))) {
+            options.figure = (abut_character_figure)i;
+            return abut_character_create_figure(context, &options, made);
+        }
+    return abuti_fail(ABUT_ERROR_FORMAT,
+                      "there is no figure '%s'; there are mannequin, mannequin-female and ogre",
+                      name);
+}
+
+/* Seams of files are closed, so that what is closed looks so. */
+static abut_status read_character(abut_context *context, const char *path, abut_character **made) {
+    abut_character *read = NULL;
+    abut_status status = abut_character_read(context, path, &read);
+    status = status ? status : abut_character_weld(read, made);
+    abut_character_destroy(read);
+    return status;
+}
+
+static abut_status find_clip(const abut_character *character, const char *name, uint32_t *clip) {
+    const uint32_t count = abut_character_info_get(character).clip_count;
+    for (*clip = 0; *clip < count; (*clip)++) {
+        const char *has = abut_character_clip_get(character, *clip).name;
+        if (has && !strcmp(has, name))
+            return ABUT_OK;
+    }
+    return abuti_fail(ABUT_ERROR_FORMAT, "there is no clip '%s' among the %u that there are", name,
+                      count);
+}
+
+abut_status abuti_scene_pose(abut_context *context, const scene_pose *pose, scene_mesh *to) {
+    abut_character_pose_options options = abut_character_pose_options_default();
+    abut_status status = pose->figure ? make_figure(context, pose->figure, &to->character)
+                                      : read_character(context, pose->path, &to->character);
+    options.clip = ABUT_NONE;
+    options.time = pose->time;
+    if (!status && pose->clip)
+        status = find_clip(to->character, pose->clip, &options.clip);
+    if (!status) {
+        const uint32_t bones = abut_character_info_get(to->character).bone_count;
+        to->bones = abuti_allocate(context, bones, sizeof *to->bones);
+        status =
+            to->bones ? abut_character_pose(to->character, &options, to->bones) : ABUT_ERROR_MEMORY;
+    }
+    if (!status)
+        status = abut_character_mesh(to->character, to->bones, ABUT_CHARACTER_SKINNING_LINEAR,
+                                     &to->mesh);
+    if (status) {
+        abuti_release(context, to->bones);
+        abut_character_destroy(to->character);
+        *to = (scene_mesh){0};
+    }
+    return status;
+}

@@ -198,6 +198,19 @@ done
 same many "three processes"
 demand "three processes did a job twice" "$(lines many/manifest.jsonl done)" -eq 33
 demand "one process did all" "$(sort -u out1 out2 out3 | grep -c '^done')" -eq 33
+# One of two is killed: the other does its job too, and all once.
+"$tool" batch models/*.obj models/*.stl models/sub/*.obj --do 'field --cells 32' --do report \
+    --do 'samples.npy --count 50' --out two --threads 1 >/dev/null 2>&1 & # not by a shell that would be killed instead
+victim=$!
+work two --threads 1 >out1 2>err1 &
+other=$!
+sleep 0.05
+kill -9 $victim
+wait $victim 2>/dev/null
+wait $other
+demand "with one of two killed the other gave $?" $? -eq 0
+same two "one of two was killed"
+demand "with one of two killed a job was done twice or lost" "$(lines two/manifest.jsonl done)" -eq 33
 for part in 3 1 2; do
     try 0 work parts --shard $part/3 --json
     echo "$(value "it['jobs']") $(value "it['done']")" >>shares

@@ -4,18 +4,19 @@
  * A job is another command of this program on one input with one output. It is done in four steps,
  * each of which either happened or did not, whenever the process is killed:
  *
- *   1. the command writes FOLDER/.abut-batch/KEY.ENDING (aside and renamed, as all files of abut);
+ *   1. the command writes FOLDER/.abut-batch/KEY/output.ENDING (aside and renamed, as all files
+ *      of abut);
  *   2. a line that says "done" is added to the manifest, and is on disk;
  *   3. the file is renamed to its final name;
- *   4. the claim ends.
+ *   4. the folder KEY goes, and the claim ends.
  *
- * KEY stands for command, options, input with its size and time, and output. A file of that name is
- * therefore the complete output of exactly this job: who finds one goes on with step 2 or 3, and
- * nothing finished is computed again. A job is done where its last line says so with this key,
- * there is no such file, and the output has the size that the line says.
+ * KEY stands for command, options, input with its size and time, and output. An output in a folder
+ * of that name is therefore the complete output of exactly this job: who finds one goes on with
+ * step 2 or 3, and nothing finished is computed again. A job is done where its last line says so
+ * with this key, there is no such output, and the file has the size that the line says.
  *
- * During step 1 there is an empty file KEY.begun. Who finds one of a job that nobody has claimed
- * does the job last: it may be what ended that process, for want of memory say.
+ * Who finds a folder KEY without an output, of a job that nobody has claimed, does that job last:
+ * it may be what ended a process, for want of memory say.
  *
  * Claims are locks on bytes of the manifest far beyond its end. The system drops them when their
  * process ends, however it ends. */

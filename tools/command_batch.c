@@ -4,12 +4,10 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #define STAGE ".abut-batch" /* the folder in --out where outputs are completed */
@@ -29,8 +27,8 @@ typedef struct attempt {
     batch_job *job;
     struct stat input;
     uint64_t key;
-    tool_text staged, mark, final; /* paths: batch.h says what stands there */
-    tool_text complaint;           /* why it failed */
+    tool_text staged, place, final; /* paths: batch.h says what stands there */
+    tool_text complaint;            /* why it failed */
     double seconds;
     bool known; /* how long it took: false where it was finished by a process that was killed */
 } attempt;
@@ -95,10 +93,10 @@ static bool identify(const batch *b, attempt *a, batch_job *job) {
                (long long)a->input.st_size, 0, (long long)a->input.st_mtim.tv_sec,
                a->input.st_mtim.tv_nsec);
     a->key = hash_bytes(HASH_START, name.data, name.used);
-    text_print(&a->staged, "%s/" STAGE "/%016" PRIx64 ".%s", b->folder, a->key,
+    text_print(&a->staged, "%s/" STAGE "/%016" PRIx64 "/output.%s", b->folder, a->key,
                path_ending(job->output));
-    text_print(&a->mark, "%s/" STAGE "/%016" PRIx64 ".begun", b->folder, a->key);
-    bool fine = !name.failed && !a->staged.failed && !a->mark.failed && !a->final.failed;
+    text_print(&a->place, "%s/" STAGE "/%016" PRIx64, b->folder, a->key);
+    bool fine = !name.failed && !a->staged.failed && !a->place.failed && !a->final.failed;
     if (!fine)
         complain(a, job->input, "out of memory", 0);
     text_free(&name);
@@ -107,7 +105,7 @@ static bool identify(const batch *b, attempt *a, batch_job *job) {
 
 static void attempt_free(attempt *a) {
     text_free(&a->staged);
-    text_free(&a->mark);
+    text_free(&a->place);
     text_free(&a->final);
     text_free(&a->complaint);
 }
@@ -120,14 +118,24 @@ static bool is_file(const char *path, uint64_t *bytes) {
     return true;
 }
 
+static bool exists(const char *path) {
+    struct stat about;
+    return stat(path, &about) == 0;
+}
+
 /* Whether the manifest knows an output of this very job, and it is in its place. With --again only
  * lines of this run count. */
-static bool is_done(const batch *b, const attempt *a) {
+static bool is_recorded(const batch *b, const attempt *a) {
     const batch_record *record = manifest_find(&b->manifest, a->job->output);
     uint64_t bytes;
     return record && record->done && record->key == a->key &&
-           (!b->again || record->at >= b->manifest.begun) && !is_file(a->staged.data, &bytes) &&
+           (!b->again || record->at >= b->manifest.begun) && !exists(a->staged.data) &&
            is_file(a->final.data, &bytes) && bytes == record->bytes;
+}
+
+/* The same without a claim: then nobody may be at it either. */
+static bool is_done(const batch *b, const attempt *a) {
+    return !exists(a->place.data) && is_recorded(b, a);
 }
 
 /* Whether another process has tried this very job since we began. */
@@ -138,8 +146,20 @@ static bool has_failed(const batch *b, const attempt *a) {
 
 /* Whether a process ended in the midst of the job, which we have claimed. */
 static bool was_fatal(const attempt *a) {
-    uint64_t bytes;
-    return is_file(a->mark.data, &bytes) && !is_file(a->staged.data, &bytes);
+    return exists(a->place.data) && !exists(a->staged.data);
+}
+
+/* Removes the folder of a job, which we have claimed, and what is in it: parts of files that had
+ * names when their process was killed. */
+static void tidy(const attempt *a) {
+    struct dirent *entry;
+    DIR *folder = opendir(a->place.data);
+    while (folder && (entry = readdir(folder)))
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            unlinkat(dirfd(folder), entry->d_name, 0);
+    if (folder)
+        closedir(folder);
+    rmdir(a->place.data);
 }
 
 /* ---- the manifest's lines ---- */
@@ -241,9 +261,6 @@ static int compute(batch *b, attempt *a) {
     double begun = seconds_now();
     int code = run_command(b->tool, a);
     a->seconds = seconds_now() - begun;
-    unlink(a->mark.data);
-    if (code == CODE_CANCELLED)
-        unlink(a->staged.data);
     if (code != CODE_FINE) {
         rename_in(&a->complaint, a->staged.data, a->final.data);
         return code;
@@ -252,7 +269,6 @@ static int compute(batch *b, attempt *a) {
         after.st_mtim.tv_sec != a->input.st_mtim.tv_sec ||
         after.st_mtim.tv_nsec != a->input.st_mtim.tv_nsec) {
         complain(a, a->job->input, "changed while it was read", 0);
-        unlink(a->staged.data);
         return CODE_WORK;
     }
     if (!is_file(a->staged.data, &bytes)) {
@@ -274,7 +290,6 @@ static int finish(batch *b, attempt *a) {
     if (rename(a->staged.data, a->final.data) == 0)
         return CODE_FINE;
     complain(a, a->final.data, "cannot be written", errno);
-    unlink(a->staged.data);
     return CODE_WORK;
 }
 
@@ -315,17 +330,14 @@ static void count_before(batch *b, attempt *a) {
     b->before++;
 }
 
-/* Makes the folders of a job, and its mark. Who has finished removes the folder of marks where it
- * is empty, so that it may be gone again. */
+/* Makes the folders of a job. Who has finished removes STAGE where it is empty, so that it may be
+ * gone again. */
 static bool prepare(attempt *a) {
     for (int tries = 0; tries < 100; tries++) {
-        if (!make_folders(a->final.data) || !make_folders(a->mark.data))
+        if (!make_folders(a->final.data))
             return false;
-        int mark = open(a->mark.data, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-        if (mark >= 0) {
-            close(mark);
+        if (make_folders(a->staged.data))
             return true;
-        }
         if (errno != ENOENT)
             return false;
     }
@@ -342,13 +354,12 @@ static int work(batch *b, attempt *a) {
         code = CODE_WORK;
     } else if (a->known) {
         code = compute(b, a);
-    } else {
-        unlink(a->mark.data);
     }
+    if (!code && (code = finish(b, a)) && !a->complaint.used)
+        return tool_fail(b->tool, ABUT_ERROR_FILE); /* the output waits for the next run */
+    tidy(a);
     if (code == CODE_CANCELLED)
         return tool_fail(b->tool, ABUT_ERROR_CANCELLED);
-    if (!code && (code = finish(b, a)) && !a->complaint.used)
-        return tool_fail(b->tool, ABUT_ERROR_FILE);
     if (!code) {
         a->job->state = JOB_DONE;
         b->done++;
@@ -373,7 +384,8 @@ static int look(batch *b, batch_job *job, bool last) {
     } else if (manifest_claim(&b->manifest, job->output, last)) {
         if (!manifest_refresh(&b->manifest)) {
             code = tool_fail(b->tool, ABUT_ERROR_FILE);
-        } else if (is_done(b, &a)) {
+        } else if (is_recorded(b, &a)) {
+            tidy(&a);
             count_before(b, &a);
         } else if (has_failed(b, &a)) {
             complain(&a, job->input, "failed in another process; the manifest says why", 0);
@@ -404,24 +416,13 @@ static int do_jobs(batch *b) {
     return code;
 }
 
-/* Removes parts of files that had names when their process was killed a day or longer ago, and the
- * folder where outputs are completed, unless it holds more. What another run has finished there is
- * left to who has its job in the list. */
+/* Removes the folder where outputs are completed, unless something is in it: jobs of others, or
+ * what runs with other lists of jobs have left. */
 static void clean(const batch *b) {
     tool_text path = {0};
-    struct dirent *entry;
-    struct stat about;
     text_print(&path, "%s/" STAGE, b->folder);
-    DIR *folder = path.failed ? NULL : opendir(path.data);
-    while (folder && (entry = readdir(folder)))
-        if (strncmp(entry->d_name, ".abut-", 6) == 0 &&
-            fstatat(dirfd(folder), entry->d_name, &about, AT_SYMLINK_NOFOLLOW) == 0 &&
-            difftime(time(NULL), about.st_mtime) > 86400)
-            unlinkat(dirfd(folder), entry->d_name, 0);
-    if (folder) {
-        closedir(folder);
+    if (!path.failed)
         rmdir(path.data);
-    }
     text_free(&path);
 }
 

@@ -112,11 +112,10 @@ demand "no run was killed" "$killed" -gt 2
 manifest=torn/manifest.jsonl output=models/cone.obj.json
 key=$(member $manifest $output key)
 between() { # between WHAT: marks the output as it stands where it is completed
-    mkdir -p torn/.abut-batch
+    mkdir -p torn/.abut-batch/$key
     rm -f torn/$output
-    printf 'marked %s' "$1" >torn/.abut-batch/$key.json
-    printf 'half' >torn/.abut-batch/.abut-1-1 # as of a file system without unnamed files
-    touch -t 202001010000 torn/.abut-batch/.abut-1-1
+    printf 'marked %s' "$1" >torn/.abut-batch/$key/output.json
+    printf 'half' >torn/.abut-batch/$key/.abut-1-1 # as of a file system without unnamed files
 }
 between first # killed after step 1: no line yet
 grep -vF "\"output\": \"$output\"" $manifest >shorter
@@ -134,25 +133,27 @@ text = open(sys.argv[1]).read().split("\n")
 text = [line.replace('"bytes": 12,', '"bytes": 13,') if sys.argv[2] in line else line for line in text]
 open(sys.argv[1], "w").write("\n".join(text))
 END
-printf 'marked secnd!' >torn/.abut-batch/$key.json
+printf 'marked secnd!' >torn/.abut-batch/$key/output.json
 try 0 work torn
 says "33 jobs: 1 done, 32 done before, 0 failed"
 demand "a finished output was computed again" "$(cat torn/$output)" = "marked secnd!"
 demand "a second line was added" "$(lines $manifest done $output)" -eq 1
+mkdir -p torn/.abut-batch/$key # after step 3
 try 0 work torn
 says "33 jobs: 0 done, 33 done before, 0 failed"
+demand "rests were not removed" ! -e torn/.abut-batch
 try 0 work torn --again # the mark goes
 says "33 jobs: 33 done, 0 done before, 0 failed"
 same torn "--again"
 
 # A job in which a process ended is done last; what runs with other jobs have finished stays.
 key=$(member whole/manifest.jsonl models/box.obj.abutf key)
-mkdir -p last/.abut-batch
-: >last/.abut-batch/$key.begun
-printf 'marked' >last/.abut-batch/0123456789abcdef.json
+mkdir -p last/.abut-batch/$key last/.abut-batch/0123456789abcdef
+printf 'half' >last/.abut-batch/$key/.abut-1-1
+printf 'marked' >last/.abut-batch/0123456789abcdef/output.json
 try 0 work last
 demand "a job that may be fatal was not done last" "$(grep '^done' out | tail -n 1 | cut -c 1-26)" = "done  models/box.obj.abutf"
-demand "the output of another run was removed" "$(cat last/.abut-batch/*)" = marked
+demand "the output of another run was removed" "$(cat last/.abut-batch/*/*)" = marked
 rm -r last/.abut-batch
 same last "a job that may be fatal"
 
@@ -250,8 +251,9 @@ demand "a full disk leaves something: $(find full -name '*.abutf' -o -name '.abu
     -z "$(find full -name '*.abutf' -o -name '.abut*')"
 try 0 "$tool" batch models/*.obj --do 'field --cells 40 --plain' --do report --out full
 says "10 jobs: 5 done, 5 done before, 0 failed"
+head -c 9000 /dev/zero | tr '\0' '\n' >>full/manifest.jsonl # more than the 16 blocks of 512 bytes below
 cp full/manifest.jsonl before
-sh -c "trap '' XFSZ; ulimit -f 0; '$tool' batch models/*.obj --do 'field --cells 41' --out full; echo gave \$?" 2>&1 |
+sh -c "trap '' XFSZ; ulimit -f 16; '$tool' batch models/*.obj --do 'field --cells 42 --plain' --out full; echo gave \$?" 2>&1 |
     cat >err
 complains "no more jobs are done: File too large"
 complains "gave 1"

@@ -54,6 +54,7 @@ compiler = next(line.split("=", 1)[1] for line in cache.splitlines() if line.sta
 environment = dict(
     os.environ,
     ABUT_LIBRARY=str(library),
+    ABUT_COMMAND=os.path.abspath(sys.argv[1]),
     ABUT_TEST_COMPILER=compiler,
     PYTHONDONTWRITEBYTECODE="1",
     ABUT_TEST_SOURCE=str(source),

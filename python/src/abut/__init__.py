@@ -27,6 +27,7 @@ from ._core import (
     set_threads,
     version,
 )
+from .batch import batch
 from .character import Character, Collided, RadialAnswer, RadialField
 from .device import Device, devices
 from .field import Field, FieldValue
@@ -50,6 +51,7 @@ from .pair import (
     sweep,
     within,
 )
+from .view import Page, show
 
 __version__ = version()
 
@@ -81,6 +83,7 @@ __all__ = [
     "NONE",
     "Nearest",
     "OutOfMemoryError",
+    "Page",
     "Problem",
     "RELATIONS",
     "RadialAnswer",
@@ -90,6 +93,7 @@ __all__ = [
     "Separation",
     "Touch",
     "UnsupportedError",
+    "batch",
     "contacts",
     "devices",
     "distance",
@@ -105,6 +109,7 @@ __all__ = [
     "relation",
     "set_threads",
     "shape",
+    "show",
     "sweep",
     "version",
     "within",

@@ -296,6 +296,12 @@ class Mesh:
         box = lib.abut_mesh_bounds(self._handle.value)
         return np.array((vec(box.lo), vec(box.hi)))
 
+    def show(self, **how: Any) -> Any:
+        """A page of this mesh, which a notebook shows; see abut.show()."""
+        from .view import show
+
+        return show(self, **how)
+
     def __repr__(self) -> str:
         return f"<abut.Mesh of {self.vertex_count} vertices, {self.triangle_count} triangles>"
 

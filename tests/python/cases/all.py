@@ -8,7 +8,7 @@ import unittest
 
 import abut
 
-MODULES = ("_core", "character", "device", "field", "layers", "manager", "maps", "mesh", "motion", "pair")
+MODULES = ("_core", "character", "device", "field", "layers", "manager", "maps", "mesh", "motion", "pair", "view")
 
 suite = unittest.TestSuite([doctest.DocTestSuite(abut)])
 for name in MODULES:

@@ -1,0 +1,62 @@
+"""Many files, resumed after any end: the command's `abut batch`, from Python."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from typing import Any, Iterable, Mapping, Optional, Union
+
+from ._core import ArgumentError, Error, UnsupportedError
+from .mesh import Path
+
+Job = Union[Mapping[str, Any], "tuple[str, Path]"]
+
+
+def _command() -> str:
+    found = os.environ.get("ABUT_COMMAND") or shutil.which("abut")
+    if not found:
+        raise UnsupportedError("abut.batch needs the command abut, which is not on PATH; ABUT_COMMAND may name it")
+    return found
+
+
+def _line(job: Job) -> str:
+    if not isinstance(job, Mapping):
+        do, source = job
+        job = {"do": do, "input": source}
+    unknown = set(job) - {"do", "input", "output"}
+    if unknown or "do" not in job or "input" not in job:
+        raise ArgumentError("a job is ('field --cells 64', 'a.obj') or has the keys do, input and, if need be, output")
+    return json.dumps({key: os.fspath(value) for key, value in job.items()})
+
+
+def batch(
+    jobs: Iterable[Job],
+    out: Path,
+    *,
+    shard: Optional[tuple[int, int]] = None,
+    threads: int = 0,
+    base: Optional[Path] = None,
+) -> dict[str, Any]:
+    """Does jobs, such as ("field --cells 64", "a.obj"), ("report", "a.obj") or {"do": ..., "input": ..., "output": ...},
+    into the folder `out`. What was finished before, by whatever process, is not done again; other runs may work on the
+    same folder. `shard` (i, n) takes the i-th of n parts, from 1. Gives folder, manifest, jobs, done, done_before,
+    failed and failures; jobs that fail do not stop the others."""
+    words = [_command(), "batch", "--jobs", "-", "--out", os.fspath(out), "--json", "--quiet"]
+    if shard is not None:
+        words += ["--shard", f"{int(shard[0])}/{int(shard[1])}"]
+    if threads:
+        words += ["--threads", str(int(threads))]
+    if base is not None:
+        words += ["--base", os.fspath(base)]
+    lines = "".join(_line(job) + "\n" for job in jobs)
+    ended = subprocess.run(words, input=lines, capture_output=True, text=True)
+    try:
+        told = json.loads(ended.stdout)
+    except ValueError:
+        told = {}
+    if ended.returncode not in (0, 1) or "jobs" not in told:
+        sentence = told.get("error", {}).get("message") or ended.stderr.strip() or f"exit code {ended.returncode}"
+        raise (ArgumentError if ended.returncode == 2 else Error)(sentence)
+    return dict(told)

@@ -48,13 +48,10 @@ static abut_status make_meshes(bench_state *state, mixed_data *data) {
     abut_status status = ABUT_OK;
     for (int i = 0; i < MESHES && !status; i++) {
         abut_shape shape = abut_shape_default(kinds[i]);
-        shape.segments = kinds[i] == ABUT_SHAPE_TEAPOT_SOLID ? 6
-                         : kinds[i] == ABUT_SHAPE_TORUS      ? 64
-                                                             : 32;
-        shape.rings =
-            kinds[i] == ABUT_SHAPE_TORUS || kinds[i] == ABUT_SHAPE_SHEET ? 32 : shape.rings;
-        if (kinds[i] == ABUT_SHAPE_ICOSPHERE)
-            shape.segments = 8;
+        static const uint32_t segments[2][MESHES] = {{6, 64, 32, 8}, {2, 16, 8, 4}};
+        shape.segments = segments[state->quick][i];
+        if (kinds[i] == ABUT_SHAPE_TORUS || kinds[i] == ABUT_SHAPE_SHEET)
+            shape.rings = state->quick ? 8 : 32;
         status = abut_shape_create(state->context, &shape, &data->meshes[i]);
     }
     return status;
@@ -65,7 +62,9 @@ static abut_status make_figure(bench_state *state, mixed_data *data, int which) 
     abut_status status = ABUT_OK;
     if (!data->character)
         status = abut_character_create_figure(state->context, NULL, &data->character);
-    status = status ? status : abut_radial_create(data->character, NULL, &data->radial[which]);
+    abut_radial_options cells = abut_radial_options_default();
+    cells.cell = state->quick ? 0.06 : 0;
+    status = status ? status : abut_radial_create(data->character, &cells, &data->radial[which]);
     const abut_character_info info = abut_character_info_get(data->character);
     if (!data->bones)
         data->bones = malloc(info.bone_count * sizeof *data->bones);
@@ -122,7 +121,7 @@ static abut_status fill_mixed(bench_state *state, mixed_data *data) {
         status = make_positions(data->meshes[2 + i], i == 0, &data->positions[1 + i]);
         status = status ? status : add(data, &item, &data->ids[1 + i]);
     }
-    for (uint32_t i = 0; i < (state->quick ? 6u : 24u) && !status; i++) {
+    for (uint32_t i = 0; i < (state->quick ? 2u : 24u) && !status; i++) {
         double at[3];
         for (int k = 0; k < 3; k++)
             at[k] = bench_random_real(&random, -2, 2);
@@ -164,7 +163,7 @@ static abut_status fill_figure(bench_state *state, mixed_data *data) {
 
 static abut_status fill_pairs(bench_state *state, mixed_data *data, abut_world_method method) {
     abut_status status = ABUT_OK;
-    for (uint32_t i = 0; i < (state->quick ? 4u : 64u) && !status; i++)
+    for (uint32_t i = 0; i < (state->quick ? 2u : 64u) && !status; i++)
         for (int k = 0; k < 2 && !status; k++) {
             abut_world_item item =
                 of_mesh(data->meshes[k], method,

@@ -99,9 +99,12 @@ def _values(scene: _Scene, values: ArrayLike, mesh: Mesh) -> tuple[int, dict[str
         raise ArgumentError(f"values have the shape {list_.shape}; {mesh.vertex_count} vertices need one each")
     finite = list_[np.isfinite(list_)]
     least, most = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 1.0)
-    most = most if most > least else least + 1.0
-    tenth = 10.0 ** np.floor(np.log10((most - least) / 2))
-    step = float(tenth * next(k for k in (5, 2, 1) if k * tenth <= (most - least) / 2))
+    most = most if most - least > 1e-300 else least + max(1.0, abs(least))
+    if max(-least, most) > 1e38:  # pages have floats
+        raise ArgumentError(f"values from {least:g} to {most:g} are too large to show")
+    half = (most - least) / 2
+    tenth = 10.0 ** np.floor(np.log10(half))
+    step = float(tenth * next((k for k in (5, 2) if k * tenth <= half), 1))
     stops = [[least + part * (most - least), *colour] for part, *colour in _STOPS]
     return scene.array(list_, "f32"), {"least": least, "most": most, "step": step, "stops": stops}
 
@@ -133,7 +136,9 @@ def show(
     for i, mesh in enumerate(meshes):
         need(mesh, Mesh, "each of the meshes")
         at, _ = read_poses(given[i], f"poses[{i}]")
-        moves.append(np.array([[0, 0, 0, 1, 0, 0, 0]], float) if at is None else at)
+        at = np.zeros((1, 7)) if at is None else np.array(at)
+        at[~at[:, :4].any(axis=1), 3] = 1  # no rotation, as for the library
+        moves.append(at)
     frames = {len(move) for move in moves if len(move) != 1}
     if len(frames) > 1:
         raise ArgumentError(f"poses have {' and '.join(map(str, sorted(frames)))} moments")

@@ -99,6 +99,17 @@ class Pages(unittest.TestCase):
             abut.show(box, box, poses=[np.tile([0, 0, 0, 0, 0, 0, 1], (k, 1)) for k in (2, 3)])
         with self.assertRaises(TypeError):
             abut.show("box")
+        still = scene_of(abut.show(box, poses=[[1, 0, 0, 0, 0, 0, 0]]).html)
+        self.assertEqual(still[1][still[0]["layers"][0]["bodies"][0]["poses"]][:4].tolist(), [0, 0, 0, 1])
+        for values in ([1e308, -1e308], [0.1, 0.3], [5e-324, 0], [3e37, 3e37], [1e300, 1e300], [np.nan, np.inf]):
+            given = np.resize(values, box.vertex_count)
+            if values[0] > 1e38:
+                with self.assertRaisesRegex(ValueError, "too large"):
+                    box.show(values=given)
+            else:
+                head, _ = scene_of(box.show(values=given).html)
+                ramp = head["scales"][0]
+                self.assertTrue(ramp["least"] < ramp["most"] and 0 < ramp["step"] <= ramp["most"] - ramp["least"])
         os.environ["ABUT_VIEWER"] = str(self.folder / "none")
         with self.assertRaisesRegex(NotImplementedError, "viewer/build"):
             box.show().save(self.folder / "x.html")

@@ -31,11 +31,11 @@ from .batch import batch
 from .character import Character, Collided, RadialAnswer, RadialField
 from .device import Device, devices
 from .field import Field, FieldValue
-from .layers import Interferences, interfere
+from .layers import Interferences, Layers, interfere
 from .manager import CollisionManager
 from .maps import DistanceMap, Measures
 from .mesh import Advice, AllRayHits, Mesh, Nearest, Problem, RayHits, Report, hull, join, load, shape
-from .motion import Impact, Motion
+from .motion import Impact, Motion, SelfCollision, SelfStep
 from .pair import (
     RELATIONS,
     Common,
@@ -52,6 +52,7 @@ from .pair import (
     within,
 )
 from .view import Page, show
+from .world import Box, Capsule, Choice, Cylinder, Hull, Manner, Pair, Plane, Sphere, Step, Sweep, World
 
 __version__ = version()
 
@@ -59,12 +60,16 @@ __all__ = [
     "Advice",
     "AllRayHits",
     "ArgumentError",
+    "Box",
     "CancelledError",
+    "Capsule",
     "Character",
+    "Choice",
     "Collided",
     "CollisionManager",
     "Common",
     "Contacts",
+    "Cylinder",
     "Device",
     "DeviceError",
     "DistanceMap",
@@ -73,9 +78,12 @@ __all__ = [
     "FieldValue",
     "FileError",
     "FormatError",
+    "Hull",
     "Impact",
     "Interferences",
+    "Layers",
     "LimitError",
+    "Manner",
     "Measures",
     "Mesh",
     "MissingFileError",
@@ -84,15 +92,23 @@ __all__ = [
     "Nearest",
     "OutOfMemoryError",
     "Page",
+    "Pair",
+    "Plane",
     "Problem",
     "RELATIONS",
     "RadialAnswer",
     "RadialField",
     "RayHits",
     "Report",
+    "SelfCollision",
+    "SelfStep",
     "Separation",
+    "Sphere",
+    "Step",
+    "Sweep",
     "Touch",
     "UnsupportedError",
+    "World",
     "batch",
     "contacts",
     "devices",

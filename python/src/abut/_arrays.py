@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import ctypes
 import warnings
-from typing import Any, Optional, Union
+from typing import Any, Optional, Sequence, Union
 
 import numpy as np
 import numpy.typing as npt
 
 from . import _c
-from ._core import ArgumentError, options
+from ._core import ArgumentError, number, options
 
 Array = npt.NDArray[Any]
 ArrayLike = Any
@@ -230,9 +230,37 @@ def pose(value: ArrayLike, what: str) -> Any:
     return made
 
 
+def moves(value: ArrayLike, which: Optional[Sequence[int]], what: str) -> tuple[Optional[Indices], Floats]:
+    """Numbers of what is moved, or None for the first ones, and poses as poses() has them: from a dict
+    {number: pose}, or from poses of `which`."""
+    if isinstance(value, dict):
+        if which is not None:
+            raise ArgumentError("poses: a dict has the numbers itself")
+        which = list(value)
+        given = [poses(each, f"the pose of {what} {key}")[0] for key, each in value.items()]
+        if any(each is None or len(each) != 1 for each in given):
+            raise ArgumentError(f"poses: each {what} needs one pose")
+        placed = np.concatenate([np.zeros((0, 7)), *(each for each in given if each is not None)])
+    else:
+        some, _ = poses(value, "poses")
+        if some is None:
+            raise ArgumentError("poses must be (k, 7), (k, 4, 4) or a dict")
+        placed = some
+    if which is None:
+        return None, placed
+    names = [which] if np.ndim(which) == 0 else which
+    ids = np.array([number(each, f"the number of a {what}") for each in names], np.uint32)
+    if len(ids) != len(placed):
+        raise ArgumentError(f"{len(ids)} numbers and {len(placed)} poses")
+    return ids, placed
+
+
 def matrices(value: Floats) -> Floats:
-    """(k, 7) in the order of the library to (k, 4, 4)."""
-    q, out = value[:, :4] / np.linalg.norm(value[:, :4], axis=1, keepdims=True), np.zeros((len(value), 4, 4))
+    """(k, 7) in the order of the library to (k, 4, 4). As there, rotations have any length, and zeros are none."""
+    out, q = np.zeros((len(value), 4, 4)), value[:, :4]
+    q = q / np.where(q.any(axis=1), np.abs(q).max(axis=1, initial=0), 1)[:, None]  # squares of it stay in range
+    q[~q.any(axis=1), 3] = 1
+    q /= np.linalg.norm(q, axis=1, keepdims=True)
     x, y, z, w = q.T
     out[:, 0, :3] = np.stack([1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)], axis=1)
     out[:, 1, :3] = np.stack([2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)], axis=1)

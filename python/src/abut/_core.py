@@ -345,12 +345,13 @@ def thread_count() -> int:
 
 
 class Handle:
-    """Owns one object of the library, and destroys it with itself."""
+    """Owns one object of the library, and destroys it with itself; what it stands on, `keeps`, afterwards."""
 
-    __slots__ = ("value", "_destroy")
+    __slots__ = ("value", "keeps", "_destroy")
 
-    def __init__(self, destroy: Any) -> None:
+    def __init__(self, destroy: Any, keeps: Any = None) -> None:
         self.value = ctypes.c_void_p()
+        self.keeps = keeps
         self._destroy = destroy
 
     @property

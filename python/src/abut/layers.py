@@ -8,7 +8,7 @@ from typing import Any, Optional, Sequence
 import numpy as np
 
 from . import _c, device as _device
-from ._arrays import Array, ArrayLike, pointer, poses, record
+from ._arrays import Array, ArrayLike, doubles, host, moves, pointer, pose as read_pose, poses as read_poses, record
 from ._core import ArgumentError, Handle, byref, check, context, fits, lib, need, number, options
 from .mesh import Mesh, advice
 
@@ -44,6 +44,90 @@ class Interferences:
         return f"<abut.Interferences: {len(self)} pairs>"
 
 
+METHODS = ("volume", "exact", "images", "conservative")
+
+
+class Layers:
+    """Closed solids that move from frame to frame, and which of them overlap. Nothing is prepared: poses
+    and shapes may change with every question. See interfere() for methods; `cap` closes holes by fans.
+
+    >>> import abut
+    >>> layers = abut.Layers()
+    >>> a, b = (layers.add(abut.shape("box")) for _ in range(2))
+    >>> [len(layers.move({b: [x, 0, 0, 0, 0, 0, 1]}).find()) for x in (0.5, 2)]
+    [1, 0]
+    """
+
+    def __init__(self, *, cap: bool = False, device: _device.Selector = None) -> None:
+        self._handle = Handle(lib.abut_layers_destroy)
+        given = options(_c.abut_layers_options, cap=cap, device=_device.pointer(_device.find(device)))
+        check(lib.abut_layers_create(context(), byref(given), self._handle.out))
+        self._counts: dict[int, int] = {}
+
+    def add(self, mesh: Mesh, pose: ArrayLike = None, *, group: int = 0, mask: int = 0) -> int:
+        """Adds a solid and returns its number. Pairs are tried where each is of a group that is in the mask of
+        the other: a bit for each; 0 = the first group, and all."""
+        item = _c.abut_layers_item(
+            mesh=need(mesh, Mesh, "mesh")._handle.value,
+            pose=read_pose(pose, "pose"),
+            group=number(group, "group"),
+            mask=number(mask, "mask"),
+        )
+        made = ctypes.c_uint32()
+        check(lib.abut_layers_add(self._handle.value, byref(item), byref(made)))
+        self._counts[made.value] = mesh.vertex_count
+        return made.value
+
+    def remove(self, solid: int) -> None:
+        """Takes a solid out. Its number is free for another."""
+        check(lib.abut_layers_remove(self._handle.value, number(solid, "the number of a solid")))
+        del self._counts[solid]
+
+    def move(self, poses: ArrayLike, solids: Optional[Sequence[int]] = None) -> Layers:
+        """Gives solids new poses: a dict {solid: pose}, or (k, 7) or (k, 4, 4) for these `solids`; without these
+        for solids 0 to k - 1."""
+        ids, placed = moves(poses, solids, "solid")
+        if len(placed):
+            where = None if ids is None else pointer(ids)
+            check(lib.abut_layers_move(self._handle.value, where, host(placed), len(placed)))
+        return self
+
+    def deform(self, solid: int, positions: Optional[ArrayLike]) -> Layers:
+        """Gives the vertices of a solid new positions, (n, 3), before its pose; None = those of its mesh."""
+        array = None if positions is None else doubles(positions, "positions")[0]
+        count = self._counts.get(number(solid, "the number of a solid"))
+        if array is not None and count is not None and len(array) != count:
+            raise ArgumentError(f"solid {solid} has {count} vertices, and {len(array)} positions were given")
+        check(lib.abut_layers_deform(self._handle.value, solid, host(array)))
+        return self
+
+    def find(self, method: str = "volume", *, resolution: int = 0, tolerance: float = 0) -> Interferences:
+        """Finds the pairs that overlap where all are now."""
+        if method not in METHODS:
+            raise ArgumentError(f"method {method!r} is none of {', '.join(map(repr, METHODS))}")
+        query = options(
+            _c.abut_layers_query,
+            resolution=number(resolution, "resolution"),
+            tolerance=tolerance,
+            volume=method == "volume",
+            exact=method == "exact",
+            conservative=method == "conservative",
+        )
+        result = _c.abut_layers_result()
+        room = np.empty(max(64, 4 * len(self)), record(_c.abut_layers_pair))
+        while True:
+            result.pairs, result.capacity = pointer(room), len(room)
+            if fits(lib.abut_layers_find, self._handle.value, byref(query), byref(result)):
+                return Interferences(room[: result.count].copy(), result.advice)
+            room = np.empty(result.count, record(_c.abut_layers_pair))
+
+    def __len__(self) -> int:
+        return len(self._counts)
+
+    def __repr__(self) -> str:
+        return f"<abut.Layers of {len(self)} solids>"
+
+
 def interfere(
     meshes: Sequence[Mesh],
     poses_of: Optional[ArrayLike] = None,
@@ -69,33 +153,13 @@ def interfere(
     >>> found.pairs.tolist(), found.volume.round(9).tolist()
     ([[0, 1]], [0.5])
     """
-    if method not in ("volume", "exact", "images", "conservative"):
-        raise ArgumentError(f"method {method!r} is none of 'volume', 'exact', 'images', 'conservative'")
     meshes = [need(mesh, Mesh, "each of the meshes") for mesh in ([meshes] if isinstance(meshes, Mesh) else meshes)]
-    placed, _ = poses(poses_of, "poses_of")
+    placed, _ = read_poses(poses_of, "poses_of")
     if placed is not None and len(placed) != len(meshes):
         raise ArgumentError(f"{len(meshes)} meshes and {len(placed)} poses")
-    layers = Handle(lib.abut_layers_destroy)
-    given = options(_c.abut_layers_options, cap=cap, device=_device.pointer(_device.find(device)))
-    check(lib.abut_layers_create(context(), byref(given), layers.out))
-    item = _c.abut_layers_item()
-    for place, mesh in enumerate(meshes):
-        item.mesh = mesh._handle.value
-        if placed is not None:
-            ctypes.memmove(byref(item, _c.abut_layers_item.pose.offset), pointer(placed) + 56 * place, 56)
-        check(lib.abut_layers_add(layers.value, byref(item), None))
-    query = options(
-        _c.abut_layers_query,
-        resolution=number(resolution, "resolution"),
-        tolerance=tolerance,
-        volume=method == "volume",
-        exact=method == "exact",
-        conservative=method == "conservative",
-    )
-    result = _c.abut_layers_result()
-    room = np.empty(max(64, 4 * len(meshes)), record(_c.abut_layers_pair))
-    while True:
-        result.pairs, result.capacity = pointer(room), len(room)
-        if fits(lib.abut_layers_find, layers.value, byref(query), byref(result)):
-            return Interferences(room[: result.count].copy(), result.advice)
-        room = np.empty(result.count, record(_c.abut_layers_pair))
+    layers = Layers(cap=cap, device=device)
+    for mesh in meshes:
+        layers.add(mesh)
+    if placed is not None:
+        layers.move(poses_of)
+    return layers.find(method, resolution=resolution, tolerance=tolerance)

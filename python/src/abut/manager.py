@@ -302,7 +302,7 @@ def _pose(transform: ArrayLike) -> Floats:
         raise ArgumentError("transform must be (4, 4)")
     if not np.isfinite(array).all():
         raise ArgumentError("transform: not all numbers are finite")
-    return array[0] if array[0, :4].any() else np.concatenate([(0, 0, 0, 1), array[0, 4:]])
+    return np.asarray(array[0])
 
 
 def _single(mesh: Any, transform: ArrayLike) -> _Objects:

@@ -322,6 +322,22 @@ class Mesh:
             run(lib.abut_pair_examine, self.hierarchy(None).value, None, byref(made))
         return Report(made)
 
+    def self_intersections(self) -> Indices:
+        """(k, 2): pairs of triangles that meet although they need not, exactly; see Report for counts, and
+        SelfCollision for steps.
+
+        >>> import abut
+        >>> box = abut.shape("box", segments=1)
+        >>> two = abut.join([box, box.transformed([0.5, 0.4, 0.3, 0, 0, 0, 1])])
+        >>> len(box.self_intersections()), len(two.self_intersections())
+        (0, 12)
+        """
+        bvh, count = self.hierarchy(None).value, ctypes.c_uint64()
+        room = np.empty(64, record(_c.abut_pair_self))
+        while not fits(lib.abut_pair_self_meetings, bvh, None, len(room), pointer(room), byref(count)):
+            room = np.empty(count.value, room.dtype)
+        return np.ascontiguousarray(room["triangle"][: count.value])
+
     def _topology(self) -> Handle:
         topology = Handle(lib.abut_topology_destroy)
         run(lib.abut_topology_create, self._handle.value, topology.out)

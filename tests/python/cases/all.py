@@ -8,7 +8,20 @@ import unittest
 
 import abut
 
-MODULES = ("_core", "character", "device", "field", "layers", "manager", "maps", "mesh", "motion", "pair", "view")
+MODULES = (
+    "_core",
+    "character",
+    "device",
+    "field",
+    "layers",
+    "manager",
+    "maps",
+    "mesh",
+    "motion",
+    "pair",
+    "view",
+    "world",
+)
 
 suite = unittest.TestSuite([doctest.DocTestSuite(abut)])
 for name in MODULES:

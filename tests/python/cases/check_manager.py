@@ -115,6 +115,16 @@ class Plain(unittest.TestCase):
             with self.assertRaises(ValueError):
                 wrong()
 
+    def test_rotations_of_any_length(self):
+        box = abut.shape("box")
+        for rotation in ((0, 0, 0, 0), (0, 0, 0, 1e-200), (0, 0, 0, 1e200), (0, 0, 5e-324, 0)):
+            manager = abut.CollisionManager()
+            manager.add_object("a", box, [0.9, 0, 0, *rotation])
+            self.assertIs(manager.in_collision_single(box), True)
+            self.assertAlmostEqual(manager.min_distance_single(box, [5, 0, 0, *rotation]), 3.1)
+            with self.assertRaises(ValueError):
+                manager.set_transform("a", [0, 0, 0, *rotation[:3], np.nan])
+
     def test_containment(self):
         small, ring = abut.shape("box", extent=0.02), abut.shape("torus", radius=0.3, radius2=0.1)
         inside = [0.3, 0, 0, 0, 0, 0, 1]

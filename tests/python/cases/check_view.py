@@ -55,9 +55,13 @@ class Pages(unittest.TestCase):
             np.testing.assert_array_equal(arrays[made["indices"]].reshape(-1, 3), mesh.faces)
             for k, pose in enumerate(arrays[layer["poses"]].reshape(-1, 7)):
                 x, y, z, w = pose[:4]
-                rotation = np.array([[1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
-                                     [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
-                                     [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)]])
+                rotation = np.array(
+                    [
+                        [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
+                        [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
+                        [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
+                    ]
+                )
                 shown = np.array(head["centre"]) + (local @ rotation.T + pose[4:]) / head["scale"]
                 qx, qy, qz, qw = at[k][3:]
                 self.assertEqual((qx, qy), (0, 0))

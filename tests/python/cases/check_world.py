@@ -1,0 +1,304 @@
+"""Worlds of all kinds of bodies, meshes against themselves, layers that move."""
+
+import gc
+import unittest
+
+import numpy as np
+
+import abut
+import referee
+
+STILL = (0, 0, 0, 0, 0, 0, 1)
+
+
+class Worlds(unittest.TestCase):
+    def test_pairs_are_those_that_overlap(self):
+        rng = np.random.default_rng(4)
+        meshes = [abut.shape("torus", segments=12, rings=8), abut.shape("box", extent=0.5, segments=2)] * 8
+        world, (places, matrices) = abut.World(), referee.poses(rng, 16, 0.9)
+        numbers = [world.add(mesh) for mesh in meshes]
+        self.assertEqual((numbers, world.bodies, len(world)), (list(range(16)), list(range(16)), 16))
+        step = world.step(places)
+        expected = [
+            [i, j]
+            for i in range(16)
+            for j in range(i + 1, 16)
+            if abut.overlap(meshes[i], meshes[j], pose_a=places[i], pose_b=places[j])
+        ]
+        self.assertTrue(5 < len(expected) < 100)
+        self.assertEqual(step.pairs.tolist(), expected)
+        self.assertLessEqual(set(map(tuple, expected)), set(map(tuple, world.pairs().tolist())))
+        place = 0
+        for pair in step:
+            self.assertEqual((pair.change, pair.method, pair.guarantee, pair.error), ("begin", "exact", "every", 0))
+            self.assertEqual(pair.depth, pair.contacts["depth"].max())
+            one = slice(place, place + len(pair.contacts))
+            self.assertTrue((step.a[one] == pair.a).all() and (step.b[one] == pair.b).all())
+            np.testing.assert_array_equal(step.point[one], pair.contacts["point"])
+            place += len(pair.contacts)
+        self.assertEqual(place, len(step))
+        # A second step stays, and matrices, dicts and lists of numbers mean the same.
+        for poses, which in ((matrices, None), (dict(enumerate(places)), None), (places[::-1], numbers[::-1])):
+            again = world.step(poses, which)
+            self.assertEqual({pair.change for pair in again}, {"stay"})
+            self.assertEqual(again.pairs.tolist(), expected)
+        apart = world.step(places + [(5 * i, 0, 0, 0, 0, 0, 0) for i in range(16)])
+        self.assertEqual((len(apart), apart.ended.tolist(), list(apart)), (0, expected, []))
+
+    def test_methods(self):
+        ball, box = abut.shape("icosphere", radius=1, segments=8), abut.shape("box", segments=4)
+        for method, guarantee in (("exact", "every"), ("field", "sampled"), ("map", "every"), ("layers", "every")):
+            world = abut.World()
+            a = world.add(ball, method=method, resolution=64 if method == "map" else 0)
+            b = world.add(box, [0, 0, 1.4, 0, 0, 0, 1], method=method)
+            choice, manner = world.choice(a), world.how(a, b)
+            self.assertEqual((choice.method, choice.forced, choice.advice.verdict), (method, True, "guaranteed"))
+            self.assertTrue(choice.reason and manner.sentence)
+            self.assertEqual((manner.method, manner.guarantee), (method, guarantee))
+            (pair,) = world.step()
+            self.assertEqual((pair.method, pair.guarantee, pair.error), tuple(manner[:3]))
+            if np.isfinite(pair.error):
+                self.assertAlmostEqual(pair.depth, 0.1, delta=pair.error + 0.01)  # the ball has corners
+            self.assertLess(pair.contacts["normal"][0, 2], -0.9)
+
+    def test_the_rule(self):
+        world = abut.World()
+        sheet = abut.shape("sheet", segments=8, rings=8)
+        cloth, ball = world.add(sheet, deforms=True), world.add(abut.shape("icosphere", segments=6))
+        self.assertEqual((world.choice(cloth).method, world.choice(ball).method), ("map", "exact"))
+        self.assertGreater(world.choice(cloth).holes, 0.05)
+        depth = [pair.depth for pair in world.step()]
+        self.assertEqual(len(depth), 1)
+        world.deform(cloth, sheet.vertices + (0, 0, 2))
+        self.assertEqual(len(world.step()), 0)
+        world.deform(cloth, sheet.vertices)
+        self.assertEqual([pair.depth for pair in world.step()], depth)
+        for wrong in (
+            lambda: world.deform(cloth, sheet.vertices[1:]),
+            lambda: world.deform(cloth, sheet.vertices * np.nan),
+            lambda: world.deform(cloth),
+            lambda: world.deform(cloth, pose=np.eye(4)),
+            lambda: world.deform(ball, np.zeros((abut.shape("icosphere", segments=6).vertex_count, 3))),
+            lambda: world.deform(9, sheet.vertices),
+        ):
+            with self.assertRaises(ValueError):
+                wrong()
+        self.assertEqual([pair.depth for pair in world.step()], depth)
+
+    def test_solids(self):
+        mesh = abut.shape("box")
+        for solid in (
+            abut.Plane((0, 0, 2), -0.8),
+            abut.Sphere(0.3, (0, 0, -0.7)),
+            abut.Capsule((0, 0, -0.6), (0, 0, -3), 0.2),
+            abut.Cylinder((0, 0, -0.4), (0, 0, -3), 0.2),
+            abut.Box((0.2, 0.2, 0.2)),
+            abut.Hull(abut.hull([[0, 0, -0.4], [1, 0, -2], [-1, 1, -2], [-1, -1, -2]])),
+        ):
+            world = abut.World()
+            other = world.add(solid, [0, 0, -0.5, 0, 0, 0, 1] if isinstance(solid, abut.Box) else None)
+            body = world.add(mesh)
+            gc.collect()
+            (pair,) = world.step()
+            self.assertEqual((pair.a, pair.b, pair.guarantee), (other, body, "every"))
+            self.assertAlmostEqual(pair.depth, 0.1, places=9, msg=repr(solid))
+            self.assertAlmostEqual(abs(pair.contacts["normal"][0, 2]), 1)
+
+    def test_characters(self):
+        figure = abut.Character.figure("mannequin", triangles=8000)
+        fields = abut.RadialField(figure, cell=0.1).update(figure.pose("walk", 0.2))
+        world = abut.World()
+        who, ground = world.add(fields), world.add(abut.Plane((0, 1, 0), 0.1), motion="static")
+        del fields
+        gc.collect()
+        (pair,) = world.step()
+        self.assertEqual((pair.method, pair.guarantee), ("radial", "sampled"))
+        self.assertGreater(pair.depth, 0.02)
+        pose = figure.pose("walk", 0.6)
+        pose[:, 1, 3] += 1
+        world.deform(who, pose=pose)
+        self.assertEqual(len(world.step()), 0)
+        self.assertEqual(world.sweep({ground: [0, 2, 0, 0, 0, 0, 1]}).unknown, 1)
+        for wrong in (lambda: world.deform(who, figure.skin(pose)), lambda: world.deform(who, pose=pose[1:])):
+            with self.assertRaises(ValueError):
+                wrong()
+
+    def test_who_is_tried(self):
+        box, world = abut.shape("box"), abut.World(margin=0.1)
+        a, b = world.add(box), world.add(box, [1.05, 0, 0, 0, 0, 0, 1])
+        step = world.step()
+        np.testing.assert_allclose(step.depth, -0.05, atol=1e-12)
+        world.ignore(a, b)
+        self.assertEqual(world.step().ended.tolist(), [[a, b]])
+        self.assertEqual(world.how(a, b).guarantee, "never")
+        world.ignore(a, b, False)
+        self.assertEqual(world.step().pairs.tolist(), [[a, b]])
+        world.replace(b, box, [1, 0, 0, 0, 0, 0, 1], sensor=True)
+        (pair,) = world.step()
+        self.assertEqual((pair.sensor, len(pair.contacts), pair.change), (True, 0, "stay"))
+        world.replace(b, box, mask=4)
+        self.assertEqual(len(world.step().pairs), 0)
+        world.replace(b, box, motion="static")
+        world.replace(a, box, motion="kinematic")
+        self.assertEqual(len(world.step().pairs), 0)
+        world.remove(b)
+        self.assertEqual((world.bodies, world.add(box)), ([a], b))
+
+    def test_sweeps(self):
+        box, world = abut.shape("box"), abut.World()
+        world.add(box, motion="static")
+        world.add(box, [5, 0, 0, 0, 0, 0, 1])
+        swept = world.sweep({1: [-5, 0, 0, 0, 0, 0, 1]})
+        expected = abut.sweep(box, box, path_b=([5, 0, 0, 0, 0, 0, 1], [-5, 0, 0, 0, 0, 0, 1]))
+        self.assertEqual((swept.time, swept.a.tolist(), swept.b.tolist()), (expected.time, [0], [1]))
+        np.testing.assert_array_equal(swept.touches["point"][0], expected.point)
+        self.assertEqual(world.sweep([[0, 9, 0, 0, 0, 0, 1]], [1]).time, 1)
+        self.assertEqual(len(world.step()), 0)
+        self.assertAlmostEqual(world.sweep([STILL] * 2).time, 2 * swept.time, places=6)
+
+    def test_more_than_room(self):
+        box, world = abut.shape("box", segments=1), abut.World()
+        for i in range(30):
+            world.add(box, [0.01 * i, 0.013 * i, 0.017 * i, 0, 0, 0, 1])
+        step = world.step()
+        self.assertEqual((len(step.pairs), len(world.pairs())), (435, 435))
+        self.assertGreater(len(step), 256)
+        self.assertEqual(len(world.sweep({0: [0, 0, 1, 0, 0, 0, 1]}).a), 29)
+
+    def test_wrong(self):
+        box, world = abut.shape("box"), abut.World()
+        world.add(box)
+        for wrong in (
+            lambda: abut.World(margin=-1),
+            lambda: abut.World(method="map"),
+            lambda: abut.World(method="magic"),
+            lambda: world.add(box, method="magic"),
+            lambda: world.add(box, method="radial"),
+            lambda: world.add(box, motion="lazy"),
+            lambda: world.add(box, [np.nan] * 7),
+            lambda: world.add(box, np.zeros((2, 7))),
+            lambda: world.add(box, group=-1),
+            lambda: world.add(abut.Box(-1)),
+            lambda: world.add(abut.Box((1, 2))),
+            lambda: world.add(abut.Plane((0, 0, 0))),
+            lambda: world.add(abut.Sphere(-1)),
+            lambda: world.add(abut.Sphere(1), deforms=True),
+            lambda: world.add(abut.Hull(abut.shape("torus"))),
+            lambda: world.add(abut.shape("sheet"), method="layers"),
+            lambda: world.replace(5, box),
+            lambda: world.remove(5),
+            lambda: world.remove(-1),
+            lambda: world.ignore(0, 0),
+            lambda: world.move(np.zeros((2, 7))),
+            lambda: world.move([STILL], [0, 0]),
+            lambda: world.move({0: STILL}, [0]),
+            lambda: world.move({5: STILL}),
+            lambda: world.move({0: None}),
+            lambda: world.move(None),
+            lambda: world.sweep({0: [np.inf] * 7}),
+            lambda: world.choice(1),
+            lambda: world.how(0, 1),
+        ):
+            with self.assertRaises(ValueError):
+                wrong()
+        for wrong in (
+            lambda: world.add("box"),
+            lambda: world.add(abut.Hull("box")),
+            lambda: world.add(box, colour=1),
+            lambda: world.replace(0, box, colour=1),
+            lambda: abut.World(margin="wide"),
+        ):
+            with self.assertRaises(TypeError):
+                wrong()
+        self.assertEqual((len(world), len(world.step()), len(world.move({}).step())), (1, 0, 0))
+
+
+class Selves(unittest.TestCase):
+    def test_steps_are_those_of_motions(self):
+        sheet = abut.shape("sheet", segments=10, rings=10)
+        rng = np.random.default_rng(7)
+        hits = 0
+        for i in range(12):
+            end = sheet.vertices + rng.normal(scale=0.02 + 0.01 * i, size=sheet.vertices.shape)
+            view, motion = abut.SelfCollision(sheet), abut.Motion(sheet)
+            step, expected = view.step(end), motion.step(end).earliest()
+            self.assertEqual(step.impact is None, expected is None)
+            if expected is not None:
+                hits += 1
+                self.assertEqual(step.impact.time, expected.time)
+            self.assertTrue(step.scheme in ("point", "line", "complete"))
+            self.assertEqual(bool(step.reason), step.scheme == "complete")
+        self.assertTrue(0 < hits < 12)
+
+    def test_schemes_and_sets(self):
+        ball = abut.shape("icosphere", segments=8)
+        for scheme in ("point", "line", "complete"):
+            view = abut.SelfCollision(ball, scheme=scheme, bounds="aabb")
+            step = view.step(ball.vertices * 1.1)
+            self.assertEqual((step.impact, step.scheme), (None, scheme))
+            sets = view.sets()
+            if scheme == "complete":
+                self.assertIsNone(sets)
+            else:
+                np.testing.assert_array_equal(np.bincount(sets, minlength=4), list(step.sets.values()))
+                self.assertGreater(step.sets["positive"], 0.9 * ball.triangle_count)
+        line = np.tile([[[-0.1, 0, 0], [0.1, 0, 0]]], (2, 1, 1))
+        self.assertIsNone(
+            abut.SelfCollision(ball).step(ball.vertices * 1.1, ball.vertices, line=line, free=True).impact
+        )
+
+    def test_intersections(self):
+        sheet = abut.shape("sheet", segments=6, rings=6)
+        self.assertEqual(sheet.self_intersections().shape, (0, 2))
+        crossed = abut.join([sheet, sheet.transformed([0.01, 0.02, 0, 0.6, 0, 0, 0.8])])
+        pairs = crossed.self_intersections()
+        self.assertEqual(len(np.unique(pairs)), crossed.report(True).problems["self-intersection"].count)
+        self.assertTrue((pairs[:, 0] < pairs[:, 1]).all())
+
+    def test_wrong(self):
+        ball = abut.shape("icosphere")
+        for wrong in (
+            lambda: abut.SelfCollision(ball, scheme="magic"),
+            lambda: abut.SelfCollision(ball).step(ball.vertices[1:]),
+            lambda: abut.SelfCollision(ball).step(ball.vertices + np.inf),
+            lambda: abut.SelfCollision(ball).step(ball.vertices, line=[0, 1]),
+        ):
+            with self.assertRaises(ValueError):
+                wrong()
+        with self.assertRaises(TypeError):
+            abut.SelfCollision(None)
+
+
+class Layered(unittest.TestCase):
+    def test_frames(self):
+        box = abut.shape("box", segments=1)
+        layers = abut.Layers()
+        a, b, c = (layers.add(box, [2.0 * i, 0, 0, 0, 0, 0, 1]) for i in range(3))
+        self.assertEqual(len(layers.find()), 0)
+        moved = layers.move({b: [0.5, 0, 0, 0, 0, 0, 1]}).find()
+        self.assertEqual((moved.pairs.tolist(), moved.volume.round(9).tolist()), ([[a, b]], [0.5]))
+        layers.deform(c, box.vertices * (8, 1, 1))
+        np.testing.assert_allclose(
+            layers.find("images", resolution=256).depth, [0.5, 0.5, 1], atol=0.01
+        )  # c reaches from 0 to 8
+        layers.deform(c, None)
+        layers.remove(b)
+        self.assertEqual((len(layers.find()), len(layers)), (0, 2))
+        layers.add(box, group=2, mask=2)
+        self.assertEqual(len(layers.find()), 0)
+
+    def test_wrong(self):
+        layers = abut.Layers()
+        layers.add(abut.shape("box"))
+        for wrong in (
+            lambda: layers.find("magic"),
+            lambda: layers.add(abut.shape("sheet")),
+            lambda: layers.deform(0, np.zeros((3, 3))),
+            lambda: layers.deform(7, np.zeros((3, 3))),
+            lambda: layers.move(np.zeros((2, 7))),
+            lambda: layers.remove(1),
+        ):
+            with self.assertRaises(ValueError):
+                wrong()
+        with self.assertRaises(TypeError):
+            layers.add(None)

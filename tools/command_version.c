@@ -9,7 +9,7 @@ typedef struct {
 } feature;
 
 static const feature features[] = {
-    {"openmp", "work runs on all cores", "work runs on one core"},
+    {"threads", "work runs on all cores", "work runs on one core"},
     {"png", "pictures as .png and .ppm", "pictures only as .ppm"},
     {"gltf", "reads glTF and GLB", "glTF and GLB cannot be read"},
     {"assimp", "reads FBX, Collada and more where asked to: --from other",

@@ -236,24 +236,19 @@ static void near_callback(void *data, dGeomID a, dGeomID b) {
     r->pairs[r->pair_count++].geom[1] = b;
 }
 
-static void find_pair(near_pair *pair) {
-    pair->count =
-        dCollide(pair->geom[0], pair->geom[1], CONTACTS, pair->contacts, sizeof *pair->contacts);
+static void find_pairs(void *data, size_t chunk, size_t begin, size_t end) {
+    (void)chunk;
+    for (near_pair *pair = (near_pair *)data + begin; pair < (near_pair *)data + end; pair++)
+        pair->count = dCollide(pair->geom[0], pair->geom[1], CONTACTS, pair->contacts,
+                               sizeof *pair->contacts);
 }
 
 static void find_contacts(run *r) {
     double start = now();
-    long count = (long)r->pair_count;
     if (r->trimesh) /* those of ODE share memory among each other */
-        for (long i = 0; i < count; i++)
-            find_pair(&r->pairs[i]);
-    else {
-#ifdef _OPENMP
-#pragma omp parallel for schedule(dynamic, 4) if (count > 4)
-#endif
-        for (long i = 0; i < count; i++)
-            find_pair(&r->pairs[i]);
-    }
+        find_pairs(r->pairs, 0, 0, r->pair_count);
+    else
+        abut_context_parallel_for(NULL, r->pair_count, 4, find_pairs, r->pairs);
     r->collide += now() - start;
 }
 

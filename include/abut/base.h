@@ -8,7 +8,7 @@
  *    nothing else is written; so a capacity of 0, with a null array, asks for the count.
  *  - Option structures start with their own size, have an inline default function, and mean
  *    "our choice" wherever a field is zero. A null pointer to options means all defaults.
- *  - A null context means the built-in one: malloc, OpenMP with all cores, silent.
+ *  - A null context means the built-in one: malloc, threads on all cores, silent.
  *  - Objects keep the context they were made with alive, so destroy in any order.
  *  - Every enum abut_x has abut_x_name(), a word for people and programs that stays the same; null
  *    for a value that the enum lacks, so that counting up from 0 lists all. Thread-safe.
@@ -49,7 +49,7 @@ extern "C" {
 /* Returns the version of the library that is running, as "major.minor.patch". Thread-safe. */
 ABUT_API const char *abut_version(void);
 
-/* Returns the optional parts that this build has, as words separated by spaces: "openmp", "png",
+/* Returns the optional parts that this build has, as words separated by spaces: "threads", "png",
  * "gltf", "assimp", "opencl", "zstd". An empty string means none of them. Thread-safe. */
 ABUT_API const char *abut_features(void);
 
@@ -94,12 +94,12 @@ typedef struct abut_context_options {
     void (*release)(void *user, void *memory);
 
     /* Tasks: run task(data, i) for every i below count, in any order, on any threads, and return
-     * when all are done. Null: OpenMP where built in, else one after the other. */
+     * when all are done. Null: the library's own threads, which all callers share. */
     void *task_user;
     void (*run_tasks)(void *user, uint32_t count, void (*task)(void *data, uint32_t index),
                       void *data);
-    uint32_t thread_count; /* for OpenMP; 0 = as many as the machine offers, 1 = serial; never more
-                            * than its processors, or 16 */
+    uint32_t thread_count; /* of the library's own; 0 = as many as the machine offers, 1 = serial;
+                            * never more than its processors, or 16 */
 
     /* Messages that are neither result nor error. Null: dropped. */
     void *log_user;

@@ -69,4 +69,4 @@ class Abut(ConanFile):
         if not self.options.shared:
             self.cpp_info.defines = ["ABUT_STATIC"]
             if self.settings.os in ("Linux", "FreeBSD"):
-                self.cpp_info.system_libs = ["m", "gomp", "pthread", "dl"]
+                self.cpp_info.system_libs = ["m", "pthread", "dl"]

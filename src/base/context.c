@@ -1,5 +1,6 @@
 /* The context: who gives memory, who runs tasks, who hears of progress. */
 #include "base/base.h"
+#include "base/pool.h"
 #include "base/system.h"
 
 #include <stdarg.h>
@@ -7,10 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-#ifdef _OPENMP
-#include <omp.h>
-#endif
 
 #define ALIGNMENT 64 /* a cache line, and the widest SIMD register */
 
@@ -43,8 +40,8 @@ const char *abut_version(void) {
 
 const char *abut_features(void) {
     static const char features[] = ""
-#ifdef _OPENMP
-                                   " openmp"
+#ifdef ABUT_HAS_THREADS
+                                   " threads"
 #endif
 #ifdef ABUT_HAS_PNG
                                    " png"
@@ -109,34 +106,14 @@ void abut_context_destroy(abut_context *context) {
     }
 }
 
-#ifdef _OPENMP
-/* The process whose OpenMP threads are there; 0 = there are none yet. A child process that was
- * forked later has only one thread, and libgomp would wait for the others for ever: there tasks run
- * one after the other. Python's multiprocessing makes such children. */
-static atomic_long threads_process;
-
-static bool threads_lost(void) {
-    long process = atomic_load_explicit(&threads_process, memory_order_relaxed);
-    return process && process != (long)getpid();
-}
-#endif
-
+/* Answers do not depend on the number, so a wish for thousands (also by OMP_NUM_THREADS) is cut to
+ * what can be of use. */
 uint32_t abuti_context_threads(const abut_context *context) {
-#ifdef _OPENMP
-    if (threads_lost())
-        return 1;
-    /* libgomp ends the process where it cannot start a thread, and answers do not depend on the
-     * number, so a wish for thousands (also by OMP_NUM_THREADS) is cut to what can be of use. */
-    int processors = omp_get_num_procs(), offered = omp_get_max_threads();
-    uint32_t most = processors > 16 ? (uint32_t)processors : 16;
-    uint32_t wish = context->options.thread_count;
+    uint32_t processors = abuti_pool_processors(), wish = context->options.thread_count;
+    uint32_t most = processors > 16 ? processors : 16;
     if (!wish)
-        wish = offered > 0 ? (uint32_t)offered : 1;
+        wish = abuti_pool_offered();
     return wish < most ? wish : most;
-#else
-    (void)context;
-    return 1;
-#endif
 }
 
 void abuti_log(abut_context *context, abut_log_level level, const char *format, ...) {
@@ -309,18 +286,7 @@ static void run_tasks(abut_context *context, uint32_t count, range_job *job) {
         context->options.run_tasks(context->options.task_user, count, run_chunk, job);
         return;
     }
-#ifdef _OPENMP
-    uint32_t threads = abuti_context_threads(context);
-    if (count > 1 && threads > 1) {
-        atomic_store_explicit(&threads_process, (long)getpid(), memory_order_relaxed);
-#pragma omp parallel for schedule(dynamic, 1) num_threads((int)(threads < count ? threads : count))
-        for (uint32_t i = 0; i < count; i++)
-            run_chunk(job, i);
-        return;
-    }
-#endif
-    for (uint32_t i = 0; i < count; i++)
-        run_chunk(job, i);
+    abuti_pool_run(abuti_context_threads(context), count, run_chunk, job);
 }
 
 static void run_range(range_job *job) {

@@ -1,11 +1,15 @@
 #ifdef __linux__
-#define _DEFAULT_SOURCE /* madvise() */
+#define _GNU_SOURCE /* madvise(), sched_getaffinity() */
 #endif
 
 #include "base/system.h"
 
 #include <dlfcn.h>
 #include <errno.h>
+#ifdef ABUT_HAS_THREADS
+#include <sched.h>
+#include <signal.h>
+#endif
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -102,3 +106,30 @@ void *abuti_system_library(const char *name) {
 void *abuti_system_symbol(void *library, const char *name) {
     return dlsym(library, name);
 }
+
+#ifdef ABUT_HAS_THREADS
+bool abuti_system_start(pthread_t *thread, void *(*work)(void *unused)) {
+    enum { STACK = 8 << 20 }; /* as Linux has it; other systems give new threads less */
+    pthread_attr_t attributes;
+    sigset_t all, before;
+    if (pthread_attr_init(&attributes))
+        return false;
+    (void)pthread_attr_setstacksize(&attributes, STACK);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    bool started = pthread_create(thread, &attributes, work, NULL) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attributes);
+    return started;
+}
+
+uint32_t abuti_system_processors(void) {
+#ifdef __linux__
+    cpu_set_t mine;
+    if (sched_getaffinity(0, sizeof mine, &mine) == 0 && CPU_COUNT(&mine) > 0)
+        return (uint32_t)CPU_COUNT(&mine);
+#endif
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+    return online > 0 ? (uint32_t)online : 1;
+}
+#endif

@@ -1,4 +1,4 @@
-/* What differs between operating systems: files and folders as POSIX has them. Files of
+/* What differs between operating systems: files, folders and threads as POSIX has them. Files of
  * the library include this instead of the headers of the system, and where Windows or macOS have
  * no call of the same name, call one of these. */
 #ifndef ABUTI_BASE_SYSTEM_H
@@ -6,6 +6,9 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#ifdef ABUT_HAS_THREADS
+#include <pthread.h>
+#endif
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -18,6 +21,21 @@
 #define O_CLOEXEC (O_BINARY | O_NOINHERIT)
 #define O_NOFOLLOW 0 /* links are rare there, and need rights of their own */
 #define O_NONBLOCK 0
+#endif
+
+#ifdef ABUT_HAS_THREADS
+/* Starts a thread that gets no signals; false where there can be no more. */
+bool abuti_system_start(pthread_t *thread, void *(*work)(void *unused));
+/* How many this process may use. */
+uint32_t abuti_system_processors(void);
+/* Tells the processor that this thread looks for a change of memory. */
+static inline void abuti_system_pause(void) {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
 #endif
 
 /* Memory for abuti_system_release(); `bytes` is a multiple of the alignment. */

@@ -136,3 +136,17 @@ void *abuti_system_symbol(void *library, const char *name) {
     memcpy(&address, &symbol, sizeof address);
     return address;
 }
+
+/* ---- threads ---- */
+
+#ifdef ABUT_HAS_THREADS
+bool abuti_system_start(pthread_t *thread, void *(*work)(void *unused)) {
+    return pthread_create(thread, NULL, work, NULL) == 0;
+}
+
+uint32_t abuti_system_processors(void) {
+    SYSTEM_INFO about;
+    GetSystemInfo(&about);
+    return about.dwNumberOfProcessors ? about.dwNumberOfProcessors : 1;
+}
+#endif

@@ -88,7 +88,6 @@ TEST_THREADS(every_item_runs_once) {
     abuti_parallel_for(abuti_context_of(NULL), 0, 10, mark, NULL);
 }
 
-/* libgomp would end the process where so many threads cannot be started. */
 TEST(absurd_thread_counts_work) {
     static unsigned char seen[COUNT];
     abut_context_options options = abut_context_options_default();

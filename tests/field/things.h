@@ -20,7 +20,7 @@ typedef struct thing {
     double cell;
 } thing;
 
-/* One thread: libgomp's would wait for each other more than work. */
+/* One thread: more would wait for each other more than work. */
 static abut_context *serial;
 
 static inline thing thing_of(const abut_shape *shape, const abut_field_options *field_options) {

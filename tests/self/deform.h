@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-/* One thread for all small meshes: OpenMP's would mostly wait for each other. Kept to the end. */
+/* One thread for all small meshes: more would mostly wait for each other. Kept to the end. */
 static inline abut_context *one_thread(void) {
     static abut_context *context;
     abut_context_options options = abut_context_options_default();

@@ -48,10 +48,10 @@ typedef struct test_memory {
     uint64_t live_bytes, peak_bytes;
 } test_memory;
 
-/* A context on top of `memory` that runs tasks on `threads` threads of its own, visible to
- * ThreadSanitizer (libgomp's are not); 1 = serial, as all but TEST_THREADS() have to be. Fails the
- * test if it cannot be made. The context
- * itself is one live allocation, but not one of `calls`. */
+/* A context on top of `memory` that runs tasks on `threads` threads of its own, however busy the
+ * machine is (the library's own may leave the work to one); 1 = serial, as all but TEST_THREADS()
+ * have to be. Fails the test if it cannot be made. The context itself is one live allocation, but
+ * not one of `calls`. */
 abut_context *test_context(test_memory *memory, uint32_t threads);
 
 /* A context that reports progress. */

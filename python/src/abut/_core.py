@@ -117,7 +117,7 @@ def version() -> str:
 
 
 def features() -> list[str]:
-    """The optional parts that this build has, such as "openmp", "png", "gltf", "opencl", "zstd"."""
+    """The optional parts that this build has, such as "threads", "png", "gltf", "opencl", "zstd"."""
     return str(lib.abut_features().decode()).split()
 
 

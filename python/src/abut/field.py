@@ -61,7 +61,7 @@ class Field:
             band=band,
             layout=value_of("abut_field_layout", layout),
             type=value_of("abut_field_type", type),
-            device=_device.pointer(_device.find(device if device is not None else mesh._device)),
+            device=_device.pointer(mesh.device_or_own(device)),
             cache=None if cache is None else path_bytes(cache),
         )
         handle = Handle(lib.abut_field_destroy)

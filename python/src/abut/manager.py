@@ -83,7 +83,7 @@ class _Objects:
         self.names.append(name)
         self.meshes.append(mesh)
         row: Array = np.zeros(1, self.posed.dtype)
-        row["bvh"] = mesh.hierarchy(None).value.value
+        row["bvh"] = mesh.on_cpu().value.value
         self.posed = np.concatenate([self.posed, row])
         self.local = np.concatenate([self.local, mesh.bounds[None]])
         self.boxes = np.concatenate([self.boxes, np.zeros((1, 2, 3))])

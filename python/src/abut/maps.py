@@ -47,11 +47,11 @@ class DistanceMap:
 
     def __init__(self, mesh: Mesh, resolution: int = 512, *, device: _device.Selector = None) -> None:
         handle = Handle(lib.abut_map_destroy)
-        self._device = _device.find(device)
+        self._device = need(mesh, Mesh, "mesh").device_or_own(device)
         given = options(
             _c.abut_map_options, resolution=number(resolution, "resolution"), device=_device.pointer(self._device)
         )
-        run(lib.abut_map_create, need(mesh, Mesh, "mesh")._handle.value, byref(given), handle.out)
+        run(lib.abut_map_create, mesh._handle.value, byref(given), handle.out)
         self._handle = handle
         self._others: Sequence[Mesh] = ()  # a map asks them again for exact measures
 
@@ -90,7 +90,10 @@ class DistanceMap:
             raise ArgumentError(f"{len(others)} meshes and {len(poses_of)} poses")
         posed = (_c.abut_posed * max(len(others), 1))()
         for place, mesh in enumerate(others):
-            posed[place].bvh = need(mesh, Mesh, "each of the others").hierarchy(self._device).value
+            need(mesh, Mesh, "each of the others")
+            hierarchy = mesh.on_cpu() if self._device is None else mesh.hierarchy(self._device)
+            hierarchy.prepare()  # else distances have no sign
+            posed[place].bvh = hierarchy.value
             if poses_of is not None:
                 posed[place].pose = pose(poses_of[place], f"pose {place}")
         query = options(_c.abut_map_query, limit=limit)

@@ -319,7 +319,7 @@ class Mesh:
         topology, made = self._topology(), _c.abut_mesh_report()
         run(lib.abut_mesh_examine, topology.value, byref(made))
         if self_intersections:
-            run(lib.abut_pair_examine, self.hierarchy(None).value, None, byref(made))
+            run(lib.abut_pair_examine, self.on_cpu().value, None, byref(made))
         return Report(made)
 
     def self_intersections(self) -> Indices:
@@ -332,7 +332,7 @@ class Mesh:
         >>> len(box.self_intersections()), len(two.self_intersections())
         (0, 12)
         """
-        bvh, count = self.hierarchy(None).value, ctypes.c_uint64()
+        bvh, count = self.on_cpu().value, ctypes.c_uint64()
         room = np.empty(64, record(_c.abut_pair_self))
         while not fits(lib.abut_pair_self_meetings, bvh, None, len(room), pointer(room), byref(count)):
             room = np.empty(count.value, room.dtype)
@@ -407,12 +407,21 @@ class Mesh:
     # -- questions --
 
     def hierarchy(self, device: _device.Selector) -> Hierarchy:
-        """What questions on a device go to; built by the first of them."""
-        found = _device.find(device if device is not None else self._device)
+        """What questions on a device go to, without one on that of the mesh; built by the first of them."""
+        return self._hierarchy(self.device_or_own(device))
+
+    def on_cpu(self) -> Hierarchy:
+        """What questions go to that no device answers."""
+        return self._hierarchy(None)
+
+    def device_or_own(self, device: _device.Selector) -> Optional[_device.Device]:
+        return _device.find(device if device is not None else self._device)
+
+    def _hierarchy(self, device: Optional[_device.Device]) -> Hierarchy:
         with self._lock:
-            if found not in self._hierarchies:
-                self._hierarchies[found] = Hierarchy(self._handle.value, found)
-            return self._hierarchies[found]
+            if device not in self._hierarchies:
+                self._hierarchies[device] = Hierarchy(self._handle.value, device)
+            return self._hierarchies[device]
 
     def prepare(self, device: _device.Selector = None) -> Mesh:
         """Builds what questions need, which the first of them does otherwise."""
@@ -480,7 +489,7 @@ class Mesh:
 
     def inside_advice(self) -> Advice:
         """What inside and signs are worth on this mesh."""
-        return advice(lib.abut_sign_info_get(self.hierarchy(None).value).advice)
+        return advice(lib.abut_sign_info_get(self.on_cpu().value).advice)
 
     def ray(
         self, origins: ArrayLike, directions: ArrayLike, limit: float = np.inf, *, device: _device.Selector = None
@@ -532,7 +541,7 @@ class Mesh:
     def thickness(self) -> float:
         """How thin a closed mesh gets, about: behind a hundredth of its surface the wall is no further."""
         made = ctypes.c_double()
-        run(lib.abut_ray_thickness, self.hierarchy(None).value, byref(made))
+        run(lib.abut_ray_thickness, self.on_cpu().value, byref(made))
         return made.value
 
 

@@ -142,7 +142,7 @@ class SelfCollision:
             _c.abut_self_options,
             scheme=value_of("abut_self_scheme", scheme),
             bounds=value_of("abut_self_bounds", bounds),
-            device=_device.pointer(_device.find(device)),
+            device=_device.pointer(mesh.device_or_own(device)),
         )
         self._handle = Handle(lib.abut_self_destroy)
         run(lib.abut_self_create, mesh._handle.value, byref(given), self._handle.out)

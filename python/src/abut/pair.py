@@ -7,6 +7,7 @@ and answers then have k rows. None leaves a mesh where it is.
 from __future__ import annotations
 
 import concurrent.futures
+import contextlib
 import ctypes
 from typing import Any, Callable, Iterator, NamedTuple, Optional, Sequence
 
@@ -93,10 +94,14 @@ class Touch(NamedTuple):
 class _Poses:
     """Hierarchies of two meshes and where they are each time."""
 
-    def __init__(self, a: Mesh, b: Mesh, pose_a: ArrayLike, pose_b: ArrayLike, device: _device.Selector) -> None:
+    def __init__(
+        self, a: Mesh, b: Mesh, pose_a: ArrayLike, pose_b: ArrayLike, device: _device.Selector, on_cpu: bool = False
+    ) -> None:
+        """On the device that is given, or else on that of a, or of b; or on the CPU in any case."""
         for name, mesh in (("a", a), ("b", b)):
             need(mesh, Mesh, name)
-        self.a, self.b = a.hierarchy(device), b.hierarchy(device)
+        found = a.device_or_own(device) or b.device_or_own(device)
+        self.a, self.b = (mesh.on_cpu() if on_cpu or found is None else mesh.hierarchy(found) for mesh in (a, b))
         self.of_a, one_a = poses(pose_a, "pose_a")
         self.of_b, one_b = poses(pose_b, "pose_b")
         self.single = one_a and one_b
@@ -114,12 +119,11 @@ class _Poses:
         )
 
     def ask(self, function: Any, *arguments: Any) -> None:
-        lock = self.a.lock
-        if lock is None:
+        locks = {id(one): one.lock for one in (self.a, self.b) if one.lock is not None}
+        with contextlib.ExitStack() as stack:
+            for _, lock in sorted(locks.items()):  # in one order for all threads
+                stack.enter_context(lock)
             run(function, *arguments)
-        else:
-            with lock:
-                run(function, *arguments)
 
     def posed(self, place: int) -> tuple[Any, Any]:
         """abut_posed of both for one pose."""
@@ -255,9 +259,11 @@ def contacts(
     margin: float = 0,
     keep: int = 0,
     hint: Optional[ArrayLike] = None,
+    device: _device.Selector = None,
 ) -> Contacts:
     """Where bodies touch, which way out and how deep, by exact geometry. With a `margin` also gaps
-    up to it, as negative depths. Of each patch up to `keep` contacts stay: 4, at most 8.
+    up to it, as negative depths. Of each patch up to `keep` contacts stay: 4, at most 8. The CPU finds
+    them, whatever the `device`; World(method="field", device=...) has contacts of samples on a device.
 
     >>> import abut
     >>> box = abut.shape("box")
@@ -265,7 +271,7 @@ def contacts(
     >>> len(found), found.depth.max().round(9).item(), found.normal[0].round(9).tolist()
     (4, 0.1, [0.0, 0.0, 1.0])
     """
-    both = _Poses(a, b, pose_a, pose_b, None)
+    both = _Poses(a, b, pose_a, pose_b, device, on_cpu=True)
     given = options(
         _c.abut_patch_options,
         margin=margin,
@@ -359,9 +365,11 @@ def sweep(
     *,
     separation: float = 0,
     tolerance: float = 0,
+    device: _device.Selector = None,
 ) -> Touch:
     """When two rigid bodies first touch, each on its path from one pose to another at constant speed:
     a pair (start, end) of poses, or of arrays of k poses. However fast and thin they are, no touch is missed.
+    The CPU finds them, whatever the `device`; steps of Motion run on one.
 
     >>> import abut
     >>> box = abut.shape("box")
@@ -369,7 +377,8 @@ def sweep(
     >>> bool(touch.hit), round(float(touch.time), 3)
     (True, 1.0)
     """
-    first, second = need(a, Mesh, "a").hierarchy(None), need(b, Mesh, "b").hierarchy(None)
+    first, second = need(a, Mesh, "a").on_cpu(), need(b, Mesh, "b").on_cpu()
+    _device.find(device)  # refused where there is none
     paths_a, one_a = _paths(path_a, "path_a")
     paths_b, one_b = _paths(path_b, "path_b")
     count = common(paths_a, one_a, paths_b, one_b, "paths")
@@ -442,7 +451,7 @@ def intersection(
     >>> round(abut.intersection(box, box, pose_b=[0.5, 0, 0, 0, 0, 0, 1]).volume, 12)
     0.5
     """
-    both = _Poses(a, b, pose_a, pose_b, None)
+    both = _Poses(a, b, pose_a, pose_b, None, on_cpu=True)
     if both.count != 1:
         raise ArgumentError("intersection: one pose of each")
     made = _c.abut_common()
@@ -467,8 +476,8 @@ def hausdorff(a: Mesh, b: Mesh, *, tolerance: float = 0) -> tuple[float, float]:
     made = _c.abut_map_hausdorff_result()
     run(
         lib.abut_map_hausdorff,
-        need(a, Mesh, "a").hierarchy(None).value,
-        need(b, Mesh, "b").hierarchy(None).value,
+        need(a, Mesh, "a").on_cpu().value,
+        need(b, Mesh, "b").on_cpu().value,
         byref(options(_c.abut_map_hausdorff_options, tolerance=tolerance)),
         byref(made),
     )

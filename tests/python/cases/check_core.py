@@ -11,6 +11,7 @@ import unittest
 import numpy as np
 
 import abut
+import referee
 from abut import _c, _core
 
 
@@ -87,7 +88,7 @@ class Errors(unittest.TestCase):
 
     def test_wrong_objects_are_refused(self):
         """The library would take their pointers for what it expects."""
-        box, figure = abut.shape("box"), abut.Character.figure(triangles=8000)
+        box, figure = abut.shape("box"), referee.figure()
         made = abut.DistanceMap(box, resolution=64)
         for wrong in (
             lambda: abut.Field(figure),

@@ -7,6 +7,7 @@ import unittest
 import numpy as np
 
 import abut
+import referee
 
 
 class Fields(unittest.TestCase):
@@ -152,7 +153,7 @@ class Maps(unittest.TestCase):
 class Characters(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.figure = abut.Character.figure("mannequin", triangles=8000)
+        cls.figure = referee.figure()
 
     def test_skin(self):
         rest = self.figure.mesh()

@@ -105,7 +105,7 @@ class Worlds(unittest.TestCase):
             self.assertAlmostEqual(abs(pair.contacts["normal"][0, 2]), 1)
 
     def test_characters(self):
-        figure = abut.Character.figure("mannequin", triangles=8000)
+        figure = referee.figure()
         fields = abut.RadialField(figure, cell=0.1).update(figure.pose("walk", 0.2))
         world = abut.World()
         who, ground = world.add(fields), world.add(abut.Plane((0, 1, 0), 0.1), motion="static")

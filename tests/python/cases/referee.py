@@ -1,6 +1,10 @@
 """The obvious slow versions, in numpy."""
 
+import functools
+
 import numpy as np
+
+import abut
 
 
 def closest(p, mesh):
@@ -54,3 +58,9 @@ def poses(rng, count, reach):
         short[i, 3:], long[i, :3, :3] = turn(rng)
         short[i, :3] = long[i, :3, 3] = rng.uniform(-reach, reach, 3)
     return short, long
+
+
+@functools.lru_cache(maxsize=None)
+def figure():
+    """A small character, made once: making it takes half a second."""
+    return abut.Character.figure("mannequin", triangles=8000)

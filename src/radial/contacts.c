@@ -89,8 +89,7 @@ abut_status abut_radial_contacts(abut_radial *radial, size_t count, const abut_c
         for (uint32_t k = 0, n = place_count(&capsules[i], cell); k < n; k++)
             points[at++] = place_of(&capsules[i], k, n);
     if (!status)
-        status = abut_radial_at(radial, places, abut_array_host(points), limit,
-                                abut_array_host(answers));
+        status = abuti_radial_near(radial, places, points, limit, answers);
     /* counted, then written */
     uint64_t total = 0;
     for (int pass = 0; pass < 2 && !status; pass++) {

@@ -105,6 +105,12 @@ abut_status abuti_radial_fit(const radial_source *source, uint32_t bone, const u
 /* Takes points of the world at rest to a bone; false where its matrix has no inverse. */
 bool abuti_radial_inverse(const abut_character_matrix *matrix, abut_character_matrix *inverse);
 
+/* ---- query.c ---- */
+
+/* As abut_radial_at() of arrays that are not null, but for `within`, which is not looked for. */
+abut_status abuti_radial_near(abut_radial *radial, size_t count, const vec3 *points, double limit,
+                              abut_radial_answer *answers);
+
 /* ---- radial.c ---- */
 
 /* Gives closed ends their rows of zeros: radial_radius() for all samples of `radii`. */

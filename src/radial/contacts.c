@@ -9,6 +9,8 @@ enum { ALONG_MAX = 64 }; /* places along a capsule that are asked about */
  * no more than a cell apart. */
 static uint32_t place_count(const abut_capsule *c, double cell) {
     const vec3 way = v3_sub(c->end[1], c->end[0]);
+    if (v3_max_abs(way) == 0)
+        return 1;
     const double length = v3_dot(way, v3_normalise(way));
     return length > 0 ? (uint32_t)fmin(fmax(ceil(length / cell), 1), ALONG_MAX) + 1 : 1;
 }
@@ -76,7 +78,7 @@ abut_status abut_radial_contacts(abut_radial *radial, size_t count, const abut_c
     if (status)
         return status;
     const double cell = radial->info.cell;
-    double limit = cell;
+    double limit = cell * 1e-6; /* what is farther is no contact */
     size_t places = 0, at = 0;
     for (size_t i = 0; i < count; i++) {
         places += place_count(&capsules[i], cell);

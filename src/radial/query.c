@@ -9,7 +9,7 @@
  *   fields      of a group of points, those whose cylinder is beyond the limit of all of them
  *   searches    of a point outside, with no sample that is high enough in any column and row that
  *               the limit reaches (not where `within` is wanted, which looks at all samples)
- *   triangles   with all corners beyond the best distance along some direction; that to the
+ *   triangles   with all corners beyond what is known to be near along some direction; that to the
  *               textbook's closest point, which is nearly the best one. Any direction would do, so
  *               its rounding does no harm
  */
@@ -17,9 +17,11 @@
 
 #include "geom/closest_shared.h"
 
+#include <stdlib.h>
+
 enum {
     POINT_GRAIN = 80, /* a capsule is one task: worlds ask from tasks of their own */
-    GROUP = 16,       /* points that share a list of fields */
+    GROUP = 4,        /* points that share a list of fields */
     LISTED = 64,      /* fields of a list; where there are more, all */
     WINDOW = 256      /* samples that are looked at instead of a search, at most */
 };
@@ -55,73 +57,162 @@ static vec3 corner_of(const radial_scene *s, uint32_t field, uint32_t i, uint32_
                     r * turn.s, now->axis[1]);
 }
 
-/* The corners of the triangles of a cell in the world; false where it is empty. *nearest becomes
- * the distance from p to a corner that is nearer, but for corners on the axis: those of closed ends
- * are not on the mesh. */
-static bool triangles_of(const radial_scene *s, uint32_t field, uint32_t i, uint32_t j,
-                         triangle3 out[2], vec3 p, double *nearest) {
-    const radial_field *f = &s->fields[field];
-    vec3 v[4];
-    double least = *nearest;
-    for (uint32_t k = 0; k < 4; k++) {
-        const uint32_t column = (i + k % 2) % f->around, row = j + k / 2;
-        const float radius = s->radii[f->first + row * f->around + column];
-        if (radius == INFINITY)
-            return false;
-        v[k] = corner_of(s, field, column, row, radius);
-        if (radius > 0)
-            least = fmin(least, v3_length(v3_sub(v[k], p)));
-    }
-    *nearest = least;
-    out[0] = (triangle3){{v[0], v[1], v[3]}};
-    out[1] = (triangle3){{v[0], v[3], v[2]}};
-    return true;
-}
+/* From where to where the distance of a triangle, relative to a point, is for certain: no corner is
+ * nearer along the way to the textbook's closest point, and that is in it. */
+typedef struct span {
+    double least_sq, most_sq;
+} span;
 
-/* Whether a triangle, relative to a point, is farther away than `distance`, for certain. */
-static bool is_beyond(const vec3 v[3], double distance) {
-    const vec3 ab = v3_sub(v[1], v[0]), ac = v3_sub(v[2], v[0]), bc = v3_sub(v[2], v[1]);
-    const double d1 = -v3_dot(ab, v[0]), d2 = -v3_dot(ac, v[0]), d3 = -v3_dot(ab, v[1]),
-                 d4 = -v3_dot(ac, v[1]), d5 = -v3_dot(ab, v[2]), d6 = -v3_dot(ac, v[2]);
+static span span_of(vec3 a, vec3 b, vec3 c, vec3 ab, vec3 ac) {
+    const double d1 = -v3_dot(ab, a), d2 = -v3_dot(ac, a), d3 = -v3_dot(ab, b), d4 = -v3_dot(ac, b),
+                 d5 = -v3_dot(ab, c), d6 = -v3_dot(ac, c);
     const double va = d3 * d6 - d5 * d4, vb = d5 * d2 - d1 * d6, vc = d1 * d4 - d3 * d2;
     vec3 way; /* Ericson, Real-Time Collision Detection, 5.1.5 */
     if (d1 <= 0 && d2 <= 0)
-        way = v[0];
+        way = a;
     else if (d3 >= 0 && d4 <= d3)
-        way = v[1];
+        way = b;
     else if (d6 >= 0 && d5 <= d6)
-        way = v[2];
+        way = c;
     else if (vc <= 0 && d1 >= 0 && d3 <= 0)
-        way = v3_along(v[0], d1 / (d1 - d3), ab);
+        way = v3_along(a, d1 / (d1 - d3), ab);
     else if (vb <= 0 && d2 >= 0 && d6 <= 0)
-        way = v3_along(v[0], d2 / (d2 - d6), ac);
+        way = v3_along(a, d2 / (d2 - d6), ac);
     else if (va <= 0 && d4 >= d3 && d5 >= d6)
-        way = v3_along(v[1], (d4 - d3) / ((d4 - d3) + (d5 - d6)), bc);
-    else
-        way = v3_along(v3_along(v[0], vb / (va + vb + vc), ab), vc / (va + vb + vc), ac);
-    const double least =
-        real_min(v3_dot(way, v[0]), real_min(v3_dot(way, v[1]), v3_dot(way, v[2])));
-    return least > 0 && least * least > distance * distance * v3_length_sq(way) * BEYOND;
+        way = v3_along(b, (d4 - d3) / ((d4 - d3) + (d5 - d6)), v3_sub(c, b));
+    else if (va > 0 && vb > 0 && vc > 0)
+        way = v3_along(v3_along(a, vb / (va + vb + vc), ab), vc / (va + vb + vc), ac);
+    else /* rounding has lost where it is */
+        return (span){0, v3_length_sq(a) * BEYOND};
+    const double least = real_min(v3_dot(way, a), real_min(v3_dot(way, b), v3_dot(way, c))),
+                 square = v3_length_sq(way);
+    return (span){least > 0 && square > 0 ? least / square * least / BEYOND : 0, square * BEYOND};
 }
 
-static void try_cell(const radial_scene *s, uint32_t field, uint32_t i, int j, vec3 p, best *b) {
-    triangle3 two[2];
-    if (j < 0 || j + 1 >= (int)s->fields[field].along ||
-        !triangles_of(s, field, i, (uint32_t)j, two, p, &b->sample))
-        return;
-    for (int k = 0; k < 2; k++) {
-        const vec3 *corner = two[k].corner;
-        const vec3 v[3] = {v3_sub(corner[0], p), v3_sub(corner[1], p), v3_sub(corner[2], p)};
-        if (is_beyond(v, b->distance))
+/* Samples around a cell, `across` of them a row, as places in the world. */
+typedef struct patch {
+    uint32_t across;
+    vec3 places[16], from[16]; /* absolute, and relative to the point */
+    float radii[16];           /* infinity: none */
+} patch;
+
+/* Samples (i, j) to (i + n - 1, j + n - 1). */
+static void fill_patch(const radial_scene *s, uint32_t field, uint32_t i, int j, uint32_t n, vec3 p,
+                       patch *to) {
+    const radial_field *f = &s->fields[field];
+    to->across = n;
+    for (uint32_t k = 0; k < n * n; k++) {
+        const int row = j + (int)(k / n);
+        const uint32_t column = (i + k % n) % f->around;
+        const bool is = row >= 0 && row < (int)f->along;
+        to->radii[k] = is ? s->radii[f->first + (uint32_t)row * f->around + column] : INFINITY;
+        if (to->radii[k] == INFINITY)
             continue;
-        const vec3 n = v3_normalise(v3_cross(v3_sub(two[k].corner[1], two[k].corner[0]),
-                                             v3_sub(two[k].corner[2], two[k].corner[0])));
-        if (v3_max_abs(n) == 0)
-            continue;
-        const closest_on_triangle c = triangle_closest_point(two[k], p);
-        if (c.distance < b->distance)
-            *b = (best){c.distance, c.point, n, i, j, b->sample};
+        to->places[k] = corner_of(s, field, column, (uint32_t)row, to->radii[k]);
+        to->from[k] = v3_sub(to->places[k], p);
     }
+}
+
+/* Corners of the triangles of the cell whose first sample is k. */
+static void corners_of(const patch *around, uint32_t k, uint32_t corners[2][3]) {
+    const uint32_t n = around->across;
+    const uint32_t list[2][3] = {{k, k + 1, k + n + 1}, {k, k + n + 1, k + n}};
+    memcpy(corners, list, sizeof list);
+}
+
+/* Measures the triangles of a cell, if it has all samples, and lowers *most_sq to what one of them
+ * is nearer than. The nearest sample of *b becomes one of its corners, but for those on the axis:
+ * samples of closed ends are not on the mesh. */
+static bool measure_cell(const patch *around, uint32_t k, bool within, span spans[2],
+                         double *most_sq, best *b) {
+    const uint32_t n = around->across, at[4] = {k, k + 1, k + n, k + n + 1};
+    uint32_t corners[2][3];
+    for (int c = 0; c < 4; c++)
+        if (around->radii[at[c]] == INFINITY)
+            return false;
+    for (int c = 0; c < 4 && within; c++)
+        if (around->radii[at[c]] > 0)
+            b->sample = fmin(b->sample, v3_length(around->from[at[c]]));
+    corners_of(around, k, corners);
+    for (int t = 0; t < 2; t++) {
+        const uint32_t *of = corners[t];
+        const vec3 *from = around->from, *places = around->places;
+        const vec3 ab = v3_sub(places[of[1]], places[of[0]]),
+                   ac = v3_sub(places[of[2]], places[of[0]]);
+        spans[t] = v3_max_abs(v3_cross(ab, ac)) > 0
+                       ? span_of(from[of[0]], from[of[1]], from[of[2]], ab, ac)
+                       : (span){HUGE_VAL, HUGE_VAL}; /* without area */
+        *most_sq = real_min(*most_sq, spans[t].most_sq);
+    }
+    return true;
+}
+
+/* Tries the triangles of cell (i, j) that may be the nearest. */
+static void try_cell(const patch *around, uint32_t k, uint32_t i, int j, vec3 p,
+                     const span spans[2], double most_sq, best *b) {
+    uint32_t corners[2][3];
+    corners_of(around, k, corners);
+    for (int t = 0; t < 2; t++) {
+        const vec3 *places = around->places;
+        if (spans[t].least_sq > most_sq)
+            continue;
+        const triangle3 triangle = {
+            {places[corners[t][0]], places[corners[t][1]], places[corners[t][2]]}};
+        const vec3 normal = v3_normalise(v3_cross(v3_sub(triangle.corner[1], triangle.corner[0]),
+                                                  v3_sub(triangle.corner[2], triangle.corner[0])));
+        if (v3_max_abs(normal) == 0)
+            continue;
+        const closest_on_triangle c = triangle_closest_point(triangle, p);
+        if (c.distance < b->distance)
+            *b = (best){c.distance, c.point, normal, i, j, b->sample};
+    }
+}
+
+/* Tries the cells of a patch of `across` - 1 by as many, of which the first is (i, j), but for those
+ * around `last`, which were not nearer. */
+static void try_patch(const patch *around, uint32_t i, int j, uint32_t columns, const best *last,
+                      vec3 p, bool within, best *b) {
+    const uint32_t n = around->across - 1;
+    span spans[9][2];
+    bool is[9];
+    double most_sq = b->distance * b->distance * BEYOND;
+    for (uint32_t k = 0; k < n * n; k++) {
+        const uint32_t aside = last ? (i + k % n + columns - last->i + 1) % columns : 3;
+        const bool done = aside < 3 && abs(j + (int)(k / n) - last->j) < 2;
+        is[k] = !done && measure_cell(around, k % n + around->across * (k / n), within, spans[k],
+                                      &most_sq, b);
+    }
+    for (uint32_t k = 0; k < n * n; k++)
+        if (is[k])
+            try_cell(around, k % n + around->across * (k / n), (i + k % n) % columns,
+                     j + (int)(k / n), p, spans[k], most_sq, b);
+}
+
+/* The nearest cell around cell (i, j), or around that, and so on. */
+static best search(const radial_scene *s, uint32_t field, uint32_t i, int j, vec3 p, bool within) {
+    const radial_field *f = &s->fields[field];
+    const int rows = (int)f->along - 1;
+    best b = {HUGE_VAL, p, v3(0, 0, 0), 0, 0, HUGE_VAL}, last = b;
+    patch around;
+    /* that one, or the nearest row that has a cell there */
+    for (int off = 0; off < rows && b.distance == HUGE_VAL; off++)
+        for (int side = -1; side <= (off ? 1 : -1); side += 2) {
+            const int row = j + side * off;
+            if (row < 0 || row >= rows)
+                continue;
+            fill_patch(s, field, i, row, 2, p, &around);
+            try_patch(&around, i, row, f->around, NULL, p, within, &b);
+        }
+    for (uint32_t step = 0; b.distance < HUGE_VAL && step < f->around + f->along; step++) {
+        const best from = b;
+        const uint32_t first = (from.i + f->around - 1) % f->around;
+        fill_patch(s, field, first, from.j - 1, 4, p, &around);
+        try_patch(&around, first, from.j - 1, f->around, step ? &last : NULL, p, within, &b);
+        if (b.i == from.i && b.j == from.j)
+            break;
+        last = from;
+    }
+    return b;
 }
 
 static bool is_sound(vec3 p) {
@@ -133,55 +224,64 @@ static bool is_sound(vec3 p) {
 static double gap_of(const radial_scene *s, uint32_t field, const double q[3]) {
     const radial_frame *now = &s->now[field];
     const double r = sqrt(q[0] * q[0] + q[1] * q[1]) * s->unit, up = q[2] * now->step * s->unit;
-    const double aside = fmax(r - radial_as_float(s->marks[field].reach) * s->unit, 0);
-    const double beyond = fmax(fmax(-up, up - now->length), 0);
-    return sqrt(aside * aside + beyond * beyond) * (1 - 1e-6);
+    const double aside = r - radial_as_float(s->marks[field].reach) * s->unit;
+    const double beyond = up < 0 ? -up : up - now->length;
+    return aside <= 0    ? real_max(beyond, 0) * (1 - 1e-6)
+           : beyond <= 0 ? aside * (1 - 1e-6)
+                         : sqrt(aside * aside + beyond * beyond) * (1 - 1e-6);
 }
 
 /* Fields that a group of points may be near to. */
 typedef struct field_list {
     uint32_t count;
-    const uint32_t *list; /* null: all */
+    uint32_t list[LISTED];
+    bool all; /* there are more: list and count say nothing */
 } field_list;
 
+static uint32_t field_count(const query_work *w, const field_list *l) {
+    return l->all ? w->scene.count : l->count;
+}
 static uint32_t field_of(const field_list *l, uint32_t i) {
-    return l->list ? l->list[i] : i;
+    return l->all ? i : l->list[i];
 }
 
-/* Gaps change no faster than places do: those in the middle tell of all. */
-static field_list list_fields(const query_work *w, const vec3 *points, size_t count,
-                              uint32_t list[LISTED]) {
+/* Those of a list. Gaps change no faster than places do: those in the middle tell of all. */
+static void list_fields(const query_work *w, const field_list *from, const vec3 *points,
+                        size_t count, field_list *to) {
     const radial_scene *s = &w->scene;
-    const field_list all = {s->count, NULL};
     box3 box = box_empty();
-    uint32_t found = 0;
+    to->count = 0;
+    to->all = true;
     for (size_t i = 0; i < count; i++) {
         if (!is_sound(points[i]))
-            return all;
+            return;
         box = box_join(box, (box3){points[i], points[i]});
     }
     const vec3 middle = box_centre(box);
     const double far = v3_max_abs(v3_max(v3_abs(box.lo), v3_abs(box.hi)));
     const double radius = 0.5 * v3_length(v3_sub(box.hi, box.lo)) * (1 + 1e-6) + 1e-12 * far;
-    for (uint32_t f = 0; f < s->count; f++) {
+    for (uint32_t i = 0; i < field_count(w, from); i++) {
+        const uint32_t f = field_of(from, i);
         double q[3];
         if (s->now[f].collapsed)
             continue;
         radial_place(&s->now[f], middle, q);
         if (gap_of(s, f, q) - radius >= w->limit)
             continue;
-        if (found == LISTED)
-            return all;
-        list[found++] = f;
+        if (to->count == LISTED)
+            return;
+        to->list[to->count++] = f;
     }
-    return (field_list){found, list};
+    to->all = false;
 }
 
 /* The field whose cylinder is nearest, which is asked first. */
-static uint32_t nearest_field(const radial_scene *s, const field_list *fields, vec3 p) {
+static uint32_t nearest_field(const query_work *w, const field_list *fields, vec3 p) {
+    const radial_scene *s = &w->scene;
+    const uint32_t count = field_count(w, fields);
     double least = HUGE_VAL;
     uint32_t which = 0;
-    for (uint32_t i = 0; i < fields->count && least > 0; i++) {
+    for (uint32_t i = 0; count > 1 && i < count && least > 0; i++) {
         const uint32_t f = field_of(fields, i);
         double q[3];
         if (s->now[f].collapsed)
@@ -241,24 +341,10 @@ static void answer_field(const query_work *w, uint32_t field, vec3 p, abut_radia
                         spot.row + 1 < (int)body.along && spot.height < 0;
     if (!inside && !w->within && is_far(&body, x, y, z, limit, s->unit))
         return;
-    /* From the cell below, or the nearest row that has one there. */
-    best b = {HUGE_VAL, p, v3(0, 0, 0), 0, 0, HUGE_VAL};
-    const int rows = (int)body.along - 1, row = (int)radial_range(z, 0, (float)(rows - 1));
-    const uint32_t i = radial_find_wedge(&body, x, y).i;
-    for (int off = 0; off < rows && b.distance == HUGE_VAL; off++) {
-        try_cell(s, field, i, row - off, p, &b);
-        try_cell(s, field, i, row + off, p, &b);
-    }
+    const int row = (int)radial_range(z, 0, (float)((int)body.along - 2));
+    const best b = search(s, field, radial_find_wedge(&body, x, y).i, row, p, w->within);
     if (b.distance == HUGE_VAL)
         return;
-    for (uint32_t step = 0; step < body.around + body.along; step++) {
-        const best from = b;
-        for (int k = 0; k < 9; k++)
-            try_cell(s, field, (from.i + body.around + (uint32_t)(k % 3) - 1) % body.around,
-                     from.j + k / 3 - 1, p, &b);
-        if (b.i == from.i && b.j == from.j)
-            break;
-    }
     const double distance = inside ? -b.distance : b.distance;
     const double slack =
         SLACK_CELL * now->step + SLACK_RADIUS * radial_as_float(s->marks[field].reach);
@@ -268,23 +354,33 @@ static void answer_field(const query_work *w, uint32_t field, vec3 p, abut_radia
         *answer = (abut_radial_answer){distance, b.normal, b.point, field, answer->within};
 }
 
-static void answer_task(void *data, size_t chunk, size_t begin, size_t end) {
-    const query_work *w = data;
-    (void)chunk;
-    for (size_t group = begin; group < end; group += GROUP) {
-        const size_t count = end - group < GROUP ? end - group : GROUP;
-        uint32_t list[LISTED];
-        const field_list fields = list_fields(w, w->points + group, count, list);
-        for (size_t i = group; i < group + count; i++) {
-            const vec3 p = w->points[i];
-            abut_radial_answer answer = {HUGE_VAL, {0, 0, 0}, p, ABUT_NONE, HUGE_VAL};
-            const bool sound = fields.count && is_sound(p);
-            const uint32_t first = sound ? nearest_field(&w->scene, &fields, p) : 0;
-            for (uint32_t k = 0; sound && k < fields.count; k++)
-                answer_field(w, field_of(&fields, k == 0 ? first : k == first ? 0 : k), p, &answer);
-            w->answers[i] = answer;
-        }
+/* Points that are next to each other in the list often are in space: halves of a group have shorter
+ * lists. */
+static void answer_group(const query_work *w, const field_list *from, size_t begin, size_t end) {
+    field_list fields;
+    list_fields(w, from, w->points + begin, end - begin, &fields);
+    const uint32_t count = field_count(w, &fields);
+    if (count && end - begin > GROUP) {
+        const size_t half = begin + (end - begin) / 2;
+        answer_group(w, &fields, begin, half);
+        answer_group(w, &fields, half, end);
+        return;
     }
+    for (size_t i = begin; i < end; i++) {
+        const vec3 p = w->points[i];
+        abut_radial_answer answer = {HUGE_VAL, {0, 0, 0}, p, ABUT_NONE, HUGE_VAL};
+        const bool sound = count && is_sound(p);
+        const uint32_t first = sound ? nearest_field(w, &fields, p) : 0;
+        for (uint32_t k = 0; sound && k < count; k++)
+            answer_field(w, field_of(&fields, k == 0 ? first : k == first ? 0 : k), p, &answer);
+        w->answers[i] = answer;
+    }
+}
+
+static void answer_task(void *data, size_t chunk, size_t begin, size_t end) {
+    const field_list all = {.all = true};
+    (void)chunk;
+    answer_group(data, &all, begin, end);
 }
 
 static abut_status answer_all(abut_radial *radial, size_t count, const vec3 *points, double limit,

@@ -1,4 +1,5 @@
-"""What pages name is there: functions, types and variables of C in the source, options of commands in their help.
+"""What pages name is there: functions, types and variables of C in the source, options of commands in their help, and
+what links lead to, pages and their headings.
 
 Pages are README.md and docs/, but for those that tell of the past. Fragments of C and commands that take too long to be
 run are held to the truth by this; whole programs, the tutorial and the cookbook are run by test_docs.sh and test_pages.py.
@@ -52,6 +53,40 @@ for page in [source / "README.md", *sorted((source / "docs").rglob("*.md"))]:
         for option in re.findall(r"(?<=\s)--[a-z][a-z0-9-]*", rest):
             if option not in found | always:
                 problems.append(f"{name}: abut {command} has no option {option}")
-if problems or len(names) < 500 or commands < 15:
+
+
+def without_code(text):
+    return re.sub(r"(?ms)^(```|~~~).*?^\1.*?$", "", text)
+
+
+def anchors_of(page, known={}):
+    """Names of headings as GitHub makes them, and those that a page gives itself."""
+    if page not in known:
+        text, found, seen = without_code(page.read_text(encoding="utf-8")), set(), {}
+        for heading in re.findall(r"(?m)^#{1,6}\s+(.*?)\s*#*\s*$", text):
+            heading = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", heading)  # links are their text
+            slug = re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+            count = seen.get(slug, 0)
+            seen[slug] = count + 1
+            found.add(f"{slug}-{count}" if count else slug)
+        known[page] = found | set(re.findall(r"<a (?:id|name)=\"([^\"]+)\"", text))
+    return known[page]
+
+
+links = 0
+for page in sorted({*source.glob("*.md"), *(source / "docs").rglob("*.md"), *(source / "examples").rglob("*.md"),
+                    *(source / "python").glob("*.md")}):
+    text = re.sub(r"`[^`\n]*`", "", without_code(page.read_text(encoding="utf-8")))
+    for link in re.findall(r"\]\(([^)\s]+)", text):
+        path, _, anchor = link.partition("#")
+        if re.match(r"[a-z]+:", link):
+            continue
+        links += 1
+        target = (page.parent / path).resolve() if path else page.resolve()
+        if not target.exists():
+            problems.append(f"{page.relative_to(source)}: the link to {link} leads nowhere")
+        elif anchor and (target.suffix != ".md" or anchor not in anchors_of(target)):
+            problems.append(f"{page.relative_to(source)}: {path or 'the page itself'} has no heading #{anchor}")
+if problems or len(names) < 500 or commands < 15 or links < 300:
     sys.exit("\n".join(problems) or "the pages were not understood")
-print(f"{commands} commands and {len(names)} names of C")
+print(f"{commands} commands, {len(names)} names of C and {links} links")

@@ -382,6 +382,67 @@ TEST(distances_of_points) {
     abut_mesh_destroy(mesh);
 }
 
+/* Neither limits nor neighbours in a list change an answer: what is left out is only what cannot
+ * matter. Points go in short steps, and now and then far away. */
+TEST(what_is_left_out_changes_nothing) {
+    enum { COUNT = 400, BONES = 5 };
+    test_random random = {10};
+    snake s = make_snake(NULL, BONES, 33, 20);
+    const uint32_t vertices = abut_character_info_get(s.character).vertex_count;
+    abut_character_matrix bones[BONES];
+    abut_vec3 *positions = malloc(vertices * sizeof *positions), points[COUNT];
+    abut_capsule dots[COUNT];
+    abut_radial_answer whole[COUNT], answers[COUNT], one;
+    abut_contact list[COUNT];
+    abut_radial_options options = abut_radial_options_default();
+    abut_contact_options near = abut_contact_options_default();
+    abut_radial *radial = NULL;
+    uint32_t kinds[3] = {0, 0, 0}; /* inside, near, out of reach */
+    options.cell = 0.04;
+    assert_ok(abut_radial_create(s.character, &options, &radial));
+    bend_snake(&s, 0.4, 0.3, bones, positions);
+    assert_ok(abut_radial_update(radial, bones, abut_array_host(positions)));
+    for (int round = 0; round < (int)test_rounds(40); round++) {
+        const double limit = pow(10, test_random_real(&random, -4, 0.5));
+        for (int i = 0; i < COUNT; i++) {
+            const vec3 any = positions[test_random_below(&random, vertices)];
+            points[i] = i % 40 ? v3_add(points[i - 1], random_point(&random, 0.05))
+                               : v3_add(any, random_point(&random, 0.3));
+            dots[i] = (abut_capsule){{points[i], points[i]}, 0};
+        }
+        assert_ok(
+            abut_radial_at(radial, COUNT, abut_array_host(points), 0, abut_array_host(whole)));
+        assert_ok(
+            abut_radial_at(radial, COUNT, abut_array_host(points), limit, abut_array_host(answers)));
+        near.margin = limit / 2;
+        abut_contacts found = {.list = list, .capacity = COUNT};
+        assert_ok(abut_radial_contacts(radial, COUNT, dots, &near, &found));
+        const abut_contact *next = list;
+        for (int i = 0; i < COUNT; i++) {
+            assert_ok(abut_radial_at(radial, 1, abut_array_host(&points[i]), 0,
+                                     abut_array_host(&one)));
+            assert_true(one.distance == whole[i].distance && one.field == whole[i].field &&
+                        one.within == whole[i].within && v3_equal(one.normal, whole[i].normal));
+            const bool reached = whole[i].distance < limit;
+            kinds[whole[i].distance < 0 ? 0 : reached ? 1 : 2]++;
+            assert_true(answers[i].distance == (reached ? whole[i].distance : HUGE_VAL));
+            assert_int_equal(answers[i].field, reached ? whole[i].field : ABUT_NONE);
+            if (whole[i].distance > near.margin)
+                continue;
+            assert_true(next < list + found.count);
+            assert_int_equal(next->element, i);
+            assert_true(next->depth == -whole[i].distance);
+            assert_true(v3_equal(next->normal, v3_scale(whole[i].normal, -1)));
+            next++;
+        }
+        assert_true(next == list + found.count);
+    }
+    assert_true(kinds[0] > 100 && kinds[1] > 100 && kinds[2] > 100);
+    free(positions);
+    abut_radial_destroy(radial);
+    free_snake(&s);
+}
+
 TEST(contacts_of_capsules) {
     abut_mesh *mesh = body_mesh(NULL, ABUT_SHAPE_UVSPHERE, 64);
     const double r = abut_mesh_bounds(mesh).hi.z;

@@ -168,8 +168,8 @@ static void try_cell(const patch *around, uint32_t k, uint32_t i, int j, vec3 p,
     }
 }
 
-/* Tries the cells of a patch of `across` - 1 by as many, of which the first is (i, j), but for those
- * around `last`, which were not nearer. */
+/* Tries the cells of a patch of `across` - 1 by as many, of which the first is (i, j), but for
+ * those around `last`, which were not nearer. */
 static void try_patch(const patch *around, uint32_t i, int j, uint32_t columns, const best *last,
                       vec3 p, bool within, best *b) {
     const uint32_t n = around->across - 1;
@@ -315,8 +315,7 @@ static bool is_far(const radial_body *b, float x, float y, float z, double limit
     float highest = 0;
     for (int j = begin; j <= end; j++)
         for (int i = from; i <= to; i++) {
-            const uint32_t column =
-                (uint32_t)(i < 0 ? i + (int)b->around : i) % b->around;
+            const uint32_t column = (uint32_t)(i < 0 ? i + (int)b->around : i) % b->around;
             const float radius = b->radii[b->first + (uint32_t)j * b->around + column];
             highest = radius < INFINITY && radius > highest ? radius : highest;
         }

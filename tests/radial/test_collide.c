@@ -412,15 +412,15 @@ TEST(what_is_left_out_changes_nothing) {
         }
         assert_ok(
             abut_radial_at(radial, COUNT, abut_array_host(points), 0, abut_array_host(whole)));
-        assert_ok(
-            abut_radial_at(radial, COUNT, abut_array_host(points), limit, abut_array_host(answers)));
+        assert_ok(abut_radial_at(radial, COUNT, abut_array_host(points), limit,
+                                 abut_array_host(answers)));
         near.margin = limit / 2;
         abut_contacts found = {.list = list, .capacity = COUNT};
         assert_ok(abut_radial_contacts(radial, COUNT, dots, &near, &found));
         const abut_contact *next = list;
         for (int i = 0; i < COUNT; i++) {
-            assert_ok(abut_radial_at(radial, 1, abut_array_host(&points[i]), 0,
-                                     abut_array_host(&one)));
+            assert_ok(
+                abut_radial_at(radial, 1, abut_array_host(&points[i]), 0, abut_array_host(&one)));
             assert_true(one.distance == whole[i].distance && one.field == whole[i].field &&
                         one.within == whole[i].within && v3_equal(one.normal, whole[i].normal));
             const bool reached = whole[i].distance < limit;

@@ -294,25 +294,16 @@ static void tell_advice(tool_output *out, const abut_mesh_report *report) {
 
 /* ---- the command ---- */
 
-abut_status tool_examine_self(abut_mesh *mesh, abut_mesh_report *report, bool *given_up) {
-    abut_bvh *bvh = NULL;
-    abut_status status = abut_bvh_create(mesh, NULL, &bvh);
-    if (!status)
-        status = abut_pair_examine(bvh, NULL, report);
-    abut_bvh_destroy(bvh);
+static abut_status examine_self(const abut_bvh *bvh, abut_mesh_report *report, bool *given_up) {
+    abut_status status = abut_pair_examine(bvh, NULL, report);
     *given_up = status == ABUT_ERROR_LIMIT;
     return *given_up ? ABUT_OK : status;
 }
 
-/* How thin a solid gets; infinity where that cannot be told. */
-static abut_status examine_thickness(abut_mesh *mesh, const abut_mesh_report *report,
-                                     double *thickness) {
+abut_status tool_examine_self(abut_mesh *mesh, abut_mesh_report *report, bool *given_up) {
     abut_bvh *bvh = NULL;
-    *thickness = HUGE_VAL;
-    if (!report->solid)
-        return ABUT_OK;
     abut_status status = abut_bvh_create(mesh, NULL, &bvh);
-    status = status ? status : abut_ray_thickness(bvh, thickness);
+    status = status ? status : examine_self(bvh, report, given_up);
     abut_bvh_destroy(bvh);
     return status;
 }
@@ -321,17 +312,23 @@ static abut_status examine(tool_run *tool, const char *path, const abut_mesh_rea
                            self_search *self, abut_topology **topology, abut_mesh_report *report,
                            double *thickness) {
     abut_mesh *mesh = NULL;
+    abut_bvh *bvh = NULL;
+    bool given_up = false;
     abut_status status = tool_read(tool, path, options, &mesh);
     if (!status)
         status = abut_topology_create(mesh, topology);
     if (!status)
         status = abut_mesh_examine(*topology, report);
-    bool given_up = false;
+    *thickness = HUGE_VAL; /* where it cannot be told */
+    if (!status && (*self != SELF_SKIPPED || report->solid))
+        status = abut_bvh_create(mesh, NULL, &bvh);
     if (!status && *self != SELF_SKIPPED)
-        status = tool_examine_self(mesh, report, &given_up);
+        status = examine_self(bvh, report, &given_up);
     if (given_up)
         *self = SELF_GIVEN_UP;
-    status = status ? status : examine_thickness(mesh, report, thickness);
+    if (!status && report->solid)
+        status = abut_ray_thickness(bvh, thickness);
+    abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh); /* the topology keeps it */
     return status;
 }

@@ -96,20 +96,31 @@ typedef struct patch {
     float radii[16];           /* infinity: none */
 } patch;
 
-/* Samples (i, j) to (i + n - 1, j + n - 1). */
+/* Samples (i, j) to (i + n - 1, j + n - 1), each where corner_of() has it. */
 static void fill_patch(const radial_scene *s, uint32_t field, uint32_t i, int j, uint32_t n, vec3 p,
                        patch *to) {
     const radial_field *f = &s->fields[field];
+    const radial_frame *now = &s->now[field];
     to->across = n;
-    for (uint32_t k = 0; k < n * n; k++) {
-        const int row = j + (int)(k / n);
-        const uint32_t column = (i + k % n) % f->around;
-        const bool is = row >= 0 && row < (int)f->along;
-        to->radii[k] = is ? s->radii[f->first + (uint32_t)row * f->around + column] : INFINITY;
-        if (to->radii[k] == INFINITY)
-            continue;
-        to->places[k] = corner_of(s, field, column, (uint32_t)row, to->radii[k]);
-        to->from[k] = v3_sub(to->places[k], p);
+    for (uint32_t row = 0; row < n; row++) {
+        const int at = j + (int)row;
+        const bool is = at >= 0 && at < (int)f->along;
+        const float *radii = s->radii + f->first + (is ? (uint32_t)at * f->around : 0);
+        const vec3 begin =
+            v3_along(now->origin, now->length * (uint32_t)(is ? at : 0) / (f->along - 1),
+                     now->axis[2]);
+        uint32_t column = i;
+        for (uint32_t k = n * row; k < n * row + n; k++, column++) {
+            column = column == f->around ? 0 : column;
+            to->radii[k] = is ? radii[column] : INFINITY;
+            if (to->radii[k] == INFINITY)
+                continue;
+            const radial_turn turn = s->turns[f->first_turn + column];
+            const double r = to->radii[k] * s->unit;
+            to->places[k] =
+                v3_along(v3_along(begin, r * turn.c, now->axis[0]), r * turn.s, now->axis[1]);
+            to->from[k] = v3_sub(to->places[k], p);
+        }
     }
 }
 

@@ -157,12 +157,9 @@ static int add_scene(tool_run *tool, const char *path, const tool_text *text, bo
         const abut_scene_body *body = &it.bodies[i];
         if (!assembly_add(assembly, body->name, body->mesh, body->pose))
             return no_memory(tool);
-        assembly->bodies[i].group = body->group;
-        assembly->bodies[i].mask = body->mask;
-        assembly->bodies[i].file = body->file;
-        assembly->bodies[i].method = body->method;
-        assembly->bodies[i].character = body->character;
-        assembly->bodies[i].bones = body->bones;
+        const char *name = assembly->bodies[i].name;
+        assembly->bodies[i] = *body; /* the mesh has been retained */
+        assembly->bodies[i].name = name;
     }
     return 0;
 }

@@ -17,6 +17,7 @@ typedef struct touches {
     uint64_t count, touching; /* pairs that have a contact */
     abut_world_event *events; /* of pairs that have contacts, touching of them; from malloc */
     abut_radial **radial;     /* of characters; from malloc */
+    abut_bvh **hulls;         /* of solids that are convex meshes; from malloc */
     abut_advice advice;
 } touches;
 
@@ -94,6 +95,40 @@ static abut_status make_radial(const abut_scene_body *body, abut_radial **radial
     return status;
 }
 
+/* The solid that a body of the scene is meant to be. */
+static abut_status make_solid(touches *t, uint32_t i, abut_world_item *item) {
+    const abut_scene_body *body = &t->assembly.bodies[i];
+    const abut_vec3 low = {0, 0, -0.5 * body->height}, high = {0, 0, 0.5 * body->height};
+    item->pose = body->pose;
+    item->method = ABUT_WORLD_AUTO;
+    for (int k = ABUT_WORLD_PLANE; k <= ABUT_WORLD_HULL; k++)
+        if (strcmp(body->solid, abut_world_kind_name((abut_world_kind)k)) == 0)
+            item->kind = (abut_world_kind)k;
+    switch (item->kind) {
+    case ABUT_WORLD_PLANE:
+        item->motion = ABUT_WORLD_STATIC;
+        item->shape.plane = (abut_plane){.normal = {0, 0, 1}};
+        return ABUT_OK;
+    case ABUT_WORLD_SPHERE:
+        item->shape.sphere = (abut_sphere){.radius = body->radius};
+        return ABUT_OK;
+    case ABUT_WORLD_CAPSULE:
+        item->shape.capsule = (abut_capsule){{low, high}, body->radius};
+        return ABUT_OK;
+    case ABUT_WORLD_BOX:
+        item->shape.half = body->half;
+        return ABUT_OK;
+    case ABUT_WORLD_CYLINDER:
+        item->shape.cylinder = (abut_cylinder){{low, high}, body->radius};
+        return ABUT_OK;
+    default: {
+        abut_status status = abut_bvh_create(body->mesh, NULL, &t->hulls[i]);
+        item->shape.hull = t->hulls[i];
+        return status;
+    }
+    }
+}
+
 /* A body that the scene calls a character is one, unless another method is asked for. */
 static abut_status add_body(touches *t, uint32_t i, abut_world_method method) {
     const abut_scene_body *body = &t->assembly.bodies[i];
@@ -105,7 +140,9 @@ static abut_status add_body(touches *t, uint32_t i, abut_world_method method) {
                             .method = method};
     abut_status status = character ? make_radial(body, &t->radial[i]) : ABUT_OK;
     uint32_t id;
-    if (character) {
+    if (body->solid) {
+        status = make_solid(t, i, &item);
+    } else if (character) {
         item.shape.character = t->radial[i];
     } else {
         item.pose = body->pose;
@@ -125,7 +162,8 @@ static int make_world(tool_run *tool, const tool_arguments *arguments,
                            "'%s'",
                            given->words);
     t->radial = calloc((size_t)t->assembly.count + 1, sizeof(abut_radial *));
-    if (!t->radial)
+    t->hulls = calloc((size_t)t->assembly.count + 1, sizeof(abut_bvh *));
+    if (!t->radial || !t->hulls)
         return tool_fail_with(tool, "out of memory", "there is no memory for the bodies");
     abut_status status = abut_world_create(tool->context, options, &t->world);
     for (uint32_t i = 0; i < t->assembly.count && !status; i++) {
@@ -376,6 +414,9 @@ int contacts_scene(tool_run *tool, const tool_arguments *arguments) {
     abut_world_destroy(t.world);
     for (uint32_t i = 0; t.radial && i < t.assembly.count; i++)
         abut_radial_destroy(t.radial[i]);
+    for (uint32_t i = 0; t.hulls && i < t.assembly.count; i++)
+        abut_bvh_destroy(t.hulls[i]);
+    free(t.hulls);
     free(t.radial);
     free(t.events);
     free(t.pairs);

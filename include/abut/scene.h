@@ -28,6 +28,13 @@ typedef struct abut_scene_body {
     const char *method; /* how it is to be tried, a name of abut_world_method; null = not said */
     const abut_character *character;    /* of a posed character, of which the mesh is; else null */
     const abut_character_matrix *bones; /* where its bones are, before the pose */
+    const char *solid;     /* "plane", "sphere", "capsule", "box", "cylinder" or "hull", a name of
+                            * abut_solid_kind: it is meant to be exactly that, in its own coordinates
+                            * about the origin and along z, and the mesh is its picture. A plane is
+                            * all below z = 0. Null = it is its mesh */
+    double radius, height; /* of such a solid; height is from end to end of a cylinder, and that of
+                            * the straight part of a capsule */
+    abut_vec3 half;        /* sizes of such a box */
 } abut_scene_body;
 
 /* Two bodies that are not to be tried, whatever their groups. */

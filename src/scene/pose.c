@@ -5,11 +5,16 @@
 #include <math.h>
 #include <string.h>
 
-abut_status abuti_scene_scale(abut_mesh **mesh, double scale) {
+abut_status abuti_scene_scale(scene_mesh *mesh, double scale) {
     abut_mesh *scaled = NULL;
-    abut_status status = abut_mesh_transform(*mesh, scale, (abut_pose){0}, &scaled);
-    abut_mesh_destroy(*mesh);
-    *mesh = scaled;
+    abut_status status = abut_mesh_transform(mesh->mesh, scale, (abut_pose){0}, &scaled);
+    abut_mesh_destroy(mesh->mesh);
+    mesh->mesh = scaled;
+    mesh->shape.extent.x *= scale;
+    mesh->shape.extent.y *= scale;
+    mesh->shape.extent.z *= scale;
+    mesh->shape.radius *= scale;
+    mesh->shape.height *= scale;
     return status;
 }
 

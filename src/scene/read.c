@@ -14,8 +14,6 @@
 #include "base/sort.h"
 #include "base/system.h"
 
-#include <abut/shape.h>
-
 #include <stdarg.h>
 #include <string.h>
 
@@ -320,7 +318,7 @@ static abut_status read_count(reading *r, const member *m, uint32_t *count) {
 }
 
 /* What a kind of shape does not have is 0 in its default, and is refused. */
-static abut_status read_shape(reading *r, const member *m, abut_mesh **mesh) {
+static abut_status read_shape(reading *r, const member *m, scene_mesh *to) {
     char word[100];
     abut_shape_kind kind;
     if (abut_shape_find(read_word(r, &m[MESH_SHAPE], word), &kind))
@@ -343,12 +341,14 @@ static abut_status read_shape(reading *r, const member *m, abut_mesh **mesh) {
     }
     if (status)
         return status;
-    status = abut_shape_create(r->context, &shape, mesh);
+    status = abut_shape_create(r->context, &shape, &to->mesh);
+    to->shape = shape;
+    to->has_shape = true;
     if (status == ABUT_ERROR_ARGUMENT || status == ABUT_ERROR_LIMIT)
         return complete(r, ABUT_ERROR_FORMAT);
-    r->shape_triangles += status ? 0 : abut_mesh_triangle_count(*mesh);
+    r->shape_triangles += status ? 0 : abut_mesh_triangle_count(to->mesh);
     if (r->shape_triangles > SHAPE_TRIANGLES) {
-        abut_mesh_destroy(*mesh);
+        abut_mesh_destroy(to->mesh);
         status = abuti_fail(ABUT_ERROR_LIMIT,
                             "%s: %s: the built-in shapes have more than %u triangles together; "
                             "write them to files with 'abut make'",
@@ -388,12 +388,12 @@ static abut_status read_mesh(reading *r, uint32_t object) {
     if (status)
         return status;
     status = file    ? read_file(r, m, &made)
-             : shape ? read_shape(r, m, &made.mesh)
+             : shape ? read_shape(r, m, &made)
                      : pose_mesh(r, m, NULL, &made);
     if (figure && status == ABUT_ERROR_FORMAT)
         complete(r, status);
     if (!status && scale != 1) {
-        status = abuti_scene_scale(&made.mesh, scale);
+        status = abuti_scene_scale(&made, scale);
         if (status == ABUT_ERROR_ARGUMENT)
             status = fail(r, "a scale of %g makes it too large", scale);
     }
@@ -441,6 +441,7 @@ enum {
     BODY_DEGREES,
     BODY_GROUP,
     BODY_METHOD,
+    BODY_SOLID,
     BODY_MEMBERS
 };
 
@@ -503,11 +504,19 @@ static abut_status read_method(reading *r, const member *method, const char **to
                 read_word(r, method, word));
 }
 
-static void use_mesh(const reading *r, size_t index, abut_scene_body *body) {
-    body->mesh = r->scene->meshes[index].mesh;
-    body->file = r->scene->meshes[index].file;
-    body->character = r->scene->meshes[index].character;
-    body->bones = r->scene->meshes[index].bones;
+static abut_status use_mesh(reading *r, size_t index, bool solid, abut_scene_body *body) {
+    const scene_mesh *from = &r->scene->meshes[index];
+    body->mesh = from->mesh;
+    body->file = from->file;
+    body->character = from->character;
+    body->bones = from->bones;
+    if (solid && from->character)
+        return fail(r, "a character is no 'solid'");
+    if (solid && body->method)
+        return fail(r, "'method' is not for a 'solid', which has one way");
+    if (solid)
+        abuti_scene_solid(from, body);
+    return ABUT_OK;
 }
 
 static abut_status read_body(reading *r, uint32_t object, uint32_t index) {
@@ -517,7 +526,7 @@ static abut_status read_body(reading *r, uint32_t object, uint32_t index) {
         [BODY_MESH] = MEMBER_OR("mesh", TEXT, OBJECT), [BODY_POSITION] = MEMBER("position", LIST),
         [BODY_ROTATION] = MEMBER("rotation", LIST),    [BODY_AXIS] = MEMBER("axis", LIST),
         [BODY_DEGREES] = MEMBER("degrees", NUMBER),    [BODY_GROUP] = MEMBER("group", TEXT),
-        [BODY_METHOD] = MEMBER("method", TEXT)};
+        [BODY_METHOD] = MEMBER("method", TEXT),        [BODY_SOLID] = MEMBER("solid", BOOLEAN)};
     if (value_at(r, object)->kind != ABUTI_JSON_OBJECT)
         return fail(r, "it must be an object");
     *body = (abut_scene_body){.group = 1, .mask = UINT32_MAX};
@@ -538,18 +547,16 @@ static abut_status read_body(reading *r, uint32_t object, uint32_t index) {
         status = read_method(r, &m[BODY_METHOD], &body->method);
     if (status)
         return status;
+    const bool solid = m[BODY_SOLID].at && value_at(r, m[BODY_SOLID].at)->is.number != 0;
     if (value_at(r, m[BODY_MESH].at)->kind == ABUTI_JSON_OBJECT) {
         status = read_mesh(r, m[BODY_MESH].at);
-        if (!status)
-            use_mesh(r, r->scene->mesh_count - 1, body);
-        return status;
+        return status ? status : use_mesh(r, r->scene->mesh_count - 1, solid, body);
     }
     const name_entry *entry = name_find(r, m[BODY_MESH].at);
     char word[100];
     if (!entry)
         return fail(r, "there is no mesh '%s' in 'meshes'", read_word(r, &m[BODY_MESH], word));
-    use_mesh(r, entry->index, body);
-    return ABUT_OK;
+    return use_mesh(r, entry->index, solid, body);
 }
 
 static abut_status read_bodies(reading *r, uint32_t list) {
@@ -774,25 +781,6 @@ abut_status abut_scene_read_memory(abut_context *context, const void *data, size
     reading r = {.context = abuti_context_of(context), .path = name};
     name_reading(&r, name ? name : "memory");
     return read_text(&r, data, bytes, scene);
-}
-
-#else
-
-static abut_status lacks(void) {
-    return abuti_fail(ABUT_ERROR_UNSUPPORTED,
-                      "this build of abut lacks yajl, which it reads scenes with");
-}
-
-abut_status abut_scene_read(abut_context *context, const char *path, abut_scene **scene) {
-    (void)context;
-    return path && scene ? lacks() : abuti_null(__func__, path ? "scene" : "path");
-}
-
-abut_status abut_scene_read_memory(abut_context *context, const void *data, size_t bytes,
-                                   const char *name, abut_scene **scene) {
-    (void)context;
-    (void)name;
-    return (data || !bytes) && scene ? lacks() : abuti_null(__func__, scene ? "data" : "scene");
 }
 
 #endif

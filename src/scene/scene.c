@@ -41,3 +41,43 @@ bool abut_scene_tries(const abut_scene *scene, uint32_t a, uint32_t b) {
     return lo == scene->ignored_count || scene->ignored[lo].a != key.a ||
            scene->ignored[lo].b != key.b;
 }
+
+/* ---- solids ---- */
+
+void abuti_scene_solid(const scene_mesh *mesh, abut_scene_body *body) {
+    static const char *const words[ABUT_SHAPE_COUNT] = {
+        [ABUT_SHAPE_SHEET] = "plane",      [ABUT_SHAPE_UVSPHERE] = "sphere",
+        [ABUT_SHAPE_ICOSPHERE] = "sphere", [ABUT_SHAPE_CAPSULE] = "capsule",
+        [ABUT_SHAPE_BOX] = "box",          [ABUT_SHAPE_CYLINDER] = "cylinder"};
+    const char *word = mesh->has_shape ? words[mesh->shape.kind] : NULL;
+    body->solid = word ? word : "hull";
+    if (!word)
+        return;
+    body->radius = mesh->shape.radius;
+    body->height = mesh->shape.height;
+    const abut_vec3 size = mesh->shape.extent;
+    body->half = (abut_vec3){0.5 * size.x, 0.5 * size.y, 0.5 * size.z};
+}
+
+/* ---- without a parser ---- */
+
+#ifndef ABUT_HAS_GLTF
+
+static abut_status lacks(void) {
+    return abuti_fail(ABUT_ERROR_UNSUPPORTED,
+                      "this build of abut lacks yajl, which it reads scenes with");
+}
+
+abut_status abut_scene_read(abut_context *context, const char *path, abut_scene **scene) {
+    (void)context;
+    return path && scene ? lacks() : abuti_null(__func__, path ? "scene" : "path");
+}
+
+abut_status abut_scene_read_memory(abut_context *context, const void *data, size_t bytes,
+                                   const char *name, abut_scene **scene) {
+    (void)context;
+    (void)name;
+    return (data || !bytes) && scene ? lacks() : abuti_null(__func__, scene ? "data" : "scene");
+}
+
+#endif

@@ -173,6 +173,38 @@ TEST(characters_and_methods) {
     abut_scene_destroy(scene);
 }
 
+TEST(solids) {
+    abut_scene *scene = NULL;
+    if (!readable())
+        return;
+    assert_ok(read_scene(
+        NULL,
+        "{'meshes': {'post': {'shape': 'cylinder', 'radius': 0.25, 'height': 1, 'scale': 2},"
+        "            'pill': {'shape': 'capsule', 'radius': 0.5, 'height': 3}},"
+        " 'bodies': [{'mesh': {'shape': 'sheet'}, 'solid': true}, {'mesh': 'post', 'solid': true},"
+        " {'mesh': 'post', 'solid': false}, {'mesh': 'post'}, {'mesh': 'pill', 'solid': true},"
+        " {'mesh': {'shape': 'box', 'size': [2, 4, 6]}, 'solid': true},"
+        " {'mesh': {'shape': 'icosphere', 'radius': 7}, 'solid': true},"
+        " {'mesh': {'shape': 'uvsphere', 'radius': 8}, 'solid': true},"
+        " {'mesh': {'shape': 'cone'}, 'solid': true}]}",
+        &scene));
+    const abut_scene_body *body = abut_scene_arrays_get(scene).bodies;
+    static const char *const words[9] = {"plane", "cylinder", NULL,     NULL,  "capsule",
+                                         "box",   "sphere",   "sphere", "hull"};
+    for (int i = 0; i < 9; i++) {
+        assert_non_null(body[i].mesh);
+        if (words[i])
+            assert_string_equal(body[i].solid, words[i]);
+        else
+            assert_null(body[i].solid);
+    }
+    assert_true(body[1].radius == 0.5 && body[1].height == 2); /* it is scaled */
+    assert_true(body[4].radius == 0.5 && body[4].height == 3);
+    assert_true(body[5].half.x == 1 && body[5].half.y == 2 && body[5].half.z == 3);
+    assert_true(body[6].radius == 7 && body[7].radius == 8);
+    abut_scene_destroy(scene);
+}
+
 TEST(what_is_refused) {
     if (!readable())
         return;
@@ -226,6 +258,8 @@ TEST(what_is_refused) {
     refused("begins with #", BODY("'name': '#0'"));
     refused("no member 'naem'", BODY("'naem': 'x'"));
     refused("'method' is 'fast'; it must be", BODY("'method': 'fast'"));
+    refused("'solid' is a number; it must be true or false", BODY("'solid': 1"));
+    refused("'method' is not for a 'solid'", BODY("'solid': true, 'method': 'exact'"));
 
     refused("two bodies of the name 'a'", TWO("'a'}]"));
     refused("'g', and a group of that name", TWO("'g'}]"));

@@ -195,6 +195,30 @@ EOF
     complains "needs a second file"
     try 2 "$tool" contacts scene.json --hint 0,0,1
     complains "--hint is for two meshes"
+    # Solids, and why each body is tried as it is.
+    cat >solids.json <<EOF
+{"bodies": [{"name": "ground", "mesh": {"shape": "sheet"}, "solid": true},
+            {"name": "ball", "mesh": {"shape": "icosphere", "radius": 0.5, "segments": 2}, "solid": true, "position": [0, 0, 0.49]},
+            {"name": "cube", "mesh": {"shape": "box", "segments": 1}, "method": "exact", "position": [0.95, 0, 0.48]},
+            {"name": "cone", "mesh": {"shape": "cone"}, "solid": true, "position": [9, 0, 0.4]}]}
+EOF
+    try 3 "$tool" contacts solids.json --json
+    is "[(p['a'], p['b'], p['contacts'], round(p['depth'], 9)) for p in it['pairs']]" \
+        "[('ground', 'ball', 1, 0.01), ('ground', 'cube', 4, 0.02), ('ground', 'cone', 4, 0.1), ('ball', 'cube', 1, 0.05)]"
+    is "[m['forced'] for m in it['methods']]" "[False, False, True, False]"
+    try 3 "$tool" contacts solids.json --explain
+    says "ball: exact. It is a simple solid, of closed form."
+    says "cube: exact. The item says so."
+    says "ground, ball: exact, 1 contacts, 0.01 deep within 0. Nothing is missed"
+    try 3 "$tool" contacts scene.json --method map --explain
+    says "high: map. The item says so."
+    says "low, wide, high: map, "
+    try 2 "$tool" contacts scene.json --method fast
+    complains "auto, exact, field, map or layers, not 'fast'"
+    sed 's/"cone"}/"torus"}/' solids.json >bent.json
+    try 1 "$tool" contacts bent.json
+    complains "bodies[3] 'cone'"
+    complains "a mesh is no hull"
     printf '{"bodies": [{"mesh": "cube"}]}' >broken.json
     try 1 "$tool" contacts broken.json
     complains "broken.json: bodies[0]: there is no mesh 'cube' in 'meshes'"

@@ -26,7 +26,8 @@ static void all_find(const device_quest *q, uint32_t count, uint32_t fill,
                      const abuti_buffer *begin, const abuti_buffer *places) {
     const device_all *a = q->user;
     const mesh_frame frame = frame_of(q->there);
-    ABUTI_KIT_RUN(a->kit, a->find, count, FIND_GROUP, TREE(q->there, nodes),
+    const abuti_buffer *nodes = a->nodes ? a->nodes : &q->there->tree.nodes;
+    ABUTI_KIT_RUN(a->kit, a->find, count, FIND_GROUP, ABUTI_BUFFER(nodes),
                   TREE(q->there, triangles), ABUTI_VALUE(q->there->tree.triangle_count),
                   KIT_BUFFER(&q->there->io, BVH_IN), ABUTI_VALUE(count), ABUTI_VALUE(frame),
                   ABUTI_VALUE(fill), ABUTI_BUFFER(begin), ABUTI_BUFFER(places));
@@ -112,6 +113,7 @@ abut_status abuti_bvh_boxes_there(const bvh_gather *gather, abut_array boxes) {
                             BOX_JUDGE,
                             boxes,
                             "box",
-                            "is not finite, or too large, or has lo beyond hi"};
+                            "is not finite, or too large, or has lo beyond hi",
+                            NULL};
     return abuti_device_ask_all(gather, &all);
 }

@@ -68,6 +68,7 @@ typedef struct device_all {
     uint32_t check, find, judge;
     abut_array questions;
     const char *name, *what;
+    const abuti_buffer *nodes; /* what `find` walks through; null = those of the tree */
 } device_all;
 abut_status abuti_device_ask_all(const bvh_gather *gather, const device_all *all);
 

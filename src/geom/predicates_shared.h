@@ -44,9 +44,10 @@ static inline double difference_tail(double a, double b, double difference) {
 }
 
 /* a b = product + tail exactly: returns the tail. Dekker's split into halves of 26 bits, unless a
- * fused multiply-add is in hardware; both give the same bits. */
+ * fused multiply-add is in hardware, as in all GPUs with doubles, though not all say so; both give
+ * the same bits. */
 static inline double product_tail(double a, double b, double product) {
-#ifdef FP_FAST_FMA
+#if defined(FP_FAST_FMA) || (defined(__OPENCL_C_VERSION__) && !defined(APART))
     return fma(a, b, -product);
 #else
     double a_big = 134217729.0 * a, b_big = 134217729.0 * b; /* 2^27 + 1 */
@@ -185,9 +186,10 @@ static inline double det3_pairs(const exact_entry *m, double *permanent) {
 
 /* The determinant to the last place or so, and of the right sign: by pairs, unless it is so small
  * against its terms that their error would show. */
+#define DET3_PLAIN 0x1p-40
 ABUTI_COLD double det3_value(const exact_entry *m) {
     double permanent, value = det3_pairs(m, &permanent);
-    return fabs(value) > 0x1p-40 * permanent ? value : det3_expansion(m);
+    return fabs(value) > DET3_PLAIN * permanent ? value : det3_expansion(m);
 }
 
 /* The sign alone: pairs are enough for a determinant that is much smaller, as in planes that are

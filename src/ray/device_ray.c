@@ -3,22 +3,27 @@
 #include "ray/ray.h"
 #include "ray/ray_shared.h"
 
-enum { RAY_BYTES = 160 }; /* of scratch memory and transfers, a ray */
+enum { GROUPS_A_UNIT = 32 };            /* of ray_find, at least, of a device's units */
+enum { RAY_BYTES = 160 + AIMED_BYTES }; /* of scratch memory and transfers, a ray */
 
 _Static_assert(sizeof(abut_ray) == 48 && sizeof(abut_ray_hit) == 40 && sizeof(bool) == 1,
                "the layouts that ray.cl and ray_all.cl read and write");
 
 /* ---- the kit ---- */
 
-enum { CHECK, FIND, MEASURE, ALL_FIND, ALL_JUDGE, KERNELS };
-enum { COUNTS, PLACES, BUFFERS };
+enum { CHECK, NODES, AIM, FIND, MEASURE, SETTLE, ALL_FIND, ALL_JUDGE, KERNELS };
+enum { SMALL, AIMED, COUNTS, PLACES, BUFFERS };
 
-static const abuti_kernel_source sources[KERNELS] = {[CHECK] = {"ray", "ray_check", NULL},
-                                                     [FIND] = {"ray", "ray_find", NULL},
-                                                     [MEASURE] = {"ray", "ray_measure", NULL},
-                                                     [ALL_FIND] = {"ray_all", "ray_all_find", NULL},
-                                                     [ALL_JUDGE] = {"ray_all", "ray_all_judge",
-                                                                    NULL}};
+static const abuti_kernel_source sources[KERNELS] = {
+    [CHECK] = {"ray", "ray_check", NULL},
+    [NODES] = {"ray", "ray_nodes", NULL},
+    [AIM] = {"ray", "ray_aim", NULL},
+    [FIND] = {"ray", "ray_find", NULL},
+    [MEASURE] = {"ray", "ray_measure", NULL},
+    [SETTLE] = {"ray", "ray_settle", NULL},
+    [ALL_FIND] = {"ray_all", "ray_all_find", NULL},
+    [ALL_JUDGE] = {"ray_all", "ray_all_judge", NULL},
+};
 static const abuti_kit_table table = {.sources = sources,
                                       .kernel_count = KERNELS,
                                       .buffer_count = BUFFERS};
@@ -26,26 +31,51 @@ static const abuti_kit_table table = {.sources = sources,
 typedef struct ray_there {
     bvh_part part;
     abuti_kit kit;
+    bool has_nodes; /* small ones, of the tree as it is */
 } ray_there;
 
 static abut_status create(bvh_part *part, void *owner) {
     return abuti_there_kit(owner, &table, &((ray_there *)part)->kit);
 }
 
+static abut_status refit(bvh_part *part) {
+    ((ray_there *)part)->has_nodes = false;
+    return ABUT_OK;
+}
+
 static void destroy(bvh_part *part) {
     abuti_kit_close(&((ray_there *)part)->kit);
 }
 
-static const bvh_part_kind ray_kind = {sizeof(ray_there), create, NULL, destroy};
+static const bvh_part_kind ray_kind = {sizeof(ray_there), create, refit, destroy};
 
-static device_all all_of(bvh_part *part, abut_array rays) {
-    return (device_all){&((ray_there *)part)->kit,
+/* The part of a hierarchy, with small nodes for its searches. */
+static abut_status open_part(bvh_on_device *there, ray_there **to) {
+    bvh_part *part;
+    abut_status status = abuti_there_part(there, &ray_kind, &part);
+    if (status)
+        return status;
+    ray_there *rays = *to = (ray_there *)part;
+    const uint32_t count = there->tree.node_count;
+    if (rays->has_nodes)
+        return ABUT_OK;
+    abuti_kit_reserve(&rays->kit, SMALL, count, SMALL_BYTES);
+    ABUTI_KIT_RUN(&rays->kit, NODES, count, RAY_GROUP, TREE(there, nodes), ABUTI_VALUE(count),
+                  KIT_BUFFER(&rays->kit, SMALL));
+    status = abuti_kit_finish(&rays->kit);
+    rays->has_nodes = !status;
+    return status;
+}
+
+static device_all all_of(ray_there *part, abut_array rays) {
+    return (device_all){&part->kit,
                         CHECK,
                         ALL_FIND,
                         ALL_JUDGE,
                         rays,
                         "ray",
-                        "is not finite, or too large, or has no direction"};
+                        "is not finite, or too large, or has no direction",
+                        &part->kit.buffers[SMALL]};
 }
 
 /* ---- first hits ---- */
@@ -59,11 +89,20 @@ typedef struct ray_quest {
     size_t answer_bytes;
 } ray_quest;
 
+/* Rays in the pool of a group: the more, the less its items wait for each other at the end; but
+ * there should be several groups for each that the device has room for. */
+static uint32_t pool_of(const abut_device *device, size_t count) {
+    size_t each = count / ((size_t)device->info.compute_units * GROUPS_A_UNIT * RAY_GROUP + 1);
+    each = each < 1 ? 1 : each > RAY_POOL ? RAY_POOL : each;
+    return (uint32_t)each * RAY_GROUP;
+}
+
 /* A part of the rays, from a buffer or the host, to either. */
 static abut_status answer_part(const ray_quest *q, const abuti_parts *part) {
     const mesh_frame frame = frame_of(q->there);
     abuti_kit *kit = q->kit, *io = &q->there->io;
     const uint32_t any = q->any, count = (uint32_t)part->count;
+    const uint32_t pool = pool_of(q->there->queue.device, part->count);
     /* where rays begin in their buffer, and answers in theirs */
     const uint32_t from = q->rays.buffer ? (uint32_t)part->begin : 0;
     const uint32_t to = q->answers.buffer ? (uint32_t)part->begin : 0;
@@ -75,16 +114,25 @@ static abut_status answer_part(const ray_quest *q, const abuti_parts *part) {
                       sizeof(abut_ray));
     if (!q->answers.buffer)
         abuti_kit_reserve(io, BVH_OUT, part->most, q->answer_bytes);
+    abuti_kit_reserve(kit, AIMED, part->most, AIMED_BYTES);
     abuti_kit_reserve(kit, COUNTS, part->most, 1);
     abuti_kit_reserve(kit, PLACES, part->most, RAY_CANDIDATES * 4);
     const abuti_buffer *rays = q->rays.buffer ? &q->rays.buffer->memory : &io->buffers[BVH_IN];
     const abuti_buffer *answers =
         q->answers.buffer ? &q->answers.buffer->memory : &io->buffers[BVH_OUT];
-    ABUTI_KIT_RUN(kit, FIND, count, RAY_GROUP, TREE(q->there, nodes), TREE(q->there, triangles),
-                  ABUTI_BUFFER(rays), ABUTI_VALUE(from), ABUTI_VALUE(count), ABUTI_VALUE(q->limit),
-                  ABUTI_VALUE(any), ABUTI_VALUE(frame), KIT_BUFFER(kit, COUNTS),
-                  KIT_BUFFER(kit, PLACES));
-    ABUTI_KIT_RUN(kit, MEASURE, count, RAY_GROUP, TREE(q->there, nodes), TREE(q->there, order),
+    ABUTI_KIT_RUN(kit, AIM, count, RAY_GROUP, ABUTI_BUFFER(rays), ABUTI_VALUE(from),
+                  ABUTI_VALUE(count), ABUTI_VALUE(q->limit), ABUTI_VALUE(frame),
+                  KIT_BUFFER(kit, AIMED));
+    ABUTI_KIT_GROUPS(kit, FIND, groups_of(count, pool), RAY_GROUP, KIT_BUFFER(kit, SMALL),
+                     TREE(q->there, triangles), KIT_BUFFER(kit, AIMED), ABUTI_VALUE(count),
+                     ABUTI_VALUE(pool), ABUTI_VALUE(any), KIT_BUFFER(kit, COUNTS),
+                     KIT_BUFFER(kit, PLACES), ABUTI_LOCAL_MEMORY(sizeof(uint32_t)));
+    ABUTI_KIT_RUN(kit, MEASURE, count, RAY_GROUP, TREE(q->there, order), TREE(q->there, corners),
+                  ABUTI_BUFFER(rays), ABUTI_VALUE(from), ABUTI_VALUE(to), ABUTI_VALUE(count),
+                  ABUTI_VALUE(q->limit), ABUTI_VALUE(any), KIT_BUFFER(kit, COUNTS),
+                  KIT_BUFFER(kit, PLACES), ABUTI_BUFFER(answers), ABUTI_BUFFER(answers),
+                  ABUTI_LOCAL_MEMORY(RAY_ROOM));
+    ABUTI_KIT_RUN(kit, SETTLE, count, RAY_GROUP, KIT_BUFFER(kit, SMALL), TREE(q->there, order),
                   TREE(q->there, corners), ABUTI_BUFFER(rays), ABUTI_VALUE(from), ABUTI_VALUE(to),
                   ABUTI_VALUE(count), ABUTI_VALUE(q->limit), ABUTI_VALUE(any), ABUTI_VALUE(frame),
                   KIT_BUFFER(kit, COUNTS), KIT_BUFFER(kit, PLACES), ABUTI_BUFFER(answers),
@@ -95,9 +143,9 @@ static abut_status answer_part(const ray_quest *q, const abuti_parts *part) {
 
 abut_status abuti_ray_there(const char *function, bvh_on_device *there, abut_array rays,
                             size_t count, double limit, bool any, abut_array answers) {
-    bvh_part *part;
+    ray_there *part;
     abut_status status = abuti_device_check_doubles(function, there);
-    status = status ? status : abuti_there_part(there, &ray_kind, &part);
+    status = status ? status : open_part(there, &part);
     if (status)
         return status;
     const device_all all = all_of(part, rays);
@@ -115,8 +163,9 @@ abut_status abuti_ray_there(const char *function, bvh_on_device *there, abut_arr
 }
 
 abut_status abuti_ray_all_there(const bvh_gather *gather, abut_array rays) {
-    bvh_part *part;
-    abut_status status = abuti_there_part(gather->bvh->there, &ray_kind, &part);
+    ray_there *part;
+    abut_status status = abuti_device_check_doubles(gather->function, gather->bvh->there);
+    status = status ? status : open_part(gather->bvh->there, &part);
     if (status)
         return status;
     const device_all all = all_of(part, rays);

@@ -1,21 +1,47 @@
 /* Many rays against a mesh on a device. The same answers as ray.c, bit for bit.
  *
  * Method: floats decide what need not be looked at, doubles and exact predicates decide the rest.
- * ray_find walks the tree in floats and leaves the few triangles that may be hit first, one for
- * most rays; ray_measure meets these in doubles. Where too many are left, or a ray begins too far
- * away for floats, it walks the tree in doubles.
+ * ray_aim brings rays into the frame; ray_find walks the tree in floats and leaves the few
+ * triangles that may be hit first, one for most rays; ray_measure meets these in doubles. Where too
+ * many are left, or a ray begins too far away for floats, it walks the tree in doubles.
  *
- * Rays, boxes and triangles in floats are those of ray_kernel.h. The least upper end of the
+ * Rays, boxes and triangles in floats are those of ray_cl.h. The least upper end of the
  * parameters of certain hits bounds the search.
+ *
+ * Searches of neighbours differ in length: of 10 million random rays at a scan one passes 7 boxes
+ * and leaves in the mean, and the longest of 32 passes 25. So the items of a group share a pool of
+ * rays and take the next as soon as they are done with one (Aila & Laine 2009, "Understanding the
+ * efficiency of ray traversal on GPUs"); and they go through up to BOXES_EACH boxes before those
+ * that have come to a leaf look at it together, since few are at a leaf at any one time.
  */
 #include "ray/ray_cl.h"
 #include "ray/ray_shared.h"
 
 #if ABUTI_REAL_BITS == 64
 
-/* Candidates a ray; more are not kept. */
-#define COMPLETE 255 /* instead of a count */
-#define CERTAIN 254  /* the same: there is a hit, for those who ask no more */
+#define BOXES_EACH 4
+
+/* Instead of a number of candidates. */
+#define COMPLETE 255 /* look at all */
+#define CERTAIN 254  /* there is a hit, for those who ask no more */
+/* Added to the place of one that is hit for certain. */
+#define SURE BVH_LEAF
+
+__kernel void ray_nodes(__global const bvh_node *nodes, uint count, __global small_node *small) {
+    uint i = (uint)get_global_id(0);
+    if (i < count)
+        small[i] = make_small(nodes + i);
+}
+
+/* Rays as the search wants them. */
+__kernel void ray_aim(__global const double *rays, uint first, uint count, double most,
+                      mesh_frame frame, __global float4 *aimed) {
+    uint i = (uint)get_global_id(0);
+    if (i >= count)
+        return;
+    aimed_ray a = aim(rays + 6 * ((size_t)first + i), most, frame);
+    store_aimed(&a, aimed + 4 * (size_t)i);
+}
 
 typedef struct hunt {
     sight sight;
@@ -26,18 +52,16 @@ typedef struct hunt {
     uint place[RAY_CANDIDATES];
 } hunt;
 
-/* Gets ready; false where nothing can be hit. */
-static inline bool aim(hunt *h, framed_ray r, double most, bool any, double scale) {
-    double by = approach(&r);
-    if (by < 0.0)
+/* Gets ready; false where there is nothing to search. */
+static inline bool start(hunt *h, __global const float4 *from, uint any) {
+    aimed_ray a = load_aimed(from);
+    h->count = a.limit == RAY_FAR ? COMPLETE : 0;
+    if (a.limit < 0.0f)
         return false;
-    aim_slabs(&h->sight, &r);
-    aim_view(&h->sight, &r);
-    double limit = fmin(ldexp(most, r.exponent) * scale - by, LIMIT);
-    h->best = (float)limit + h->sight.margin;
-    h->within = any ? (float)limit - h->sight.margin : -1.0f;
-    h->count = 0;
-    return h->best >= 0.0f;
+    open_sight(&h->sight, &a);
+    h->best = a.limit + a.margin;
+    h->within = any ? a.limit - a.margin : -1.0f;
+    return true;
 }
 
 static inline void add_candidate(hunt *h, float least, uint place) {
@@ -61,84 +85,95 @@ static inline void try_triangle(hunt *h, float4 a, float4 b, float4 c, uint plac
     bool certain;
     if (!may_hit(&h->sight, a, b, c, h->best, &least, &greatest, &certain))
         return;
-    if (certain && least > 0.0f) {
+    certain = certain && least > 0.0f;
+    if (certain) {
         h->best = fmin(h->best, greatest);
         if (greatest <= h->within)
             h->count = CERTAIN;
     }
-    add_candidate(h, least, place);
+    add_candidate(h, least, certain ? place | SURE : place);
 }
 
 DEFINE_LEAF(try_leaf, hunt, try_triangle)
 
-static void walk(hunt *h, __global const bvh_node *nodes, __global const float4 *triangles) {
-    uint keys[STACK], children[STACK], used = 0, child = 0;
-    while (child != ABUT_NONE && h->count < CERTAIN) {
-        uint next = ABUT_NONE;
-        if (child & BVH_LEAF) {
-            try_leaf(h, triangles, child & ~BVH_LEAF);
-        } else {
-            __global const bvh_node *n = nodes + child;
-            uint4 key = child_keys(&h->sight, n, h->best), name = n->child;
-            uint k0 = key.x, k1 = key.y, k2 = key.z, k3 = key.w;
-            sort_two(&k0, &k1);
-            sort_two(&k2, &k3);
-            sort_two(&k0, &k2);
-            sort_two(&k1, &k3);
-            sort_two(&k1, &k2);
-            if (k3 != ABUT_NONE) {
-                keys[used] = k3;
-                children[used++] = NAME_OF(k3);
-            }
-            if (k2 != ABUT_NONE) {
-                keys[used] = k2;
-                children[used++] = NAME_OF(k2);
-            }
-            if (k1 != ABUT_NONE) {
-                keys[used] = k1;
-                children[used++] = NAME_OF(k1);
-            }
-            if (k0 != ABUT_NONE)
-                next = NAME_OF(k0);
-        }
-        uint limit = as_uint(h->best * SLACK);
-        while (next == ABUT_NONE && used) {
-            used--;
-            if (keys[used] <= limit)
-                next = children[used];
-        }
-        child = next;
-    }
+static inline void store_candidates(const hunt *h, uint i, uint count, __global uchar *counts,
+                                    __global uint *places) {
+    uint kept = 0;
+    for (uint k = 0; k < h->count && h->count < CERTAIN; k++)
+        if (h->least[k] <= h->best)
+            places[(size_t)kept++ * count + i] = h->place[k];
+    counts[i] = (uchar)(h->count < CERTAIN ? kept : h->count);
 }
 
-/* The triangles that ray first + i may hit first: places[k count + i] for k below counts[i]. With
- * `any` those that it may hit at all, unless one is hit for certain. Rays are six doubles each. */
-__kernel void ray_find(__global const bvh_node *nodes, __global const float4 *triangles,
-                       __global const double *rays, uint first, uint count, double most, uint any,
-                       mesh_frame frame, __global uchar *counts, __global uint *places) {
-    uint i = (uint)get_global_id(0);
-    if (i >= count)
-        return;
-    framed_ray r = frame_ray(rays + 6 * ((size_t)first + i), frame);
+/* What waits to be looked at: boxes by where they are entered, with their names. */
+typedef struct waiting {
+    uint2 stack[STACK];
+    uint used;
+} waiting;
+
+static inline uint next_child(waiting *w, float best) {
+    uint limit = as_uint(best * SLACK);
+    while (w->used) {
+        uint2 top = w->stack[--w->used];
+        if (top.x <= limit)
+            return top.y;
+    }
+    return ABUT_NONE;
+}
+
+/* From a node to the nearest of its children; others wait. */
+static inline uint open_node(const hunt *h, __global const small_node *n, waiting *w) {
+    uint4 key = child_keys(&h->sight, n, h->best);
+    if ((key.x & key.y & key.z & key.w) == ABUT_NONE)
+        return next_child(w, h->best);
+    uint4 name = n->child;
+    uint k0 = key.x, k1 = key.y, k2 = key.z, k3 = key.w;
+    sort_two(&k0, &k1);
+    sort_two(&k2, &k3);
+    sort_two(&k0, &k2);
+    sort_two(&k1, &k3);
+    sort_two(&k1, &k2);
+    if (k3 != ABUT_NONE)
+        w->stack[w->used++] = (uint2)(k3, NAME_OF(k3));
+    if (k2 != ABUT_NONE)
+        w->stack[w->used++] = (uint2)(k2, NAME_OF(k2));
+    if (k1 != ABUT_NONE)
+        w->stack[w->used++] = (uint2)(k1, NAME_OF(k1));
+    return NAME_OF(k0);
+}
+
+/* The triangles that ray i may hit first: places[k count + i] for k below counts[i]. With `any`
+ * those that it may hit at all, unless one is hit for certain. A group has a pool of `pool` rays.
+ */
+__kernel __attribute__((reqd_work_group_size(RAY_GROUP, 1, 1))) void
+ray_find(__global const small_node *nodes, __global const float4 *triangles,
+         __global const float4 *aimed, uint count, uint pool, uint any, __global uchar *counts,
+         __global uint *places, __local uint *next) {
+    uint begin = (uint)get_group_id(0) * pool, end = min(begin + pool, count);
+    if (get_local_id(0) == 0)
+        *next = begin + RAY_GROUP;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    uint i = begin + (uint)get_local_id(0), child = ABUT_NONE;
+    waiting w;
     hunt h;
-    if (!(v3_max_abs(r.origin) < FAR)) {
-        counts[i] = COMPLETE;
-        return;
+    w.used = 0;
+    if (i < end && start(&h, aimed + 4 * (size_t)i, any))
+        child = 0;
+    while (i < end) {
+        for (uint k = 0; k < BOXES_EACH && !(child & BVH_LEAF); k++)
+            child = open_node(&h, nodes + child, &w);
+        if (child & BVH_LEAF && child != ABUT_NONE) {
+            try_leaf(&h, triangles, child & ~BVH_LEAF);
+            child = h.count >= CERTAIN ? ABUT_NONE : next_child(&w, h.best);
+        }
+        if (child == ABUT_NONE) {
+            store_candidates(&h, i, count, counts, places);
+            i = atomic_inc(next);
+            w.used = 0;
+            if (i < end && start(&h, aimed + 4 * (size_t)i, any))
+                child = 0;
+        }
     }
-    if (!aim(&h, r, most, any, frame.scale)) {
-        counts[i] = 0;
-        return;
-    }
-    walk(&h, nodes, triangles);
-    if (h.count >= CERTAIN) {
-        counts[i] = (uchar)h.count;
-        return;
-    }
-    uint kept = 0;
-    for (uint k = 0; k < h.count; k++)
-        if (h.least[k] <= h.best)
-            places[(size_t)kept++ * count + i] = h.place[k];
-    counts[i] = (uchar)kept;
 }
 
 /* ---- in doubles ---- */
@@ -159,40 +194,25 @@ static inline void start_strike(strike *s, __global const double *ray, double mo
     s->triangle = ABUT_NONE;
 }
 
-ABUTI_APART void meet(strike *s, __global const double *corners, uint triangle) {
-    path_hit hit;
-    if (!path_triangle_meet(&s->path, load_triangle(corners, triangle), &hit) ||
-        !(hit.parameter <= s->most) ||
-        (hit.parameter == s->most && s->triangle != ABUT_NONE && triangle >= s->triangle))
+static inline void keep(strike *s, const path_hit *hit, uint triangle) {
+    if (!(hit->parameter <= s->most) ||
+        (hit->parameter == s->most && s->triangle != ABUT_NONE && triangle >= s->triangle))
         return;
-    s->hit = hit;
-    s->most = hit.parameter;
+    s->hit = *hit;
+    s->most = hit->parameter;
     s->triangle = triangle;
 }
 
 static __attribute__((noinline)) void meet_apart(strike *s, __global const double *corners,
                                                  uint triangle) {
-    meet(s, corners, triangle);
+    path_hit hit;
+    if (path_triangle_meet(&s->path, load_triangle(corners, triangle), &hit))
+        keep(s, &hit, triangle);
 }
 
-/* Hits are as abut_ray_hit, five words of 64 bits. */
-static inline void store(const strike *s, size_t i, uint any, __global ulong *hits,
-                         __global uchar *anys) {
-    bool found = s->triangle != ABUT_NONE;
-    if (any) {
-        anys[i] = found;
-        return;
-    }
-    __global ulong *to = hits + 5 * i;
-    to[0] = as_ulong(found ? s->hit.parameter : (double)INFINITY);
-    for (int k = 0; k < 3; k++)
-        to[1 + k] = as_ulong(found ? s->hit.weight[k] : 0.0);
-    to[4] = as_ulong((uint2)(s->triangle, 0));
-}
-
-static void walk_complete(strike *s, const framed_ray *r, uint any, __global const bvh_node *nodes,
-                          __global const uint *tree_order, __global const double *corners,
-                          double scale) {
+static void walk_complete(strike *s, const framed_ray *r, uint any,
+                          __global const small_node *nodes, __global const uint *tree_order,
+                          __global const double *corners, double scale) {
     exact_slabs b;
     start_slabs(&b, r);
     double entries[STACK], unit = ldexp(scale, r->exponent), limit = INFINITY;
@@ -211,7 +231,7 @@ static void walk_complete(strike *s, const framed_ray *r, uint any, __global con
             meet_apart(s, corners, tree_order[(child & ~BVH_LEAF) * BVH_WIDTH + i]);
         if (child & BVH_LEAF)
             continue;
-        __global const bvh_node *n = nodes + child;
+        __global const small_node *n = nodes + child;
         uint first = used;
         for (uint slot = 0; slot < BVH_WIDTH; slot++) {
             uint name = BVH_AT(const uint, n->child, slot);
@@ -229,33 +249,118 @@ static void walk_complete(strike *s, const framed_ray *r, uint any, __global con
     }
 }
 
-/* Meets the candidates; walks for rays with more of them than fit, and for those that begin far
- * away. Rays begin at `first`, answers at `to`. With `any` the answers are bytes, else hits; the
- * other is not looked at. One kernel, since compilers take long over each that has the predicates.
- */
-__kernel void ray_measure(__global const bvh_node *nodes, __global const uint *tree_order,
-                          __global const double *corners, __global const double *rays, uint first,
-                          uint to, uint count, double most, uint any, mesh_frame frame,
-                          __global const uchar *counts, __global const uint *places,
-                          __global ulong *hits, __global uchar *anys) {
-    uint i = (uint)get_global_id(0);
-    if (i >= count)
-        return;
-    size_t at = (size_t)first + i;
-    if (counts[i] == CERTAIN) {
-        anys[(size_t)to + i] = 1;
-        return;
+/* Where a ray pierces a triangle that it hits for certain: path_pierce() with determinants in
+ * registers. False where one of them is too small for that. */
+ABUTI_APART bool pierce_plainly(const path3 *path, triangle3 t, path_hit *hit) {
+    exact_entry at_a[9], at_from[15]; /* rows of matrices; see path_pierce() */
+    double value[5], permanent[5];
+    bool plain = true;
+    vec3 zero = v3(0.0, 0.0, 0.0);
+    exact_row(at_a, t.corner[1], t.corner[0]);
+    exact_row(at_a + 3, t.corner[2], t.corner[0]);
+    exact_row(at_a + 6, path->from, t.corner[0]);
+    value[0] = det3_pairs(at_a, &permanent[0]);
+    for (int k = 0; k < 5; k++) /* b, c, a, b after the direction */
+        exact_row(at_from + 3 * k, k == 0 ? path->to : t.corner[k % 3], k == 0 ? zero : path->from);
+    for (int k = 0; k < 4; k++) {
+        exact_entry m[9];
+        for (int j = 0; j < 3; j++) {
+            m[j] = at_from[j];
+            m[3 + j] = k == 3 ? at_a[j] : at_from[3 * (k + 1) + j];
+            m[6 + j] = k == 3 ? at_a[3 + j] : at_from[3 * (k + 2) + j];
+        }
+        value[k + 1] = det3_pairs(m, &permanent[k + 1]);
     }
+    for (int k = 0; k < 5; k++)
+        plain = plain && fabs(value[k]) > DET3_PLAIN * permanent[k];
+    hit->parameter = -value[0] / value[4];
+    double sum = value[1] + value[2] + value[3];
+    for (int k = 0; k < 3; k++)
+        hit->weight[k] = value[k + 1] / sum;
+    return plain;
+}
+
+/* A hit as abut_ray_hit has it: five words of 64 bits. */
+typedef struct hit_words {
+    ulong word[5];
+} hit_words;
+
+static inline hit_words words_of(const strike *s) {
+    bool found = s->triangle != ABUT_NONE;
+    hit_words w;
+    w.word[0] = as_ulong(found ? s->hit.parameter : (double)INFINITY);
+    for (int k = 0; k < 3; k++)
+        w.word[1 + k] = as_ulong(found ? s->hit.weight[k] : 0.0);
+    w.word[4] = as_ulong((uint2)(s->triangle, 0));
+    return w;
+}
+
+/* Measures where the only candidate is certain, and leaves the others to ray_settle: its predicates
+ * would take the registers. Rays with candidates, a third of them or so, go to the first items of a
+ * group, and hits out together. Rays begin at `first`, answers at `to`. With `any` the answers are
+ * bytes, else hits; the other is not looked at. */
+__kernel __attribute__((reqd_work_group_size(RAY_GROUP, 1, 1))) void
+ray_measure(__global const uint *tree_order, __global const double *corners,
+            __global const double *rays, uint first, uint to, uint count, double most, uint any,
+            __global uchar *counts, __global const uint *places, __global ulong *hits,
+            __global uchar *anys, __local hit_words *room) {
+    __local uint *list = (__local uint *)(room + RAY_GROUP), *listed = list + RAY_GROUP;
+    uint item = (uint)get_local_id(0), begin = (uint)get_group_id(0) * RAY_GROUP;
+    uint told = begin + item < count ? counts[begin + item] : 0;
     strike s;
-    start_strike(&s, rays + 6 * at, most);
-    if (counts[i] == COMPLETE) {
-        framed_ray r = frame_ray(rays + 6 * at, frame);
+    s.triangle = ABUT_NONE;
+    if (item == 0)
+        *listed = 0;
+    room[item] = words_of(&s);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (told == 1)
+        list[atomic_inc(listed)] = item;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (item < *listed) {
+        uint which = list[item], i = begin + which, place = places[i];
+        uint triangle = tree_order[place & ~SURE];
+        path_hit hit;
+        start_strike(&s, rays + 6 * ((size_t)first + i), most);
+        if (place & SURE && pierce_plainly(&s.path, load_triangle(corners, triangle), &hit)) {
+            keep(&s, &hit, triangle);
+            room[which] = words_of(&s);
+            counts[i] = 0; /* settled */
+        }
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    uint here = min(count - begin, (uint)RAY_GROUP);
+    if (any && item < here)
+        anys[(size_t)to + begin + item] =
+            told == CERTAIN || as_uint2(room[item].word[4]).x != ABUT_NONE;
+    __local const ulong *words = (__local const ulong *)room;
+    for (uint k = item; !any && k < 5 * here; k += RAY_GROUP)
+        hits[5 * ((size_t)to + begin) + k] = words[k];
+}
+
+/* Meets the candidates that are left; walks for rays with more of them than fit, and for those that
+ * begin far away. One kernel, since compilers take long over each that has the predicates. */
+__kernel __attribute__((reqd_work_group_size(RAY_GROUP, 1, 1))) void
+ray_settle(__global const small_node *nodes, __global const uint *tree_order,
+           __global const double *corners, __global const double *rays, uint first, uint to,
+           uint count, double most, uint any, mesh_frame frame, __global const uchar *counts,
+           __global const uint *places, __global hit_words *hits, __global uchar *anys) {
+    uint i = (uint)get_global_id(0), told = i < count ? counts[i] : 0;
+    if (told == 0 || told == CERTAIN)
+        return;
+    __global const double *ray = rays + 6 * ((size_t)first + i);
+    strike s;
+    start_strike(&s, ray, most);
+    if (told == COMPLETE) {
+        framed_ray r = frame_ray(ray, frame);
         walk_complete(&s, &r, any, nodes, tree_order, corners, frame.scale);
     } else {
-        for (uint k = 0; k < counts[i]; k++)
-            meet(&s, corners, tree_order[places[(size_t)k * count + i]]);
+        for (uint k = 0; k < told; k++)
+            meet_apart(&s, corners, tree_order[places[(size_t)k * count + i] & ~SURE]);
     }
-    store(&s, (size_t)to + i, any, hits, anys);
+    if (any)
+        anys[(size_t)to + i] = s.triangle != ABUT_NONE;
+    else
+        hits[(size_t)to + i] = words_of(&s);
 }
 
 /* The first of the rays that is not legal. */

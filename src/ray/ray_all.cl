@@ -25,7 +25,7 @@ static inline void try_triangle(listing *l, float4 a, float4 b, float4 c, uint p
 
 DEFINE_LEAF(try_leaf, listing, try_triangle)
 
-static void walk(listing *l, __global const bvh_node *nodes, __global const float4 *triangles) {
+static void walk(listing *l, __global const small_node *nodes, __global const float4 *triangles) {
     uint children[STACK], used = 1;
     children[0] = 0;
     while (used) {
@@ -39,7 +39,7 @@ static void walk(listing *l, __global const bvh_node *nodes, __global const floa
     }
 }
 
-static void walk_far(candidates *list, const framed_ray *r, __global const bvh_node *nodes) {
+static void walk_far(candidates *list, const framed_ray *r, __global const small_node *nodes) {
     exact_slabs b;
     start_slabs(&b, r);
     uint children[STACK], used = 1;
@@ -50,7 +50,7 @@ static void walk_far(candidates *list, const framed_ray *r, __global const bvh_n
             candidates_add_leaf(list, child & ~BVH_LEAF);
             continue;
         }
-        __global const bvh_node *n = nodes + child;
+        __global const small_node *n = nodes + child;
         for (uint slot = 0; slot < BVH_WIDTH; slot++) {
             uint name = BVH_AT(const uint, n->child, slot);
             if (name != ABUT_NONE && entry_of(&b, n, slot, INFINITY) >= 0.0)
@@ -60,7 +60,7 @@ static void walk_far(candidates *list, const framed_ray *r, __global const bvh_n
 }
 
 /* Rays are six doubles each. */
-__kernel void ray_all_find(__global const bvh_node *nodes, __global const float4 *triangles,
+__kernel void ray_all_find(__global const small_node *nodes, __global const float4 *triangles,
                            uint triangle_count, __global const double *rays, uint count,
                            mesh_frame frame, uint fill, __global uint *begin,
                            __global uint *places) {
@@ -69,12 +69,12 @@ __kernel void ray_all_find(__global const bvh_node *nodes, __global const float4
         return;
     listing l;
     l.list = candidates_of(fill, begin, places, i, triangle_count);
-    framed_ray r = frame_ray(rays + 6 * (size_t)i, frame);
-    if (!(v3_max_abs(r.origin) < FAR)) {
+    aimed_ray aimed = aim(rays + 6 * (size_t)i, INFINITY, frame);
+    if (aimed.limit == RAY_FAR) {
+        framed_ray r = frame_ray(rays + 6 * (size_t)i, frame);
         walk_far(&l.list, &r, nodes);
-    } else if (approach(&r) >= 0.0) {
-        aim_slabs(&l.sight, &r);
-        aim_view(&l.sight, &r);
+    } else if (aimed.limit >= 0.0f) {
+        open_sight(&l.sight, &aimed);
         l.most = LIMIT;
         walk(&l, nodes, triangles);
     }

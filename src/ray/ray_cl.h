@@ -7,16 +7,25 @@
  * a parameter of at most 8. What moving rounds is below 2^-30 (|o| < 2^20, some ten roundings of
  * 2^-53 each).
  *
- * Boxes: slabs as in cull.h. The origin is an interval wider by 2^-22 (P + 1) on either side, which
- * is twice what p was rounded by, and the rest allows for boxes that a device without denormal
- * numbers takes for 0, and for directions below 2^-60, along which a ray moves less than 2^-57.
+ * Boxes: slabs as in cull.h, but a plane x is met at x / d - p / d by one fused operation. p / d is
+ * rounded, which is as if p were off by 2^-24 P, once or twice; so is p itself, and the corner of a
+ * small node less p, which is up to P + 2. The origin is an interval wider by m = 2^-21 (P + 2) on
+ * either side, twice of all that; the rest allows for boxes that a device without denormal numbers
+ * takes for 0, and for directions below 2^-60, along which a ray moves less than 2^-57. What is
+ * left errs in proportion: d by 2^-24, its reciprocal by 2.5 ulp, the sum by 2^-24: 2^-21 for an
+ * entry and an exit each, of which SLACK is twice the sum.
+ *
+ * Small nodes: what a random ray waits for is not arithmetic but the loads of 16 bytes that each of
+ * its boxes takes, since its neighbours are elsewhere. So boxes are rounded outwards to 256 steps
+ * of their parent's, which are powers of two, as in Ylitie, Karras & Laine 2017, "Efficient
+ * incoherent ray traversal on GPUs through compressed wide BVHs": four loads instead of seven.
  *
  * Triangles: seen along the ray (Woop, Benthin & Wald 2013, "Watertight ray/triangle
  * intersection"). With k the axis of the largest coordinate d_k of the direction, x = c_i - c_k d_i
  * / d_k and z = c_k / d_k, less the same of p: x and y of a corner tell how it lies to the ray, z
  * is the parameter at which the ray passes it. With u = 2^-24: c is wrong by u, -d_i / d_k by u,
  * the shadow of p by 2 u P and 2^-29, and two sums of at most 4 + 2 P are rounded: in all less than
- * u (6 P + 13), and the margin m is 2^-21 (P + 2). z is wrong by less than m / 2. From there
+ * u (6 P + 13), and the margin is m again. z is wrong by less than m / 2. From there
  * on see pierce_cl.h; a parameter is wrong by 2 m more than weights make it. In doubt it is in
  * the range of z: every point of a triangle is.
  */
@@ -31,6 +40,7 @@
 
 #define FAR 0x1p20 /* beyond this floats do not see a ray */
 #define BALL 4.0   /* holds the mesh */
+#define NEAR 2.25  /* what begins within this on each axis begins less than 4 from 0 */
 #define LIMIT 16.0 /* beyond this no parameter is */
 #define PARALLEL 0x1p-60
 #define SLACK (1.0f + 0x1p-19f)
@@ -41,27 +51,64 @@ typedef struct framed_ray {
     int exponent;
 } framed_ray;
 
+/* Rays are six doubles each, from a multiple of 16 bytes on. */
 static inline framed_ray frame_ray(__global const double *ray, mesh_frame frame) {
+    __global const double2 *pairs = (__global const double2 *)ray;
+    double2 first = pairs[0], second = pairs[1], third = pairs[2];
     framed_ray r;
-    vec3 d = load_point(ray + 3), middle = v3(frame.origin[0], frame.origin[1], frame.origin[2]);
-    r.origin = v3_scale(v3_sub(load_point(ray), middle), frame.scale);
-    r.exponent = ilogb(v3_max_abs(d));
-    r.direction = v3(ldexp(d.x, -r.exponent), ldexp(d.y, -r.exponent), ldexp(d.z, -r.exponent));
+    vec3 d = v3(second.y, third.x, third.y);
+    vec3 middle = v3(frame.origin[0], frame.origin[1], frame.origin[2]);
+    r.origin = v3_scale(v3_sub(v3(first.x, first.y, second.x), middle), frame.scale);
+    r.exponent =
+        (int)(as_ulong(v3_max_abs(d)) >> 52) - 1023; /* without a sign, and not above 300 */
+    if (r.exponent > -1000) {
+        r.direction = v3_scale(d, as_double((ulong)(1023 - r.exponent) << 52));
+    } else {
+        r.exponent = ilogb(v3_max_abs(d));
+        r.direction = v3(ldexp(d.x, -r.exponent), ldexp(d.y, -r.exponent), ldexp(d.z, -r.exponent));
+    }
     return r;
 }
 
 /* ---- in floats ---- */
 
-typedef struct sight {
-    float4 x, y, z;        /* what corners are seen by: three weights and what is added */
-    float near[3], far[3]; /* ends of the origin's interval, for the entry and the exit */
-    float inverse[3];
-    uint behind[3]; /* 3 where the direction is negative: entries are at the upper ends of boxes */
+/* What a ray is to the search, worked out in doubles beforehand (ray_aim of ray.cl): one that takes
+ * up a ray in the midst of others' searches does not hold them up for long. */
+typedef struct aimed_ray {
+    float inverse[3]; /* of the direction */
+    float limit;      /* of the parameter; RAY_FAR, or RAY_MISS: nothing can be hit */
+    float near[3];    /* -p / d, for p moved forward by the margin */
     float margin;
-} sight;
+    float along[2]; /* -d_i / d_k of the axes after k, cyclically */
+    uint axis;      /* k */
+    uint unused;
+    float shift[4]; /* less the shadow of p, along these and k; and 1 / d_k */
+} aimed_ray;
+
+/* In global memory it is four vectors, of which the first is all that a ray without hits has. */
+static inline void store_aimed(const aimed_ray *a, __global float4 *to) {
+    to[0] = (float4)(a->inverse[0], a->inverse[1], a->inverse[2], a->limit);
+    if (a->limit < 0.0f)
+        return;
+    to[1] = (float4)(a->near[0], a->near[1], a->near[2], a->margin);
+    to[2] = (float4)(a->along[0], a->along[1], as_float(a->axis), 0.0f);
+    to[3] = (float4)(a->shift[0], a->shift[1], a->shift[2], a->shift[3]);
+}
+
+static inline aimed_ray load_aimed(__global const float4 *from) {
+    float4 f0 = from[0], f1 = from[1], f2 = from[2], f3 = from[3];
+    aimed_ray a = {{f0.x, f0.y, f0.z}, f0.w, {f1.x, f1.y, f1.z},      f1.w, {f2.x, f2.y},
+                   as_uint(f2.z),      0,    {f3.x, f3.y, f3.z, f3.w}};
+    return a;
+}
+
+#define RAY_FAR (-2.0f) /* for doubles */
+#define RAY_MISS (-1.0f)
 
 /* Moves a ray near to the mesh; gives by how much, or less than 0 where it passes for certain. */
 static inline double approach(framed_ray *r) {
+    if (v3_max_abs(r->origin) < NEAR)
+        return 0.0;
     double per_length = 1.0 / v3_dot(r->direction, r->direction);
     double middle = -v3_dot(r->origin, r->direction) * per_length;
     double by = real_max(0.0, middle - BALL);
@@ -73,38 +120,85 @@ static inline double approach(framed_ray *r) {
     return by;
 }
 
-static inline void aim_slabs(sight *s, const framed_ray *r) {
-    double wide = 0x1p-22 * (v3_max_abs(r->origin) + 1.0);
+static inline void aim_slabs(aimed_ray *a, const framed_ray *r) {
     for (int axis = 0; axis < 3; axis++) {
         double d = v3_get(r->direction, axis), at = v3_get(r->origin, axis);
         bool parallel = fabs(d) < PARALLEL, negative = d < 0.0 && !parallel;
-        s->inverse[axis] = parallel ? 0x1p100f : (float)(1.0 / d);
-        s->near[axis] = (float)(negative ? at - wide : at + wide);
-        s->far[axis] = (float)(negative ? at + wide : at - wide);
-        s->behind[axis] = negative ? 3 : 0;
+        a->inverse[axis] = parallel ? 0x1p100f : 1.0f / (float)d;
+        a->near[axis] = -(float)(negative ? at - a->margin : at + a->margin) * a->inverse[axis];
     }
 }
 
-static inline void aim_view(sight *s, const framed_ray *r) {
+static inline void aim_view(aimed_ray *a, const framed_ray *r) {
     vec3 d = r->direction, p = r->origin;
     double size_x = fabs(d.x), size_y = fabs(d.y), size_z = fabs(d.z);
-    if (size_x >= size_y && size_x >= size_z) {
-        double along_y = d.y / d.x, along_z = d.z / d.x;
-        s->x = (float4)((float)-along_y, 1.0f, 0.0f, (float)(p.x * along_y - p.y));
-        s->y = (float4)((float)-along_z, 0.0f, 1.0f, (float)(p.x * along_z - p.z));
-        s->z = (float4)((float)(1.0 / d.x), 0.0f, 0.0f, (float)(-p.x / d.x));
-    } else if (size_y >= size_z) {
-        double along_z = d.z / d.y, along_x = d.x / d.y;
-        s->x = (float4)(0.0f, (float)-along_z, 1.0f, (float)(p.y * along_z - p.z));
-        s->y = (float4)(1.0f, (float)-along_x, 0.0f, (float)(p.y * along_x - p.x));
-        s->z = (float4)(0.0f, (float)(1.0 / d.y), 0.0f, (float)(-p.y / d.y));
-    } else {
-        double along_x = d.x / d.z, along_y = d.y / d.z;
-        s->x = (float4)(1.0f, 0.0f, (float)-along_x, (float)(p.z * along_x - p.x));
-        s->y = (float4)(0.0f, 1.0f, (float)-along_y, (float)(p.z * along_y - p.y));
-        s->z = (float4)(0.0f, 0.0f, (float)(1.0 / d.z), (float)(-p.z / d.z));
+    bool by_x = size_x >= size_y && size_x >= size_z, by_y = !by_x && size_y >= size_z;
+    double p_k = by_x   ? p.x
+                 : by_y ? p.y
+                        : p.z,
+           p_1 = by_x   ? p.y
+                 : by_y ? p.z
+                        : p.x,
+           p_2 = by_x   ? p.z
+                 : by_y ? p.x
+                        : p.y;
+    double per_d = 1.0 / (by_x ? d.x : by_y ? d.y : d.z);
+    double along_1 = (by_x   ? d.y
+                      : by_y ? d.z
+                             : d.x) *
+                     per_d,
+           along_2 = (by_x   ? d.z
+                      : by_y ? d.x
+                             : d.y) *
+                     per_d;
+    a->axis = by_x ? 0 : by_y ? 1 : 2;
+    a->along[0] = (float)-along_1;
+    a->along[1] = (float)-along_2;
+    a->shift[0] = (float)(p_k * along_1 - p_1);
+    a->shift[1] = (float)(p_k * along_2 - p_2);
+    a->shift[2] = (float)(-p_k * per_d);
+    a->shift[3] = (float)per_d;
+}
+
+/* A ray that is not asked beyond the parameter `most`. */
+static inline aimed_ray aim(__global const double *ray, double most, mesh_frame frame) {
+    framed_ray r = frame_ray(ray, frame);
+    aimed_ray a;
+    double by = v3_max_abs(r.origin) < FAR ? approach(&r) : -2.0;
+    a.limit = by == -2.0 ? RAY_FAR : RAY_MISS;
+    if (by >= 0.0) {
+        double limit = most < INFINITY ? ldexp(most, r.exponent) * frame.scale - by : LIMIT;
+        limit = fmin(limit, LIMIT);
+        a.margin = 0x1p-21f * ((float)v3_max_abs(r.origin) + 2.0f);
+        a.limit = limit + a.margin >= 0.0 ? fmax((float)limit, 0.0f) : RAY_MISS;
+        a.unused = 0;
+        aim_slabs(&a, &r);
+        aim_view(&a, &r);
     }
-    s->margin = 0x1p-21f * ((float)v3_max_abs(p) + 2.0f);
+    return a;
+}
+
+typedef struct sight {
+    float4 x, y, z;        /* what corners are seen by: three weights and what is added */
+    float near[3], far[3]; /* -p / d at both ends of the origin's interval, for entry and exit */
+    float inverse[3];
+    float margin;
+} sight;
+
+/* Of a ray that can hit something. */
+static inline void open_sight(sight *s, const aimed_ray *a) {
+    s->margin = a->margin;
+    for (int i = 0; i < 3; i++) {
+        s->inverse[i] = a->inverse[i];
+        s->near[i] = a->near[i];
+        s->far[i] = fma(2.0f * a->margin, fabs(a->inverse[i]), a->near[i]);
+    }
+    float4 x = (float4)(a->along[0], 1.0f, 0.0f, a->shift[0]),
+           y = (float4)(a->along[1], 0.0f, 1.0f, a->shift[1]),
+           z = (float4)(a->shift[3], 0.0f, 0.0f, a->shift[2]);
+    s->x = a->axis == 0 ? x : a->axis == 1 ? x.zxyw : x.yzxw;
+    s->y = a->axis == 0 ? y : a->axis == 1 ? y.zxyw : y.yzxw;
+    s->z = a->axis == 0 ? z : a->axis == 1 ? z.zxyw : z.yzxw;
 }
 
 static inline float seen(float4 by, float4 c) {
@@ -134,18 +228,92 @@ static inline bool may_hit(const sight *s, float4 a, float4 b, float4 c, float m
     return !(*greatest < 0.0f || *least > most);
 }
 
+/* ---- small nodes ---- */
+
+typedef struct small_node {
+    float4 origin; /* lower corner; w is a word of bits: exponents of three steps, a byte each, and
+                    * which slots have a child, from SMALL_SLOT on */
+    uint4 child;
+    uint4 steps[2]; /* a byte a slot: three words of lower ends, three of upper ones, two unused */
+} small_node;
+
+#define SMALL_SLOT 24
+#define SMALL_STEPS 254.875f    /* that the longest side may have; then rounding leaves 255 */
+#define SMALL_ROUNDING 0x1p-12f /* a number of steps in floats is wrong by 2^-14 at most */
+
+/* The exponent, as floats have it, of the least power of two of which so many steps are an extent.
+ */
+static inline uint step_exponent(float extent) {
+    float least = fmax(extent * (1.0f / SMALL_STEPS) * (1.0f + 0x1p-20f), 0x1p-60f);
+    return (as_uint(least) >> 23) + 1;
+}
+
+/* How many steps from `from` a plane is, at most or at least. */
+static inline uint steps_to(float plane, float from, float per_step, bool up) {
+    float steps = (plane - from) * per_step;
+    return (uint)(up ? ceil(fmin(steps + SMALL_ROUNDING, 255.0f))
+                     : fmax(floor(steps - SMALL_ROUNDING), 0.0f));
+}
+
+static inline small_node make_small(__global const bvh_node *n) {
+    __global const float *planes = (__global const float *)n; /* of each axis four */
+    uint word[6], slots = 0, exponents = 0;
+    float origin[3];
+    small_node s;
+    s.child = n->child;
+    for (uint slot = 0; slot < BVH_WIDTH; slot++)
+        slots |= BVH_AT(const uint, n->child, slot) != ABUT_NONE ? 1u << slot : 0;
+    for (uint axis = 0; axis < 3; axis++) {
+        float lo = INFINITY, hi = -INFINITY;
+        for (uint slot = 0; slot < BVH_WIDTH; slot++)
+            if (slots >> slot & 1) {
+                lo = fmin(lo, planes[4 * axis + slot]);
+                hi = fmax(hi, planes[12 + 4 * axis + slot]);
+            }
+        uint exponent = step_exponent(hi - lo);
+        float per_step = as_float((254 - exponent) << 23);
+        origin[axis] = lo;
+        exponents |= exponent << (8 * axis);
+        word[axis] = word[axis + 3] = 0;
+        for (uint slot = 0; slot < BVH_WIDTH; slot++)
+            if (slots >> slot & 1) {
+                word[axis] |= steps_to(planes[4 * axis + slot], lo, per_step, false) << (8 * slot);
+                word[axis + 3] |= steps_to(planes[12 + 4 * axis + slot], lo, per_step, true)
+                                  << (8 * slot);
+            }
+    }
+    s.origin = (float4)(origin[0], origin[1], origin[2], as_float(exponents | slots << SMALL_SLOT));
+    s.steps[0] = (uint4)(word[0], word[1], word[2], word[3]);
+    s.steps[1] = (uint4)(word[4], word[5], 0, 0);
+    return s;
+}
+
+static inline float4 four_steps(uint word) {
+    return convert_float4(as_uchar4(word));
+}
+
 /* Where the ray enters the boxes of four children, as whole numbers that sort alike, a little less
  * than they are, with the number of the child in the lowest bits; ABUT_NONE where it does not. */
-static inline uint4 child_keys(const sight *s, __global const bvh_node *n, float most) {
-    __global const float4 *planes = (__global const float4 *)n; /* three lower, three upper */
+static inline uint4 child_keys(const sight *s, __global const small_node *n, float most) {
+    float4 origin = n->origin;
+    uint4 first = n->steps[0];
+    uint2 second = n->steps[1].xy;
+    uint word = as_uint(origin.w);
+    const float at[3] = {origin.x, origin.y, origin.z};
+    const uint lower[3] = {first.x, first.y, first.z}, upper[3] = {first.w, second.x, second.y};
     float4 enter = 0.0f, leave = most;
     for (int axis = 0; axis < 3; axis++) {
-        float4 first = planes[axis + s->behind[axis]], last = planes[axis + 3 - s->behind[axis]];
-        enter = fmax(enter, (first - s->near[axis]) * s->inverse[axis]);
-        leave = fmin(leave, (last - s->far[axis]) * s->inverse[axis]);
+        float inverse = s->inverse[axis];
+        float4 step = as_float((word >> (8 * axis) & 255) << 23) * inverse;
+        bool behind = inverse < 0.0f; /* entries are at the upper ends of boxes */
+        float4 nearer = fma(at[axis], inverse, s->near[axis]),
+               further = fma(at[axis], inverse, s->far[axis]);
+        enter = fmax(enter, fma(four_steps(behind ? upper[axis] : lower[axis]), step, nearer));
+        leave = fmin(leave, fma(four_steps(behind ? lower[axis] : upper[axis]), step, further));
     }
     uint4 keys = (as_uint4(enter) & ~3u) | (uint4)(0, 1, 2, 3);
-    return select((uint4)ABUT_NONE, keys, enter <= leave * SLACK);
+    int4 there = (as_int4((uint4)word) << (int4)(7, 6, 5, 4)) < 0; /* bits 24 to 27 */
+    return select((uint4)ABUT_NONE, keys, (enter <= leave * SLACK) & there);
 }
 
 /* ---- in doubles, for rays that begin far away ---- */
@@ -170,13 +338,15 @@ static inline void start_slabs(exact_slabs *b, const framed_ray *r) {
 }
 
 /* Where the ray enters the box of a child, or less than 0 where it does not. */
-static inline double entry_of(const exact_slabs *b, __global const bvh_node *n, uint slot,
+static inline double entry_of(const exact_slabs *b, __global const small_node *n, uint slot,
                               double limit) {
-    __global const float *planes = (__global const float *)n;
+    __global const uint *words = (__global const uint *)n;
+    __global const uchar *steps = (__global const uchar *)n->steps + slot;
     double enter = 0.0, leave = limit;
     for (uint axis = 0; axis < 3; axis++) {
-        double first = planes[4 * (axis + b->behind[axis]) + slot];
-        double last = planes[4 * (axis + 3 - b->behind[axis]) + slot];
+        double from = as_float(words[axis]), step = as_float((words[3] >> (8 * axis) & 255) << 23);
+        double first = from + step * steps[4 * (axis + b->behind[axis])];
+        double last = from + step * steps[4 * (axis + 3 - b->behind[axis])];
         enter = fmax(enter, (first - b->near[axis]) * b->inverse[axis]); /* no number: no limit */
         leave = fmin(leave, (last - b->far[axis]) * b->inverse[axis]);
     }

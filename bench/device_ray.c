@@ -1,9 +1,10 @@
 /* Rays, inside and signed distances on a device: 10 million of each against a closed model of
  * 70,000 triangles, or any mesh file that ABUT_BENCH_MESH names. Some answers are compared with the
  * CPU's before anything is timed. Rays begin anywhere in the box of the model, made a tenth larger,
- * and go anywhere. They are on the device, and answers stay there, unless the name says "host":
- * then the time of all transfers is in it. "ordered" are the same rays, sorted by the place where
- * they begin and the octant they go to: how much they are faster tells whether sorting would pay.
+ * and go anywhere. Rays and signed points are on the device, and answers stay there, unless the
+ * name says "host": then the time of all transfers is in it, as in "inside" and "nearest".
+ * "ordered" are the same rays, sorted by the place where they begin and the octant they go to: how
+ * much they are faster tells whether sorting would pay.
  */
 #include "bench.h"
 
@@ -11,7 +12,7 @@
 
 #include <stdlib.h>
 
-enum { FIRST, ORDERED, HOST, ANY, INSIDE, SIGNED };
+enum { FIRST, ORDERED, ANY, HOST, ANY_HOST, INSIDE, SIGNED_HOST, SIGNED };
 
 #define COUNT ((size_t)10000000)
 #define QUICK_COUNT ((size_t)3000)
@@ -117,9 +118,18 @@ static abut_status make_input(bench_state *state) {
 
 /* ---- a run ---- */
 
+/* Of the host; the device's are the same. */
 static abut_points points_of(const ray_data *data, size_t count) {
     abut_points points = abut_points_doubles(data->points, count);
     return points;
+}
+
+static abut_status run_signed(const ray_data *data) {
+    abut_points points = abut_points_default();
+    points.buffer = data->in;
+    points.type = ABUT_SCALAR_FLOAT64;
+    points.count = data->count;
+    return abut_sign_nearest_batch(data->there, &points, HUGE_VAL, abut_array_buffer(data->out));
 }
 
 static abut_status run(bench_state *state) {
@@ -134,10 +144,15 @@ static abut_status run(bench_state *state) {
         return abut_ray_first_batch(data->there, abut_array_host(data->rays), data->count, HUGE_VAL,
                                     abut_array_host(data->answers));
     case ANY:
+        return abut_ray_any_batch(data->there, abut_array_buffer(data->in), data->count, HUGE_VAL,
+                                  abut_array_buffer(data->out));
+    case ANY_HOST:
         return abut_ray_any_batch(data->there, abut_array_host(data->rays), data->count, HUGE_VAL,
                                   abut_array_host(data->answers));
     case INSIDE:
         return abut_sign_inside_batch(data->there, &points, abut_array_host(data->answers));
+    case SIGNED:
+        return run_signed(data);
     default:
         return abut_sign_nearest_batch(data->there, &points, HUGE_VAL,
                                        abut_array_host(data->answers));
@@ -161,11 +176,11 @@ static abut_status check(bench_state *state) {
     status = status ? status : fetch(state);
     if (!status && state->which->variant == INSIDE)
         status = abut_sign_inside_batch(data->bvh, &points, abut_array_host((bool *)wanted));
-    if (!status && state->which->variant == SIGNED)
+    if (!status && state->which->variant >= SIGNED_HOST)
         status = abut_sign_nearest_batch(data->bvh, &points, HUGE_VAL,
                                          abut_array_host((abut_nearest *)wanted));
-    for (size_t i = 0; !status && i < count && state->which->variant <= ANY; i++) {
-        if (state->which->variant == ANY)
+    for (size_t i = 0; !status && i < count && state->which->variant < INSIDE; i++) {
+        if (data->answer_bytes == sizeof(bool))
             status = abut_ray_any(data->bvh, &data->rays[i], HUGE_VAL, (bool *)wanted + i);
         else
             status =
@@ -180,19 +195,20 @@ static abut_status check(bench_state *state) {
 }
 
 static abut_status make_buffers(ray_data *data) {
-    abut_status status =
-        abut_buffer_create(data->device, data->count * sizeof *data->rays, &data->in);
+    size_t bytes = data->count * (data->rays ? sizeof *data->rays : sizeof *data->points);
+    abut_status status = abut_buffer_create(data->device, bytes, &data->in);
     if (!status)
         status = abut_buffer_create(data->device, data->count * data->answer_bytes, &data->out);
     if (!status)
-        status = abut_buffer_write(data->in, 0, data->rays, data->count * sizeof *data->rays);
+        status =
+            abut_buffer_write(data->in, 0, data->rays ? (void *)data->rays : data->points, bytes);
     return status;
 }
 
 static abut_status setup(bench_state *state) {
-    static const size_t answer_bytes[] = {sizeof(abut_ray_hit), sizeof(abut_ray_hit),
-                                          sizeof(abut_ray_hit), sizeof(bool),
-                                          sizeof(bool),         sizeof(abut_nearest)};
+    static const size_t answer_bytes[] = {sizeof(abut_ray_hit), sizeof(abut_ray_hit), sizeof(bool),
+                                          sizeof(abut_ray_hit), sizeof(bool),         sizeof(bool),
+                                          sizeof(abut_nearest), sizeof(abut_nearest)};
     ray_data *data = state->data;
     data->count = state->quick ? QUICK_COUNT : COUNT;
     data->answer_bytes = answer_bytes[state->which->variant];
@@ -204,7 +220,7 @@ static abut_status setup(bench_state *state) {
     status = status ? status : make_input(state);
     if (!status && !(data->answers = calloc(data->count, data->answer_bytes)))
         status = bench_fail(ABUT_ERROR_MEMORY, "no memory");
-    if (!status && state->which->variant <= ORDERED)
+    if (!status && (state->which->variant <= ANY || state->which->variant == SIGNED))
         status = make_buffers(data);
     state->elements = (double)data->count;
     return status ? status : check(state);
@@ -246,8 +262,10 @@ const bench_case bench_device_ray_cases[] = {
     RAY_CASE("ray/device-first", "ray", FIRST),
     RAY_CASE("ray/device-ordered", "ray", ORDERED),
     RAY_CASE("ray/device-host", "ray", HOST),
-    RAY_CASE("ray/device-any-host", "ray", ANY),
+    RAY_CASE("ray/device-any-host", "ray", ANY_HOST),
+    RAY_CASE("ray/device-any", "ray", ANY),
     RAY_CASE("sign/device-inside", "point", INSIDE),
-    RAY_CASE("sign/device-nearest", "point", SIGNED),
+    RAY_CASE("sign/device-nearest", "point", SIGNED_HOST),
+    RAY_CASE("sign/device-signed", "point", SIGNED),
     {.name = NULL},
 };

@@ -75,8 +75,6 @@ typedef struct point_quest {
      * on; null = nothing. */
     void (*queue)(const struct point_quest *quest, nearest_there *nearest, uint32_t count,
                   uint32_t first, const abuti_buffer *answers);
-    /* Completes the answers of a part on the host; null = they are complete. */
-    abut_status (*finish)(const struct point_quest *quest, size_t count, void *answers);
 } point_quest;
 
 /* Asks it in parts that fit the device, which has doubles. Points of the host have been checked. */

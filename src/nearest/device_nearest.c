@@ -307,15 +307,8 @@ static abut_status answer_part(nearest_there *n, const bvh_points *points, const
     }
     if (q->queue)
         q->queue(q, n, count, first, answers);
-    if (!host)
-        return abuti_kit_finish(&n->kit);
-    status = abuti_kit_get(io, BVH_OUT, host, count, q->answer_bytes);
-    if (!status && q->finish)
-        status = q->finish(q, count, host);
-    if (!status && q->answers.buffer)
-        status = abuti_buffer_upload(io->queue, &q->answers.buffer->memory,
-                                     part->begin * q->answer_bytes, host, count * q->answer_bytes);
-    return status;
+    return host ? abuti_kit_get(io, BVH_OUT, host, count, q->answer_bytes)
+                : abuti_kit_finish(&n->kit);
 }
 
 abut_status abuti_nearest_points(bvh_on_device *there, const bvh_points *points,
@@ -328,20 +321,18 @@ abut_status abuti_nearest_points(bvh_on_device *there, const bvh_points *points,
     abuti_parts parts = abuti_parts_of(there->queue.device, points->count, POINT_BYTES);
     size_t bytes = bvh_point_bytes(points->type);
     bool packed = points->buffer || points->stride == bytes;
-    bool detour = q->finish && q->answers.buffer; /* answers end on the host, and go back */
     void *room = abuti_allocate(there->context, packed ? 0 : parts.most, bytes);
-    unsigned char *aside = abuti_allocate(there->context, detour ? parts.most : 0, q->answer_bytes);
-    status = room && aside ? ABUT_OK : ABUT_ERROR_MEMORY;
+    status = room ? ABUT_OK : ABUT_ERROR_MEMORY;
     while (!status && abuti_parts_next(&parts)) {
-        unsigned char *host = detour ? aside : q->answers.host;
-        if (host && !detour)
+        unsigned char *host = q->answers.host;
+        if (host)
             host += parts.begin * q->answer_bytes;
         status = answer_part(n, points, q, &parts, room, host);
         if (!status)
             status = abuti_progress(there->context, q->stage,
                                     (double)(parts.begin + parts.count) / (double)parts.total);
     }
-    ABUTI_RELEASE(there->context, room, aside);
+    abuti_release(there->context, room);
     return status;
 }
 

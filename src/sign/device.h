@@ -8,7 +8,6 @@
 enum {
     SIGN_NORMALS, /* 7 a triangle, of four doubles each; where there are any */
     SIGN_FAR,     /* bvh_far_node, where there is a border */
-    SIGN_SUMS,    /* scratch of winding.cl */
     SIGN_BUFFERS
 };
 

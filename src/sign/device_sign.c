@@ -4,13 +4,10 @@
 
 #include "sign/sign_shared.h"
 
-#include <math.h>
-
 enum {
     FEATURES = 7, /* a face, three edges, three vertices */
     GRAIN = 8192
 };
-#define SUM_BYTES (4 * sizeof(double))
 
 _Static_assert(ABUT_FEATURE_EDGE_0 == 1 && ABUT_FEATURE_VERTEX_2 == FEATURES - 1 &&
                    sizeof(abut_nearest) == 64 && sizeof(bool) == 1,
@@ -19,13 +16,13 @@ _Static_assert((int)SIGN_CANDIDATES <= (int)CANDIDATES, "they stand in NEAREST_P
 
 /* ---- the kit ---- */
 
-enum { BY_NORMALS, FIND, SETTLE, SUM, TOUCH, KERNELS };
+enum { BY_NORMALS, FIND, SETTLE, ANSWER, TOUCH, KERNELS };
 
 static const abuti_kernel_source sources[KERNELS] = {[BY_NORMALS] = {"inside", "inside_normals",
                                                                      NULL},
                                                      [FIND] = {"inside", "inside_find", NULL},
                                                      [SETTLE] = {"inside", "inside_settle", NULL},
-                                                     [SUM] = {"winding", "winding_sum", NULL},
+                                                     [ANSWER] = {"winding", "winding_answer", NULL},
                                                      [TOUCH] = {"winding", "winding_touch", NULL}};
 static const abuti_kit_table table = {.sources = sources,
                                       .kernel_count = KERNELS,
@@ -181,58 +178,17 @@ static void queue_open(const point_quest *q, nearest_there *n, uint32_t count, u
     const bvh_on_device *there = sign->there;
     const mesh_frame frame = frame_of(there);
     const uint32_t triangle_count = there->tree.triangle_count;
-    (void)first; /* they come to the host, part by part */
-    abuti_kit_reserve(&sign->kit, SIGN_SUMS, count, SUM_BYTES);
-    ABUTI_KIT_RUN(&sign->kit, SUM, count, SIGN_GROUP, TREE(there, nodes),
+    ABUTI_KIT_RUN(&sign->kit, ANSWER, count, SIGN_GROUP, TREE(there, nodes),
                   KIT_BUFFER(&sign->kit, SIGN_FAR), TREE(there, blocks),
                   ABUTI_VALUE(triangle_count), TREE(there, order), TREE(there, corners),
                   SCRATCH(EXACT), SCRATCH(ORDER), ABUTI_VALUE(count), ABUTI_VALUE(frame),
-                  KIT_BUFFER(&sign->kit, SIGN_SUMS));
+                  ABUTI_VALUE(sign->facing), ABUTI_VALUE(asked->what), ABUTI_VALUE(first),
+                  ABUTI_BUFFER(answers), ABUTI_BUFFER(answers));
     if (asked->what == QUEST_INSIDE)
         ABUTI_KIT_RUN(&sign->kit, TOUCH, count, SIGN_GROUP, TREE(there, nodes),
                       ABUTI_VALUE(triangle_count), TREE(there, order), TREE(there, corners),
                       SCRATCH(SORTED), SCRATCH(EXACT), SCRATCH(ORDER), ABUTI_VALUE(count),
-                      ABUTI_BUFFER(answers));
-}
-
-typedef struct finishing {
-    uint32_t what;
-    double facing;
-    double (*sums)[4];
-    void *answers;
-} finishing;
-
-static void finish_task(void *data, size_t chunk, size_t begin, size_t end) {
-    finishing *f = data;
-    (void)chunk;
-    for (size_t i = begin; i < end; i++) {
-        const double *sum = f->sums[i];
-        double winding = abuti_sign_winding_value(sum[0], sum[1], sum[2], sum[3]);
-        bool inside = winding * f->facing >= 0.5;
-        if (f->what == QUEST_WINDING) {
-            ((double *)f->answers)[i] = winding;
-        } else if (f->what == QUEST_INSIDE) {
-            bool *to = (bool *)f->answers + i; /* whether the point is on the surface */
-            *to = *to || inside;
-        } else {
-            double *distance = &((abut_nearest *)f->answers)[i].distance;
-            if (inside && *distance > 0 && *distance < INFINITY)
-                *distance = -*distance;
-        }
-    }
-}
-
-static abut_status finish_open(const point_quest *q, size_t count, void *answers) {
-    const sign_quest *asked = q->user;
-    sign_there *sign = asked->sign;
-    abut_context *context = sign->there->context;
-    finishing f = {asked->what, sign->facing, abuti_allocate(context, count, SUM_BYTES), answers};
-    abut_status status = f.sums ? ABUT_OK : ABUT_ERROR_MEMORY;
-    status = status ? status : abuti_kit_get(&sign->kit, SIGN_SUMS, f.sums, count, SUM_BYTES);
-    if (!status)
-        abuti_parallel_for(context, count, GRAIN, finish_task, &f);
-    abuti_release(context, f.sums);
-    return status;
+                      ABUTI_VALUE(first), ABUTI_BUFFER(answers));
 }
 
 /* ---- questions ---- */
@@ -245,7 +201,6 @@ static abut_status ask(bvh_on_device *there, const bvh_points *points, uint32_t 
         return status;
     quest->user = &asked;
     quest->queue = asked.sign->closed ? queue_closed : queue_open;
-    quest->finish = asked.sign->closed ? NULL : finish_open;
     return abuti_nearest_points(there, points, quest);
 }
 

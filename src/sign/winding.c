@@ -41,8 +41,6 @@ enum { NODES_A_TASK = 256 };
 #define FAR_AREA 0.5f
 #define FEW_LAYERS 8.0
 
-#define PI 3.14159265358979323846
-
 /* ---- polynomials: coefficients in the order of bvh_far_node ---- */
 
 typedef struct far_field {
@@ -249,7 +247,7 @@ static void add_leaf(half_angles *sum, const abut_bvh *bvh, const bvh_node *node
 }
 
 double abuti_sign_winding_value(double far_angle, double near_x, double near_y, double turns) {
-    return (far_angle + 2 * atan2(near_y, near_x)) / (4 * PI) + turns;
+    return winding_value(far_angle, near_x, near_y, turns);
 }
 
 double abuti_sign_winding(const abut_bvh *bvh, const bvh_far_node *far, vec3 point) {

@@ -1,31 +1,31 @@
-/* Generalised winding numbers on a device: winding.c there, operation by operation, so that sums
- * have the same bits. The last step, an arc tangent, is left to the host, since devices round it as
- * they like. Points come sorted along a curve from nearest.cl. */
+/* Generalised winding numbers on a device: winding.c there, operation by operation, so that they
+ * have the same bits. Points come sorted along a curve from nearest.cl. */
 #include "bvh/node_cl.h"
 #include "sign/crossing_shared.h"
 
 #if ABUTI_REAL_BITS == 64
 #include "sign/winding_shared.h"
 
-/* What point order[i] sees: the solid angle of what is far, and half that of what is near as a
- * direction with whole turns beside it; four doubles in the order in which the points came. */
-__kernel void winding_sum(__global const bvh_node *nodes, __global const bvh_far_node *fields,
-                          __global const bvh_block *blocks, uint triangle_count,
-                          __global const uint *tree_order, __global const double *corners,
-                          __global const double *exact, __global const uint *order, uint count,
-                          mesh_frame frame, __global double *sums) {
-    uint i = (uint)get_global_id(0), stack[STACK], used = 0;
-    if (i >= count)
-        return;
-    __global const double *from = exact + 3 * (size_t)order[i];
-    vec3 point = load_point(from);
+/* What a point sees: the solid angle of what is far, and half that of what is near as a direction
+ * with whole turns beside it. */
+typedef struct seen_angles {
+    double far;
+    half_angles near;
+} seen_angles;
+
+static inline seen_angles angles_at(vec3 point, __global const bvh_node *nodes,
+                                    __global const bvh_far_node *fields,
+                                    __global const bvh_block *blocks, uint triangle_count,
+                                    __global const uint *tree_order, __global const double *corners,
+                                    mesh_frame frame) {
+    uint stack[STACK], used = 0;
     vec3 p =
         v3_scale(v3_sub(point, v3(frame.origin[0], frame.origin[1], frame.origin[2])), frame.scale);
     const float at[3] = {(float)p.x, (float)p.y, (float)p.z};
-    double angle = 0.0;
-    half_angles near;
-    near.x = 1.0;
-    near.y = near.turns = 0.0;
+    seen_angles sum;
+    sum.far = 0.0;
+    sum.near.x = 1.0;
+    sum.near.y = sum.near.turns = 0.0;
     if (v3_max_abs(p) < NOWHERE)
         stack[used++] = 0;
     while (used > 0) {
@@ -38,7 +38,7 @@ __kernel void winding_sum(__global const bvh_node *nodes, __global const bvh_far
             if (child == ABUT_NONE)
                 continue;
             if (view.far >> slot & 1) {
-                angle += view.sum[slot];
+                sum.far += view.sum[slot];
                 continue;
             }
             if (!(child & BVH_LEAF)) {
@@ -47,31 +47,73 @@ __kernel void winding_sum(__global const bvh_node *nodes, __global const bvh_far
             }
             uint fill = min(triangle_count - BVH_WIDTH * leaf, (uint)BVH_WIDTH);
             if (view.apart >> slot & 1) {
-                add_leaf_apart(&near, n, (int)slot, blocks + leaf, (int)fill, at);
+                add_leaf_apart(&sum.near, n, (int)slot, blocks + leaf, (int)fill, at);
                 continue;
             }
             for (uint k = 0; k < fill; k++)
-                half_angles_add_triangle(&near,
+                half_angles_add_triangle(&sum.near,
                                          load_triangle(corners, tree_order[leaf * BVH_WIDTH + k]),
                                          point);
-            half_angles_scale(&near);
+            half_angles_scale(&sum.near);
         }
     }
-    __global double *to = sums + 4 * (size_t)order[i];
-    to[0] = angle;
-    to[1] = near.x;
-    to[2] = near.y;
-    to[3] = near.turns;
+    return sum;
 }
 
-/* Whether points are on the surface, exactly: a byte each. Boxes are looked at with the margin of
- * inside.cl, and only triangles whose own boxes hold the point in doubles. */
+/* For each of the points as it came: four doubles. */
+__kernel void winding_sum(__global const bvh_node *nodes, __global const bvh_far_node *fields,
+                          __global const bvh_block *blocks, uint triangle_count,
+                          __global const uint *tree_order, __global const double *corners,
+                          __global const double *exact, __global const uint *order, uint count,
+                          mesh_frame frame, __global double *sums) {
+    uint i = (uint)get_global_id(0);
+    if (i >= count)
+        return;
+    seen_angles sum = angles_at(load_point(exact + 3 * (size_t)order[i]), nodes, fields, blocks,
+                                triangle_count, tree_order, corners, frame);
+    __global double *to = sums + 4 * (size_t)order[i];
+    to[0] = sum.far;
+    to[1] = sum.near.x;
+    to[2] = sum.near.y;
+    to[3] = sum.near.turns;
+}
+
+/* Answers for point `first + order[i]`: of QUEST_SIGN they are abut_nearest, whose distance becomes
+ * negative inside; else bytes or doubles, and the other is not looked at. */
+__kernel void winding_answer(__global const bvh_node *nodes, __global const bvh_far_node *fields,
+                             __global const bvh_block *blocks, uint triangle_count,
+                             __global const uint *tree_order, __global const double *corners,
+                             __global const double *exact, __global const uint *order, uint count,
+                             mesh_frame frame, double facing, uint quest, uint first,
+                             __global uchar *bytes, __global double *doubles) {
+    uint i = (uint)get_global_id(0);
+    if (i >= count)
+        return;
+    size_t to = (size_t)first + order[i];
+    double distance = quest == QUEST_SIGN ? doubles[8 * to] : 0.0;
+    if (quest == QUEST_SIGN && !(distance > 0.0 && distance < INFINITY))
+        return; /* no sign */
+    seen_angles sum = angles_at(load_point(exact + 3 * (size_t)order[i]), nodes, fields, blocks,
+                                triangle_count, tree_order, corners, frame);
+    double winding = winding_value(sum.far, sum.near.x, sum.near.y, sum.near.turns);
+    bool inside = winding * facing >= 0.5;
+    if (quest == QUEST_WINDING)
+        doubles[to] = winding;
+    else if (quest == QUEST_INSIDE)
+        bytes[to] = inside;
+    else if (inside)
+        doubles[8 * to] = -distance;
+}
+
+/* Makes points inside that are on the surface, exactly: a byte each. Boxes are looked at with the
+ * margin of inside.cl, and only triangles whose own boxes hold the point in doubles. */
 __kernel void winding_touch(__global const bvh_node *nodes, uint triangle_count,
                             __global const uint *tree_order, __global const double *corners,
                             __global const float4 *points, __global const double *exact,
-                            __global const uint *order, uint count, __global uchar *touches) {
+                            __global const uint *order, uint count, uint first,
+                            __global uchar *inside) {
     uint i = (uint)get_global_id(0), stack[STACK], used = 0;
-    if (i >= count)
+    if (i >= count || inside[(size_t)first + order[i]])
         return;
     float at[3] = {points[i].x, points[i].y, points[i].z};
     __global const double *from = exact + 3 * (size_t)order[i];
@@ -100,7 +142,7 @@ __kernel void winding_touch(__global const bvh_node *nodes, uint triangle_count,
             }
         }
     }
-    touches[order[i]] = found;
+    inside[(size_t)first + order[i]] = found;
 }
 
 #endif

@@ -138,8 +138,9 @@ static int tell(tool_run *tool, const char *path, const subject *s) {
     json_count(out, "triangles", s->info.triangle_count);
     json_count(out, "weights", s->info.weight_count);
     say_of(out, path,
-           "%u triangles on %u bones, up to %u weights a vertex, %u clip%s; %d kind%s of problem",
-           s->info.triangle_count, s->info.bone_count, s->info.weight_count, s->info.clip_count,
+           "%u triangles on %u bone%s, up to %u weight%s a vertex, %u clip%s; %d kind%s of problem",
+           s->info.triangle_count, s->info.bone_count, s->info.bone_count == 1 ? "" : "s",
+           s->info.weight_count, s->info.weight_count == 1 ? "" : "s", s->info.clip_count,
            s->info.clip_count == 1 ? "" : "s", kinds, kinds == 1 ? "" : "s");
     if (tool->quiet && !out->json)
         return 0;

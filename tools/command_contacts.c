@@ -497,8 +497,7 @@ static int tell(tool_run *tool, const tool_arguments *arguments, const bodies *b
         code = tool_fail(tool, status);
     if (!code && (tool->out.json || path || png)) {
         summarise(tool, arguments, b);
-        if (png)
-            fact_path(&tool->out, "picture", png->words);
+        pictures_tell(tool, arguments);
         out_end(&tool->out);
         answer(tool, "%zu", b->all);
     }
@@ -525,7 +524,8 @@ static int sweep(tool_run *tool, const tool_arguments *arguments, const bodies *
         fact_number(out, "time", touch.time);
         json_vector(out, "point", p);
         json_vector(out, "normal", n);
-        say_fact(out, "point", "%.6g, %.6g, %.6g", p.x, p.y, p.z);
+        char words[POINT_WORDS];
+        say_fact(out, "point", "%s", point_words(p, 6, words));
         say_fact(out, "normal", "%.6g, %.6g, %.6g", n.x, n.y, n.z);
     } else {
         json_null(out, "time");

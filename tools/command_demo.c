@@ -179,7 +179,7 @@ static int check_options(tool_run *tool, const tool_arguments *arguments, const 
 }
 
 static int run(tool_run *tool, const tool_arguments *arguments) {
-    const char *which = arguments->operands[0];
+    const char *which = arguments->operand_count ? arguments->operands[0] : "";
     const tool_given *png = picture_given(arguments);
     bool drop = word_in(which, "drop|plane"), line = !strcmp(which, "line"),
          clash = !strcmp(which, "clash"), pass = !strcmp(which, "letters"),
@@ -188,10 +188,11 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     if (!drop && !line && !stand && !fall && !clash && !pass &&
         !word_in(which, "ball|sleeve|sheet|dress|cape"))
         return tool_refuse(tool,
-                           "there is no demo '%s'; there are stack, wall, plates, shot, dominoes, "
-                           "bowl, drop, plane, line, letters, stairs, snow, bounce, clash, ball, "
-                           "sleeve, sheet, dress and cape",
-                           which);
+                           "%s%s%s; there are stack, wall, plates, shot, dominoes, bowl, drop, "
+                           "plane, line, letters, stairs, snow, bounce, clash, ball, sleeve, "
+                           "sheet, dress and cape",
+                           *which ? "there is no demo '" : "the name of a demo is missing", which,
+                           *which ? "'" : "");
     int code =
         check_options(tool, arguments,
                       drop                              ? "png|bodies|seconds|seed|compare"
@@ -346,7 +347,7 @@ const tool_command command_demo = {
                 "  abut demo cape --method radial --png cape.png\n",
     .options = options,
     .operand_kind = OPERAND_NONE,
-    .operand_least = 1,
+    .operand_least = 0,
     .operand_most = 1,
     .run = run,
 };

@@ -9,6 +9,7 @@
 /* One of the two closest points. */
 static void tell_point(tool_output *out, const char *key, abut_vec3 point, uint32_t triangle,
                        abut_feature feature) {
+    char words[POINT_WORDS];
     if (out->json) {
         out_object(out, key);
         json_vector(out, "point", point);
@@ -20,10 +21,10 @@ static void tell_point(tool_output *out, const char *key, abut_vec3 point, uint3
             json_text(out, "feature", abut_feature_name(feature));
         out_end(out);
     } else if (triangle == ABUT_NONE) {
-        say_fact(out, key, "%.9g, %.9g, %.9g, inside", point.x, point.y, point.z);
+        say_fact(out, key, "%s, inside", point_words(point, 9, words));
     } else {
-        say_fact(out, key, "%.9g, %.9g, %.9g on triangle %u, %s", point.x, point.y, point.z,
-                 triangle, abut_feature_name(feature));
+        say_fact(out, key, "%s on triangle %u, %s", point_words(point, 9, words), triangle,
+                 abut_feature_name(feature));
     }
 }
 

@@ -36,7 +36,8 @@ static void tell(tool_output *out, const char *path, const abut_field_info *info
     if (quiet || out->json)
         return;
     say_fact(out, "grid", "%u x %u x %u cells of %.4g", n[0], n[1], n[2], info->grid.cell);
-    say_fact(out, "from", "%.4g, %.4g, %.4g", o.x, o.y, o.z);
+    char words[POINT_WORDS];
+    say_fact(out, "from", "%s", point_words(o, 4, words));
     if (info->band < HUGE_VAL)
         say_fact(out, "band", "%.4g", info->band);
     say_fact(out, "distances", "%.4g to %.4g", info->lowest, info->highest);
@@ -228,8 +229,8 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
         tell(out, path, &info, build_ms, tool->quiet);
         if (file)
             json_path(out, "file", file);
-        if (png)
-            json_path(out, "picture", png->words);
+        if (out->json)
+            pictures_tell(tool, arguments);
         if (option_given(arguments, "time") && !tool->quiet)
             say_fact(out, "time", "%.1f ms", build_ms);
         out_end(out);

@@ -123,8 +123,8 @@ static bool tells(const abut_vec3 *up) {
 static void say_measures(tool_output *out, const abut_mesh_report *report, const abut_vec3 *up,
                          double thickness, bool all) {
     const abut_box *box = &report->bounds;
-    say_fact(out, "bounds", "%.6g, %.6g, %.6g to %.6g, %.6g, %.6g", box->lo.x, box->lo.y, box->lo.z,
-             box->hi.x, box->hi.y, box->hi.z);
+    char lo[POINT_WORDS], hi[POINT_WORDS];
+    say_fact(out, "bounds", "%s to %s", point_words(box->lo, 6, lo), point_words(box->hi, 6, hi));
     say_fact(out, "size", "%.6g x %.6g x %.6g", box->hi.x - box->lo.x, box->hi.y - box->lo.y,
              box->hi.z - box->lo.z);
     if (tells(up))
@@ -139,8 +139,8 @@ static void say_measures(tool_output *out, const abut_mesh_report *report, const
     if (isfinite(thickness))
         say_fact(out, "thinnest", "about %.3g: a distance field needs cells of %.3g there",
                  thickness, 0.5 * thickness);
-    say_fact(out, "centroid", "%.6g, %.6g, %.6g (of the %s)", report->centroid.x,
-             report->centroid.y, report->centroid.z, report->solid ? "solid" : "surface");
+    say_fact(out, "centroid", "%s (of the %s)", point_words(report->centroid, 6, lo),
+             report->solid ? "solid" : "surface");
     if (!all)
         return;
     const double *inertia = report->inertia;

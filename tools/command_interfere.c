@@ -81,8 +81,9 @@ static void say_vector(tool_output *out, const char *key, bool there, abut_vec3 
     double n[3] = {v.x, v.y, v.z};
     for (int k = 0; k < 3; k++)
         n[k] = fabs(n[k]) < small ? 0 : n[k];
+    char words[POINT_WORDS];
     if (there)
-        say_fact(out, key, "%.4g, %.4g, %.4g", n[0], n[1], n[2]);
+        say_fact(out, key, "%s", point_words((abut_vec3){n[0], n[1], n[2]}, 4, words));
     else
         say_fact(out, key, "%s", "");
 }
@@ -216,7 +217,7 @@ static int tell(tool_run *tool, const tool_arguments *arguments, const tool_asse
                 const clash_options *options, const tool_clashes *clashes) {
     tool_output *out = &tool->out;
     const tool_given *first = option_given(arguments, "first"),
-                     *path = option_given(arguments, "out"), *png = picture_given(arguments),
+                     *path = option_given(arguments, "out"),
                      *images = option_given(arguments, "images");
     tool_table table = {columns, sizeof columns / sizeof *columns, clashes->count, give_row,
                         clashes->list};
@@ -232,8 +233,7 @@ static int tell(tool_run *tool, const tool_arguments *arguments, const tool_asse
     if (options->query.exact || options->query.volume)
         json_count(out, "candidates", clashes->candidates);
     json_advice(out, &clashes->advice);
-    if (png)
-        fact_path(out, "picture", png->words);
+    pictures_tell(tool, arguments);
     if (images)
         code = clashes_images(tool, clashes, &options->query, images->words);
     if (code)

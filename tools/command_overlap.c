@@ -174,8 +174,9 @@ static int run_many(tool_run *tool, const tool_arguments *arguments, const tool_
 /* ---- what they have in common ---- */
 
 static void say_vector(tool_output *out, const char *key, abut_vec3 v) {
+    char words[POINT_WORDS];
     json_vector(out, key, v);
-    say_fact(out, key, "%.6g, %.6g, %.6g", v.x, v.y, v.z);
+    say_fact(out, key, "%s", point_words(v, 6, words));
 }
 
 /* Surfaces with a border bound no solid: they have a kind only. */

@@ -132,8 +132,7 @@ static int tell(tool_run *tool, const tool_arguments *arguments, abut_mesh *mesh
         code = tool_fail(tool, status);
     if (!code && (tool->out.json || path || png)) {
         summarise(&tool->out, arguments->operands[0], view);
-        if (png)
-            fact_path(&tool->out, "picture", png->words);
+        pictures_tell(tool, arguments);
         out_end(&tool->out);
         answer(tool, "%u", view->count);
     }

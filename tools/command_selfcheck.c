@@ -63,8 +63,9 @@ static void tell_first(tool_output *out, const self_result *result, uint32_t mos
         fact_text(out, "meeting", abut_meeting_name(pair->meeting));
         json_vector(out, "from", end[0]);
         json_vector(out, "to", end[1]);
-        say_fact(out, "from", "%.6g, %.6g, %.6g", end[0].x, end[0].y, end[0].z);
-        say_fact(out, "to", "%.6g, %.6g, %.6g", end[1].x, end[1].y, end[1].z);
+        char words[POINT_WORDS];
+        say_fact(out, "from", "%s", point_words(end[0], 6, words));
+        say_fact(out, "to", "%s", point_words(end[1], 6, words));
         out_end(out);
     }
     out_end(out);

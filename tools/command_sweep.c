@@ -119,7 +119,8 @@ static void tell_impact(tool_output *out, const sweep_run *s, const abut_impact 
     say_fact(out, "time", "%.9g", impact->time);
     say_fact(out, "first", "%s", names[0].data ? names[0].data : "");
     say_fact(out, "second", "%s", names[1].data ? names[1].data : "");
-    say_fact(out, "point", "%.6g, %.6g, %.6g", impact->point.x, impact->point.y, impact->point.z);
+    char words[POINT_WORDS];
+    say_fact(out, "point", "%s", point_words(impact->point, 6, words));
     out_end(out);
     text_free(&names[0]);
     text_free(&names[1]);

@@ -193,7 +193,7 @@ static void name_layers(viewing *v) {
             legend_file(&v->legend, r->colour, r->path);
         if (v->count == 1 && r->scene) {
             abut_scene_arrays all = abut_scene_arrays_get(r->scene);
-            for (uint32_t k = 0; k < all.body_count && all.body_count <= 8; k++)
+            for (uint32_t k = 0; k < all.body_count && all.body_count <= LEGEND_MOST; k++)
                 legend_add(&v->legend, abut_picture_colour(k), "%s", all.bodies[k].name);
         }
     }

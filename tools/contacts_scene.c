@@ -316,8 +316,11 @@ static void explain(tool_run *tool, const touches *t) {
         abut_world_choice choice;
         if (abut_world_choice_get(t->world, i, &choice))
             break;
+        const char *said = t->assembly.bodies[i].method;
         say_of(out, t->assembly.bodies[i].name, "%s. %s", abut_world_method_name(choice.method),
-               choice.reason);
+               strcmp(choice.reason, "The item says so.") != 0 ? choice.reason
+               : said                                          ? "The scene says so."
+                                                               : "--method says so.");
     }
     for (uint64_t i = 0; i < t->touching; i++) {
         const abut_world_event *e = &t->events[i];
@@ -331,9 +334,9 @@ static void explain(tool_run *tool, const touches *t) {
             snprintf(error, sizeof error, "without a bound");
         text_clear(&both);
         text_print(&both, "%s, %s", t->assembly.bodies[e->a].name, t->assembly.bodies[e->b].name);
-        say_of(out, both.data ? both.data : "a pair", "%s, %llu contacts, %.6g deep %s. %s",
-               abut_world_method_name(e->method), (unsigned long long)e->count, e->deepest.depth,
-               error, manner.sentence);
+        say_of(out, both.data ? both.data : "a pair", "%s, %llu contact%s, %.6g deep %s. %s",
+               abut_world_method_name(e->method), (unsigned long long)e->count,
+               e->count == 1 ? "" : "s", e->deepest.depth + 0.0, error, manner.sentence);
     }
     text_free(&both);
 }
@@ -391,8 +394,7 @@ static int work(tool_run *tool, const tool_arguments *arguments, touches *t) {
         answer(tool, "%llu", (unsigned long long)t->count);
     if (!code && (tool->out.json || path || png)) {
         tell(tool, arguments, t);
-        if (png)
-            fact_path(&tool->out, "picture", png->words);
+        pictures_tell(tool, arguments);
         out_end(&tool->out);
         answer(tool, "%llu", (unsigned long long)t->count);
     }

@@ -226,7 +226,7 @@ static int tell(tool_run *tool, const tool_assembly *assembly, const clash_optio
              v->volume_error, v->area_error);
     say_fact(out, "time", "%.0f ms", 1e3 * wall);
     if (png)
-        fact_path(out, "picture", png);
+        fact_path(out, word_in(path_ending(png), "html|htm") ? "page" : "picture", png);
     tool_clashes first = *clashes; /* of the first module */
     while (first.count && first.list[first.count - 1].pair.a >= PARTS)
         first.count--;

@@ -344,7 +344,7 @@ static void tell(letters *l, const char *png, const char *plotted, uint32_t viol
         say_fact(out, "ratio", "%.2f", sum.field_ms / sum.map_ms);
     }
     if (png)
-        fact_path(out, "picture", png);
+        fact_path(out, word_in(path_ending(png), "html|htm") ? "page" : "picture", png);
     if (plotted)
         fact_path(out, "plot", plotted);
     out_end(out);

@@ -10,6 +10,14 @@ const tool_given *picture_given(const tool_arguments *arguments) {
     return png ? png : option_given(arguments, "html");
 }
 
+void pictures_tell(tool_run *tool, const tool_arguments *arguments) {
+    const tool_given *png = option_given(arguments, "png"), *page = option_given(arguments, "html");
+    if (png)
+        fact_path(&tool->out, "picture", png->words);
+    if (page)
+        fact_path(&tool->out, "page", page->words);
+}
+
 /* Whether a picture is wanted for the page alone. */
 static bool only_page(const tool_run *tool, const char *path) {
     return tool->view && path == view_path(tool->view);
@@ -53,7 +61,7 @@ void legend_draw(tool_canvas *canvas, const tool_legend *legend) {
     }
     int height = (int)legend->count * line + 8, wide = (int)widest + 40;
     int top = (int)canvas->height - border - height;
-    if (top < 0 || border + wide > (int)canvas->width)
+    if (top < 0 || border + wide > (int)canvas->width || legend->count > LEGEND_DRAWN)
         return; /* what has no room would hide the picture */
     canvas_fill(canvas, border, top, wide, height, (abut_colour){1, 1, 1, 0.72f});
     for (uint32_t i = 0; i < legend->count; i++) {

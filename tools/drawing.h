@@ -22,9 +22,10 @@ double canvas_words(tool_canvas *canvas, double x, double y, double size, const 
 
 /* ---- drawing.c: pictures, each with a legend ---- */
 
-enum { PICTURE_WIDTH = 960, PICTURE_HEIGHT = 720, LEGEND_MOST = 12 };
+enum { PICTURE_WIDTH = 960, PICTURE_HEIGHT = 720, LEGEND_MOST = 64, LEGEND_DRAWN = 12 };
 
-/* What colours mean; those beyond LEGEND_MOST are left out. */
+/* What colours mean; those beyond LEGEND_MOST are left out. Pages show all of them, pictures none
+ * where they are more than LEGEND_DRAWN. */
 typedef struct tool_legend {
     struct {
         abut_colour colour;
@@ -40,6 +41,8 @@ void legend_file(tool_legend *legend, abut_colour colour, const char *path);
 void legend_draw(tool_canvas *canvas, const tool_legend *legend);
 /* What asks for a picture: --png, else --html; null where neither was given. */
 const tool_given *picture_given(const tool_arguments *arguments);
+/* Tells where the picture is that --png asked for, and the page of --html. */
+void pictures_tell(struct tool_run *tool, const tool_arguments *arguments);
 /* 0, or the exit code where the name of a picture tells no format. That of --html was looked at
  * before. */
 int picture_check(struct tool_run *tool, const char *path);

@@ -153,6 +153,8 @@ int tool_complain(tool_run *tool, abut_status status) {
 }
 
 int tool_fail_with(tool_run *tool, const char *kind, const char *format, ...) {
+    if (tool_cancelled()) /* whatever it would say came of that */
+        return tool_fail(tool, ABUT_ERROR_CANCELLED);
     tool_text raw = {0}, sentence = {0};
     va_list list;
     va_start(list, format);
@@ -312,7 +314,7 @@ static int run_command(tool_run *tool, const tool_arguments *arguments) {
     if (threads)
         tool->threads = threads->counts[0];
     if (tool->threads > 4096)
-        return tool_refuse(tool, "--threads is %u; more than 4096 is surely an error",
+        return tool_refuse(tool, "--threads needs a whole number from 1 to 4096; '%u' is not",
                            tool->threads);
     if (table && strcmp(path_ending(table->words), "json") == 0)
         return tool_refuse(tool, "--out writes comma-separated values, PLY or NPY; for JSON say "

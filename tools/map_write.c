@@ -173,7 +173,8 @@ int map_write(tool_run *tool, const tool_arguments *arguments, const map_panel *
         if (!word_in(name, "png|html|out"))
             continue;
         const char *ending = path_ending(path);
-        bool page = name[0] == 'h', picture = page || name[0] == 'p' || word_in(ending, "png|ppm");
+        bool page = name[0] == 'h', picture = name[0] == 'p' || word_in(ending, "png|ppm");
+        const char *what = page ? "page" : picture ? "picture" : "file";
         progress_start(tool->progress, path);
         code = page                         ? map_view(tool, arguments, panels, count, show)
                : picture                    ? map_draw(tool, arguments, panels, count, show, path)
@@ -181,10 +182,10 @@ int map_write(tool_run *tool, const tool_arguments *arguments, const map_panel *
                                             : write_samples(tool, panels, path);
         if (!code && out->json) {
             out_object(out, NULL);
-            json_path(out, picture ? "picture" : "file", path);
+            json_path(out, what, path);
             out_end(out);
         } else if (!code) {
-            fact_path(out, picture ? "picture" : "file", path);
+            fact_path(out, what, path);
         }
     }
     if (out->json)

@@ -175,6 +175,10 @@ static int check_operands(tool_run *tool, const tool_command *command,
     if (option_given(arguments, "help"))
         return 0;
     size_t count = arguments->operand_count;
+    int first = (int)strcspn(command->operands, " ");
+    if (count < command->operand_least && memchr(command->operands, '|', (size_t)first))
+        return tool_refuse(tool, "one of %.*s is missing; usage: abut %s %s", first,
+                           command->operands, command->name, command->operands);
     if (count < command->operand_least)
         return tool_refuse(tool, "%s is missing; usage: abut %s %s",
                            command->operand_least == 1 || count == 0 ? "the file" : "a file name",

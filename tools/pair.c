@@ -181,8 +181,7 @@ int pair_picture(tool_run *tool, const tool_arguments *arguments, const tool_pai
     abut_status status = draw(tool, arguments, pair, &options, segments, count, dots);
     if (status)
         return tool_fail(tool, status);
-    json_path(&tool->out, "picture", png->words);
-    if (!tool->quiet)
-        say_fact(&tool->out, "picture", "%s", png->words);
+    if (tool->out.json || !tool->quiet)
+        pictures_tell(tool, arguments);
     return 0;
 }

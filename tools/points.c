@@ -95,8 +95,9 @@ static int read_rows(tool_run *tool, tool_lines *lines, uint32_t columns, tool_p
         if (count == 0 || (count < 0 && head))
             head = head && count == 0; /* names of columns stand first */
         else if (count < (int)columns)
-            code = tool_fail_with(tool, "format error", "%s:%zu: %s instead of %u numbers", path,
-                                  number, count < 0 ? "words" : "too few", columns);
+            code = tool_fail_with(tool, "format error", "%s:%zu: %s; a line has %u numbers, %s",
+                                  path, number, count < 0 ? "words" : "too few numbers", columns,
+                                  columns == 3 ? "x y z" : "x y z of the origin and the direction");
         else
             head = false;
         for (uint32_t i = 0; !code && count >= (int)columns && i < columns; i += 3) {

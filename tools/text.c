@@ -247,6 +247,16 @@ void text_number(tool_text *to, double value) {
     text_add(to, digits);
 }
 
+const char *point_words(abut_vec3 point, int digits, char words[POINT_WORDS]) {
+    double largest = fmax(fmax(fabs(point.x), fabs(point.y)), fabs(point.z));
+    for (double bound = 1000; largest >= bound && digits < 17; bound *= 10)
+        digits++;
+    /* adding 0 takes the sign of a zero away */
+    snprintf(words, POINT_WORDS, "%.*g, %.*g, %.*g", digits, point.x + 0.0, digits, point.y + 0.0,
+             digits, point.z + 0.0);
+    return words;
+}
+
 void text_grouped(tool_text *to, uint64_t value) {
     char digits[24];
     int length = snprintf(digits, sizeof digits, "%llu", (unsigned long long)value);

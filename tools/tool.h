@@ -63,6 +63,11 @@ void text_padded(tool_text *to, const char *string, size_t columns);
 
 /* The shortest of %.15g to %.17g that reads back as the same double; "null" if not finite. */
 void text_number(tool_text *to, double value);
+/* "x, y, z" for people, each to `digits` digits; where a coordinate is 1000 or more, each digit
+ * before its point is one more, so that a part far from the origin is told as finely. Returns
+ * `words`. */
+enum { POINT_WORDS = 96 };
+const char *point_words(abut_vec3 point, int digits, char words[POINT_WORDS]);
 /* 1234567 as 1,234,567. */
 void text_grouped(tool_text *to, uint64_t value);
 

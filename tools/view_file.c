@@ -66,8 +66,8 @@ static int find_viewer(tool_run *tool, tool_text *to) {
 #endif
     return tool_fail_with(tool, "not supported",
                           "pages need the viewer, which is not here: run 'viewer/build' in the "
-                          "sources of abut (it needs node and npm), or let ABUT_VIEWER name a "
-                          "viewer.js");
+                          "sources of abut (it needs node and npm) and install again, or let "
+                          "ABUT_VIEWER name the viewer/dist/viewer.js that it makes");
 }
 
 int view_open_path(tool_run *tool, const char *path) {

@@ -25,12 +25,18 @@ static bool same_colour(abut_colour a, abut_colour b) {
     return fabsf(a.r - b.r) < 0.004f && fabsf(a.g - b.g) < 0.004f && fabsf(a.b - b.b) < 0.004f;
 }
 
-/* What the legend says of a colour; null where it says nothing. */
-static const char *name_of(const tool_legend *legend, abut_colour colour) {
+/* What the legend says of a colour, null where it says nothing. Palettes begin again after eight
+ * bodies: the n-th entry of a colour is that of the n-th body that has it, the last one that of all
+ * others. */
+static const char *name_of(const tool_legend *legend, abut_colour colour, size_t n) {
+    const char *found = NULL;
     for (uint32_t i = 0; legend && i < legend->count; i++)
-        if (same_colour(legend->entries[i].colour, colour))
-            return legend->entries[i].words;
-    return NULL;
+        if (same_colour(legend->entries[i].colour, colour)) {
+            found = legend->entries[i].words;
+            if (!n--)
+                break;
+        }
+    return found;
 }
 
 /* ---- bodies ---- */
@@ -135,8 +141,12 @@ static void add_body(tool_view *view, size_t number, const abut_picture_item *it
     view_film *film = &view->film;
     uint32_t frame = film->count;
     view_track *t = find_track(film, number, item);
-    if (!t)
-        t = new_track(view, item, name_of(legend, item->style.colour));
+    if (!t) {
+        size_t like = 0; /* bodies of this colour before it */
+        for (size_t i = 0; i < film->track_count; i++)
+            like += same_colour(film->tracks[i].style.colour, item->style.colour);
+        t = new_track(view, item, name_of(legend, item->style.colour, like));
+    }
     if (!t || !view_room(view, &t->poses, 7 * ((size_t)frame + 1), &t->pose_room, 4) ||
         !view_room(view, &t->tints, 4 * ((size_t)frame + 1), &t->tint_room, 1))
         return;
@@ -197,7 +207,7 @@ static view_marks *find_marks(tool_view *view, const abut_picture_item *item, co
 static void add_mark(tool_view *view, const abut_picture_item *item, const tool_legend *legend) {
     if (item->style.colour.a < 0.05f)
         return; /* it is there for the camera of the picture alone */
-    view_marks *m = find_marks(view, item, name_of(legend, item->style.colour));
+    view_marks *m = find_marks(view, item, name_of(legend, item->style.colour, 0));
     if (!m)
         return;
     size_t each = m->points ? 3 : 6;

@@ -106,12 +106,12 @@ static abut_status named_mesh(const abut_mesh *mesh, bool turned, abut_mesh **na
 /* What contacts are worth, by the edges: contours close where surfaces do. */
 static abut_advice advice_of(const patch_skin *skin) {
     const abut_topology_arrays *view = &skin->view;
-    bool open = false;
+    bool open = false, bordered = false;
     for (uint32_t e = 0; e < view->edge_count; e++) {
         const uint32_t *faces;
         uint32_t count = abuti_edge_faces(view, e, &faces);
-        if (count % 2)
-            open = true;
+        open = open || count % 2;
+        bordered = bordered || count == 1;
         int up = 0;
         for (uint32_t i = 0; i < count; i++)
             up += abuti_runs_up(view, skin->corner, faces[i], e) ? 1 : -1;
@@ -119,9 +119,12 @@ static abut_advice advice_of(const patch_skin *skin) {
             return abuti_unfit("Neighbouring triangles of a mesh face opposite ways, so which way "
                                "is out is not known: orient the mesh first.");
     }
-    return open ? abuti_limited("A mesh has a border: contacts are right where bodies meet away "
-                                "from it, and what is inside it is a guess.")
-                : abuti_guaranteed("Both surfaces are closed: bodies that touch have a contact.");
+    return bordered ? abuti_limited("A mesh has a border: contacts are right where bodies meet "
+                                    "away from it, and what is inside it is a guess.")
+           : open   ? abuti_limited("Edges of a mesh have three or more faces: contacts are right "
+                                      "where bodies meet away from them, and what is inside is a "
+                                      "guess.")
+                  : abuti_guaranteed("Both surfaces are closed: bodies that touch have a contact.");
 }
 
 /* Six times the volume that a triangle makes with the origin. */

@@ -100,6 +100,48 @@ static abut_mesh_format choose_format(abuti_reader *reader, const char *name) {
     return format != ABUT_MESH_FORMAT_AUTO ? format : format_of_bytes(reader);
 }
 
+/* What a file that is not what it should be begins as; null where that cannot be told. */
+static const char *beginning_of(abuti_reader *reader, abut_mesh_format taken) {
+    static const struct {
+        const char *bytes, *words;
+        abut_mesh_format format;
+    } known[] = {{"ply\n", "PLY does: ask for that format, or rename it", ABUT_MESH_FORMAT_PLY},
+                 {"ply\r", "PLY does: ask for that format, or rename it", ABUT_MESH_FORMAT_PLY},
+                 {"OFF\n", "OFF does: ask for that format, or rename it", ABUT_MESH_FORMAT_OFF},
+                 {"solid ", "STL does: ask for that format, or rename it", ABUT_MESH_FORMAT_STL},
+                 {"glTF", "glTF does: ask for that format, or rename it", ABUT_MESH_FORMAT_GLTF},
+                 {"\x89PNG", "a PNG picture does", ABUT_MESH_FORMAT_AUTO},
+                 {"\xff\xd8\xff", "a JPEG picture does", ABUT_MESH_FORMAT_AUTO},
+                 {"%PDF", "PDF does", ABUT_MESH_FORMAT_AUTO},
+                 {"<", "XML or HTML does", ABUT_MESH_FORMAT_AUTO},
+                 {"PK\3\4", "a ZIP archive does: unpack it", ABUT_MESH_FORMAT_AUTO},
+                 {"\x1f\x8b", "what gzip packed does: unpack it", ABUT_MESH_FORMAT_AUTO},
+                 {"\x28\xb5\x2f\xfd", "what zstd packed does: unpack it", ABUT_MESH_FORMAT_AUTO},
+                 {"BZh", "what bzip2 packed does: unpack it", ABUT_MESH_FORMAT_AUTO},
+                 {"\xfd"
+                  "7zXZ",
+                  "what xz packed does: unpack it", ABUT_MESH_FORMAT_AUTO},
+                 {"Kaydara FBX", "FBX does: ask for the format 'other'", ABUT_MESH_FORMAT_OTHER},
+                 {"BLENDER", "a file of Blender does: export it", ABUT_MESH_FORMAT_OTHER}};
+    size_t visible = abuti_source_fill(&reader->source, 16);
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        size_t length = strlen(known[i].bytes);
+        if (visible >= length && !memcmp(reader->source.at, known[i].bytes, length) &&
+            (taken != known[i].format || taken == ABUT_MESH_FORMAT_AUTO))
+            return known[i].words;
+    }
+    return NULL;
+}
+
+/* Adds to the sentence of a failure what the file begins as. */
+static abut_status fail_as(abut_status status, const char *begins) {
+    char words[600];
+    if (!begins || (status != ABUT_ERROR_FORMAT && status != ABUT_ERROR_UNSUPPORTED))
+        return status;
+    snprintf(words, sizeof words, "%s", abut_last_error());
+    return abuti_fail(status, "%s; it begins as %s", words, begins);
+}
+
 /* ---- reading ---- */
 
 /* A name as messages show it: printable, and of a very long one the end. */
@@ -141,6 +183,7 @@ static abut_status read_source(abuti_reader *reader, const char *path, const cha
     if (!status && reader->rig && format != ABUT_MESH_FORMAT_GLTF)
         status = abuti_fail(ABUT_ERROR_FORMAT, "%s: is not glTF, which characters are read from",
                             reader->name);
+    const char *begins = status ? NULL : beginning_of(reader, format);
     if (!status)
         status = abuti_progress(reader->context, reader->stage, 0);
     if (!status && format == ABUT_MESH_FORMAT_OTHER) {
@@ -170,7 +213,7 @@ static abut_status read_source(abuti_reader *reader, const char *path, const cha
     if (source->failed)
         return abuti_fail(ABUT_ERROR_FILE, "%s: byte %llu: cannot be read further", reader->name,
                           (unsigned long long)abuti_source_offset(source));
-    return status ? status : abuti_read_finish(reader, mesh);
+    return fail_as(status ? status : abuti_read_finish(reader, mesh), begins);
 }
 
 static abut_status check_options(const char *function, const abut_mesh_read_options *options,

@@ -101,8 +101,17 @@ TEST(finds_the_format) {
     abut_mesh_read_options options = check_options(ABUT_MESH_FORMAT_PLY);
     assert_ok(abut_mesh_read_memory(NULL, ply, sizeof ply - 1, "a.obj", &options, &mesh));
     abut_mesh_destroy(mesh);
-    assert_fails(ABUT_ERROR_FORMAT, "a.obj: has no faces",
+    assert_fails(ABUT_ERROR_FORMAT, "a.obj: has no faces; it begins as PLY does",
                  check_read(ply, sizeof ply - 1, "a.obj", &mesh));
+    assert_fails(ABUT_ERROR_FORMAT, "a.obj: has no faces; it begins as a PNG picture does",
+                 check_read("\x89PNG\r\n\x1a\n", 8, "a.obj", &mesh));
+    assert_fails(ABUT_ERROR_FORMAT, "gzip packed does: unpack it",
+                 check_read("\x1f\x8b\x08", 3, "a.stl", &mesh));
+    assert_fails(ABUT_ERROR_UNSUPPORTED, "it begins as a ZIP archive does",
+                 check_read("PK\3\4", 4, "a.3mf", &mesh));
+    assert_fails(ABUT_ERROR_FORMAT, "a.obj: has no faces",
+                 check_read("# ply\n", 6, "a.obj", &mesh));
+    assert_null(strstr(abut_last_error(), "begins"));
 }
 
 /* A large file through the window, whose edges then fall anywhere, against the same from memory. */

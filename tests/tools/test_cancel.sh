@@ -114,6 +114,7 @@ done
 cancel SIGINT /dev/null distance ../needles.ply ../needles.ply --surfaces --poses ../poses.txt --out d.csv
 cancel SIGINT /dev/null selfcheck ../needles.ply --limit 100000 --out s.csv
 cancel SIGINT /dev/null info ../needles.ply ../same.ply ../needles.ply ../same.ply ../needles.ply ../same.ply
+cancel SIGINT /dev/null interfere ../ball.ply ../ball.ply --resolution 16000 --own
 cancel SIGINT /dev/null samples ../ball.ply --count 2000000 --out s.csv
 cancel SIGTERM /dev/null nearest ../needles.ply --random 3000000 --out n.csv
 cancel SIGINT /dev/null inside ../needles.ply --random 3000000 --out n.csv

@@ -229,4 +229,14 @@ EOF
 *) skip "scenes, which take yajl" ;;
 esac
 
+# A face twice is no border, and edges of three faces are named as what they are.
+"$tool" make box once.obj --segments 1 --quiet
+{ cat once.obj; grep '^f' once.obj | head -1; } >twice.obj
+try 3 "$tool" contacts twice.obj once.obj --pose 0,0,0.9
+complains "limited: Edges of a mesh have three or more faces"
+# What is forced is told by who did, and a depth of nothing has no sign.
+printf '{"bodies":[{"name":"a","mesh":{"file":"once.obj"},"method":"exact"},{"name":"b","mesh":{"file":"once.obj"},"position":[0,0,1]}]}' >forced.json
+try 3 "$tool" contacts forced.json --explain
+says "a: exact. The scene says so."
+says "a, b: exact, 4 contacts, 0 deep"
 finish

@@ -43,7 +43,11 @@ for bad in 0 -1 1.5 x 4294967296 99999999999999999999; do
     complains "--threads needs a whole number"
 done
 try 2 "$tool" info box.obj --threads 100000
-complains "more than 4096"
+complains "--threads needs a whole number from 1 to 4096; '100000' is not"
+try 2 "$tool" demo
+complains "the name of a demo is missing; there are stack,"
+try 2 "$tool" cache
+complains "one of ls|verify|clear is missing"
 for bad in 0 -1; do
     try 2 "$tool" make icosphere out.obj --radius $bad
     complains "--radius needs a number above 0; '$bad' is not"

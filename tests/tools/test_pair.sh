@@ -225,4 +225,10 @@ is "it['error']['kind']" "format error"
 try 1 "$tool" distance box.obj box.obj --pose 1e95,0,0
 complains "coordinates may be at most"
 try 1 "$tool" distance box.obj box.obj --poses poses.csv --out missing/table.csv
+# Far from the origin places are told as finely as near it.
+"$tool" convert box.obj far.obj --translate 100000000.25,0.25,0 --quiet
+try 0 "$tool" distance far.obj far.obj --pose 3,0,0
+says "closest a   100000001.25, "
+try 0 "$tool" info far.obj
+says "bounds     99999999.25, -0.75, -1 to 100000001.25, 1.25, 1"
 finish

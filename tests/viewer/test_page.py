@@ -144,8 +144,18 @@ for words, some in ((("distance", "box.obj", "away.obj"), "lines"), (("interfere
                     (("demo", "letters", "--frames", "3", "--resolution", "64"), "bodies"),
                     (("replay", "sleeve.abutm"), "bodies")):
     assert some in kinds(page_of(*words)), words
-run("overlap", "box.obj", "ball.obj", "--png", "both.ppm", "--html", "page.html")  # both at once
+out = run("overlap", "box.obj", "ball.obj", "--png", "both.ppm", "--html", "page.html")  # both at once
+assert "picture   both.ppm\n  page      page.html\n" in out.stdout
 assert pathlib.Path("both.ppm").read_bytes()[:2] == b"P6" and read_page("page.html")["layers"]
+
+# ---- more bodies than colours: each has its own name ----
+scene["bodies"] = [{"name": f"body {i}", "mesh": {"shape": "box", "segments": 1 + i}, "position": [2 * i, 0, 0]} for i in range(11)]
+pathlib.Path("many.json").write_text(json.dumps(scene))
+for words in (("view", "many.json", "-o", "page.html"), ("contacts", "many.json", "--html", "page.html")):
+    run(*words, code=(0, 3))
+    layers = read_page("page.html")["layers"]
+    assert [l["name"] for l in layers] == [f"body {i}" for i in range(11)], layers
+    assert all(len(l["bodies"]) == 1 for l in layers)
 
 # ---- names: nothing of them ends an element ----
 odd = "a</script><b>&.obj".replace("/", "_")

@@ -216,7 +216,7 @@ class Viewer {
     const triangles = this.layers.reduce((sum, l) => sum + (l.triangleCount ?? 0), 0);
     const what = [
       `abut ${scene.command}`,
-      triangles ? `${triangles.toLocaleString("en-US")} triangles` : null,
+      triangles ? `${triangles.toLocaleString("en-US")} triangle${triangles === 1 ? "" : "s"}` : null,
       scene.frames > 1 ? `${scene.frames} frames` : null,
     ];
     const side = h("aside", { class: "card side" });
@@ -250,12 +250,13 @@ class Viewer {
       );
     if (this.fields.length) body.append(this.fieldControls());
     body.append((this.cutBox = this.cutControls()));
-    const shown = new Set();
+    const scales = new Map(); // equal ones are shown once, others with the name of whose they are
     for (const layer of this.layers)
-      if (layer.scale && !shown.has(layer.scale)) {
-        shown.add(layer.scale);
-        body.append(legend(layer.scale, scene.unit));
-      }
+      if (layer.scale && !scales.has(JSON.stringify(layer.scale))) scales.set(JSON.stringify(layer.scale), layer);
+    for (const { scale, layer } of scales.values()) {
+      const alone = [...scales.values()].filter((other) => other.scale.what === scale.what).length === 1;
+      body.append(legend(alone ? scale : { ...scale, what: `${scale.what}, ${layer.name}` }, scene.unit));
+    }
     if (scene.notes?.length)
       body.append(
         h("div", { class: "section" }, ...scene.notes.map(([r, g, b, text]) =>

@@ -31,6 +31,13 @@ class Marks {
     this.group = new THREE.Group();
     this.moves = layer.begin !== undefined;
     this.range = [0, this.count];
+    // how many there are in a frame, at most
+    const begin = this.moves ? scene.arrays[layer.begin] : [0];
+    this.most = 0;
+    begin.forEach((_, frame) => {
+      const [from, to] = rangeOf(scene, layer, this.count, frame);
+      this.most = Math.max(this.most, to - from);
+    });
   }
 
   facts(hit) {

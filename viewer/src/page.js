@@ -53,7 +53,7 @@ export function layerRow(layer, { toggle, glass }) {
       ? `${grouped(layer.triangleCount)} tri`
       : kind === "field"
         ? layer.layer.count.join("×")
-        : grouped(layer.count);
+        : grouped(layer.most);
   const shape = kind === "lines" || kind === "arrows" ? "swatch line" : kind === "points" ? "swatch round" : "swatch";
   const swatch = layer.scale
     ? h("span", { class: "swatch", style: `background:${gradient(layer.scale, "135deg")}` })

@@ -83,6 +83,11 @@ typedef struct batch_jobs {
 int jobs_collect(tool_run *tool, const tool_arguments *arguments, batch_jobs *jobs);
 void jobs_free(batch_jobs *jobs);
 
+/* ---- batch_index.c ---- */
+
+/* Writes FOLDER/index.html: all inputs, with pictures of them and links to their outputs. */
+abut_status batch_index(tool_run *tool, const char *folder, const batch_jobs *jobs);
+
 /* ---- batch_manifest.c ---- */
 
 /* The last line about an output. */

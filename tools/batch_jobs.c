@@ -12,7 +12,8 @@ static const batch_kind kinds[] = {{&command_field, PRODUCT_OPERAND, "abutf|vti|
                                    {&command_convert, PRODUCT_OPERAND, "ply|obj|stl|off|glb|gltf"},
                                    {&command_offset, PRODUCT_OPERAND, "ply|obj|stl|off|glb|gltf"},
                                    {&command_picture, PRODUCT_OPERAND, "png|ppm"},
-                                   {&command_slice, PRODUCT_OPERAND, "png|ppm"}};
+                                   {&command_slice, PRODUCT_OPERAND, "png|ppm"},
+                                   {&command_view, PRODUCT_OPTION, "html"}};
 enum { KINDS = sizeof kinds / sizeof *kinds, MEMBERS = 24 };
 
 void jobs_free(batch_jobs *jobs) {

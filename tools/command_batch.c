@@ -1,6 +1,7 @@
 /* abut batch: the same commands for many files, by many processes, killed and resumed at will. What
  * is guaranteed, and how, stands in batch.h. */
 #include "batch.h"
+#include "view.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -244,6 +245,8 @@ static int run_command(tool_run *tool, attempt *a) {
                                                       tool->out.text.data, tool->out.text.used);
         code = status ? tool_fail(tool, status) : code;
     }
+    view_close(tool->view);
+    tool->view = NULL;
     progress_erase(tool->progress);
     output_free(&tool->out);
     tool->out = out;
@@ -305,8 +308,7 @@ static void tell_failure(batch *b, const attempt *a) {
         output_flush(&b->tool->out);
     fprintf(stderr, "abut batch: %s%s%s\n", named ? "" : name.data, named ? "" : ": ", words);
     text_free(&name);
-    if (b->tool->out.json) /* for the list at the end */
-        a->job->error = strdup(words);
+    a->job->error = strdup(words); /* for the list at the end, and the index */
 }
 
 static void tell_done(batch *b, const attempt *a) {
@@ -541,6 +543,10 @@ static int run_batch(batch *b, const tool_arguments *arguments) {
         return list_jobs(b);
     code = do_jobs(b);
     clean(b);
+    abut_status status = ABUT_OK;
+    if (!code && option_given(arguments, "index") &&
+        (status = batch_index(b->tool, b->folder, &b->jobs)))
+        code = tool_fail(b->tool, status);
     return code ? code : summarise(b);
 }
 
@@ -554,6 +560,9 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     b.again = option_given(arguments, "again") != NULL;
     int code = read_shard(tool, option_given(arguments, "shard"), &b);
     code = code ? code : jobs_collect(tool, arguments, &b.jobs);
+    for (size_t i = 0; i < b.jobs.count && option_given(arguments, "index") && !code; i++)
+        if (strcmp(b.jobs.list[i].output, "index.html") == 0)
+            code = tool_refuse(tool, "--index writes index.html, which a job writes as well");
     if (!code) {
         choose_shard(&b);
         code = run_batch(&b, arguments);
@@ -565,8 +574,8 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
 
 static const tool_option options[] = {
     {"do", "'COMMAND OPTION...'", OPTION_TEXT,
-     "what to do with each file: field, info (or report), samples, convert, offset, picture or "
-     "slice with options of their own; field.vti names another ending than the default",
+     "what to do with each file: field, info (or report), samples, convert, offset, picture, "
+     "slice or view with options of their own; field.vti names another ending than the default",
      NULL, true},
     {"out", "FOLDER", OPTION_TEXT, "where outputs go; made where it is missing", NULL, false},
     {"jobs", "FILE", OPTION_TEXT,
@@ -581,6 +590,9 @@ static const tool_option options[] = {
      NULL, false},
     {"manifest", "FILE", OPTION_TEXT,
      "the list of what was done (default: manifest.jsonl in the folder)", NULL, false},
+    {"index", NULL, OPTION_FLAG,
+     "also write index.html into the folder: pictures of all inputs, and links to their outputs",
+     NULL, false},
     {"again", NULL, OPTION_FLAG, "also do what was done before", NULL, false},
     {"dry-run", NULL, OPTION_FLAG, "only list the jobs, and which of them are done", NULL, false},
     {0}};
@@ -601,7 +613,8 @@ const tool_command command_batch = {
         "done by one of them.",
     .examples = "  abut batch models/*.obj --do 'field --cells 128' --do report --out results\n"
                 "  find . -name '*.stl' | abut batch - --do 'samples.npy --count 99' --out points\n"
-                "  abut batch --jobs jobs.txt --out results --shard 1/3\n",
+                "  abut batch --jobs jobs.txt --out results --shard 1/3\n"
+                "  abut batch models/*.obj --do picture --do view --out pages --index\n",
     .options = options,
     .operand_kind = OPERAND_FILES,
     .operand_least = 0,

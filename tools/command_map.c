@@ -200,13 +200,14 @@ const tool_command command_map = {
         "A folder of meshes is a body that moves: its frames in the order of their names (2 before "
         "10), all with the same triangles; so is a recorded motion (.abutm), whose first mesh is "
         "A. "
-        "Then there is a line for each frame; --out writes a table of them, --png a plot.",
+        "Then there is a line for each frame; --out writes a table of them, --png a plot, --html a "
+        "page that plays them.",
     .examples = "  abut map part.obj fixture.obj --png near.png\n"
                 "  abut map part.obj fixture.obj cover.obj --max 5 --within 2 --exact --json\n"
                 "  abut map a.obj b.obj --pose 0,0,2 --out near.ply --out samples.csv\n"
                 "  abut map a.obj b.obj --show voronoi --png sites.png --images atlas\n"
                 "  abut map coil.obj --self --geodesic 3 --png gaps.png\n"
-                "  abut map frames/ floor.obj --out frames.csv --png plot.png\n",
+                "  abut map frames/ floor.obj --out frames.csv --png plot.png --html film.html\n",
     .options = options,
     .operand_kind = OPERAND_FILES,
     .operand_least = 1,

@@ -6,12 +6,13 @@
  * that it has the same width everywhere.
  */
 #include "tool.h"
+#include "view.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { BORDER = 24, SIDE = 720, SIDE_MOST = 8192 };
+enum { BORDER = 24, SIDE = 720, SIDE_MOST = 8192, PAGE_SIDE = 240 };
 #define WORDS 13.0 /* height of letters */
 
 /* ---- the slice ---- */
@@ -149,6 +150,66 @@ static int draw(tool_run *tool, const slice *s, const char *path, tool_canvas *c
     return status ? tool_fail(tool, status) : 0;
 }
 
+/* ---- the page ---- */
+
+/* The slice as a sheet whose vertices are some of the pixels, with their distances. */
+static abut_status make_sheet(tool_run *tool, const slice *s, abut_mesh **mesh, double **values) {
+    const uint32_t longer = s->width > s->height ? s->width : s->height,
+                   step = (longer + PAGE_SIDE - 1) / PAGE_SIDE, wide = (s->width - 1) / step + 1,
+                   high = (s->height - 1) / step + 1;
+    const size_t count = (size_t)wide * high;
+    abut_vec3 *pixels = points_of(s), *points = malloc(count * sizeof *points);
+    uint32_t *corners = malloc(6 * count * sizeof *corners), cells = 0;
+    *values = malloc(count * sizeof **values);
+    abut_status status = pixels && points && corners && *values
+                             ? ABUT_OK
+                             : abut_fail(ABUT_ERROR_MEMORY, "there is no memory for the page");
+    for (uint32_t k = 0; k < count && !status; k++) {
+        const uint32_t i = k % wide, j = k / wide;
+        const size_t pixel = (size_t)j * step * s->width + (size_t)i * step;
+        const uint32_t quad[6] = {k, k + wide, k + 1, k + 1, k + wide, k + wide + 1};
+        points[k] = pixels[pixel];
+        (*values)[k] = s->values[pixel].distance;
+        if (i + 1 < wide && j + 1 < high)
+            memcpy(corners + 6 * (size_t)cells++, quad, sizeof quad);
+    }
+    abut_mesh_input input = abut_mesh_input_doubles(points, (uint32_t)count, corners, 2 * cells);
+    status = status ? status : abut_mesh_create(tool->context, &input, mesh);
+    free(pixels);
+    free(points);
+    free(corners);
+    return status;
+}
+
+/* The slice where it is, and what it cuts as glass. */
+static int show(tool_run *tool, const slice *s, abut_mesh *surface) {
+    abut_picture_options camera = abut_picture_options_default();
+    abut_mesh_style style = abut_mesh_style_default();
+    abut_picture *picture = NULL;
+    tool_legend legend = {0};
+    abut_mesh *sheet = NULL;
+    double *values = NULL;
+    char name[64];
+    snprintf(name, sizeof name, "%c = %.5g", 'x' + s->axis, s->at);
+    style.smooth = true;
+    style.colour = (abut_colour){0.72f, 0.74f, 0.78f, 1};
+    legend_file(&legend, style.colour, s->subject);
+    style.colour.a = 0.35f;
+    abut_status status = abut_picture_create(tool->context, &camera, &picture);
+    if (!status && surface)
+        status = abut_picture_add_mesh(picture, surface, (abut_pose){0}, &style);
+    if (!status && surface)
+        status = view_place_picture(tool->view, picture);
+    status = status ? status : make_sheet(tool, s, &sheet, &values);
+    if (!status)
+        view_values(tool->view, sheet, (abut_pose){0}, name, values, &s->scale, "distance");
+    status = status ? status : view_page(tool, picture, &legend);
+    abut_mesh_destroy(sheet);
+    free(values);
+    abut_picture_destroy(picture);
+    return status ? tool_fail(tool, status) : 0;
+}
+
 /* ---- the command ---- */
 
 /* A coordinate, or a share of the way through with a per cent sign; the middle by default. */
@@ -185,10 +246,9 @@ static void choose_axes(const tool_arguments *arguments, slice *s) {
 
 /* The field or the mesh of the first operand, and the box that is shown of it. */
 static int load(tool_run *tool, const tool_arguments *arguments, slice *s, abut_field **field,
-                abut_bvh **bvh) {
-    abut_mesh *mesh = NULL;
+                abut_mesh **mesh, abut_bvh **bvh) {
     abut_status status;
-    int code = field_or_mesh(tool, s->subject, field, &mesh);
+    int code = field_or_mesh(tool, s->subject, field, mesh);
     if (code)
         return code;
     if (*field) {
@@ -203,10 +263,10 @@ static int load(tool_run *tool, const tool_arguments *arguments, slice *s, abut_
     abut_sign_options signs = abut_sign_options_default();
     if (sign && strcmp(sign->words, "normal") == 0)
         signs.method = ABUT_SIGN_NORMAL;
-    status = abut_bvh_create(mesh, NULL, bvh);
+    status = abut_bvh_create(*mesh, NULL, bvh);
     status = status ? status : abut_sign_prepare(*bvh, &signs);
     if (!status) {
-        s->box = abut_mesh_bounds(mesh);
+        s->box = abut_mesh_bounds(*mesh);
         double longest = 0;
         for (int k = 0; k < 3; k++)
             longest = fmax(longest, *part(&s->box.hi, k) - *part(&s->box.lo, k));
@@ -215,43 +275,58 @@ static int load(tool_run *tool, const tool_arguments *arguments, slice *s, abut_
             *part(&s->box.hi, k) += 0.15 * longest;
         }
     }
-    abut_mesh_destroy(mesh);
     return status ? tool_fail(tool, status) : 0;
 }
 
+/* A page shows the surface of a field where it has one. */
+static int load_surface(tool_run *tool, const abut_field *field, abut_mesh **mesh) {
+    abut_status status = abut_field_isosurface(field, 0, mesh);
+    return status && status != ABUT_ERROR_ARGUMENT ? tool_fail(tool, status) : 0;
+}
+
 static int run(tool_run *tool, const tool_arguments *arguments) {
-    const char *path = arguments->operands[1];
+    const char *path = arguments->operand_count > 1 ? arguments->operands[1] : NULL;
     const tool_given *size = option_given(arguments, "size");
     slice s = {.subject = arguments->operands[0]};
     tool_canvas canvas = {0};
     abut_field *field = NULL;
+    abut_mesh *mesh = NULL;
     abut_bvh *bvh = NULL;
-    int code = picture_check(tool, path);
+    if (!path && !tool->view)
+        return tool_refuse(tool, "slice needs OUT.png, or --html and a page");
+    int code = path ? picture_check(tool, path) : 0;
     if (code)
         return code;
     if (size && (size->counts[0] < 16 || size->counts[0] > SIDE_MOST))
         return tool_refuse(tool, "--size needs 16 to %d pixels", SIDE_MOST);
     choose_axes(arguments, &s);
-    code = load(tool, arguments, &s, &field, &bvh);
+    code = load(tool, arguments, &s, &field, &mesh, &bvh);
     code = code ? code : read_place(tool, arguments, &s);
     if (!code) {
         place(&s, size ? size->counts[0] : SIDE);
         code = evaluate(tool, arguments, &s, field, bvh);
     }
-    code = code ? code : draw(tool, &s, path, &canvas);
+    if (!code && path)
+        code = draw(tool, &s, path, &canvas);
+    if (!code && tool->view && field)
+        code = load_surface(tool, field, &mesh);
+    if (!code && tool->view)
+        code = show(tool, &s, mesh);
     if (!code) {
         tool_output *out = &tool->out;
         const char axis[2] = {(char)('x' + s.axis), 0};
         out_object(out, NULL);
         json_path(out, "file", s.subject);
-        json_path(out, "picture", path);
-        json_count(out, "width", canvas.width);
-        json_count(out, "height", canvas.height);
+        if (path) {
+            json_path(out, "picture", path);
+            json_count(out, "width", canvas.width);
+            json_count(out, "height", canvas.height);
+        }
         json_text(out, "axis", axis);
         json_number(out, "at", s.at);
         json_number(out, "lowest", s.scale.least);
         json_number(out, "highest", s.scale.most);
-        if (!tool->quiet && !out->json)
+        if (path && !tool->quiet && !out->json)
             say_of(out, path, "%s at %.6g, distances %.4g to %.4g, %u x %u pixels", axis, s.at,
                    s.scale.least, s.scale.most, canvas.width, canvas.height);
         out_end(out);
@@ -259,6 +334,7 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     free(s.values);
     free(canvas.pixels);
     abut_field_destroy(field);
+    abut_mesh_destroy(mesh);
     abut_bvh_destroy(bvh);
     return code;
 }
@@ -276,22 +352,25 @@ static const tool_option options[] = {
     {"cubic", NULL, OPTION_FLAG, "interpolate smoothly between cells", NULL, false},
     {"sign", "METHOD", OPTION_CHOICE, "of a mesh: what is inside (default: auto)",
      "auto|winding|normal", false},
+    PAGE_OPTION,
     {0}};
 
 const tool_command command_slice = {
     .name = "slice",
-    .operands = "FILE OUT.png",
+    .operands = "FILE [OUT.png]",
     .summary = "draw a cut through a distance field or a mesh",
     .about =
         "Draws the distances in a plane as colours, with a dark line where the surface is cut, "
         "thin lines of equal distance, and a legend. The file is a field (.abutf, .dcache), or "
-        "a mesh, whose distance is then found exactly at every pixel.",
+        "a mesh, whose distance is then found exactly at every pixel. A page (--html) has the cut "
+        "where it is, through the surface.",
     .examples = "  abut slice bunny.abutf cut.png\n"
                 "  abut slice bunny.abutf cut.png --axis x --at 25% --palette thesis\n"
-                "  abut slice bunny.obj exact.png --at 0.5\n",
+                "  abut slice bunny.obj exact.png --at 0.5\n"
+                "  abut slice bunny.obj --html cut.html\n",
     .options = options,
     .operand_kind = OPERAND_FILES,
-    .operand_least = 2,
+    .operand_least = 1,
     .operand_most = 2,
     .run = run,
 };

@@ -195,6 +195,7 @@ _abut_values() {
     slice:--size) values="" ;;
     slice:--palette) values="diverging thesis grey" ;;
     slice:--sign) values="auto winding normal" ;;
+    slice:--html) values="" ;;
     offset:--by) values="" ;;
     offset:--cells) values="" ;;
     offset:--cell) values="" ;;
@@ -316,12 +317,12 @@ _abut() {
     sweep) options="--mode --thickness --tolerance --exact --self --others --regardless --from --to --frames-only --first --out --png --html --view --up --device --json --quiet --threads --help" ;;
     replay) options="--scheme --line --from --to --every --frames-only --summary --html --png --picture --view --up --device --json --quiet --threads --help" ;;
     field) options="--to --sparse --int16 --plain --time --png --html --inside --palette --view --up --cells --cell --margin --band --sign --cache --device --json --quiet --threads --help" ;;
-    slice) options="--axis --at --size --palette --cubic --sign --json --quiet --threads --help" ;;
+    slice) options="--axis --at --size --palette --cubic --sign --html --json --quiet --threads --help" ;;
     offset) options="--by --cells --cell --sign --to --cache --device --json --quiet --threads --help" ;;
     samples) options="--features --cells --cell --threshold --flat --even --radius --count --limit --cache --out --png --html --view --up --json --quiet --threads --help" ;;
     contacts) options="--pose --pose-a --with --to --method --explain --resolution --cells --cache --margin --hint --patches --samples --limit --most --out --png --html --after --view --up --json --quiet --threads --help" ;;
     interfere) options="--views --resolution --tolerance --conservative --exact --volume --overlaps --clearance --own --edges --parts --cap --first --out --png --html --images --view --up --device --json --quiet --threads --help" ;;
-    batch) options="--do --out --jobs --base --shard --manifest --again --dry-run --json --quiet --threads --help" ;;
+    batch) options="--do --out --jobs --base --shard --manifest --index --again --dry-run --json --quiet --threads --help" ;;
     cache) options="--older --json --quiet --threads --help" ;;
     demo) options="--png --html --plot --triangles --solid --frames --record --meshes --device --bodies --seconds --seed --resolution --model --clip --joints --wind --method --self --outside --compare --json --quiet --threads --help" ;;
     devices) options="--check --json --quiet --threads --help" ;;

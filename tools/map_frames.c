@@ -2,6 +2,7 @@
  * time that it took and how far the worst distance between samples has grown since the first
  * (figure 6 of Sud et al. 2006). */
 #include "map.h"
+#include "view.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -24,7 +25,8 @@ typedef struct frames_run {
     map_query_options query;
     abut_device *device;
     frame_row *rows;
-    uint64_t done;
+    float *film; /* for a page: the distance in the middle of each triangle, frame by frame */
+    size_t triangle_count;
 } frames_run;
 
 static int no_memory(tool_run *tool) {
@@ -173,6 +175,97 @@ static int run_frame(tool_run *tool, frames_run *r, uint64_t frame) {
     return status ? tool_fail(tool, status) : code;
 }
 
+/* ---- the page ---- */
+
+static const abut_colour plain = {0.80f, 0.81f, 0.83f, 1}; /* where nothing was found */
+
+/* Keeps the distances of a frame; colours wait until all are known. */
+static int keep_frame(tool_run *tool, frames_run *r, uint64_t frame) {
+    static const double middle[3] = {1.0 / 3, 1.0 / 3, 1.0 / 3};
+    r->triangle_count = abut_mesh_triangle_count(r->surfaces[0].mesh);
+    if (!r->film && r->frame_count <= SIZE_MAX / sizeof *r->film / (r->triangle_count + 1))
+        r->film = malloc((size_t)r->frame_count * (r->triangle_count + 1) * sizeof *r->film);
+    if (!r->film)
+        return no_memory(tool);
+    float *to = r->film + r->triangle_count * (size_t)frame;
+    abut_status status = ABUT_OK;
+    for (uint32_t t = 0; t < r->triangle_count && !status; t++) {
+        abut_map_value at;
+        status = abut_map_at(r->surfaces[0].map, t, middle, &at);
+        to[t] = status ? 0 : (float)at.distance;
+    }
+    return status ? tool_fail(tool, status) : 0;
+}
+
+/* Colours of the scale that all frames have in common. */
+static void paint(const frames_run *r, uint64_t frame, const tool_scale *scale,
+                  abut_colour *colours) {
+    const float *values = r->film + r->triangle_count * (size_t)frame;
+    for (size_t t = 0; t < r->triangle_count; t++)
+        colours[t] = isfinite(values[t]) ? scale_colour(scale, (double)values[t]) : plain;
+}
+
+static abut_status add_frame(tool_run *tool, frames_run *r, uint64_t frame,
+                             const abut_colour *colours, const tool_legend *legend) {
+    abut_picture_options camera = abut_picture_options_default();
+    abut_picture *picture = NULL;
+    abut_status status = abut_picture_create(tool->context, &camera, &picture);
+    for (uint32_t i = 0; i < r->body_count && !status; i++) {
+        abut_mesh_style style = abut_mesh_style_default();
+        abut_mesh *mesh = NULL;
+        style.smooth = true;
+        style.two_sided = true;
+        style.colour = i ? abut_picture_colour(i - 1) : plain;
+        style.colour.a = i ? 0.3f : 1;
+        style.triangle_colour = i ? NULL : colours;
+        status = body_moves(r, i) ? read_body(tool, r, i, frame, &mesh) : ABUT_OK;
+        if (!status)
+            status = abut_picture_add_mesh(picture, mesh ? mesh : r->surfaces[i].mesh,
+                                           (abut_pose){0}, &style);
+        abut_mesh_destroy(mesh);
+    }
+    status = status ? status : view_picture(tool->view, picture, legend);
+    abut_picture_destroy(picture);
+    return status;
+}
+
+/* All frames in the colours of one scale, from the least distance to the greatest. */
+static int show(tool_run *tool, frames_run *r) {
+    enum { STEPS = 5 };
+    double least = HUGE_VAL, most = -HUGE_VAL;
+    for (uint64_t i = 0; i < r->frame_count; i++)
+        if (r->rows[i].measures.found) {
+            least = fmin(least, r->rows[i].measures.least.distance);
+            most = fmax(most, r->rows[i].measures.greatest.distance);
+        }
+    const bool found = least <= most;
+    const tool_scale scale = scale_of("near", found ? least : 0, found ? most : 1);
+    tool_legend legend = {0};
+    abut_colour *colours = malloc((r->triangle_count + 1) * sizeof *colours);
+    abut_status status =
+        colours ? ABUT_OK : abut_fail(ABUT_ERROR_MEMORY, "there is no memory for the page");
+    for (uint32_t i = 0; i < r->body_count && i < LEGEND_MOST; i++) {
+        const abut_colour colour = i ? abut_picture_colour(i - 1) : plain;
+        if (r->recording)
+            legend_add(&legend, colour, "body %u", i);
+        else
+            legend_file(&legend, colour, r->surfaces[i].path);
+    }
+    for (int k = 0; k <= STEPS && found && !status; k++) {
+        char words[40];
+        const double value = least + k * (most - least) / STEPS;
+        snprintf(words, sizeof words, "%.4g away", value);
+        view_note(tool->view, scale_colour(&scale, value), words);
+    }
+    for (uint64_t frame = 0; frame < r->frame_count && !status; frame++) {
+        paint(r, frame, &scale, colours);
+        status = add_frame(tool, r, frame, colours, &legend);
+    }
+    free(colours);
+    status = status ? status : view_write(tool);
+    return status ? tool_fail(tool, status) : 0;
+}
+
 /* ---- what comes out ---- */
 
 static const tool_column columns[] = {
@@ -291,8 +384,6 @@ static void summarise(tool_run *tool, const frames_run *r) {
 
 int map_frames(tool_run *tool, const tool_arguments *arguments, abut_device *device,
                const map_query_options *query) {
-    if (tool->view)
-        return tool_refuse(tool, "--html shows one moment; for many there is 'abut view'");
     frames_run r = {.arguments = arguments, .query = *query, .device = device};
     int code = prepare(tool, &r);
     tool->out.lines = true;
@@ -302,6 +393,8 @@ int map_frames(tool_run *tool, const tool_arguments *arguments, abut_device *dev
         code = run_frame(tool, &r, frame);
         if (!code && tool_cancelled())
             code = tool_fail(tool, ABUT_ERROR_CANCELLED);
+        if (!code && tool->view)
+            code = keep_frame(tool, &r, frame);
         if (!code)
             tell_frame(tool, &r, frame);
     }
@@ -310,6 +403,8 @@ int map_frames(tool_run *tool, const tool_arguments *arguments, abut_device *dev
         summarise(tool, &r);
     }
     code = code ? code : write_files(tool, &r);
+    if (!code && tool->view)
+        code = show(tool, &r);
     for (uint32_t i = 0; i < r.body_count; i++) {
         if (r.surfaces)
             surface_free(&r.surfaces[i]);
@@ -320,6 +415,7 @@ int map_frames(tool_run *tool, const tool_arguments *arguments, abut_device *dev
     free(r.surfaces);
     free(r.others);
     free(r.rows);
+    free(r.film);
     abut_frames_close(r.recording);
     return code;
 }

@@ -180,6 +180,14 @@ void text_quoted(tool_text *to, const char *string) {
     text_add(to, "\"");
 }
 
+void text_html(tool_text *to, const char *words) {
+    for (; *words; words++)
+        if (*words == '<' || *words == '>' || *words == '&' || *words == '"')
+            text_print(to, "&#%d;", *words);
+        else
+            text_bytes(to, words, 1);
+}
+
 /* Escape sequences for colours (ESC [ ... m) take no columns. */
 size_t text_columns(const char *string) {
     size_t columns = 0;

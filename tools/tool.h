@@ -51,6 +51,8 @@ void text_safe(tool_text *to, const char *string);
 void text_field(tool_text *to, const char *string);
 /* Adds a JSON string with its quotes. Bytes that are not UTF-8 become \xNN in the text. */
 void text_quoted(tool_text *to, const char *string);
+/* Adds words as they stand in a page. */
+void text_html(tool_text *to, const char *words);
 /* Whether all of a string is UTF-8. */
 bool text_is_utf8(const char *string);
 /* Columns that valid UTF-8 takes on a terminal, one a character. */

@@ -237,16 +237,6 @@ static abut_status add_scene(const tool_view *view, tool_text *to) {
 
 /* ---- the page ---- */
 
-static void add_escaped(tool_text *to, const char *words) {
-    for (; *words; words++)
-        if (*words == '<')
-            text_add(to, "&lt;");
-        else if (*words == '&')
-            text_add(to, "&amp;");
-        else
-            text_bytes(to, words, 1);
-}
-
 abut_status view_write(tool_run *tool) {
     tool_view *view = tool->view;
     if (!view || view->written)
@@ -268,7 +258,7 @@ abut_status view_write(tool_run *tool) {
                     "<meta name=\"generator\" content=\"abut ");
     text_add(&page, abut_version());
     text_add(&page, "\">\n<title>");
-    add_escaped(&page, title.data ? title.data : "");
+    text_html(&page, title.data ? title.data : "");
     text_add(&page, "</title>\n<link rel=\"icon\" href=\"data:,\">\n<body>\n"
                     "<noscript>This page draws its scene by a script.</noscript>\n");
     text_free(&title);

@@ -387,6 +387,18 @@ mkdir -p taken/models/box.obj.json
 try 1 "$tool" batch models/box.obj --do report --out taken
 complains "taken/models/box.obj.json: cannot be written: Is a directory"
 
+# ---- the index ----
+cp models/box.obj 'odd & <b>.obj'
+echo "console.log(1);" >viewer.js
+try 1 env ABUT_VIEWER=viewer.js "$tool" batch models/box.obj 'odd & <b>.obj' gone.obj --do 'picture --size 40x30' --do view --out gallery --index
+demand "no pages" "$(ls gallery/models/box.obj.png gallery/models/box.obj.html 'gallery/odd & <b>.obj.html' | wc -l)" -eq 3
+demand "a name is not escaped" "$(grep -c '<b>' gallery/index.html)" -eq 0
+demand "not all pictures" "$(grep -c '<img' gallery/index.html)" -eq 2
+demand "no link" "$(grep -c 'href="odd%20%26%20%3Cb%3E.obj.html">odd &#38; &#60;b&#62;.obj.html<' gallery/index.html)" -eq 1
+demand "failures are not told" "$(grep -c 'gone.obj: cannot be opened' gallery/index.html)" -eq 2
+printf 'view models/box.obj --out index.html\n' >jobs
+refuse "--index writes index.html" --jobs jobs --out gallery2 --index
+
 # ---- the examples ----
 for task in 1 2 3 4; do
     try 0 env ABUT="$tool" SLURM_ARRAY_TASK_ID=$task SLURM_ARRAY_TASK_COUNT=4 sh "$source/examples/batch/slurm.sh" models array

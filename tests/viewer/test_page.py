@@ -113,6 +113,20 @@ radius = math.dist(vertices("away.obj")[0], centre)
 off = max(abs(d - (math.dist(p, centre) - radius)) for p, d in zip(points, distances))
 assert off < 0.1 * radius, off
 
+# ---- a slice: exact distances in a plane, through the mesh or the surface of the field ----
+for subject, off in (("ball.obj", 0.1), ("ball.abutf", 0.1)):
+    if subject == "ball.abutf":
+        run("field", "ball.obj", subject, "--cells", "24", "--quiet")
+    head = page_of("slice", subject, "--axis", "y", "--at", "0", "--size", "60")
+    sheet, solid = head["layers"]
+    body = sheet["bodies"][0]
+    points, distances = body_points(head, body), head["arrays"][body["values"]]
+    assert sheet["name"] == "y = 0" and solid["name"] == subject and len(points) > 2000
+    assert max(abs(p[1]) for p in points) < 1e-6
+    radius = math.dist(vertices("ball.obj")[0], (0, 0, 0))
+    assert max(abs(d - (math.dist(p, (0, 0, 0)) - radius)) for p, d in zip(points, distances)) < off * radius
+assert "--html and a page" in run("slice", "ball.obj", code=2).stderr
+
 # ---- time: recordings, sweeps, characters; vertices are within a step of 2^-16 of their box ----
 run("demo", "sleeve", "--triangles", "300", "--frames", "12", "--record", "sleeve.abutm", "--meshes", ".", "--quiet")
 run("view", "sleeve.abutm", "-o", "page.html")
@@ -123,6 +137,13 @@ cloth = head["layers"][0]["bodies"][0]
 by = max(h - l for l, h in zip(cloth["low"], cloth["high"])) / head["scale"] / 65535
 assert all(near(a, b, by) for a, b in zip(body_points(head, cloth, 12), vertices("last.obj")))
 assert not all(near(a, b, by) for a, b in zip(body_points(head, cloth, 0), vertices("last.obj")))
+# maps of bodies that move: the same vertices, and colours of triangles that change
+head = page_of("map", "sleeve.abutm", "--resolution", "64")
+assert head["frames"] == 13 and len(head["notes"]) == 6
+painted = head["layers"][0]["bodies"][0]
+assert all(near(a, b, by) for a, b in zip(body_points(head, painted, 12), vertices("last.obj")))
+colours = head["arrays"][painted["triangles"]]
+assert len(colours) % 13 == 0 and colours[:len(colours) // 13] != colours[-(len(colours) // 13):]
 run("convert", "ring.obj", "moved.obj", "--translate", "0,0,2", "--quiet")
 head = page_of("sweep", "ring.obj", "moved.obj")
 assert head["frames"] == 61

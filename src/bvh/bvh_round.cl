@@ -1,5 +1,6 @@
-/* Positions in doubles to floats rounded down and up, in the frame of a hierarchy; for devices that
- * have doubles. The others get them from the host, with the same bits. */
+/* Positions in doubles to floats rounded down and up, in the frame of a hierarchy, and to corners of
+ * triangles; for devices that have doubles. The others get floats from the host, with the same
+ * bits. */
 #include "device/group_cl.h"
 
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
@@ -16,4 +17,18 @@ round_positions(__global const double *positions, __global float *vertices, doub
     size_t to = i / 3 * 6 + i % 3;
     vertices[to] = convert_float_rtn(x);
     vertices[to + 3] = convert_float_rtp(x);
+}
+
+/* Corners of triangles, absolute: exactly those that came in (see bvh_triangle()). One item a
+ * corner. */
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+round_corners(__global const double *positions, __global const uint *indices, double origin_x,
+              double origin_y, double origin_z, uint count, __global double *corners) {
+    size_t i = get_global_id(0);
+    if (i >= (size_t)count * 3)
+        return;
+    __global const double *p = positions + 3 * (size_t)indices[i];
+    corners[3 * i] = origin_x + p[0];
+    corners[3 * i + 1] = origin_y + p[1];
+    corners[3 * i + 2] = origin_z + p[2];
 }

@@ -39,8 +39,6 @@ abut_status abuti_bvh_device_upload(abuti_queue *queue, const abut_bvh *bvh, uin
 abut_status abuti_bvh_device_download(abuti_queue *queue, const abuti_bvh_device *from,
                                       abut_context *context, abut_bvh **bvh);
 void abuti_bvh_device_destroy(abuti_bvh_device *bvh);
-/* Writes the corners of a mesh to a buffer, which is made if there is none. Failures stick. */
-void abuti_bvh_upload_corners(abuti_queue *queue, const abut_mesh *mesh, abuti_buffer *to);
 
 /* ---- device_build.c ---- */
 

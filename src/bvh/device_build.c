@@ -27,7 +27,8 @@ enum {
     FIT_PYRAMID,
     FIT_NODES,
     FIT_TRIANGLES,
-    ROUND, /* of devices with doubles */
+    ROUND, /* of devices with doubles, and the next */
+    CORNERS,
     KERNELS
 };
 
@@ -44,6 +45,7 @@ static const abuti_kernel_source sources[KERNELS] = {
     [FIT_NODES] = {"bvh_fit", "fit_nodes", NULL},
     [FIT_TRIANGLES] = {"bvh_fit", "fit_triangles", NULL},
     [ROUND] = {"bvh_round", "round_positions", NULL},
+    [CORNERS] = {"bvh_round", "round_corners", NULL},
 };
 
 /* Scratch memory. */
@@ -311,7 +313,10 @@ static void fit_extras(abuti_bvh_builder *b, const abut_mesh *mesh, abuti_bvh_de
                       ABUTI_BUFFER(&bvh->indices), ABUTI_BUFFER(&bvh->order),
                       ABUTI_BUFFER(&bvh->triangles), ABUTI_VALUE(places));
     if (bvh->corners.device)
-        abuti_bvh_upload_corners(b->kit.queue, mesh, &bvh->corners);
+        ABUTI_KIT_RUN(&b->kit, CORNERS, 3 * (size_t)bvh->triangle_count, GROUP, SCRATCH(POSITIONS),
+                      ABUTI_BUFFER(&bvh->indices), ABUTI_VALUE(mesh->origin.x),
+                      ABUTI_VALUE(mesh->origin.y), ABUTI_VALUE(mesh->origin.z),
+                      ABUTI_VALUE(bvh->triangle_count), ABUTI_BUFFER(&bvh->corners));
 }
 
 static void run_phase(abuti_bvh_builder *b, const layout *l, const abuti_bvh_device *to,

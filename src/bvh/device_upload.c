@@ -48,7 +48,7 @@ static void upload_triangles(abuti_queue *queue, const abut_bvh *bvh, abuti_buff
     abuti_release(bvh->context, w.floats);
 }
 
-void abuti_bvh_upload_corners(abuti_queue *queue, const abut_mesh *mesh, abuti_buffer *to) {
+static void upload_corners(abuti_queue *queue, const abut_mesh *mesh, abuti_buffer *to) {
     size_t count = mesh->triangle_count;
     writing w = {.mesh = mesh};
     w.doubles = abuti_allocate(mesh->context, count, 9 * sizeof *w.doubles);
@@ -57,11 +57,7 @@ void abuti_bvh_upload_corners(abuti_queue *queue, const abut_mesh *mesh, abuti_b
         return;
     }
     abuti_parallel_for(mesh->context, count, GRAIN, doubles_task, &w);
-    if (to->device)
-        abuti_queue_stick(queue, abuti_buffer_upload(queue, to, 0, w.doubles,
-                                                     count * 9 * sizeof *w.doubles));
-    else
-        abuti_buffer_make(queue, w.doubles, count, 9 * sizeof *w.doubles, to);
+    abuti_buffer_make(queue, w.doubles, count, 9 * sizeof *w.doubles, to);
     abuti_release(mesh->context, w.doubles);
 }
 
@@ -83,7 +79,7 @@ abut_status abuti_bvh_device_upload(abuti_queue *queue, const abut_bvh *bvh, uin
     if (extras & ABUTI_BVH_TRIANGLES)
         upload_triangles(queue, bvh, &made.triangles);
     if (extras & ABUTI_BVH_CORNERS && queue->device->info.has_doubles)
-        abuti_bvh_upload_corners(queue, bvh->mesh, &made.corners);
+        upload_corners(queue, bvh->mesh, &made.corners);
     abut_status status = abuti_queue_report(queue);
     if (status)
         abuti_bvh_device_destroy(&made);

@@ -162,8 +162,10 @@ abut_device *abuti_device_retain(abut_device *device) {
 }
 
 void abut_device_destroy(abut_device *device) {
-    if (device && atomic_fetch_sub_explicit(&device->holds, 1, memory_order_acq_rel) == 1)
-        device->backend->close(device);
+    if (!device || atomic_fetch_sub_explicit(&device->holds, 1, memory_order_acq_rel) != 1)
+        return;
+    abuti_lanes_destroy(device);
+    device->backend->close(device);
 }
 
 /* ---- queues ---- */

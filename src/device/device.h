@@ -16,6 +16,8 @@
 #include <stdatomic.h>
 
 typedef struct abuti_backend abuti_backend;
+/* Queues and memory for what is much to read; fetch.c. */
+typedef struct abuti_lanes abuti_lanes;
 
 /* What every device has; a back end puts its own behind it. */
 struct abut_device {
@@ -23,6 +25,8 @@ struct abut_device {
     abut_context *context; /* held */
     atomic_uint holds;
     abut_device_info info;
+    abuti_lanes *lanes; /* of whoever has set the flag; null = not made yet */
+    atomic_flag lanes_taken;
 };
 
 abut_device *abuti_device_retain(abut_device *device);
@@ -149,6 +153,12 @@ abut_status abuti_buffer_send(abuti_queue *queue, abuti_buffer *to, size_t offse
                               size_t bytes);
 abut_status abuti_buffer_receive(abuti_queue *queue, const abuti_buffer *from, size_t offset,
                                  void *data, size_t bytes);
+/* Copies much memory to the host on all threads of a context, and waits: by queues of the device's
+ * own, so that all that writes the buffer must be done. Several threads may call it. */
+abut_status abuti_buffer_fetch(const abuti_buffer *from, size_t offset, abut_context *context,
+                               void *data, size_t bytes);
+/* Releases what that keeps; of a device that nobody holds. */
+void abuti_lanes_destroy(abut_device *device);
 /* From the beginning of one to the beginning of another. */
 abut_status abuti_buffer_copy(abuti_queue *queue, const abuti_buffer *from, abuti_buffer *to,
                               size_t bytes);

@@ -177,6 +177,7 @@ static abut_status open_found(abut_context *context, const found_device *found, 
     made->base.backend = &abuti_opencl_backend;
     made->base.context = abuti_context_retain(context);
     atomic_init(&made->base.holds, 1);
+    atomic_flag_clear(&made->base.lanes_taken);
     *device = &made->base;
     return ABUT_OK;
 }

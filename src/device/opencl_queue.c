@@ -157,7 +157,7 @@ static void destroy_buffer(abuti_buffer *buffer) {
     abuti_opencl_count(-1);
 }
 
-/* Uploads of so many bytes that the host does not wait for begin at once. */
+/* Copies of so many bytes that the host does not wait for begin at once. */
 enum { FLUSH_LEAST = 1 << 16 };
 
 /* A buffer that lives in memory of the host, which drivers lock there ("pinned"), mapped for good:
@@ -206,9 +206,14 @@ static abut_status upload(abuti_queue *queue, abuti_buffer *to, size_t offset, c
 
 static abut_status download(abuti_queue *queue, const abuti_buffer *from, size_t offset, void *data,
                             size_t bytes, bool waits) {
-    return failed(queue, "clEnqueueReadBuffer",
-                  OPENCL(clEnqueueReadBuffer, queue->native, from->native,
-                         waits ? CL_TRUE : CL_FALSE, offset, bytes, data, 0, NULL, NULL));
+    const char *call = "clEnqueueReadBuffer";
+    cl_int error = OPENCL(clEnqueueReadBuffer, queue->native, from->native,
+                          waits ? CL_TRUE : CL_FALSE, offset, bytes, data, 0, NULL, NULL);
+    if (!error && !waits && bytes >= FLUSH_LEAST) {
+        call = "clFlush";
+        error = OPENCL(clFlush, queue->native);
+    }
+    return failed(queue, call, error);
 }
 
 /* Keeps the events at both ends of what the clock measures. */

@@ -5,18 +5,12 @@
 
 /* ---- to the CPU ---- */
 
-/* On a queue of its own: someone may be using that of the buffer. */
 static abut_status fetch(const abut_field *field, float **values) {
-    abuti_queue queue;
     float *made = abuti_allocate(field->context, field->value_count, sizeof *made);
     if (!made)
         return ABUT_ERROR_MEMORY;
-    abut_status status = abuti_queue_open(field->there->memory.device, &queue);
-    if (!status) {
-        status = abuti_buffer_download(&queue, &field->there->memory, 0, made,
-                                       field->value_count * sizeof *made);
-        abuti_queue_close(&queue);
-    }
+    abut_status status = abuti_buffer_fetch(&field->there->memory, 0, field->context, made,
+                                            field->value_count * sizeof *made);
     if (status)
         abuti_release(field->context, made);
     else

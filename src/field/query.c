@@ -13,7 +13,7 @@
 
 #include <math.h>
 
-enum { POINTS_A_TASK = 4096 };
+enum { POINTS_A_TASK = 4096, CELLS_A_TASK = 1 << 16 };
 
 /* ---- points ---- */
 
@@ -130,11 +130,56 @@ abut_status abut_field_at_batch(const abut_field *field, const abut_points *poin
 
 /* ---- cells of a box ---- */
 
+typedef struct box_copying {
+    const abut_field *field;
+    const uint32_t *begin, *count;
+    float *to;
+} box_copying;
+
 static float value_of_cell(const field_view *view, const uint32_t at[3]) {
     field_place place;
     for (int axis = 0; axis < 3; axis++)
         place.fraction[axis] = field_fraction(at[axis], view->count[axis], &place.cell[axis]);
     return field_at_linear(view, &place).distance;
+}
+
+static void copy_row(const box_copying *c, size_t row) {
+    const abut_field *field = c->field;
+    const uint32_t count = c->count[0], *cells = field->grid.count;
+    uint32_t at[3] = {c->begin[0], c->begin[1] + (uint32_t)(row % c->count[1]),
+                      c->begin[2] + (uint32_t)(row / c->count[1])};
+    float *to = c->to + row * count;
+    size_t first = grid_at(cells, at[0], at[1], at[2]);
+    if (field->layout == ABUT_FIELD_SPARSE) {
+        for (uint32_t i = 0; i < count; i++, at[0]++)
+            to[i] = value_of_cell(&field->view, at);
+    } else if (field->type == ABUT_FIELD_FLOAT) {
+        memcpy(to, (const float *)field->values + first, count * sizeof *to);
+    } else {
+        for (uint32_t i = 0; i < count; i++)
+            to[i] = field_value(field, first + i);
+    }
+}
+
+static void rows_task(void *data, size_t chunk, size_t begin, size_t end) {
+    (void)chunk;
+    for (size_t row = begin; row < end; row++)
+        copy_row(data, row);
+}
+
+/* Layers of cells of a field whose values are on a device alone. */
+static bool comes_from_device(const abut_field *field, const uint32_t count[3]) {
+    return field->there && count[0] == field->grid.count[0] && count[1] == field->grid.count[1] &&
+           atomic_load(&((abut_field *)(uintptr_t)field)->host) != FIELD_HOST_READY;
+}
+
+static abut_status copy_layers(const abut_field *field, uint32_t first, uint32_t count,
+                               float *values) {
+    const size_t layer = (size_t)field->grid.count[0] * field->grid.count[1] * sizeof *values;
+    abut_status status = abuti_field_check(field);
+    return status ? status
+                  : abuti_buffer_fetch(&field->there->memory, first * layer, field->context,
+                                       values, count * layer);
 }
 
 abut_status abut_field_copy(const abut_field *field, const uint32_t begin[3],
@@ -148,17 +193,13 @@ abut_status abut_field_copy(const abut_field *field, const uint32_t begin[3],
                               "abut_field_copy: %u cells from cell %u on along axis %d, but there "
                               "are %u",
                               count[axis], begin[axis], axis, cells[axis]);
+    if (comes_from_device(field, count))
+        return copy_layers(field, begin[2], count[2], values);
     abut_status status = abuti_field_host(field);
-    if (status)
+    if (status || !count[0])
         return status;
-    for (uint32_t k = 0; k < count[2]; k++)
-        for (uint32_t j = 0; j < count[1]; j++)
-            for (uint32_t i = 0; i < count[0]; i++) {
-                uint32_t at[3] = {begin[0] + i, begin[1] + j, begin[2] + k};
-                float *to = values + grid_at(count, i, j, k);
-                *to = field->layout == ABUT_FIELD_DENSE
-                          ? field_value(field, grid_at(cells, at[0], at[1], at[2]))
-                          : value_of_cell(&field->view, at);
-            }
+    box_copying c = {field, begin, count, values};
+    abuti_parallel_for(field->context, (size_t)count[1] * count[2],
+                       CELLS_A_TASK / count[0] + 1, rows_task, &c);
     return ABUT_OK;
 }

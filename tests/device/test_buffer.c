@@ -154,6 +154,62 @@ TEST(staging) {
     assert_int_equal(0, abuti_opencl_live());
 }
 
+/* Much of a buffer at once, in parts; by several threads, of which one has the lanes; and when a
+ * call fails, any of them: nothing is under way then, and the next one is as good as new. */
+enum { MUCH = 700001, FROM = 123 };
+typedef struct much {
+    abuti_buffer buffer;
+    uint32_t *words;
+    atomic_uint wrong;
+} much;
+
+static void fetch_task(void *data, size_t chunk, size_t begin, size_t end) {
+    much *m = data;
+    (void)chunk;
+    for (size_t i = begin; i < end; i++) {
+        size_t count = i % 4 == 3 ? 17 : MUCH - FROM - i;
+        uint32_t *to = malloc(count * sizeof *to);
+        if (!to || abuti_buffer_fetch(&m->buffer, 4 * FROM, abuti_context_of(NULL), to, 4 * count) ||
+            memcmp(m->words + FROM, to, 4 * count) != 0)
+            atomic_fetch_add(&m->wrong, 1);
+        free(to);
+    }
+}
+
+TEST(fetching) {
+    abut_device *device = test_device(NULL);
+    much m = {.words = malloc(MUCH * sizeof *m.words)};
+    uint32_t *to = malloc(MUCH * sizeof *to);
+    abuti_queue queue;
+    for (uint32_t i = 0; i < MUCH; i++)
+        m.words[i] = 2654435761u * i;
+    assert_ok(abuti_queue_open(device, &queue));
+    abuti_buffer_make(&queue, m.words, MUCH, sizeof *m.words, &m.buffer);
+    assert_ok(abuti_queue_finish(&queue));
+    abuti_queue_close(&queue);
+    uint64_t n = 1;
+    for (bool done = false; !done; n++) {
+        memset(to, 0, 4 * MUCH);
+        abuti_opencl_fail_at(n);
+        abut_status status =
+            abuti_buffer_fetch(&m.buffer, 0, abuti_context_of(NULL), to, 4 * MUCH);
+        done = abuti_opencl_calls() < n;
+        abuti_opencl_fail_at(0);
+        assert_int_equal(done ? ABUT_OK : ABUT_ERROR_DEVICE, status);
+    }
+    assert_true(n > 20);
+    assert_memory_equal(m.words, to, 4 * MUCH);
+    assert_int_equal(ABUT_ERROR_ARGUMENT,
+                     abuti_buffer_fetch(&m.buffer, 4, abuti_context_of(NULL), to, 4 * MUCH));
+    abuti_parallel_for(abuti_context_of(NULL), 12, 1, fetch_task, &m);
+    assert_int_equal(0, atomic_load(&m.wrong));
+    abuti_buffer_destroy(&m.buffer);
+    abut_device_destroy(device);
+    assert_int_equal(0, abuti_opencl_live());
+    free(m.words);
+    free(to);
+}
+
 int main(void) {
     SKIP_WITHOUT_DEVICE();
     return test_run(NULL, NULL);

@@ -270,6 +270,15 @@ TEST(questions) {
     for (int round = 0; round < 4; round++) {
         assert_ok(abut_field_create(mesh, &options, &there));
         asking a = {.here = here, .there = there};
+        const uint32_t *all = here->grid.count, layers[3] = {all[0], all[1], all[2] - 3},
+                       second[3] = {0, 0, 2};
+        float *x = malloc(sizeof *x * there->value_count), *y = malloc(sizeof *y * here->value_count);
+        assert_ok(abut_field_copy(there, second, layers, x)); /* straight from the device */
+        assert_ok(abut_field_copy(here, second, layers, y));
+        assert_null(there->values);
+        assert_memory_equal(x, y, sizeof *x * grid_at(all, 0, 0, all[2] - 3));
+        free(x);
+        free(y);
         abuti_parallel_for(here->context, 64, 1, ask_task, &a);
         assert_int_equal(0, atomic_load(&a.wrong));
         abut_field_destroy(there);

@@ -25,8 +25,8 @@ enum {
     ROWS_LEAST = 1 << 8, /* of which each cell looks for its sign */
     UNSURE_LEAST = 1 << 15,
     /* Entries of lists, to begin with: a feature, at most so many, and a share of the cells. */
-    POOL_FEATURE = 32,
-    POOL_MOST = 8 << 20,
+    POOL_FEATURE = 64,
+    POOL_MOST = 32 << 20,
     POOL_CELLS = 8,
     /* Points that go through the search at once. */
     SEARCH_POINTS = 1 << 18,

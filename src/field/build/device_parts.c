@@ -117,12 +117,10 @@ static void put_features(bvh_on_device *bvh, field_parts *p) {
 
 /* ---- the border ---- */
 
-/* To find it a hierarchy is asked that has nothing but its mesh. */
 static void put_border(bvh_on_device *bvh, field_parts *p) {
-    abut_bvh shell = {.context = bvh->context, .mesh = bvh->tree.mesh};
     const bvh_solid *solid = NULL;
     if (!p->closed)
-        abuti_kit_fail(&p->kit, abuti_bvh_solid(&shell, &solid));
+        abuti_kit_fail(&p->kit, abuti_bvh_solid(bvh->bvh, &solid));
     p->border_count = solid ? solid->border_count : 0;
     size_t count = 2 * (size_t)p->border_count;
     float(*ends)[4] = abuti_allocate_zeroed(bvh->context, count, sizeof *ends);
@@ -136,7 +134,6 @@ static void put_border(bvh_on_device *bvh, field_parts *p) {
     }
     abuti_kit_put(&p->kit, FIELD_BORDER, ends, count, sizeof *ends);
     abuti_release(bvh->context, ends);
-    abuti_bvh_solid_destroy(&shell);
 }
 
 /* ---- life ---- */

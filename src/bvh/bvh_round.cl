@@ -1,5 +1,5 @@
-/* Positions in doubles to floats rounded down and up, in the frame of a hierarchy, and to corners of
- * triangles; for devices that have doubles. The others get floats from the host, with the same
+/* Positions in doubles to floats rounded down and up, in the frame of a hierarchy, and to corners
+ * of triangles; for devices that have doubles. The others get floats from the host, with the same
  * bits. */
 #include "device/group_cl.h"
 

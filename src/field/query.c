@@ -178,8 +178,8 @@ static abut_status copy_layers(const abut_field *field, uint32_t first, uint32_t
     const size_t layer = (size_t)field->grid.count[0] * field->grid.count[1] * sizeof *values;
     abut_status status = abuti_field_check(field);
     return status ? status
-                  : abuti_buffer_fetch(&field->there->memory, first * layer, field->context,
-                                       values, count * layer);
+                  : abuti_buffer_fetch(&field->there->memory, first * layer, field->context, values,
+                                       count * layer);
 }
 
 abut_status abut_field_copy(const abut_field *field, const uint32_t begin[3],
@@ -199,7 +199,7 @@ abut_status abut_field_copy(const abut_field *field, const uint32_t begin[3],
     if (status || !count[0])
         return status;
     box_copying c = {field, begin, count, values};
-    abuti_parallel_for(field->context, (size_t)count[1] * count[2],
-                       CELLS_A_TASK / count[0] + 1, rows_task, &c);
+    abuti_parallel_for(field->context, (size_t)count[1] * count[2], CELLS_A_TASK / count[0] + 1,
+                       rows_task, &c);
     return ABUT_OK;
 }

@@ -169,7 +169,8 @@ static void fetch_task(void *data, size_t chunk, size_t begin, size_t end) {
     for (size_t i = begin; i < end; i++) {
         size_t count = i % 4 == 3 ? 17 : MUCH - FROM - i;
         uint32_t *to = malloc(count * sizeof *to);
-        if (!to || abuti_buffer_fetch(&m->buffer, 4 * FROM, abuti_context_of(NULL), to, 4 * count) ||
+        if (!to ||
+            abuti_buffer_fetch(&m->buffer, 4 * FROM, abuti_context_of(NULL), to, 4 * count) ||
             memcmp(m->words + FROM, to, 4 * count) != 0)
             atomic_fetch_add(&m->wrong, 1);
         free(to);
@@ -191,8 +192,7 @@ TEST(fetching) {
     for (bool done = false; !done; n++) {
         memset(to, 0, 4 * MUCH);
         abuti_opencl_fail_at(n);
-        abut_status status =
-            abuti_buffer_fetch(&m.buffer, 0, abuti_context_of(NULL), to, 4 * MUCH);
+        abut_status status = abuti_buffer_fetch(&m.buffer, 0, abuti_context_of(NULL), to, 4 * MUCH);
         done = abuti_opencl_calls() < n;
         abuti_opencl_fail_at(0);
         assert_int_equal(done ? ABUT_OK : ABUT_ERROR_DEVICE, status);

@@ -272,7 +272,8 @@ TEST(questions) {
         asking a = {.here = here, .there = there};
         const uint32_t *all = here->grid.count, layers[3] = {all[0], all[1], all[2] - 3},
                        second[3] = {0, 0, 2};
-        float *x = malloc(sizeof *x * there->value_count), *y = malloc(sizeof *y * here->value_count);
+        float *x = malloc(sizeof *x * there->value_count),
+              *y = malloc(sizeof *y * here->value_count);
         assert_ok(abut_field_copy(there, second, layers, x)); /* straight from the device */
         assert_ok(abut_field_copy(here, second, layers, y));
         assert_null(there->values);

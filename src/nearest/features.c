@@ -7,9 +7,6 @@
 /* No more than this many edges of a vertex exclude, and faces of an edge. */
 enum { VERTEX_EDGES = 4, EDGE_FACES = 2 };
 
-/* A face that leans over an edge more than this excludes nothing. */
-#define LEAN (1.0 / 64)
-
 typedef struct making {
     abut_mesh *mesh;
     double scale;
@@ -51,16 +48,6 @@ static void put_offset(feature_record *r, double offset, feature_kind kind) {
     memcpy(&r->offset, &bits, sizeof bits);
 }
 
-/* The part of v across the unit vector u. */
-static vec3 across(vec3 v, vec3 u) {
-    return v3_along(v, -v3_dot(v, u), u);
-}
-
-/* Twice: the first rounding is relative to v, the second to what remains. */
-static vec3 across_precise(vec3 v, vec3 u) {
-    return across(across(v, u), u);
-}
-
 static void put_exact(feature_support *to, vec3 place, vec3 vector, bool is_face, bool is_marked) {
     *to = (feature_support){{place.x, place.y, place.z},
                             {vector.x, vector.y, vector.z},
@@ -68,103 +55,64 @@ static void put_exact(feature_support *to, vec3 place, vec3 vector, bool is_face
                             is_marked};
 }
 
-/* A triangle over its longest edge, which is that from corner a on. */
-typedef struct face_frame {
-    vec3 corner[3], side[3]; /* side k begins at corner k */
-    int a;
-    vec3 along, up; /* units */
-    double height;
-} face_frame;
-
-/* False where the triangle is too low to be a face. */
-static bool frame_of_face(const making *m, uint32_t triangle, face_frame *f) {
-    const uint32_t *index = m->mesh->indices + 3 * (size_t)triangle;
-    double length[3];
-    for (int k = 0; k < 3; k++)
-        f->corner[k] = corner_at(m, index[k]);
-    f->a = 0;
-    for (int k = 0; k < 3; k++) {
-        f->side[k] = v3_sub(f->corner[(k + 1) % 3], f->corner[k]);
-        length[k] = v3_length(f->side[k]);
-        f->a = length[k] > length[f->a] ? k : f->a;
-    }
-    if (!(length[f->a] > 0))
-        return false;
-    f->along = v3_normalise(f->side[f->a]);
-    f->up = across_precise(v3_sub(f->corner[(f->a + 2) % 3], f->corner[f->a]), f->along);
-    f->height = v3_length(f->up);
-    return f->height >= FEATURE_HEIGHT;
+static void put_parts(feature_record *r, const feature_parts *p, feature_kind kind) {
+    put(r->place, p->place);
+    put(r->first, p->vector[0]);
+    put(r->second, p->vector[1]);
+    put_third(r, p->vector[2]);
+    put(r->fourth, p->vector[3]);
+    put_offset(r, p->offset, kind);
 }
 
-/* Whether a triangle is a face. Where twice its area is more than its longest edge is long times
- * twice the least height, rounding cannot matter. */
+static void corners_of(const making *m, uint32_t triangle, vec3 corner[3]) {
+    for (size_t k = 0; k < 3; k++)
+        corner[k] = corner_at(m, m->mesh->indices[3 * (size_t)triangle + k]);
+}
+
 static bool is_face(const making *m, uint32_t triangle) {
-    const uint32_t *index = m->mesh->indices + 3 * (size_t)triangle;
-    vec3 a = corner_at(m, index[0]), b = corner_at(m, index[1]), c = corner_at(m, index[2]);
-    vec3 u = v3_sub(b, a), v = v3_sub(c, a);
-    double longest_sq =
-        real_max(real_max(v3_length_sq(u), v3_length_sq(v)), v3_length_sq(v3_sub(c, b)));
-    double area_sq = v3_length_sq(v3_cross(u, v));
-    face_frame f;
-    if (m->height) /* good enough where it is large enough to matter */
-        m->height[triangle] = longest_sq > 0 ? (float)sqrt(area_sq / longest_sq) : 0;
-    return area_sq > 4 * FEATURE_HEIGHT * FEATURE_HEIGHT * longest_sq ||
-           frame_of_face(m, triangle, &f);
+    vec3 corner[3];
+    double height_sq;
+    corners_of(m, triangle, corner);
+    bool high = face_is_high(corner, &height_sq);
+    if (m->height)
+        m->height[triangle] = (float)sqrt(height_sq);
+    return high;
 }
 
 /* `exact` may be null, here and below. */
 static void make_face(const making *m, uint32_t triangle, feature_record *r,
                       feature_support *exact) {
-    face_frame f;
-    frame_of_face(m, triangle, &f);
-    int a = f.a, b = (a + 1) % 3, top = (a + 2) % 3;
-    vec3 up = v3_scale(f.up, 1 / f.height), normal = v3_cross(f.along, up);
-    put(r->place, f.corner[a]);
-    put(r->first, v3_scale(up, -1));                             /* below the longest edge */
-    put(r->second, v3_normalise(v3_cross(f.side[top], normal))); /* beyond the one that ends in a */
-    put_third(r, normal);
-    vec3 beyond = v3_normalise(v3_cross(f.side[b], normal));
-    put(r->fourth, beyond);
-    put_offset(r, v3_dot(beyond, v3_sub(f.corner[b], f.corner[a])), FEATURE_FACE);
+    vec3 corner[3];
+    corners_of(m, triangle, corner);
+    feature_parts p = feature_of_face(corner);
+    put_parts(r, &p, FEATURE_FACE);
     if (exact)
-        put_exact(exact, f.corner[a], normal, true, false);
+        put_exact(exact, p.place, p.vector[2], true, false);
 }
 
-/* Whether a face may exclude points from the region of an edge from a along u: gives the direction
- * into the face. */
-static bool excludes(const making *m, uint32_t face, uint32_t edge, vec3 a, vec3 u, double length,
-                     vec3 *into) {
+/* The corner of a face that is no end of its edge. */
+static vec3 top_of(const making *m, uint32_t face, uint32_t edge) {
     const uint32_t *ends = m->topology.edges + 2 * (size_t)edge;
     const uint32_t *index = m->mesh->indices + 3 * (size_t)face;
     uint32_t top = index[0];
     for (int k = 1; k < 3; k++)
         if (top == ends[0] || top == ends[1])
             top = index[k];
-    vec3 side = v3_sub(corner_at(m, top), a), up = across_precise(side, u);
-    double height = v3_length(up), foot = v3_dot(side, u);
-    *into = v3_scale(up, 1 / height);
-    return height >= FEATURE_HEIGHT && height >= LEAN * real_max(foot, length - foot);
+    return corner_at(m, top);
 }
 
 static void make_edge(const making *m, uint32_t edge, feature_record *r, feature_support *exact) {
     const uint32_t *ends = m->topology.edges + 2 * (size_t)edge, *faces;
-    vec3 a = corner_at(m, ends[0]), way = v3_sub(corner_at(m, ends[1]), a);
-    vec3 u = v3_normalise(way), into[EDGE_FACES] = {{0, 0, 0}, {0, 0, 0}};
-    double length = v3_length(way);
+    feature_parts p = feature_of_edge(corner_at(m, ends[0]), corner_at(m, ends[1]));
     uint32_t count = abuti_edge_faces(&m->topology, edge, &faces);
-    for (uint32_t i = 0, used = 0; i < count && used < EDGE_FACES && length > 0; i++) {
-        vec3 direction;
-        if (excludes(m, faces[i], edge, a, u, length, &direction))
-            into[used++] = direction;
+    for (uint32_t i = 0, used = 0; i < count && used < EDGE_FACES && p.offset > 0; i++) {
+        vec3 into;
+        if (edge_face_excludes(&p, top_of(m, faces[i], edge), &into))
+            p.vector[++used] = into;
     }
-    put(r->place, a);
-    put(r->first, v3_scale(u, -1));
-    put(r->second, into[0]);
-    put_third(r, into[1]);
-    put(r->fourth, u);
-    put_offset(r, length, FEATURE_EDGE);
+    put_parts(r, &p, FEATURE_EDGE);
     if (exact)
-        put_exact(exact, a, u, false, m->edge_low[edge]);
+        put_exact(exact, p.place, p.vector[3], false, m->edge_low[edge]);
 }
 
 /* Directions from a vertex along the edges of its triangles, at most so many; each once. */

@@ -24,8 +24,7 @@
 #define ABUTI_NEAREST_FEATURES_H
 
 #include "bvh/bvh.h"
-
-#define FEATURE_HEIGHT 0x1p-20 /* in the frame, where the largest coordinate is from 1 to 2 */
+#include "nearest/features_shared.h"
 
 /* A plain vertex has no triangle lower than FEATURE_HEIGHT. */
 typedef enum feature_kind {

@@ -101,11 +101,62 @@ static field_account check_grid(const abut_bvh *bvh, abut_bvh *there, const abut
     return account;
 }
 
+/* The features of a hierarchy, as they are on the device. */
+typedef struct features_there {
+    uint32_t count, *begin, *incidents;
+    feature_record *records;
+    feature_exact *exact;
+} features_there;
+
+static void *read_memory(field_parts *parts, field_memory which, size_t bytes) {
+    void *memory = malloc(bytes);
+    assert_non_null(memory);
+    assert_ok(abuti_kit_get(&parts->kit, which, memory, bytes, 1));
+    return memory;
+}
+
+static features_there read_features(const abut_bvh *there, uint32_t degree_most) {
+    field_parts *parts;
+    assert_ok(abuti_field_parts(there->there, &parts));
+    parts->degree_most = degree_most;
+    parts->is_ready = false;
+    assert_ok(abuti_field_parts(there->there, &parts));
+    features_there f = {.count = parts->feature_count};
+    f.begin = read_memory(parts, FIELD_INCIDENT_BEGIN, 4 * (size_t)(f.count + 1));
+    f.incidents = read_memory(parts, FIELD_INCIDENTS, 4 * (size_t)f.begin[f.count]);
+    f.records = read_memory(parts, FIELD_RECORDS, f.count * sizeof *f.records);
+    f.exact = read_memory(parts, FIELD_EXACT, f.count * sizeof *f.exact);
+    return f;
+}
+
+static void free_features(features_there *f) {
+    free(f->begin);
+    free(f->incidents);
+    free(f->records);
+    free(f->exact);
+}
+
+/* Those that the device makes against those of the host, bit for bit; but a vertex with many
+ * neighbours may have others of them for its vectors. */
+static void check_features(const abut_bvh *there) {
+    features_there here = read_features(there, 0), made = read_features(there, FEATURES_DEGREE);
+    assert_int_equal(here.count, made.count);
+    assert_memory_equal(here.begin, made.begin, 4 * (size_t)(here.count + 1));
+    assert_memory_equal(here.incidents, made.incidents, 4 * (size_t)here.begin[here.count]);
+    assert_memory_equal(here.exact, made.exact, here.count * sizeof *here.exact);
+    for (uint32_t i = 0; i < here.count; i++)
+        if (memcmp(&here.records[i], &made.records[i], sizeof *here.records) != 0)
+            assert_true(here.begin[i + 1] - here.begin[i] > 64);
+    free_features(&here);
+    free_features(&made);
+}
+
 static void check_mesh(abut_mesh *mesh, uint32_t cells) {
     abut_bvh *bvh = prepare(mesh, ABUT_SIGN_AUTO);
     abut_bvh *there;
     assert_ok(abuti_bvh_copy(bvh, device, &there));
     abut_grid grid = grid_about(mesh, cells, 0.1);
+    check_features(there);
     check_grid(bvh, there, &grid, 0);
     check_grid(bvh, there, &grid, 3 * grid.cell);
     abut_bvh_destroy(there);
@@ -151,6 +202,11 @@ TEST(open_surfaces) {
 TEST(soups) {
     for (soup_kind kind = 0; kind < SOUP_COUNT; kind++)
         check_mesh(make_kind(NULL, kind, 40, 5 + kind), 9);
+    /* a vertex in so many triangles that the host makes all features */
+    both hub = make_both(make_shape(NULL, ABUT_SHAPE_CONE, FEATURES_DEGREE + 4));
+    assert_ok(abut_sign_prepare(hub.bvh, NULL));
+    check_features(hub.there);
+    free_both(&hub);
 }
 
 /* ---- the ways around lists ---- */

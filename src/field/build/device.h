@@ -74,6 +74,13 @@ typedef enum field_kernel {
     FIELD_POINTS,
     FIELD_TURN,
     FIELD_BRICKS,
+    FIELD_FEATURES_COUNT,
+    FIELD_FEATURES_LIST,
+    FIELD_FEATURES_SORT,
+    FIELD_FEATURES_FIRST,
+    FIELD_FEATURES_NUMBER,
+    FIELD_FEATURES_MAKE,
+    FIELD_FEATURES_INCIDENTS,
     FIELD_WINDINGS, /* of sign/winding.cl */
     FIELD_KERNELS
 } field_kernel;
@@ -85,6 +92,17 @@ typedef enum field_memory {
     FIELD_INCIDENT_BEGIN,
     FIELD_INCIDENTS,
     FIELD_BORDER, /* two ends an edge, four floats each */
+    /* of field_features.cl */
+    FIELD_INDICES, /* where the hierarchy has none */
+    FIELD_PLACES,
+    FIELD_HAS_FACE,
+    FIELD_DEGREES,
+    FIELD_CORNER_BEGIN,
+    FIELD_CORNERS_OF,
+    FIELD_FIRST_BITS,
+    FIELD_FIRST_SUMS,
+    FIELD_FOUND,
+    FIELD_SOURCES,
     /* each build */
     FIELD_LISTS, /* of all levels */
     FIELD_BOUNDS,
@@ -126,6 +144,7 @@ typedef struct field_parts {
     double cells_least;   /* a triangle; grids of fewer cells are left to the search, all of them */
     double short_share;   /* lists are called short with fewer features than this a small block */
     uint32_t slices_most; /* of a list */
+    uint32_t degree_most; /* corners of a vertex; with more the host makes the features */
     size_t pool_count;
     bool pool_fixed;        /* for tests: begins with what it has */
     field_account *account; /* null unless someone wants to know */
@@ -143,6 +162,11 @@ abut_status abuti_device_field_account(bvh_on_device *bvh, field_account *accoun
 abut_status abuti_device_field_fill(bvh_on_device *bvh, const abut_grid *grid,
                                     const uint32_t first[3], double band, abuti_buffer *values,
                                     double *lowest, double *highest);
+
+/* ---- device_features.c ---- */
+
+/* Makes the features of the hierarchy. Failures stick to its queue. */
+void abuti_field_features(bvh_on_device *bvh, field_parts *parts);
 
 /* ---- device_layout.c ---- */
 

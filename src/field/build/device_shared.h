@@ -13,6 +13,7 @@
 #define FIELD_BLOCK 8      /* side of the blocks that a group measures, the last with lists */
 #define FIELD_COARSE 32    /* side of the blocks for which signs are found first */
 #define FIELD_LEVELS 32
+#define FEATURES_DEGREE 256 /* corners of a vertex for which features are made on the device */
 
 /* Entries of a pool are counted in chunks as well, so that the sum never wraps around. */
 #define FIELD_CHUNK 1024

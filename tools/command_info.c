@@ -73,13 +73,21 @@ static void add_verdict(tool_text *to, const abut_mesh_report *report) {
         text_add(to, "no problems");
 }
 
+/* A surface that is not closed has a border, or edges of three or more faces alone. */
+static const char *open_words(const abut_mesh_report *report) {
+    return report->problems[ABUT_PROBLEM_BOUNDARY_EDGE].count ? "open" : "with extra faces";
+}
+
 static void say_headline(tool_output *out, const char *path, const abut_mesh_report *report,
                          self_search self) {
     tool_text words = {0};
     bool fine = problem_total(report) == 0 && self != SELF_GIVEN_UP;
-    text_add(&words, report->solid    ? "closed solid, "
-                     : report->closed ? "closed surface, "
-                                      : "open surface, ");
+    if (report->closed)
+        text_add(&words, report->solid ? "closed solid, " : "closed surface, ");
+    else if (report->problems[ABUT_PROBLEM_BOUNDARY_EDGE].count)
+        text_add(&words, "open surface, ");
+    else
+        text_print(&words, "surface %s, ", open_words(report));
     add_counted(&words, report->vertex_count, "vertex", "vertices");
     text_add(&words, ", ");
     add_counted(&words, report->triangle_count, "triangle", "triangles");
@@ -96,7 +104,7 @@ static void say_headline(tool_output *out, const char *path, const abut_mesh_rep
 
 static void say_surface(tool_output *out, const abut_mesh_report *report, self_search self) {
     tool_text pieces = {0};
-    say_fact(out, "surface", "%s, %s, %s", report->closed ? "closed" : "open",
+    say_fact(out, "surface", "%s, %s, %s", report->closed ? "closed" : open_words(report),
              report->manifold ? "manifold" : "not manifold",
              report->oriented ? "consistently oriented" : "not consistently oriented");
     add_counted(&pieces, report->component_count, "component", "components");
@@ -134,8 +142,11 @@ static void say_measures(tool_output *out, const abut_mesh_report *report, const
         say_fact(out, "volume", "%.6g%s", report->volume,
                  report->volume < 0 ? " (negative: wound inside out)" : "");
     else
-        say_fact(out, "volume", "none: the surface is %s",
-                 report->closed ? "not consistently oriented" : "open");
+        say_fact(out, "volume", "none: the surface %s%s",
+                 report->closed || report->problems[ABUT_PROBLEM_BOUNDARY_EDGE].count ? "is " : "",
+                 report->closed                                       ? "not consistently oriented"
+                 : report->problems[ABUT_PROBLEM_BOUNDARY_EDGE].count ? "open"
+                                                                      : "has extra faces");
     if (isfinite(thickness))
         say_fact(out, "thinnest", "about %.3g: a distance field needs cells of %.3g there",
                  thickness, 0.5 * thickness);

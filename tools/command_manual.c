@@ -49,7 +49,10 @@ static void add_options(tool_text *to, const tool_option *options) {
             text_print(to, "%s\\fI%s\\fR%s", may_lack ? "[=" : " ", options->argument,
                        may_lack ? "]" : "");
         text_add(to, "\n");
-        add_roff(to, options->help);
+        tool_text words = {0};
+        option_help(&words, options);
+        add_roff(to, words.data ? words.data : "");
+        text_free(&words);
         text_add(to, "\n");
     }
 }

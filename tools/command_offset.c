@@ -63,7 +63,16 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     progress_start(tool->progress, from);
     code = code ? code : field_build(tool, arguments, mesh, &options, &field);
     if (!code && (status = abut_field_isosurface(field, by, &surface)))
-        code = tool_fail(tool, status);
+        code = status != ABUT_ERROR_ARGUMENT ? tool_fail(tool, status)
+               : by < 0
+                   ? tool_fail_with(tool, abut_status_name(status),
+                                    "%s: nothing is left: it is nowhere %g deep in cells of %g",
+                                    from, -by, abut_field_info_get(field).grid.cell)
+                   : tool_fail_with(tool, abut_status_name(status),
+                                    "%s: has no inside in cells of %g, as a sheet or a plate "
+                                    "that is thinner than a cell: take smaller cells, or make "
+                                    "it thicker by --by",
+                                    from, abut_field_info_get(field).grid.cell);
     if (!code && (status = abut_mesh_write(surface, tool_target(tool, to), &how)))
         code = tool_fail(tool, status);
     if (!code) {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #define WIDTH 80
+#define WORD_LETTERS "abcdefghijklmnopqrstuvwxyz0123456789-"
 
 /* ---- pieces ---- */
 
@@ -35,11 +36,37 @@ static size_t widest_option(const tool_option *options) {
     return widest;
 }
 
+/* Whether `word` stands in a text by itself. */
+static bool has_word(const char *words, const char *word, size_t length) {
+    for (const char *at = words; *at; at++)
+        if (!strncmp(at, word, length) && (at == words || !strchr(WORD_LETTERS, at[-1])) &&
+            (!at[length] || !strchr(WORD_LETTERS, at[length])))
+            return true;
+    return false;
+}
+
+void option_help(tool_text *to, const tool_option *option) {
+    bool all = true;
+    text_add(to, option->help);
+    if (option->kind != OPTION_CHOICE)
+        return;
+    for (const char *s = option->choices; *s && all; s += strspn(s, "|")) {
+        size_t length = strcspn(s, "|");
+        all = has_word(option->help, s, length);
+        s += length;
+    }
+    if (!all)
+        text_print(to, " [%s]", option->choices);
+}
+
 static void print_options(tool_text *to, const tool_option *options, size_t columns) {
     for (; options && options->name; options++) {
         char name[64];
+        tool_text words = {0};
         option_usage(options, name, sizeof name);
-        print_entry(to, name, columns, options->help);
+        option_help(&words, options);
+        print_entry(to, name, columns, words.data ? words.data : "");
+        text_free(&words);
     }
 }
 

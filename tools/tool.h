@@ -480,6 +480,8 @@ bool terminal_width(int descriptor, size_t *width);
 /* ---- help.c ---- */
 
 void help_general(tool_text *to);
+/* What an option is for, with its choices where the words do not name all of them. */
+void option_help(tool_text *to, const tool_option *option);
 int help_command(tool_run *tool, const tool_command *command);
 extern const char *const help_topics[];   /* names, ends with null */
 const char *help_topic(const char *name); /* its words; null where there is no such topic */

@@ -11,14 +11,14 @@ enum { MOVES_A_TASK = 256 };
 /* ---- create ---- */
 
 static abut_status check_options(const abut_world_options *o) {
-    const char *bad = !(o->margin >= 0 && o->margin <= ABUT_COORDINATE_MAX) ? "margin"
-                      : !(o->angle >= 0 && o->angle <= 3)                   ? "angle"
-                                                                            : NULL;
-    if (bad)
+    if (!(o->margin >= 0 && o->margin <= ABUT_COORDINATE_MAX))
+        return abuti_fail(
+            ABUT_ERROR_ARGUMENT,
+            "abut_world_create: options->margin is %g; it must be a length, 0 or more", o->margin);
+    if (!(o->angle >= 0 && o->angle <= 3))
         return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "abut_world_create: options->%s is %g; a margin must be a length, an "
-                          "angle from 0 to 3 radians",
-                          bad, bad[0] == 'm' ? o->margin : o->angle);
+                          "abut_world_create: options->angle is %g; it must be from 0 to 3 radians",
+                          o->angle);
     if ((uint32_t)o->method > ABUT_WORLD_FIELD)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
                           "abut_world_create: options->method is %u; a world is auto, exact or "

@@ -132,7 +132,7 @@ try 2 "$tool" slice one.abutf cut.ppm --axis w
 try 1 "$tool" slice missing.abutf cut.ppm
 complains "missing.abutf: cannot be opened"
 try 1 "$tool" offset ball.ply none.ply --by=-3 --cells 20
-complains "no surface"
+complains "nothing is left"
 demand "a picture was written" ! -e cut.ppm
 
 # The cache: the same field again, damage that is told and mended, and its care.
@@ -201,4 +201,13 @@ printf 'x' >file
 ABUT_CACHE_DIR=$scratch/file
 try 0 "$tool" field ball.ply again.abutf --cells 12 --cache
 complains "warning: the field is not kept"
+# Where there is no surface, why.
+printf 'v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n' >sheet.obj
+try 1 "$tool" offset sheet.obj none.ply --cells 16
+complains "sheet.obj: has no inside in cells of"
+try 1 "$tool" offset sheet.obj none.ply --by=-1 --cells 16
+complains "sheet.obj: nothing is left: it is nowhere 1 deep"
+demand "nothing is written" ! -e none.ply
+try 0 "$tool" offset --help
+says "pseudo-normals (default: auto) [auto|winding|normal]"
 finish

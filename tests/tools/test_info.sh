@@ -43,6 +43,12 @@ is "len(it['files'][0]['problems'])" 10
 is "[a['verdict'] for a in it['files'][0]['advice']]" \
     "['guaranteed', 'guaranteed', 'guaranteed', 'guaranteed', 'guaranteed']"
 
+# Faces that are there twice open nothing.
+"$tool" make box once.obj --segments 1 --quiet
+{ cat once.obj; grep '^f' once.obj | head -1; } >twice.obj
+try 0 "$tool" info twice.obj
+says "twice.obj: surface with extra faces, 8 vertices, 13 triangles; 3 non-manifold edges"
+says "none: the surface has extra faces"
 # An open surface.
 try 0 "$tool" info sheet.ply
 says "sheet.ply: open surface, "

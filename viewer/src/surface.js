@@ -3,7 +3,6 @@ import * as THREE from "three";
 import { addUp, rampOf } from "./scene.js";
 
 const CREASE = Math.cos((40 * Math.PI) / 180);
-const NOTHING = -1e30; // the value where there is none
 
 // Vertices as they are drawn: one for each vertex of the mesh and side of a crease, so that normals
 // are smooth except there; with `loose`, one for each corner of each triangle.
@@ -201,18 +200,18 @@ function surfaceMaterial({ colour, alpha, smooth, twoSided, scale, loose }) {
       shader.uniforms.ramp = { value: ramp };
       shader.uniforms.range = { value: new THREE.Vector2(scale.least, scale.most) };
       shader.vertexShader = shader.vertexShader
-        .replace("#include <common>", "#include <common>\nattribute float value;\nvarying float vValue;")
+        .replace("#include <common>", "#include <common>\nattribute vec2 value;\nvarying vec2 vValue;")
         .replace("#include <begin_vertex>", "#include <begin_vertex>\nvValue = value;");
       shader.fragmentShader = shader.fragmentShader
         .replace(
           "#include <common>",
-          "#include <common>\nuniform sampler2D ramp;\nuniform vec2 range;\nvarying float vValue;",
+          "#include <common>\nuniform sampler2D ramp;\nuniform vec2 range;\nvarying vec2 vValue;",
         )
         .replace(
           "#include <color_fragment>",
           `#include <color_fragment>
-           if (vValue > ${NOTHING.toExponential()} * 0.5)
-             diffuseColor.rgb = texture2D(ramp, vec2((vValue - range.x) / (range.y - range.x), 0.5)).rgb;`,
+           if (vValue.y > 0.5) // the mean of those corners that have a value
+             diffuseColor.rgb = texture2D(ramp, vec2((vValue.x / vValue.y - range.x) / (range.y - range.x), 0.5)).rgb;`,
         );
     }
     if (!plain)
@@ -302,12 +301,12 @@ export class Bodies {
     }
     if (body.values !== undefined) {
       part.values = scene.arrays[body.values];
-      const list = new Float32Array(shape.geometry.attributes.position.count);
-      for (let i = 0; i < list.length; i++) {
-        const x = part.values[shape.sourceOf(i)];
-        list[i] = Number.isNaN(x) ? NOTHING : x;
+      const list = new Float32Array(2 * shape.geometry.attributes.position.count); // the value, and whether it has one
+      for (let i = 0; i < list.length; i += 2) {
+        const x = part.values[shape.sourceOf(i / 2)];
+        if (!Number.isNaN(x)) list.set([x, 1], i);
       }
-      shape.geometry.setAttribute("value", new THREE.BufferAttribute(list, 1));
+      shape.geometry.setAttribute("value", new THREE.BufferAttribute(list, 2));
     }
     if (body.vertices !== undefined) {
       part.vertices = addUp(scene.arrays[body.vertices], mesh.positions.length);

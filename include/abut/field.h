@@ -222,6 +222,36 @@ ABUT_API abut_status abut_field_read_memory(abut_context *context, const void *d
                                             const abut_field_read_options *options,
                                             abut_field **field);
 
+/* ---- one field by several processes ---- */
+
+/* What a process of a team has of the others. Both functions are called by all of them equally
+ * often, and false tells that it failed. Open MPI is behind them in docs/mpi.md. */
+typedef struct abut_field_team {
+    size_t size;
+    uint32_t rank, count; /* which of how many this is, from 0 on */
+    void *user;
+    /* Puts what all processes have into `all`, that of the first process first: bytes[i] from
+     * process i. `own` has bytes[rank]. */
+    bool (*gather)(void *user, const void *own, const uint64_t *bytes, void *all);
+    /* Writes to the file that all have open, at a place of its own; at most 64 MiB, or 0 bytes
+     * where others have more to write. */
+    bool (*write)(void *user, uint64_t offset, const void *data, size_t bytes);
+} abut_field_team;
+
+ABUT_DEFAULT(abut_field_team)
+
+/* Builds a sparse field together with other processes that call it with the same mesh and options,
+ * and writes it to one file: the very bytes that abut_field_write() would write, for any number of
+ * processes. Each has the mesh, the index of bricks and a part of the values. `plain` as in
+ * abut_field_write_options; `info` (may be null) tells what the field is. What fails in one process
+ * fails in all, with the sentence of the first; but a process that has no memory for the team
+ * itself, or is handed null, leaves the others waiting: end them. What the file has then is not
+ * complete: write it aside. Refused: dense fields, a device, a cache. Uses the context of the mesh.
+ * Thread-safe, one team a thread. */
+ABUT_API abut_status abut_field_write_team(abut_mesh *mesh, const abut_field_options *options,
+                                           bool plain, const abut_field_team *team,
+                                           abut_field_info *info);
+
 /* Tells whether a field was built from this very mesh, also after it was written and loaded: by a
  * SHA-256 of positions and indices. False where the field came from no mesh. Thread-safe. */
 ABUT_API abut_status abut_field_is_of(const abut_field *field, const abut_mesh *mesh, bool *is);

@@ -182,7 +182,7 @@ static abut_device *device_of(const abut_bvh *bvh, const abut_field_options *o) 
     return o->device || !abuti_field_fits_there(bvh) ? o->device : bvh->there->queue.device;
 }
 
-static abut_status make(const abut_bvh *bvh, const abut_field_options *o, abut_field *field) {
+abut_status abuti_field_shape(const abut_bvh *bvh, const abut_field_options *o, abut_field *field) {
     const abut_sign_info sign = abut_sign_info_get(bvh);
     field->layout = o->layout;
     field->type = o->type;
@@ -195,7 +195,7 @@ static abut_status make(const abut_bvh *bvh, const abut_field_options *o, abut_f
         return status;
     for (int axis = 0; axis < 3 && o->layout == ABUT_FIELD_SPARSE; axis++)
         field->bricks[axis] = (field->grid.count[axis] - 1 + FIELD_BRICK - 1) / FIELD_BRICK;
-    return abuti_field_build(field, bvh, NULL, NULL);
+    return ABUT_OK;
 }
 
 static abut_status create_from(const abut_bvh *bvh, const abut_field_options *o,
@@ -208,7 +208,8 @@ static abut_status create_from(const abut_bvh *bvh, const abut_field_options *o,
         made->has_digest = true;
         memcpy(made->digest, place->mesh, sizeof made->digest);
     }
-    abut_status status = make(bvh, o, made);
+    abut_status status = abuti_field_shape(bvh, o, made);
+    status = status ? status : abuti_field_build(made, bvh, NULL, NULL);
     if (status) {
         abut_field_destroy(made);
         return status;
@@ -232,7 +233,7 @@ static abut_status recall(abut_mesh *mesh, const abut_field_options *o, abut_dev
     return status;
 }
 
-static abut_status read_options(const abut_field_options *options, abut_field_options *ours) {
+abut_status abuti_field_read_options(const abut_field_options *options, abut_field_options *ours) {
     *ours = abut_field_options_default();
     abut_status status = abuti_options_read(ours, sizeof *ours, options, "abut_field_create");
     return status ? status : check_options(ours);
@@ -256,7 +257,7 @@ abut_status abut_field_create_from(abut_bvh *bvh, const abut_field_options *opti
     abut_field_options ours;
     if (!bvh || !field)
         return abuti_null(__func__, bvh ? "field" : "bvh");
-    abut_status status = read_options(options, &ours);
+    abut_status status = abuti_field_read_options(options, &ours);
     status = status ? status : abuti_field_signs(__func__, bvh, ours.sign);
     if (status)
         return status;
@@ -277,7 +278,7 @@ abut_status abut_field_create(abut_mesh *mesh, const abut_field_options *options
     abut_sign_options sign = abut_sign_options_default();
     if (!mesh || !field)
         return abuti_null(__func__, mesh ? "field" : "mesh");
-    abut_status status = read_options(options, &ours);
+    abut_status status = abuti_field_read_options(options, &ours);
     cache_place place;
     abut_field *found = NULL;
     status = status ? status : recall(mesh, &ours, ours.device, &place, &found);
@@ -327,6 +328,7 @@ abut_field_info abut_field_info_get(const abut_field *field) {
     info.bytes = (uint64_t)field->value_count * field_value_bytes(field);
     if (field->layout == ABUT_FIELD_SPARSE) {
         const uint32_t *b = field->bricks;
+        info.bytes = (uint64_t)field->brick_count * FIELD_VALUES * field_value_bytes(field);
         info.bytes += sizeof *field->index * ((uint64_t)b[0] * b[1] * b[2]);
         info.bytes += sizeof *field->coarse * ((uint64_t)(b[0] + 1) * (b[1] + 1) * (b[2] + 1));
     }

@@ -43,9 +43,10 @@ struct abut_field {
     size_t value_count;
     /* Of sparse fields only. */
     uint32_t bricks[3], brick_count;
-    uint32_t *index; /* brick_count's number of each brick; ABUT_NONE where it is not stored */
-    float *coarse;   /* (bricks + 1) along each axis */
-    field_view view; /* of all this, for interpolation; made by abuti_field_finish() */
+    uint32_t first_brick; /* of those whose values are here: not 0 only in a part, see team.c */
+    uint32_t *index;      /* brick_count's number of each brick; ABUT_NONE where it is not stored */
+    float *coarse;        /* (bricks + 1) along each axis */
+    field_view view;      /* of all this, for interpolation; made by abuti_field_finish() */
 };
 
 typedef enum field_host_state {
@@ -63,6 +64,11 @@ static inline float field_value(const abut_field *field, size_t i) {
     return field->type == ABUT_FIELD_FLOAT
                ? ((const float *)field->values)[i]
                : (float)((const int16_t *)field->values)[i] * (float)field->step;
+}
+
+/* Whether the values of a brick, by its number, are here; ABUT_NONE is not. */
+static inline bool field_holds(const abut_field *field, uint32_t brick) {
+    return brick - field->first_brick < field->value_count / FIELD_VALUES && brick != ABUT_NONE;
 }
 
 static inline size_t grid_cells(const abut_grid *grid) {
@@ -120,6 +126,10 @@ abut_status abuti_field_send(abut_field *field, abut_device *device);
 /* The grid and the band that options mean for a mesh. */
 abut_status abuti_field_plan(const abut_mesh *mesh, const abut_field_options *o, abut_grid *grid,
                              double *band);
+/* Checked options, with defaults for what they lack. */
+abut_status abuti_field_read_options(const abut_field_options *options, abut_field_options *ours);
+/* Says what a field of such options will be, but for values. */
+abut_status abuti_field_shape(const abut_bvh *bvh, const abut_field_options *o, abut_field *field);
 /* Prepares a hierarchy for signs, unless it is; refused where it is for others. */
 abut_status abuti_field_signs(const char *function, abut_bvh *bvh, abut_sign_method method);
 /* Refuses a grid with too few cells or too far away; sentences begin with `name`. */
@@ -185,6 +195,21 @@ bool abuti_field_digest(const abut_field *field, unsigned char digest[ABUTI_DIGE
 abut_status abuti_field_save(const abut_field *field, abuti_sink *sink, bool plain);
 abut_status abuti_field_export(const abut_field *field, abuti_sink *sink, const char *path,
                                abut_field_format format);
+/* Blocks of a section that stand in a file one after the other, as abuti_field_save() writes them;
+ * of values, only where those bricks are here. */
+typedef enum field_section {
+    SECTION_INDEX,
+    SECTION_COARSE,
+    SECTION_VALUES,
+    SECTION_COUNT
+} field_section;
+enum { FIELD_FILE_BLOCK = 256 * 1024, FIELD_FILE_BLOCK_HEAD = 16, FIELD_FILE_HEAD = 144 };
+uint64_t abuti_field_section_bytes(const abut_field *field, field_section which);
+/* Gives the bytes used of `to`, which has room for FIELD_FILE_BLOCK_HEAD + FIELD_FILE_BLOCK each.
+ */
+abut_status abuti_field_save_blocks(const abut_field *field, field_section which, bool plain,
+                                    uint64_t begin, uint64_t end, unsigned char *to, size_t *used);
+void abuti_field_save_head(const abut_field *field, unsigned char to[FIELD_FILE_HEAD]);
 #define FIELD_MAGIC "\211abutf\r\n"
 enum { FIELD_MAGIC_BYTES = 8 };
 abut_status abuti_field_restore(abuti_source *source, const char *name, abut_field **field);
@@ -251,6 +276,15 @@ double abuti_field_step(const abut_field *field);
 /* Fills a sparse field whose grid and options stand. */
 abut_status abuti_field_build_sparse(abut_field *field, const abut_bvh *bvh,
                                      const field_builder *builder);
+/* Numbers the bricks that are stored; no value of one is above `reach`. What 16 bits stand for may
+ * have to be more than it was. */
+abut_status abuti_field_number_bricks(abut_field *field, double *reach);
+/* Makes room for the values of some bricks, or of all. */
+abut_status abuti_field_hold_bricks(abut_field *field, uint32_t first, uint32_t count);
+/* Memory for the index and the corners. */
+abut_status abuti_field_reserve_index(abut_field *field);
+/* Stores the corners of a block of them. */
+void abuti_field_put_corners(abut_field *field, const uint32_t begin[3], const float *values);
 /* What abuti_field_on_cpu has for them. */
 abut_status abuti_field_sparse_begin(abut_field *field, const abut_bvh *bvh, void **work);
 abut_status abuti_field_sparse_corners(abut_field *field, const abut_bvh *bvh, void *work);

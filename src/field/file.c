@@ -19,7 +19,7 @@
 enum {
     VERSION = 1,
     ORDER = 0x01020304,
-    BLOCK = 256 * 1024,
+    BLOCK = FIELD_FILE_BLOCK,
     BATCH = 32, /* blocks at a time */
     PLAIN = 0,
     PRESSED = 1,
@@ -45,16 +45,16 @@ typedef struct block_head {
     uint64_t checksum; /* of the bytes as they are in the file */
 } block_head;
 
-_Static_assert(sizeof(file_head) == 144 && sizeof(block_head) == 16, "as in files");
+_Static_assert(sizeof(file_head) == FIELD_FILE_HEAD && sizeof(block_head) == FIELD_FILE_BLOCK_HEAD,
+               "as in files");
 
 /* ---- blocks ---- */
-
-enum { INDEX, COARSE, VALUES, SECTIONS };
 
 /* A part of the field that lies in one piece. */
 typedef struct section {
     unsigned char *data;
     size_t bytes, element_bytes;
+    size_t skipped; /* bytes before the first that is here: of values, in a part of a field */
 } section;
 
 typedef struct block {
@@ -66,7 +66,7 @@ typedef struct block {
 /* Room for a batch. */
 typedef struct batch {
     const abut_field *field;
-    section sections[SECTIONS];
+    section sections[SECTION_COUNT];
     size_t block_count;
     size_t first, count;   /* of this batch */
     unsigned char *stored; /* a BLOCK for each of a batch, as the next */
@@ -84,17 +84,20 @@ static void list_sections(const abut_field *field, batch *b) {
     const uint32_t *n = field->bricks;
     b->field = field;
     if (field->layout == ABUT_FIELD_SPARSE) {
-        b->sections[INDEX] =
+        b->sections[SECTION_INDEX] =
             (section){(unsigned char *)field->index,
-                      sizeof *field->index * ((size_t)n[0] * n[1] * n[2]), sizeof *field->index};
-        b->sections[COARSE] =
+                      sizeof *field->index * ((size_t)n[0] * n[1] * n[2]), sizeof *field->index, 0};
+        b->sections[SECTION_COARSE] =
             (section){(unsigned char *)field->coarse,
                       sizeof *field->coarse * ((size_t)n[0] + 1) * (n[1] + 1) * (n[2] + 1),
-                      sizeof *field->coarse};
+                      sizeof *field->coarse, 0};
     }
-    b->sections[VALUES] = (section){field->values, field->value_count * field_value_bytes(field),
-                                    field_value_bytes(field)};
-    for (int i = 0; i < SECTIONS; i++)
+    size_t each = field_value_bytes(field), values = field->value_count;
+    if (field->layout == ABUT_FIELD_SPARSE)
+        values = (size_t)field->brick_count * FIELD_VALUES;
+    b->sections[SECTION_VALUES] = (section){field->values, values * each, each,
+                                            (size_t)field->first_brick * FIELD_VALUES * each};
+    for (int i = 0; i < SECTION_COUNT; i++)
         b->block_count += blocks_of(&b->sections[i]);
 }
 
@@ -104,7 +107,8 @@ static block block_at(const batch *b, size_t number) {
         number -= blocks_of(&b->sections[which++]);
     const section *s = &b->sections[which];
     size_t left = s->bytes - number * BLOCK;
-    return (block){s->data + number * BLOCK, left < BLOCK ? left : BLOCK, s->element_bytes, which};
+    return (block){s->data + (number * BLOCK - s->skipped), left < BLOCK ? left : BLOCK,
+                   s->element_bytes, which};
 }
 
 static abut_status batch_room(abut_context *context, batch *b) {
@@ -145,7 +149,7 @@ static void check_task(void *data, size_t chunk, size_t begin, size_t end) {
     }
 }
 
-static void put_head(const abut_field *field, abuti_sink *sink) {
+void abuti_field_save_head(const abut_field *field, unsigned char to[FIELD_FILE_HEAD]) {
     const abut_grid *g = &field->grid;
     file_head head = {.order = ORDER,
                       .version = VERSION,
@@ -164,7 +168,48 @@ static void put_head(const abut_field *field, abuti_sink *sink) {
     memcpy(head.magic, FIELD_MAGIC, sizeof head.magic);
     head.has_digest = abuti_field_digest(field, head.digest);
     head.checksum = abuti_checksum(&head, offsetof(file_head, checksum));
-    abuti_sink_write(sink, &head, sizeof head);
+    memcpy(to, &head, sizeof head);
+}
+
+/* The bytes of a block of the batch, after its head. */
+static const unsigned char *stored_block(const batch *b, size_t i) {
+    return b->heads[i].method == PLAIN ? block_at(b, b->first + i).data : b->stored + i * BLOCK;
+}
+
+static void make_batch(batch *b, size_t end, bool plain) {
+    b->count = end - b->first < BATCH ? end - b->first : BATCH;
+    abuti_parallel_for(b->field->context, b->count, 1, plain ? check_task : press_task, b);
+}
+
+uint64_t abuti_field_section_bytes(const abut_field *field, field_section which) {
+    batch b = {0};
+    list_sections(field, &b);
+    return b.sections[which].bytes;
+}
+
+abut_status abuti_field_save_blocks(const abut_field *field, field_section which, bool plain,
+                                    uint64_t begin, uint64_t end, unsigned char *to, size_t *used) {
+    batch b = {0};
+    list_sections(field, &b);
+    for (int i = 0; i < (int)which; i++) { /* blocks are counted through all sections */
+        begin += blocks_of(&b.sections[i]);
+        end += blocks_of(&b.sections[i]);
+    }
+    plain = plain || !abuti_block_can_press();
+    abut_status status = plain ? ABUT_OK : batch_room(field->context, &b);
+    *used = 0;
+    for (b.first = begin; !status && b.first < end; b.first += BATCH) {
+        make_batch(&b, end, plain);
+        for (size_t i = 0; i < b.count; i++) {
+            memcpy(to + *used, &b.heads[i], sizeof b.heads[i]);
+            memcpy(to + *used + sizeof b.heads[i], stored_block(&b, i), b.heads[i].bytes);
+            *used += sizeof b.heads[i] + b.heads[i].bytes;
+        }
+        status = abuti_progress(field->context, "packing the field",
+                                (double)(b.first - begin + b.count) / (double)(end - begin));
+    }
+    batch_release(field->context, &b);
+    return status;
 }
 
 abut_status abuti_field_save(const abut_field *field, abuti_sink *sink, bool plain) {
@@ -172,19 +217,17 @@ abut_status abuti_field_save(const abut_field *field, abuti_sink *sink, bool pla
     abut_status status = abuti_field_host(field);
     if (status)
         return status;
+    unsigned char head[FIELD_FILE_HEAD];
     list_sections(field, &b);
-    put_head(field, sink);
+    abuti_field_save_head(field, head);
+    abuti_sink_write(sink, head, sizeof head);
     plain = plain || !abuti_block_can_press();
     status = plain ? ABUT_OK : batch_room(field->context, &b);
     for (; !status && b.first < b.block_count; b.first += BATCH) {
-        b.count = b.block_count - b.first < BATCH ? b.block_count - b.first : BATCH;
-        abuti_parallel_for(field->context, b.count, 1, plain ? check_task : press_task, &b);
+        make_batch(&b, b.block_count, plain);
         for (size_t i = 0; i < b.count; i++) {
             abuti_sink_write(sink, &b.heads[i], sizeof b.heads[i]);
-            abuti_sink_write(sink,
-                             b.heads[i].method == PLAIN ? block_at(&b, b.first + i).data
-                                                        : b.stored + i * BLOCK,
-                             b.heads[i].bytes);
+            abuti_sink_write(sink, stored_block(&b, i), b.heads[i].bytes);
         }
         status = abuti_progress(field->context, "writing the field",
                                 (double)(b.first + b.count) / (double)b.block_count);
@@ -305,9 +348,9 @@ abut_status abuti_field_peek(abuti_source *source, const char *name, abut_field_
 /* Whether a block holds what a field can hold; widens the range of values. */
 static bool is_sound(const abut_field *field, const block *b, float *lowest, float *highest) {
     size_t count = b->bytes / b->element_bytes;
-    if (b->section == COARSE)
+    if (b->section == SECTION_COARSE)
         return abuti_field_range((const float *)(const void *)b->data, count, lowest, highest);
-    if (b->section == VALUES)
+    if (b->section == SECTION_VALUES)
         return abuti_field_values_range(field, b->data, count, lowest, highest);
     const uint32_t *index = (const uint32_t *)(const void *)b->data;
     for (size_t i = 0; i < count; i++)

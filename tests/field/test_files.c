@@ -5,6 +5,7 @@
 #include "field/field.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -395,5 +396,237 @@ TEST(values_of_the_caller_are_kept) {
     grid.count[1] = 1;
     assert_refused("at least 2", abut_field_create_values(NULL, &grid, values, &field));
     assert_null(field);
+    abut_mesh_destroy(mesh);
+}
+
+/* ---- one field by several processes, which are threads here ---- */
+
+enum { TEAM_MOST = 5 };
+
+/* What all of a team see. */
+typedef struct meeting {
+    uint32_t count;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    uint32_t waiting;
+    uint64_t round;
+    const void *own[TEAM_MOST];
+    unsigned char file[1 << 20];
+    uint64_t file_bytes;
+} meeting;
+
+typedef struct member {
+    meeting *m;
+    abut_mesh *mesh;
+    abut_field_options options;
+    bool plain;
+    abut_field_team team;
+    abut_field_info info;
+    abut_status status;
+    char words[300];
+} member;
+
+static void wait_for_all(meeting *m) {
+    pthread_mutex_lock(&m->lock);
+    uint64_t round = m->round;
+    if (++m->waiting == m->count) {
+        m->waiting = 0;
+        m->round++;
+        pthread_cond_broadcast(&m->changed);
+    }
+    while (round == m->round)
+        pthread_cond_wait(&m->changed, &m->lock);
+    pthread_mutex_unlock(&m->lock);
+}
+
+static bool team_gather(void *user, const void *own, const uint64_t *sizes, void *all) {
+    member *me = user;
+    unsigned char *to = all;
+    me->m->own[me->team.rank] = own;
+    wait_for_all(me->m);
+    for (uint32_t i = 0; i < me->m->count; i++) {
+        memcpy(to, me->m->own[i], sizes[i]);
+        to += sizes[i];
+    }
+    wait_for_all(me->m);
+    return true;
+}
+
+static bool team_write(void *user, uint64_t offset, const void *data, size_t size) {
+    member *me = user;
+    bool fine = offset + size <= sizeof me->m->file;
+    if (fine && size)
+        memcpy(me->m->file + offset, data, size);
+    pthread_mutex_lock(&me->m->lock);
+    if (size && offset + size > me->m->file_bytes)
+        me->m->file_bytes = offset + size;
+    pthread_mutex_unlock(&me->m->lock);
+    wait_for_all(me->m);
+    return fine;
+}
+
+static void *run_member(void *data) {
+    member *me = data;
+    me->status = abut_field_write_team(me->mesh, &me->options, me->plain, &me->team, &me->info);
+    snprintf(me->words, sizeof me->words, "%s", me->status ? abut_last_error() : "");
+    return NULL;
+}
+
+static meeting the_meeting;
+
+/* Each member has a context and a mesh of its own, as processes have. */
+static void run_team(uint32_t count, int variant, abut_shape_kind kind, uint64_t fail_at,
+                     member members[TEAM_MOST]) {
+    pthread_t threads[TEAM_MOST];
+    test_memory memory[TEAM_MOST] = {{0}};
+    abut_context *contexts[TEAM_MOST];
+    the_meeting.count = count;
+    the_meeting.file_bytes = 0;
+    pthread_mutex_init(&the_meeting.lock, NULL);
+    pthread_cond_init(&the_meeting.changed, NULL);
+    for (uint32_t i = 0; i < count; i++) {
+        member *me = &members[i];
+        abut_shape shape = abut_shape_default(kind);
+        shape.segments = 12;
+        shape.rings = 8;
+        contexts[i] = test_context(&memory[i], 1);
+        *me = (member){.m = &the_meeting, .plain = variant & 4};
+        assert_ok(abut_shape_create(contexts[i], &shape, &me->mesh));
+        memory[i].fail_at = i == 1 && fail_at ? memory[i].calls + fail_at : 0;
+        me->options = abut_field_options_default();
+        me->options.cells = 90;
+        me->options.layout = ABUT_FIELD_SPARSE;
+        me->options.type = variant & 1 ? ABUT_FIELD_INT16 : ABUT_FIELD_FLOAT;
+        me->options.sign = variant & 2 ? ABUT_SIGN_NORMAL : ABUT_SIGN_WINDING;
+        me->team = abut_field_team_default();
+        me->team.rank = i;
+        me->team.count = count;
+        me->team.user = me;
+        me->team.gather = team_gather;
+        me->team.write = team_write;
+    }
+    for (uint32_t i = 0; i < count; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, run_member, &members[i]), 0);
+    for (uint32_t i = 0; i < count; i++)
+        pthread_join(threads[i], NULL);
+    for (uint32_t i = 0; i < count; i++) {
+        abut_mesh_destroy(members[i].mesh);
+        abut_context_destroy(contexts[i]);
+        assert_int_equal(memory[i].live_count, 0);
+    }
+    pthread_mutex_destroy(&the_meeting.lock);
+    pthread_cond_destroy(&the_meeting.changed);
+}
+
+TEST_THREADS(a_team_writes_the_file_of_one) {
+    static const struct {
+        int variant;
+        abut_shape_kind kind;
+        uint32_t count;
+    } cases[] = {{0, ABUT_SHAPE_TORUS, 1},  {0, ABUT_SHAPE_TORUS, 3},  {5, ABUT_SHAPE_TORUS, 4},
+                 {0, ABUT_SHAPE_TEAPOT, 2}, {1, ABUT_SHAPE_TEAPOT, 5}, {2, ABUT_SHAPE_BOX, 2}};
+    member members[TEAM_MOST];
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i += test_brief() ? 3 : 1) {
+        run_team(cases[i].count, cases[i].variant, cases[i].kind, 0, members);
+        abut_shape shape = abut_shape_default(cases[i].kind);
+        abut_field_write_options how = abut_field_write_options_default();
+        abut_mesh *mesh;
+        abut_field *field, *back;
+        shape.segments = 12;
+        shape.rings = 8;
+        how.plain = cases[i].variant & 4;
+        assert_ok(abut_shape_create(NULL, &shape, &mesh));
+        assert_ok(abut_field_create(mesh, &members[0].options, &field));
+        assert_ok(abut_field_write(field, test_path("one.abutf"), &how));
+        bytes one = slurp(test_path("one.abutf"));
+        assert_true(one.count == the_meeting.file_bytes);
+        assert_memory_equal(one.data, the_meeting.file, one.count);
+        assert_ok(abut_field_read_memory(NULL, the_meeting.file, one.count, NULL, NULL, &back));
+        same_fields(field, back);
+        const abut_field_info is = abut_field_info_get(field);
+        for (uint32_t k = 0; k < cases[i].count; k++) {
+            assert_ok(members[k].status);
+            assert_true(members[k].info.lowest == is.lowest);
+            assert_true(members[k].info.highest == is.highest && members[k].info.bytes == is.bytes);
+        }
+        free(one.data);
+        abut_field_destroy(back);
+        abut_field_destroy(field);
+        abut_mesh_destroy(mesh);
+    }
+}
+
+/* From the third allocation on: the first two are for what tells the others. */
+TEST_THREADS(what_fails_in_one_of_a_team_fails_in_all) {
+    member members[TEAM_MOST];
+    uint32_t failures = 0;
+    for (uint64_t at = 3; at < 400; at = 2 * at + 1) {
+        run_team(3, 0, ABUT_SHAPE_BOX, at, members);
+        if (!members[1].status)
+            break;
+        failures++;
+        for (int k = 0; k < 3; k++)
+            assert_int_equal(members[k].status, ABUT_ERROR_MEMORY);
+        assert_non_null(strstr(members[0].words, "process 1 of 3: out of memory"));
+        assert_non_null(strstr(members[2].words, "process 1 of 3: out of memory"));
+    }
+    assert_true(failures >= 3);
+}
+
+enum { DISK_FULL = 1000 }; /* a number of gathers that is never reached */
+
+static bool alone_gather(void *user, const void *own, const uint64_t *sizes, void *all) {
+    uint64_t *left = user;
+    memcpy(all, own, sizes[0]);
+    *left -= *left != DISK_FULL;
+    return *left != 0;
+}
+
+static bool alone_write(void *user, uint64_t offset, const void *data, size_t size) {
+    (void)offset;
+    (void)data;
+    (void)size;
+    return *(uint64_t *)user != DISK_FULL;
+}
+
+static abut_status write_alone(abut_context *context, void *data) {
+    abut_shape shape = abut_shape_default(ABUT_SHAPE_BOX);
+    abut_field_options options = abut_field_options_default();
+    abut_field_team team = abut_field_team_default();
+    abut_mesh *mesh;
+    uint64_t left = *(uint64_t *)data;
+    shape.segments = 1;
+    options.layout = ABUT_FIELD_SPARSE;
+    options.cells = 20;
+    team.count = 1;
+    team.user = &left;
+    team.gather = alone_gather;
+    team.write = alone_write;
+    abut_status status = abut_shape_create(context, &shape, &mesh);
+    if (status)
+        return status;
+    status = abut_field_write_team(mesh, &options, false, &team, NULL);
+    abut_mesh_destroy(mesh);
+    return status;
+}
+
+TEST(a_team_fails_with_a_sentence) {
+    uint64_t most = UINT64_MAX, full = DISK_FULL;
+    test_every_allocation(write_alone, &most);
+    for (uint64_t at = 1; at < 8; at++)
+        assert_fails(ABUT_ERROR_FILE, "could not exchange", write_alone(NULL, &at));
+    assert_fails(ABUT_ERROR_FILE, "could not be written", write_alone(NULL, &full));
+    abut_mesh *mesh = torus(NULL);
+    abut_field_options options = abut_field_options_default();
+    abut_field_team team = abut_field_team_default();
+    assert_refused("mesh", abut_field_write_team(NULL, NULL, false, &team, NULL));
+    assert_refused("team", abut_field_write_team(mesh, NULL, false, NULL, NULL));
+    assert_refused("0 of 0", abut_field_write_team(mesh, NULL, false, &team, NULL));
+    team.count = 1;
+    team.user = &most;
+    team.gather = alone_gather;
+    team.write = alone_write;
+    assert_fails(ABUT_ERROR_UNSUPPORTED, "sparse",
+                 abut_field_write_team(mesh, &options, false, &team, NULL));
     abut_mesh_destroy(mesh);
 }

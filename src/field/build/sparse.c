@@ -27,25 +27,28 @@ static sparse sparse_of(abut_field *field) {
 
 /* ---- corners ---- */
 
-static void put_coarse(void *data, size_t at, const uint32_t begin[3], const float *values) {
-    const sparse *s = data;
-    (void)at;
-    for (uint32_t k = 0; k < FIELD_BRICK && begin[2] + k < s->blocks[2]; k++)
-        for (uint32_t j = 0; j < FIELD_BRICK && begin[1] + j < s->blocks[1]; j++)
-            for (uint32_t i = 0; i < FIELD_BRICK && begin[0] + i < s->blocks[0]; i++)
-                s->field->coarse[grid_at(s->blocks, begin[0] + i, begin[1] + j, begin[2] + k)] =
+void abuti_field_put_corners(abut_field *field, const uint32_t begin[3], const float *values) {
+    const sparse s = sparse_of(field);
+    for (uint32_t k = 0; k < FIELD_BRICK && begin[2] + k < s.blocks[2]; k++)
+        for (uint32_t j = 0; j < FIELD_BRICK && begin[1] + j < s.blocks[1]; j++)
+            for (uint32_t i = 0; i < FIELD_BRICK && begin[0] + i < s.blocks[0]; i++)
+                field->coarse[grid_at(s.blocks, begin[0] + i, begin[1] + j, begin[2] + k)] =
                     values[i + FIELD_BRICK * (j + (size_t)FIELD_BRICK * k)];
 }
 
+static void put_coarse(void *data, size_t at, const uint32_t begin[3], const float *values) {
+    (void)at;
+    abuti_field_put_corners(data, begin, values);
+}
+
 abut_status abuti_field_sparse_corners(abut_field *field, const abut_bvh *bvh, void *work) {
-    sparse s = sparse_of(field);
     const abut_grid grid = field_corners(field);
     field_job job = {.bvh = bvh,
                      .grid = &grid,
                      .band = INFINITY,
                      .table = work,
                      .put = put_coarse,
-                     .data = &s,
+                     .data = field,
                      .to = 0.2};
     for (int axis = 0; axis < 3; axis++)
         job.blocks[axis] = (grid.count[axis] + FIELD_BRICK - 1) / FIELD_BRICK;
@@ -68,9 +71,7 @@ static double mixed_most(const sparse *s, const uint32_t brick[3]) {
     return inside % 8 ? most : 0;
 }
 
-/* Numbers the bricks that are stored; no value of one is above `reach`. What 16 bits stand for may
- * have to be more than it was. */
-static abut_status number_bricks(abut_field *field, double *reach) {
+abut_status abuti_field_number_bricks(abut_field *field, double *reach) {
     const sparse s = sparse_of(field);
     size_t count = (size_t)field->bricks[0] * field->bricks[1] * field->bricks[2], at = 0;
     atomic_uchar *marks = abuti_allocate_zeroed(field->context, count, sizeof *marks);
@@ -94,12 +95,17 @@ static abut_status number_bricks(abut_field *field, double *reach) {
                       most + FIELD_BRICK * field->grid.cell);
     if (field->type == ABUT_FIELD_INT16 && *reach / INT16_MAX > field->step && most > 0)
         field->step = nextafterf((float)(*reach / INT16_MAX), INFINITY);
-    field->value_count = (size_t)field->brick_count * FIELD_VALUES;
+    return ABUT_OK;
+}
+
+abut_status abuti_field_hold_bricks(abut_field *field, uint32_t first, uint32_t count) {
+    field->first_brick = first;
+    field->value_count = (size_t)count * FIELD_VALUES;
     field->values = abuti_allocate(field->context, field->value_count, field_value_bytes(field));
     return field->values ? ABUT_OK : ABUT_ERROR_MEMORY;
 }
 
-/* Lists the blocks that bricks have cells of, and which. */
+/* Lists the blocks that bricks which are held have cells of, and which. */
 static abut_status list_blocks(sparse *s) {
     const abut_field *field = s->field;
     size_t all = (size_t)s->blocks[0] * s->blocks[1] * s->blocks[2], at = 0, count = 0;
@@ -109,7 +115,8 @@ static abut_status list_blocks(sparse *s) {
     for (uint32_t z = 0; z < field->bricks[2]; z++)
         for (uint32_t y = 0; y < field->bricks[1]; y++)
             for (uint32_t x = 0; x < field->bricks[0]; x++, at++)
-                for (uint32_t bit = 0; bit < FIELD_LAYERS && field->index[at] != ABUT_NONE; bit++)
+                for (uint32_t bit = 0; bit < FIELD_LAYERS && field_holds(field, field->index[at]);
+                     bit++)
                     layers[grid_at(s->blocks, x + (bit & 1), y + (bit >> 1 & 1), z + (bit >> 2))] |=
                         (unsigned char)(1u << bit);
     for (size_t i = 0; i < all; i++)
@@ -128,7 +135,8 @@ static abut_status list_blocks(sparse *s) {
 
 /* ---- their values ---- */
 
-/* Hands a block to all bricks that have some of it. No two blocks write the same cells. */
+/* Hands a block to all bricks that are held and have some of it. No two blocks write the same
+ * cells. */
 static void put_block(void *data, size_t at, const uint32_t begin[3], const float *values) {
     const sparse *s = data;
     const uint32_t *bricks = s->field->bricks;
@@ -140,12 +148,13 @@ static void put_block(void *data, size_t at, const uint32_t begin[3], const floa
             s->field
                 ->index[grid_at(bricks, begin[0] / FIELD_BRICK - off[0],
                                 begin[1] / FIELD_BRICK - off[1], begin[2] / FIELD_BRICK - off[2])];
+        uint32_t held = brick - s->field->first_brick;
         for (uint32_t k = 0; k < (off[2] ? 1 : FIELD_BRICK); k++)
             for (uint32_t j = 0; j < (off[1] ? 1 : FIELD_BRICK); j++) {
                 size_t row = FIELD_BRICK * off[0] +
                              FIELD_SIDE * (FIELD_BRICK * off[1] + j +
                                            FIELD_SIDE * (size_t)(FIELD_BRICK * off[2] + k));
-                abuti_field_put(s->field, (size_t)brick * FIELD_VALUES + row,
+                abuti_field_put(s->field, (size_t)held * FIELD_VALUES + row,
                                 values + FIELD_BRICK * (j + (size_t)FIELD_BRICK * k),
                                 off[0] ? 1 : FIELD_BRICK);
             }
@@ -198,22 +207,28 @@ void abuti_field_sparse_end(abut_field *field, const abut_bvh *bvh, void *work) 
     abuti_release(field->context, work);
 }
 
-abut_status abuti_field_build_sparse(abut_field *field, const abut_bvh *bvh,
-                                     const field_builder *builder) {
+abut_status abuti_field_reserve_index(abut_field *field) {
     size_t bricks = 1, corners = 1;
-    void *work = NULL;
-    double reach = 0;
     for (int axis = 0; axis < 3; axis++) {
         bricks *= field->bricks[axis];
         corners *= field->bricks[axis] + 1;
     }
     field->index = abuti_allocate(field->context, bricks, sizeof *field->index);
     field->coarse = abuti_allocate(field->context, corners, sizeof *field->coarse);
-    if (!field->index || !field->coarse)
-        return ABUT_ERROR_MEMORY;
-    abut_status status = builder->begin(field, bvh, &work);
+    return field->index && field->coarse ? ABUT_OK : ABUT_ERROR_MEMORY;
+}
+
+abut_status abuti_field_build_sparse(abut_field *field, const abut_bvh *bvh,
+                                     const field_builder *builder) {
+    void *work = NULL;
+    double reach = 0;
+    abut_status status = abuti_field_reserve_index(field);
+    if (status)
+        return status;
+    status = builder->begin(field, bvh, &work);
     status = status ? status : builder->corners(field, bvh, work);
-    status = status ? status : number_bricks(field, &reach);
+    status = status ? status : abuti_field_number_bricks(field, &reach);
+    status = status ? status : abuti_field_hold_bricks(field, 0, field->brick_count);
     status = status ? status : builder->bricks(field, bvh, work, reach);
     builder->end(field, bvh, work);
     return status;

@@ -152,34 +152,85 @@ static void summarise(tool_run *tool, const tool_arguments *arguments, const ans
     out_end(out);
 }
 
+enum { POSES_A_CHUNK = 64 }; /* for each process in turn */
+
+/* Keeps the poses of this process, and their numbers in `keys`: from malloc. */
+static bool keep_mine(const tool_run *tool, const tool_pair *pair, abut_pair_poses *poses,
+                      uint64_t **keys) {
+    size_t kept = 0;
+    *keys = malloc((poses->count + 1) * sizeof **keys);
+    for (size_t i = 0; *keys && i < poses->count; i++)
+        if (share_mine(tool, i, POSES_A_CHUNK)) {
+            pair->poses.list[kept] = pair->poses.list[i];
+            (*keys)[kept++] = i;
+        }
+    poses->count = kept;
+    return *keys != NULL;
+}
+
+/* Answers for the poses of this process. `worst` is the pose that has the advice. */
+static int ask(tool_run *tool, const tool_given *margin, const tool_pair *pair,
+               const abut_pair_poses *poses, answers *all, size_t *worst) {
+    all->count = poses->count;
+    if (margin)
+        all->within = malloc((all->count + 1) * sizeof *all->within);
+    else
+        all->separations = malloc((all->count + 1) * sizeof *all->separations);
+    if (!all->within && !all->separations)
+        return tool_fail_with(tool, "out of memory", "there is no memory for the answers");
+    if (!all->count)
+        return 0;
+    abut_status status = margin ? abut_pair_within_batch(poses, margin->numbers[0], &pair->options,
+                                                         all->within, &all->advice)
+                                : abut_pair_distance_batch(poses, &pair->options, all->separations);
+    for (size_t i = 0; !status && !margin && i < all->count; i++)
+        if (!i || all->separations[i].advice.verdict > all->advice.verdict) {
+            all->advice = all->separations[i].advice;
+            *worst = i;
+        }
+    return status ? tool_fail(tool, status) : 0;
+}
+
+/* All answers for the first process. */
+static int collect(tool_run *tool, int code, const uint64_t *keys, size_t worst, answers *all) {
+    uint64_t count = all->count;
+    code = share_agree(tool, code);
+    if (code || !tool->share)
+        return code;
+    share_worst(tool, &all->advice, count ? keys[worst] : UINT64_MAX); /* none: the mildest */
+    if (all->within)
+        share_collect(tool, &all->within, &count, sizeof *all->within, keys);
+    else
+        share_collect(tool, &all->separations, &count, sizeof *all->separations, keys);
+    all->count = (size_t)count;
+    return 0;
+}
+
 static int run_many(tool_run *tool, const tool_arguments *arguments, const tool_pair *pair,
                     const abut_pair_poses *poses) {
     const tool_given *margin = option_given(arguments, "margin");
-    answers all = {.count = poses->count};
-    if (margin)
-        all.within = malloc(all.count * sizeof *all.within);
-    else
-        all.separations = malloc(all.count * sizeof *all.separations);
-    if (!all.within && !all.separations)
-        return tool_fail_with(tool, "out of memory", "there is no memory for the answers");
-    abut_status status = margin ? abut_pair_within_batch(poses, margin->numbers[0], &pair->options,
-                                                         all.within, &all.advice)
-                                : abut_pair_distance_batch(poses, &pair->options, all.separations);
-    int code = status ? tool_fail(tool, status) : 0;
-    for (size_t i = 0; !code && !margin && i < all.count; i++)
-        if (!i || all.separations[i].advice.verdict > all.advice.verdict)
-            all.advice = all.separations[i].advice;
+    abut_pair_poses mine = *poses;
+    uint64_t *keys = NULL;
+    size_t worst = 0;
+    answers all = {0};
+    int code = keep_mine(tool, pair, &mine, &keys)
+                   ? ask(tool, margin, pair, &mine, &all, &worst)
+                   : tool_fail_with(tool, "out of memory", "there is no memory for the poses");
+    code = collect(tool, code, keys, worst, &all);
     if (!code && all.count)
         tool_advise(tool, &all.advice);
     tool_table table = {margin ? within_columns : columns, margin ? 2 : 11, all.count, give_row,
                         &all};
-    code = code ? code : pair_table(tool, arguments, &table);
-    if (!code && (tool->out.json || (option_given(arguments, "out") && !tool->quiet)))
+    const bool tells = !code && share_tells(tool);
+    if (tells)
+        code = pair_table(tool, arguments, &table);
+    if (tells && !code && (tool->out.json || (option_given(arguments, "out") && !tool->quiet)))
         summarise(tool, arguments, &all);
-    if (!code && margin)
+    if (tells && !code && margin)
         code = tool_outcome(count_near(&all) > 0, &all.advice);
     free(all.separations);
     free(all.within);
+    free(keys);
     return code;
 }
 
@@ -188,6 +239,8 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     if (margin && !(margin->numbers[0] >= 0))
         return tool_refuse(tool, "--margin needs a number of at least 0; '%s' is not",
                            margin->words);
+    if (tool->share && (!option_given(arguments, "poses") || device_named(arguments)))
+        return tool_refuse(tool, "several processes share out --poses, on CPUs");
     if (margin && picture_given(arguments))
         return tool_refuse(tool, "--margin asks for yes or no, of which there is no picture");
     if (option_given(arguments, "out") && !option_given(arguments, "poses"))

@@ -189,6 +189,31 @@ static int draw(tool_run *tool, const tool_arguments *arguments, abut_mesh *mesh
 
 /* ---- the command ---- */
 
+/* What several processes make together is one file. */
+static int check_shared(tool_run *tool, const tool_arguments *arguments, const char *file,
+                        abut_field_format format) {
+    if (!option_given(arguments, "sparse") || !file || strcmp(file, "-") == 0 ||
+        format != ABUT_FIELD_FORMAT_ABUT)
+        return tool_refuse(tool, "several processes write one sparse field: name an .abutf file "
+                                 "and say --sparse");
+    static const char *const alone[] = {"png", "html", "cache", "device"};
+    for (int k = 0; k < 4; k++)
+        if (option_given(arguments, alone[k]))
+            return tool_refuse(tool, "--%s is for one process alone", alone[k]);
+    return 0;
+}
+
+static int write_shared(tool_run *tool, const tool_arguments *arguments, abut_mesh *mesh,
+                        abut_field_options *options, bool plain, abut_field_info *info) {
+    int code = share_agree(tool, field_options(tool, arguments, options));
+    if (code)
+        return code;
+    abut_status status = tool->share->write_field(tool->share->user, mesh, options,
+                                                  arguments->operands[1], plain, info);
+    tool->share->over = status != ABUT_OK; /* in all alike */
+    return status ? tool_fail(tool, status) : 0;
+}
+
 static int run(tool_run *tool, const tool_arguments *arguments) {
     tool_output *out = &tool->out;
     const tool_given *to = option_given(arguments, "to"), *png = picture_given(arguments);
@@ -201,6 +226,8 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     code = code || !png ? code : picture_check(tool, png->words);
     if (!code && !png && option_given(arguments, "inside"))
         code = tool_refuse(tool, "--inside is for a picture, but --png names none");
+    if (!code && tool->share)
+        code = check_shared(tool, arguments, file, how.format);
     if (code)
         return code;
     abut_field_options options = abut_field_options_default();
@@ -214,17 +241,19 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
         return tool_fail(tool, status);
     progress_start(tool->progress, path);
     double begun = seconds_now();
-    code = field_build(tool, arguments, mesh, &options, &field);
+    abut_field_info info = {0};
+    code = tool->share ? write_shared(tool, arguments, mesh, &options, how.plain, &info)
+                       : field_build(tool, arguments, mesh, &options, &field);
     double build_ms = 1e3 * (seconds_now() - begun);
     if (!code && png)
         code = draw(tool, arguments, mesh, field);
-    if (!code && file) {
+    if (!code && file && field) {
         progress_start(tool->progress, file);
         if ((status = abut_field_write(field, tool_target(tool, file), &how)))
             code = tool_fail(tool, status);
     }
     if (!code) {
-        abut_field_info info = abut_field_info_get(field);
+        info = field ? abut_field_info_get(field) : info;
         out_object(out, NULL);
         tell(out, path, &info, build_ms, tool->quiet);
         if (file)

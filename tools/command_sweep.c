@@ -447,10 +447,66 @@ static int run_folder(tool_run *tool, const tool_arguments *arguments, sweep_run
     return end_steps(tool, code, hits, steps);
 }
 
+/* ---- steps by several processes ---- */
+
+enum { STEPS_A_CHUNK = 2 }; /* for each process in turn */
+
+/* What is told of a step. */
+typedef struct step_answer {
+    abut_sweep_counts counts;
+    uint64_t count;
+    abut_impact first;
+} step_answer;
+
+typedef struct step_answers {
+    step_answer *list; /* from malloc, as keys */
+    uint64_t *keys;
+    uint64_t count;
+    size_t room, key_room;
+} step_answers;
+
+/* Tells a step, or keeps it until all are there. */
+static int take_step(tool_run *tool, sweep_run *s, step_answers *all, uint64_t step) {
+    if (!tool->share) {
+        tell_step(tool, s, step, NULL);
+        return 0;
+    }
+    step_answer answer = {.counts = s->counts, .count = s->count};
+    if (s->count)
+        answer.first = s->impacts[0];
+    if (!tool_grow(&all->list, all->count, &all->room, sizeof *all->list) ||
+        !tool_grow(&all->keys, all->count, &all->key_room, sizeof *all->keys))
+        return tool_fail_with(tool, "out of memory", "there is no memory for the steps");
+    all->keys[all->count] = step;
+    all->list[all->count++] = answer;
+    return 0;
+}
+
+/* Tells all steps in the first process; `first` is the number of the first step. */
+static int tell_steps(tool_run *tool, int code, sweep_run *s, step_answers *all, uint64_t first,
+                      uint64_t *hits) {
+    code = share_agree(tool, code);
+    if (!code && tool->share) {
+        *hits = 0;
+        share_collect(tool, &all->list, &all->count, sizeof *all->list, all->keys);
+        for (uint64_t i = 0; share_tells(tool) && i < all->count; i++) {
+            s->counts = all->list[i].counts;
+            s->count = (size_t)all->list[i].count;
+            if (s->count)
+                s->impacts[0] = all->list[i].first;
+            tell_step(tool, s, first + i, NULL);
+            *hits += s->count > 0;
+        }
+    }
+    free(all->list);
+    free(all->keys);
+    return code;
+}
+
 /* ---- a recording ---- */
 
 static int run_frame(tool_run *tool, sweep_run *s, tool_recording *r, uint64_t frame,
-                     const char *path) {
+                     const char *path, step_answers *all) {
     abut_mesh *mesh = NULL;
     int code = recording_read(tool, r, frame);
     if (!code && (!s->regardless || !s->moving.motion))
@@ -466,13 +522,12 @@ static int run_frame(tool_run *tool, sweep_run *s, tool_recording *r, uint64_t f
     abut_mesh_destroy(mesh);
     code = code ? code : moving_step_to(tool, &s->moving, r->start, r->end);
     code = code ? code : find(tool, s);
-    if (!code)
-        tell_step(tool, s, frame, NULL);
-    return code;
+    return code ? code : take_step(tool, s, all, frame);
 }
 
 static int run_recording(tool_run *tool, const tool_arguments *arguments, sweep_run *s) {
     tool_recording r = {0};
+    step_answers all = {0};
     uint64_t hits = 0, steps = 0;
     progress_start(tool->progress, arguments->operands[0]);
     int code = recording_open(tool, arguments, &r);
@@ -480,9 +535,11 @@ static int run_recording(tool_run *tool, const tool_arguments *arguments, sweep_
         begin_steps(tool);
     for (uint64_t frame = r.first; !code && frame <= r.last; frame++) {
         start_progress(tool, ++steps, r.last - r.first + 1);
-        code = run_frame(tool, s, &r, frame, arguments->operands[0]);
+        if (share_mine(tool, frame - r.first, STEPS_A_CHUNK))
+            code = run_frame(tool, s, &r, frame, arguments->operands[0], &all);
         hits += !code && s->count;
     }
+    code = tell_steps(tool, code, s, &all, r.first, &hits);
     recording_close(&r);
     return end_steps(tool, code, hits, steps);
 }
@@ -535,6 +592,8 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     sweep_run s = {0};
     abut_device *device = NULL;
     int code = read_options(tool, arguments, &s);
+    if (!code && tool->share && !s.recording)
+        code = tool_refuse(tool, "several processes share out the steps of a recording (.abutm)");
     code = code ? code : device_open(tool, arguments, &device);
     s.motion.device = device;
     if (!code)

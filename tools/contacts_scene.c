@@ -187,6 +187,66 @@ static int make_world(tool_run *tool, const tool_arguments *arguments,
 
 /* ---- finding ---- */
 
+enum { PAIRS_A_CHUNK = 4 }; /* for each process in turn */
+
+static uint64_t key_of(uint32_t a, uint32_t b) {
+    return (uint64_t)a << 32 | b;
+}
+
+static int no_memory(tool_run *tool) {
+    return tool_fail_with(tool, "out of memory", "there is no memory for the pairs");
+}
+
+/* Leaves pairs of other processes out of the world, or takes them in again. */
+static abut_status leave_out(const tool_run *tool, touches *t, bool out) {
+    abut_status status = ABUT_OK;
+    for (uint64_t i = 0; i < t->pair_count && !status; i++)
+        if (!share_mine(tool, i, PAIRS_A_CHUNK))
+            status = abut_world_ignore(t->world, t->pairs[i].a, t->pairs[i].b, out);
+    return status;
+}
+
+/* The place of a pair in the list, which is sorted. */
+static uint32_t place_of(const touches *t, uint64_t key) {
+    uint64_t lo = 0, hi = t->pair_count;
+    while (hi - lo > 1) {
+        uint64_t middle = lo + (hi - lo) / 2;
+        if (key_of(t->pairs[middle].a, t->pairs[middle].b) <= key)
+            lo = middle;
+        else
+            hi = middle;
+    }
+    return (uint32_t)lo;
+}
+
+/* All contacts and events for the first process, as one process has them. */
+static int collect(tool_run *tool, int code, touches *t) {
+    uint64_t most = t->count > t->touching ? t->count : t->touching, mine = 0;
+    uint64_t *keys = tool->share && !code ? malloc((most + 1) * sizeof *keys) : NULL;
+    uint32_t *places = keys ? malloc((t->pair_count + 1) * sizeof *places) : NULL;
+    if (tool->share && !code && !places)
+        code = no_memory(tool);
+    code = share_agree(tool, code);
+    for (uint64_t i = 0; places && i < t->pair_count; i++)
+        if (share_mine(tool, i, PAIRS_A_CHUNK))
+            places[mine++] = (uint32_t)i;
+    if (!code && places) {
+        for (uint64_t i = 0; i < t->count; i++) {
+            t->list[i].pair = places[t->list[i].pair];
+            keys[i] = t->list[i].pair;
+        }
+        share_worst(tool, &t->advice, mine ? places[0] : UINT64_MAX);
+        share_collect(tool, &t->list, &t->count, sizeof *t->list, keys);
+        for (uint64_t i = 0; i < t->touching; i++)
+            keys[i] = place_of(t, key_of(t->events[i].a, t->events[i].b));
+        share_collect(tool, &t->events, &t->touching, sizeof *t->events, keys);
+        leave_out(tool, t, false);
+    }
+    free(places);
+    free(keys);
+    return code;
+}
+
 static int find(tool_run *tool, const tool_arguments *arguments, touches *t) {
     const tool_given *margin = option_given(arguments, "margin"),
                      *most = option_given(arguments, "most");
@@ -201,9 +261,10 @@ static int find(tool_run *tool, const tool_arguments *arguments, touches *t) {
     if (status == ABUT_ERROR_BUFFER) {
         t->pairs = malloc(t->pair_count * sizeof *t->pairs);
         if (!t->pairs)
-            return tool_fail_with(tool, "out of memory", "there is no memory for the pairs");
+            return no_memory(tool);
         status = abut_world_pairs(t->world, t->pair_count, t->pairs, &t->pair_count);
     }
+    status = status ? status : leave_out(tool, t, true);
     status = status ? status : abut_world_contacts(t->world, &found);
     if (status == ABUT_ERROR_BUFFER) {
         found.capacity = found.count;
@@ -217,14 +278,13 @@ static int find(tool_run *tool, const tool_arguments *arguments, touches *t) {
     if (status == ABUT_ERROR_BUFFER) {
         t->events = malloc(t->touching * sizeof *t->events);
         if (!t->events)
-            return tool_fail_with(tool, "out of memory", "there is no memory for the pairs");
+            return no_memory(tool);
         status = abut_world_events(t->world, t->touching, t->events, &t->touching);
     }
     if (status)
         return tool_fail(tool, status);
     t->count = found.count;
     t->advice = found.advice;
-    tool_advise(tool, &t->advice);
     return 0;
 }
 
@@ -378,7 +438,11 @@ static int work(tool_run *tool, const tool_arguments *arguments, touches *t) {
     code = code ? code : assembly_load(tool, arguments, false, &t->assembly);
     if (!code && !t->assembly.scene)
         code = tool_refuse(tool, "contacts needs a second file, or --with and a solid");
-    code = code ? code : find(tool, arguments, t);
+    code = collect(tool, code ? code : find(tool, arguments, t), t);
+    if (!code && !share_tells(tool))
+        return 0;
+    if (!code)
+        tool_advise(tool, &t->advice);
     if (!code && png)
         code = camera_read(tool, arguments, &camera);
     const bool why = option_given(arguments, "explain") && !tool->out.json;

@@ -4,8 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-int field_build(tool_run *tool, const tool_arguments *arguments, abut_mesh *mesh,
-                abut_field_options *options, abut_field **field) {
+int field_options(tool_run *tool, const tool_arguments *arguments, abut_field_options *options) {
     const tool_given *cells = option_given(arguments, "cells"),
                      *cell = option_given(arguments, "cell"),
                      *margin = option_given(arguments, "margin"),
@@ -27,7 +26,13 @@ int field_build(tool_run *tool, const tool_arguments *arguments, abut_mesh *mesh
         options->sign = strcmp(sign->words, "normal") == 0 ? ABUT_SIGN_NORMAL : ABUT_SIGN_WINDING;
     if (option_given(arguments, "cache"))
         options->cache = "";
-    int code = device_open(tool, arguments, &options->device);
+    return 0;
+}
+
+int field_build(tool_run *tool, const tool_arguments *arguments, abut_mesh *mesh,
+                abut_field_options *options, abut_field **field) {
+    int code = field_options(tool, arguments, options);
+    code = code ? code : device_open(tool, arguments, &options->device);
     if (code)
         return code;
     abut_status status = abut_field_create(mesh, options, field);

@@ -14,6 +14,7 @@
 enum { TICK = 100000, PATIENCE = 8 }; /* microseconds; ticks that the work has to stop in */
 
 static volatile sig_atomic_t caught;
+void (*tool_last_act)(void);
 
 /* The first signal asks the work to stop and clean up; others change nothing, since one Ctrl-C may
  * reach us twice (from the terminal and from a parent that passes it on). A timer then wakes what
@@ -31,6 +32,8 @@ static void count_ticks(int number) {
     static volatile sig_atomic_t ticks;
     (void)number;
     if (caught && ++ticks == PATIENCE) {
+        if (tool_last_act)
+            tool_last_act();
         signal(caught, SIG_DFL);
         raise(caught); /* takes effect when this handler returns */
     }
@@ -253,7 +256,7 @@ int tool_output_format(tool_run *tool, const char *path, const tool_given *to,
 
 void tool_log(void *user, abut_log_level level, const char *message) {
     tool_run *tool = user;
-    if (tool->quiet)
+    if (tool->quiet || !share_tells(tool))
         return;
     progress_erase(tool->progress);
     fprintf(stderr, "abut%s%s: %s%s\n", tool->command ? " " : "",
@@ -304,6 +307,9 @@ static int find_command(int count, char **words) {
     return -1;
 }
 
+/* Commands that several processes can do together. */
+#define SHARED "field|sweep|distance|contacts|version|help"
+
 /* Runs a command whose words have been read. */
 static int run_command(tool_run *tool, const tool_arguments *arguments) {
     const tool_given *threads = option_given(arguments, "threads"),
@@ -319,7 +325,7 @@ static int run_command(tool_run *tool, const tool_arguments *arguments) {
     if (table && strcmp(path_ending(table->words), "json") == 0)
         return tool_refuse(tool, "--out writes comma-separated values, PLY or NPY; for JSON say "
                                  "--json, which writes to standard output");
-    tool->progress = progress_create(!tool->quiet, tool->out.unicode);
+    tool->progress = progress_create(!tool->quiet && share_tells(tool), tool->out.unicode);
     abut_context_options options = abut_context_options_default();
     options.thread_count = tool->threads;
     options.progress_user = tool->progress;
@@ -329,7 +335,9 @@ static int run_command(tool_run *tool, const tool_arguments *arguments) {
     abut_status status = abut_context_create(&options, &tool->context);
     if (status)
         return tool_fail(tool, status);
-    int code = view_open(tool, arguments);
+    int code = tool->share && !word_in(tool->command->name, SHARED)
+                   ? tool_refuse(tool, "abut-mpi shares out %s; for all else run abut", SHARED)
+                   : view_open(tool, arguments);
     code = code ? code : tool->command->run(tool, arguments);
     view_close(tool->view);
     progress_erase(tool->progress);
@@ -387,16 +395,21 @@ static bool wants_json(int count, char **words) {
     return false;
 }
 
-int main(int count, char **words) {
+int tool_main(int count, char **words, tool_share *share) {
+    tool_text complaint = {0};
     hold_standard_streams();
     setlocale(LC_CTYPE, "");
     watch_signals();
-    tool_run tool = {0};
+    tool_run tool = {.share = share};
+    if (!share_tells(&tool))
+        tool.complaint = &complaint;
     int skip = count > 0;
     output_start(&tool.out, wants_json(count - skip, words + skip));
-    int code = run(&tool, count - skip, words + skip);
+    int code = share_agree(&tool, run(&tool, count - skip, words + skip));
     progress_free(tool.progress);
     tool.progress = NULL;
+    if (!share_tells(&tool))
+        text_clear(&tool.out.text);
     /* A reader that has seen enough (head) is no failure; a full disk is. */
     if (!output_flush(&tool.out) && tool.out.error != EPIPE && code != CODE_CANCELLED) {
         fprintf(stderr, "abut: standard output could not be written: %s\n",
@@ -404,5 +417,6 @@ int main(int count, char **words) {
         code = CODE_WORK;
     }
     output_free(&tool.out);
+    text_free(&complaint);
     return code == CODE_CANCELLED && caught ? end_cancelled() : code;
 }

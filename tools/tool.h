@@ -341,6 +341,9 @@ extern const tool_command command_info, command_character, command_radial, comma
  */
 int field_build(struct tool_run *tool, const tool_arguments *arguments, abut_mesh *mesh,
                 abut_field_options *options, abut_field **field);
+/* Reads them alone. 0, or the exit code after the error was reported. */
+int field_options(struct tool_run *tool, const tool_arguments *arguments,
+                  abut_field_options *options);
 /* Reads all of standard input. 0, or the exit code after the error was reported. */
 int input_read(struct tool_run *tool, tool_text *bytes);
 /* Reads a field or a mesh, whichever the bytes are. 0, or the exit code after the error was
@@ -359,10 +362,50 @@ typedef struct tool_run {
     abut_context *context;
     tool_output out;
     struct progress *progress;
-    struct tool_view *view; /* of the page that --html asks for; else null */
-    abut_vec3 up;           /* of the first mesh read that tells; all zero = none did */
-    tool_text *complaint;   /* where errors go instead of standard error; null = there */
+    struct tool_view *view;   /* of the page that --html asks for; else null */
+    abut_vec3 up;             /* of the first mesh read that tells; all zero = none did */
+    tool_text *complaint;     /* where errors go instead of standard error; null = there */
+    struct tool_share *share; /* with the processes that do the same run; null = it is alone */
 } tool_run;
+
+/* Runs the command that the words after the first name. Gives the exit code. */
+int tool_main(int count, char **words, struct tool_share *share);
+/* Called, where it is not null, before the process ends by a signal although its work has not
+ * stopped: only system calls that signal handlers may make. */
+extern void (*tool_last_act)(void);
+
+/* ---- share.c: one run by several processes ---- */
+
+enum { SHARE_REASON = 500 };
+
+typedef struct tool_share {
+    uint32_t rank, count; /* which of how many this is */
+    void *user;
+    /* Gives sizes[i] bytes of each process i to all, one after the other. */
+    void (*gather)(void *user, const void *own, const uint64_t *sizes, void *all);
+    /* The same to the first alone; `all` is null in others. */
+    void (*collect)(void *user, const void *own, const uint64_t *sizes, void *all);
+    /* Ends all processes. */
+    void (*give_up)(void *user, const char *why);
+    /* Builds a field together and writes it, all or nothing. */
+    abut_status (*write_field)(void *user, abut_mesh *mesh, const abut_field_options *options,
+                               const char *path, bool plain, abut_field_info *info);
+    bool over; /* a process has failed, and all know it */
+    char reason[SHARE_REASON];
+} tool_share;
+
+/* Whether an item is for this process. Alone: always. */
+bool share_mine(const tool_run *tool, uint64_t item, uint64_t chunk);
+/* Whether this process has all results and tells them. */
+bool share_tells(const tool_run *tool);
+/* The exit code of the first process that failed, whose error the first one reports; else the
+ * process's own. All call it equally often, or end. */
+int share_agree(tool_run *tool, int code);
+/* The lists of all processes for the first one, in the order of keys, of which there is one for
+ * each element: `list` is the address of the array, from malloc. After share_agree(). */
+void share_collect(tool_run *tool, void *list, uint64_t *count, size_t bytes, const uint64_t *keys);
+/* The worst advice of all processes, and of equally bad ones that with the lowest key. */
+void share_worst(tool_run *tool, abut_advice *advice, uint64_t key);
 
 /* Says on standard error what went wrong and gives the exit code for it; with --json the error
  * becomes the whole output. The sentence is abut_last_error()'s. */

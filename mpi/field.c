@@ -1,0 +1,233 @@
+/* abut_field_write_team() over MPI, and the file around it.
+ *
+ * All exchanges are of bytes whose lengths every process knows. MPI counts with an int, so they go
+ * in pieces. The file is written beside its target, under a name that the first process has made;
+ * no one sees it before it is complete.
+ */
+#include <abut/mpi.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { PIECE = 1 << 28, PATH_BYTES = 4096, TAG = 7 };
+
+/* Of the file that is being written; empty where there is none. */
+static char aside[PATH_BYTES];
+
+void abut_mpi_clean(void) {
+    if (aside[0])
+        unlink(aside);
+}
+
+/* ---- exchange ---- */
+
+typedef struct place {
+    int rank, count;
+} place;
+
+static place place_in(MPI_Comm processes) {
+    place p;
+    MPI_Comm_rank(processes, &p.rank);
+    MPI_Comm_size(processes, &p.count);
+    return p;
+}
+
+static int piece_of(uint64_t bytes, uint64_t at) {
+    return (int)(bytes - at < PIECE ? bytes - at : PIECE);
+}
+
+void abut_mpi_gather(MPI_Comm processes, const void *own, const uint64_t *bytes, void *all,
+                     abut_mpi_traffic *traffic) {
+    const place p = place_in(processes);
+    const double begun = MPI_Wtime();
+    unsigned char *to = all;
+    for (int i = 0; i < p.count; to += bytes[i++]) {
+        if (i == p.rank && bytes[i])
+            memcpy(to, own, bytes[i]);
+        for (uint64_t at = 0; at < bytes[i]; at += PIECE)
+            MPI_Bcast(to + at, piece_of(bytes[i], at), MPI_BYTE, i, processes);
+    }
+    if (traffic) {
+        traffic->sent += bytes[p.rank] * (uint64_t)(p.count - 1);
+        traffic->waited += MPI_Wtime() - begun;
+    }
+}
+
+void abut_mpi_collect(MPI_Comm processes, const void *own, const uint64_t *bytes, void *all,
+                      abut_mpi_traffic *traffic) {
+    const place p = place_in(processes);
+    const double begun = MPI_Wtime();
+    unsigned char *to = all;
+    for (int i = 0; i < p.count && p.rank == 0; to += bytes[i++]) {
+        if (i == 0 && bytes[i])
+            memcpy(to, own, bytes[i]);
+        for (uint64_t at = 0; i && at < bytes[i]; at += PIECE)
+            MPI_Recv(to + at, piece_of(bytes[i], at), MPI_BYTE, i, TAG, processes,
+                     MPI_STATUS_IGNORE);
+    }
+    for (uint64_t at = 0; p.rank && at < bytes[p.rank]; at += PIECE)
+        MPI_Send((const unsigned char *)own + at, piece_of(bytes[p.rank], at), MPI_BYTE, 0, TAG,
+                 processes);
+    if (traffic) {
+        traffic->sent += p.rank ? bytes[p.rank] : 0;
+        traffic->waited += MPI_Wtime() - begun;
+    }
+}
+
+/* ---- the file ---- */
+
+/* What a field is written with. */
+typedef struct writing {
+    MPI_Comm processes;
+    MPI_File file;
+    abut_mpi_traffic traffic;
+    bool met; /* the others have heard of this process */
+} writing;
+
+static bool team_gather(void *user, const void *own, const uint64_t *bytes, void *all) {
+    writing *w = user;
+    w->met = true;
+    abut_mpi_gather(w->processes, own, bytes, all, &w->traffic);
+    return true;
+}
+
+static bool team_write(void *user, uint64_t offset, const void *data, size_t bytes) {
+    writing *w = user;
+    const double begun = MPI_Wtime();
+    int result = MPI_File_write_at_all(w->file, (MPI_Offset)offset, data, (int)bytes, MPI_BYTE,
+                                       MPI_STATUS_IGNORE);
+    w->traffic.waited += MPI_Wtime() - begun;
+    w->traffic.written += bytes;
+    return result == MPI_SUCCESS;
+}
+
+/* Where a symbolic link leads to, as abut_field_write() has it. */
+static void find_target(const char *path, char target[PATH_BYTES]) {
+    char *real = realpath(path, NULL);
+    snprintf(target, PATH_BYTES, "%s", real ? real : path);
+    free(real);
+}
+
+/* Makes a new file beside the target, with its permissions. */
+static bool make_aside(const char *target, char made[PATH_BYTES]) {
+    const char *slash = strrchr(target, '/');
+    const int folder = slash ? (int)(slash - target) + 1 : 0;
+    struct stat old;
+    const bool exists = stat(target, &old) == 0;
+    if (exists && (!S_ISREG(old.st_mode) || access(target, W_OK) != 0)) {
+        errno = S_ISREG(old.st_mode) ? errno : S_ISDIR(old.st_mode) ? EISDIR : EINVAL;
+        return false;
+    }
+    if (snprintf(made, PATH_BYTES, "%.*s.abut-mpi-XXXXXX", folder, target) >= PATH_BYTES) {
+        errno = ENAMETOOLONG;
+        return false;
+    }
+    const mode_t mask = umask(0);
+    umask(mask);
+    const int descriptor = mkstemp(made);
+    if (descriptor < 0)
+        return false;
+    if (fchmod(descriptor, exists ? old.st_mode & 0777 : 0666 & ~mask) != 0) {
+        close(descriptor);
+        unlink(made);
+        return false;
+    }
+    return close(descriptor) == 0;
+}
+
+/* What the first process has to say of the file, for all. */
+typedef struct notice {
+    int error;
+    char path[PATH_BYTES];
+} notice;
+
+/* Only all together may fail, so the first tells the others how it fared. */
+static abut_status tell_all(MPI_Comm processes, notice *n, const char *path) {
+    MPI_Bcast(n, sizeof *n, MPI_BYTE, 0, processes);
+    if (!n->error)
+        return ABUT_OK;
+    char words[PATH_BYTES + 200];
+    snprintf(words, sizeof words, "%.3900s: cannot be written: %s", path, strerror(n->error));
+    return abut_fail(ABUT_ERROR_FILE, words);
+}
+
+static abut_status open_aside(writing *w, const char *path, char target[PATH_BYTES]) {
+    notice n = {0};
+    if (place_in(w->processes).rank == 0) {
+        find_target(path, target);
+        n.error = make_aside(target, n.path) ? 0 : errno ? errno : EIO;
+    }
+    abut_status status = tell_all(w->processes, &n, path);
+    if (status)
+        return status;
+    memcpy(aside, n.path, sizeof aside);
+    int result = MPI_File_open(w->processes, n.path, MPI_MODE_WRONLY, MPI_INFO_NULL, &w->file),
+        worst;
+    MPI_Allreduce(&result, &worst, 1, MPI_INT, MPI_MAX, w->processes);
+    if (worst == MPI_SUCCESS)
+        return ABUT_OK;
+    if (result == MPI_SUCCESS)
+        w->file = MPI_FILE_NULL; /* closing it would wait for those who have it not */
+    return abut_fail(ABUT_ERROR_FILE, "the file beside the target cannot be opened by every "
+                                      "process; is it on a disk that all of them have?");
+}
+
+/* Puts the file in its place, or removes it. */
+static abut_status end_aside(writing *w, abut_status status, const char *path, const char *target) {
+    notice n = {0};
+    int own = 0, worst = 0;
+    if (w->file != MPI_FILE_NULL) {
+        if (!status)
+            own = MPI_File_sync(w->file) != MPI_SUCCESS;
+        own = MPI_File_close(&w->file) != MPI_SUCCESS || own;
+    }
+    MPI_Allreduce(&own, &worst, 1, MPI_INT, MPI_MAX, w->processes);
+    if (place_in(w->processes).rank == 0) {
+        if (worst)
+            n.error = EIO;
+        else if (!status && rename(aside, target) != 0)
+            n.error = errno;
+        if (status || n.error)
+            unlink(aside);
+    }
+    aside[0] = 0;
+    char kept[600]; /* the sentence of what failed before */
+    snprintf(kept, sizeof kept, "%s", status ? abut_last_error() : "");
+    abut_status ended = tell_all(w->processes, &n, path);
+    return status ? abut_fail(status, kept) : ended;
+}
+
+abut_status abut_mpi_field_write(MPI_Comm processes, abut_mesh *mesh,
+                                 const abut_field_options *options, const char *path, bool plain,
+                                 abut_field_info *info, abut_mpi_traffic *traffic) {
+    if (!mesh || !path)
+        return abut_fail(ABUT_ERROR_ARGUMENT, "abut_mpi_field_write: mesh and path must be given");
+    writing w = {.processes = processes, .file = MPI_FILE_NULL};
+    const place p = place_in(processes);
+    char target[PATH_BYTES] = "";
+    abut_field_team team = abut_field_team_default();
+    team.rank = (uint32_t)p.rank;
+    team.count = (uint32_t)p.count;
+    team.user = &w;
+    team.gather = team_gather;
+    team.write = team_write;
+    abut_status status = open_aside(&w, path, target);
+    const bool opened = aside[0] != 0;
+    if (!status) {
+        status = abut_field_write_team(mesh, options, plain, &team, info);
+        if (status && !w.met) /* out of memory, and the others wait */
+            MPI_Abort(processes, 1);
+    }
+    if (opened)
+        status = end_aside(&w, status, path, target);
+    if (traffic) {
+        traffic->sent += w.traffic.sent;
+        traffic->written += w.traffic.written;
+        traffic->waited += w.traffic.waited;
+    }
+    return status;
+}

@@ -1,0 +1,145 @@
+/* One run of a command by several processes, as abut-mpi starts them: each has all of the input,
+ * works on some items, and the first gets all results and tells them as if it were alone. So files
+ * and tables are the same bytes as those of one process.
+ *
+ * Items go round in chunks: process r has chunks r, r + count, and so on. What one item costs is
+ * not known before, but dear ones stand side by side (bodies of one corner, frames of one fold), so
+ * that every process gets some of them.
+ *
+ * Before results go round all processes tell how they fared; one that failed earlier does so at its
+ * end. So all come to as many exchanges, or all stop at the same one. */
+#include "tool.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { WORDS = 508 };
+
+typedef struct fate {
+    int32_t code;
+    char words[WORDS];
+} fate;
+
+typedef struct said {
+    uint64_t key;
+    int32_t verdict;
+    char words[SHARE_REASON];
+} said;
+
+bool share_mine(const tool_run *tool, uint64_t item, uint64_t chunk) {
+    return !tool->share || item / chunk % tool->share->count == tool->share->rank;
+}
+
+bool share_tells(const tool_run *tool) {
+    return !tool->share || tool->share->rank == 0;
+}
+
+/* What found something has not failed. */
+static bool has_failed(int code) {
+    return code != CODE_FINE && code != CODE_FOUND;
+}
+
+/* Memory, without which the others would wait for us: then the whole run ends. */
+static void *room(const tool_share *share, uint64_t bytes) {
+    void *memory = bytes < SIZE_MAX ? calloc((size_t)bytes + 1, 1) : NULL;
+    if (!memory)
+        share->give_up(share->user, "there is no memory to exchange results");
+    return memory;
+}
+
+/* Gives as many bytes of each process to all. */
+static void *gather_equal(tool_share *share, const void *own, size_t bytes) {
+    uint64_t *sizes = room(share, share->count * sizeof *sizes);
+    void *all = room(share, (uint64_t)share->count * bytes);
+    for (uint32_t i = 0; i < share->count; i++)
+        sizes[i] = bytes;
+    share->gather(share->user, own, sizes, all);
+    free(sizes);
+    return all;
+}
+
+int share_agree(tool_run *tool, int code) {
+    tool_share *share = tool->share;
+    if (!share || share->over)
+        return code;
+    fate own = {.code = code};
+    if (tool->complaint && tool->complaint->data)
+        snprintf(own.words, sizeof own.words, "%s", tool->complaint->data);
+    fate *all = gather_equal(share, &own, sizeof own);
+    for (uint32_t i = 0; i < share->count && !share->over; i++) {
+        share->over = has_failed(all[i].code);
+        if (share->over && i && !share->rank)
+            tool_fail_with(tool, "process failed", "process %u of %u: %s", i, share->count,
+                           all[i].words);
+        code = share->over ? all[i].code : code;
+    }
+    free(all);
+    return code;
+}
+
+void share_worst(tool_run *tool, abut_advice *advice, uint64_t key) {
+    tool_share *share = tool->share;
+    if (!share)
+        return;
+    said own = {.verdict = advice->verdict, .key = key};
+    snprintf(own.words, sizeof own.words, "%s", advice->reason ? advice->reason : "");
+    said *all = gather_equal(share, &own, sizeof own), *worst = all;
+    for (uint32_t i = 1; i < share->count; i++)
+        if (all[i].verdict > worst->verdict ||
+            (all[i].verdict == worst->verdict && all[i].key < worst->key))
+            worst = &all[i];
+    memcpy(share->reason, worst->words, sizeof share->reason);
+    *advice = (abut_advice){(abut_verdict)worst->verdict, share->reason};
+    free(all);
+}
+
+/* Puts lists, each in the order of its keys, into one such. */
+static void merge(const tool_share *share, const uint64_t *counts, const uint64_t *keys,
+                  const unsigned char *from, size_t bytes, unsigned char *to) {
+    uint64_t *at = room(share, 2 * share->count * sizeof *at), *end = at + share->count, total = 0;
+    for (uint32_t i = 0; i < share->count; i++) {
+        at[i] = total;
+        end[i] = total += counts[i];
+    }
+    for (uint64_t k = 0; k < total; k++) {
+        uint32_t next = share->count;
+        for (uint32_t i = 0; i < share->count; i++)
+            if (at[i] < end[i] && (next == share->count || keys[at[i]] < keys[at[next]]))
+                next = i;
+        memcpy(to + k * bytes, from + at[next]++ * bytes, bytes);
+    }
+    free(at);
+}
+
+void share_collect(tool_run *tool, void *list, uint64_t *count, size_t bytes,
+                   const uint64_t *keys) {
+    tool_share *share = tool->share;
+    if (!share)
+        return;
+    void *own;
+    memcpy(&own, list, sizeof own);
+    uint64_t *counts = gather_equal(share, count, sizeof *count), total = 0;
+    uint64_t *sizes = room(share, share->count * sizeof *sizes);
+    for (uint32_t i = 0; i < share->count; i++)
+        total += counts[i];
+    const bool first = share->rank == 0;
+    unsigned char *all = first ? room(share, total * bytes) : NULL;
+    uint64_t *marks = first ? room(share, total * sizeof *marks) : NULL;
+    for (uint32_t i = 0; i < share->count; i++)
+        sizes[i] = counts[i] * bytes;
+    share->collect(share->user, own, sizes, all);
+    for (uint32_t i = 0; i < share->count; i++)
+        sizes[i] = counts[i] * sizeof *keys;
+    share->collect(share->user, keys, sizes, marks);
+    if (first) {
+        unsigned char *merged = room(share, total * bytes);
+        merge(share, counts, marks, all, bytes, merged);
+        free(own);
+        memcpy(list, &merged, sizeof merged);
+        *count = total;
+    }
+    free(counts);
+    free(sizes);
+    free(all);
+    free(marks);
+}

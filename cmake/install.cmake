@@ -28,6 +28,11 @@ if(ABUT_COMMAND)
     endif()")
   install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR})
   install(TARGETS abut_tool RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  if(ABUT_MPI AND ABUT_FOUND_MPI)
+    install(TARGETS abut_mpi_tool abut_mpi RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}
+            ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+    install(DIRECTORY mpi/include/abut DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+  endif()
   install(FILES tools/completion.bash RENAME abut
           DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
   if(NOT CMAKE_CROSSCOMPILING)

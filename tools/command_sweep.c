@@ -449,7 +449,9 @@ static int run_folder(tool_run *tool, const tool_arguments *arguments, sweep_run
 
 /* ---- steps by several processes ---- */
 
-enum { STEPS_A_CHUNK = 2 }; /* for each process in turn */
+/* For each process in turn. Each chunk starts afresh: how many candidates are tried depends on the
+ * steps before, and is to be the same whoever makes them. */
+enum { STEPS_A_CHUNK = 16 };
 
 /* What is told of a step. */
 typedef struct step_answer {
@@ -535,8 +537,11 @@ static int run_recording(tool_run *tool, const tool_arguments *arguments, sweep_
         begin_steps(tool);
     for (uint64_t frame = r.first; !code && frame <= r.last; frame++) {
         start_progress(tool, ++steps, r.last - r.first + 1);
-        if (share_mine(tool, frame - r.first, STEPS_A_CHUNK))
-            code = run_frame(tool, s, &r, frame, arguments->operands[0], &all);
+        if (!share_mine(tool, frame - r.first, STEPS_A_CHUNK))
+            continue;
+        if ((frame - r.first) % STEPS_A_CHUNK == 0)
+            moving_free(&s->moving);
+        code = run_frame(tool, s, &r, frame, arguments->operands[0], &all);
         hits += !code && s->count;
     }
     code = tell_steps(tool, code, s, &all, r.first, &hits);

@@ -229,6 +229,7 @@ void moving_free(tool_moving *m) {
     free(m->vertices);
     free(m->start);
     free(m->end);
+    *m = (tool_moving){0};
 }
 
 static int check_same(tool_run *tool, const char *path_a, const abut_mesh *a, const char *path_b,

@@ -12,7 +12,7 @@ import sys
 
 tool, source = sys.argv[1], pathlib.Path(sys.argv[2])
 PAST = ("CHANGELOG.md", "docs/decisions.md", "docs/roadmap.md")  # name what is gone
-CODE = ("include", "src", "examples", "tools", "bench", "cmake", "tests", "CMakeLists.txt", "packaging", "python", "test", "demo")
+CODE = ("include", "src", "examples", "tools", "mpi", "bench", "cmake", "tests", "CMakeLists.txt", "packaging", "python", "test", "demo")
 
 code = []
 for place in CODE:

@@ -152,6 +152,29 @@ static inline unsigned f4_least_low(f4 key, const uint32_t values[4], uint32_t *
     return (unsigned)_mm_cvtsi128_si32(k) & 3;
 }
 
+/* Takes what is chosen in an order: writes the keys of those lanes and the values that belong to
+ * them one after the other; there must be room for all. order[i] is the lane that comes i-th; no
+ * key is infinite. Gives how many. */
+static inline uint32_t fw_pack_ordered(float *keys, uint32_t *values, fw key, const uint32_t *from,
+                                       const uint8_t order[16], mw chosen) {
+    const fw none = _mm512_set1_ps(__builtin_inff());
+    __m512i by = _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)(const void *)order));
+    fw k = _mm512_permutexvar_ps(by, _mm512_mask_blend_ps(chosen, none, key));
+    mw bits = _mm512_cmp_ps_mask(k, none, _CMP_LT_OQ);
+    nw v = _mm512_permutexvar_epi32(by, _mm512_loadu_si512(from));
+    fw_pack(keys, bits, k);
+    nw_pack(values, bits, v);
+    return (uint32_t)__builtin_popcount(bits);
+}
+/* Moves chosen lanes of keys and values; there must be room for all. Gives how many. */
+static inline uint32_t fw_pack_pairs(float *keys, uint32_t *values, fw key, const uint32_t *from,
+                                     unsigned bits) {
+    nw v = nw_load(from);
+    fw_pack(keys, bits, key);
+    nw_pack(values, bits, v);
+    return (uint32_t)__builtin_popcount(bits);
+}
+
 /* Eight doubles. */
 typedef __m512d d8;
 typedef __mmask8 n8;
@@ -161,6 +184,8 @@ typedef __mmask8 n8;
 #define d8_add _mm512_add_pd
 #define d8_sub _mm512_sub_pd
 #define d8_mul _mm512_mul_pd
+/* a b - c, rounded once */
+#define d8_mul_sub _mm512_fmsub_pd
 #define d8_div _mm512_div_pd
 #define d8_sqrt _mm512_sqrt_pd
 #define d8_abs _mm512_abs_pd

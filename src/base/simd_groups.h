@@ -18,6 +18,8 @@ typedef __m256d d4;
 #define d4_add _mm256_add_pd
 #define d4_sub _mm256_sub_pd
 #define d4_mul _mm256_mul_pd
+/* a b - c, rounded once */
+#define d4_mul_sub _mm256_fmsub_pd
 #define d4_div _mm256_div_pd
 #define d4_sqrt _mm256_sqrt_pd
 static inline d4 d4_negative(d4 a) {
@@ -201,12 +203,34 @@ static inline void fw_columns(const float *const from[8], uint32_t first, fw col
     column[2] = _mm256_shuffle_ps(high, high_2, 0x44);
     column[3] = _mm256_shuffle_ps(high, high_2, 0xee);
 }
-static inline uint32_t fw_number(uint32_t *to, uint32_t first, unsigned bits) {
+/* The lanes whose bits are set, one after the other. */
+static inline __m256i abuti_lanes_of(unsigned bits) {
     uint64_t bytes = _pdep_u64(bits, 0x0101010101010101u) * 0xff;
-    uint64_t numbers = _pext_u64(0x0706050403020100u, bytes);
-    __m256i all = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128((long long)numbers));
-    all = _mm256_add_epi32(all, _mm256_set1_epi32((int)first));
+    return _mm256_cvtepu8_epi32(
+        _mm_cvtsi64_si128((long long)_pext_u64(0x0706050403020100u, bytes)));
+}
+static inline uint32_t fw_number(uint32_t *to, uint32_t first, unsigned bits) {
+    __m256i all = _mm256_add_epi32(abuti_lanes_of(bits), _mm256_set1_epi32((int)first));
     _mm256_storeu_si256((__m256i *)(void *)to, all);
+    return (uint32_t)__builtin_popcount(bits);
+}
+/* As those of simd_four.h. */
+static inline uint32_t fw_pack_pairs(float *keys, uint32_t *values, fw key, const uint32_t *from,
+                                     unsigned bits) {
+    __m256i lanes = abuti_lanes_of(bits);
+    __m256i v = _mm256_loadu_si256((const __m256i *)(const void *)from);
+    _mm256_storeu_ps(keys, _mm256_permutevar8x32_ps(key, lanes));
+    _mm256_storeu_si256((__m256i *)(void *)values, _mm256_permutevar8x32_epi32(v, lanes));
+    return (uint32_t)__builtin_popcount(bits);
+}
+static inline uint32_t fw_pack_ordered(float *keys, uint32_t *values, fw key, const uint32_t *from,
+                                       const uint8_t order[8], mw chosen) {
+    __m256i by = _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)order));
+    unsigned bits = mw_bits(_mm256_permutevar8x32_ps(chosen, by));
+    __m256i lanes = _mm256_permutevar8x32_epi32(by, abuti_lanes_of(bits));
+    __m256i v = _mm256_loadu_si256((const __m256i *)(const void *)from);
+    _mm256_storeu_ps(keys, _mm256_permutevar8x32_ps(key, lanes));
+    _mm256_storeu_si256((__m256i *)(void *)values, _mm256_permutevar8x32_epi32(v, lanes));
     return (uint32_t)__builtin_popcount(bits);
 }
 /* The least of all lanes. */
@@ -278,6 +302,30 @@ static inline fw fw_unless(mw mask, fw a) {
 #define fw_quotient f4_div
 #define mw_and m4_and
 #define mw_bits m4_bits
+static inline uint32_t fw_pack_pairs(float *keys, uint32_t *values, fw key, const uint32_t *from,
+                                     unsigned bits) {
+    float lane[4];
+    uint32_t count = 0;
+    f4_store(lane, key);
+    for (int i = 0; i < 4; i++) {
+        keys[count] = lane[i];
+        values[count] = from[i];
+        count += bits >> i & 1;
+    }
+    return count;
+}
+static inline uint32_t fw_pack_ordered(float *keys, uint32_t *values, fw key, const uint32_t *from,
+                                       const uint8_t order[4], mw chosen) {
+    float lane[4];
+    uint32_t count = 0, bits = m4_bits(chosen);
+    f4_store(lane, key);
+    for (int i = 0; i < 4; i++) {
+        keys[count] = lane[order[i]];
+        values[count] = from[order[i]];
+        count += bits >> order[i] & 1;
+    }
+    return count;
+}
 
 typedef struct d4 {
     double lane[4];

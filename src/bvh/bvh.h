@@ -45,7 +45,8 @@ typedef struct bvh_part_kind {
     size_t bytes;
     /* Fills in what is zero. On failure `destroy` follows. */
     abut_status (*create)(bvh_part *part, void *owner);
-    /* The tree has changed; null = that does not matter. A part that fails is destroyed. */
+    /* The tree has changed; null = that does not matter. A part that fails is destroyed, and so is
+     * one that has abuti_bvh_part_forget() here, until it is wanted again. */
     abut_status (*refit)(bvh_part *part);
     /* Gives up what it has, but not the part itself. */
     void (*destroy)(bvh_part *part);
@@ -72,6 +73,7 @@ abut_status abuti_bvh_part_share(const abut_bvh *bvh, const bvh_part_kind *kind,
 abut_status abuti_bvh_part_make(abut_context *context, const bvh_part_kind *kind, void *owner,
                                 bvh_part **part);
 void abuti_bvh_part_put(bvh_parts *parts, bvh_part *part);
+abut_status abuti_bvh_part_forget(bvh_part *part);
 /* Tells all; the first failure is told. */
 abut_status abuti_bvh_parts_refit(bvh_parts *parts);
 void abuti_bvh_parts_destroy(bvh_parts *parts);

@@ -74,12 +74,17 @@ abut_status abuti_bvh_part_share(const abut_bvh *bvh, const bvh_part_kind *kind,
     return ABUT_OK;
 }
 
+abut_status abuti_bvh_part_forget(bvh_part *part) {
+    (void)part;
+    return ABUT_OK;
+}
+
 abut_status abuti_bvh_parts_refit(bvh_parts *parts) {
     abut_status status = ABUT_OK;
     for (bvh_part *part = parts->first, *next; part; part = next) {
         abut_status here = part->kind->refit ? part->kind->refit(part) : ABUT_OK;
         next = part->next;
-        if (here)
+        if (here || part->kind->refit == abuti_bvh_part_forget)
             remove_part(parts, part->kind);
         status = status ? status : here;
     }

@@ -17,6 +17,7 @@
 #include "ray/ray.h"
 #include "bvh/cull.h"
 #include "bvh/gather.h"
+#include "ray/wide.h"
 
 #include "geom/meet_shared.h"
 #include "geom/path_shared.h"
@@ -124,6 +125,15 @@ static abut_ray_hit no_hit(void) {
     return hit;
 }
 
+static abut_ray_hit hit_of(const path_hit *found, uint32_t triangle) {
+    abut_ray_hit hit = no_hit();
+    hit.parameter = found->parameter;
+    hit.triangle = triangle;
+    for (int i = 0; i < 3; i++)
+        hit.barycentric[i] = found->weight[i];
+    return hit;
+}
+
 /* Whether a triangle faces the way that the ray goes. */
 static bool faces_along(const beam *b, const abut_triangle *t) {
     vec3 area = v3_cross(v3_sub(t->corner[1], t->corner[0]), v3_sub(t->corner[2], t->corner[0]));
@@ -141,11 +151,7 @@ static bool hunt_triangle(hunt *h, const beam *b, uint32_t triangle) {
         h->count = 1;
         return true;
     }
-    abut_ray_hit hit = no_hit();
-    hit.parameter = found.parameter;
-    hit.triangle = triangle;
-    for (int i = 0; i < 3; i++)
-        hit.barycentric[i] = found.weight[i];
+    abut_ray_hit hit = hit_of(&found, triangle);
     if (h->what == QUEST_ALL)
         h->hits[h->count] = hit;
     h->count++;
@@ -335,10 +341,34 @@ abut_status abut_ray_all(const abut_bvh *bvh, const abut_ray *ray, uint64_t capa
 
 /* ---- many rays ---- */
 
-enum { RAYS_A_TASK = 256, TASKS_A_REPORT = 128 };
+enum {
+    TASKS_A_REPORT = 128,
+    /* A batch makes the tree of wide.h if it has so many rays, and as many as the mesh has
+     * triangles for each of which a ray pays. */
+    RAYS_A_TREE = 64,
+    TRIANGLES_A_RAY = 4
+};
+
+bool abuti_ray_meet(const abut_mesh *mesh, const abut_ray *ray, uint32_t triangle,
+                    abut_ray_hit *hit) {
+    const path3 path = ray_path(*ray);
+    path_hit found;
+    if (!path_triangle_meet(&path, bvh_triangle(mesh, triangle), &found))
+        return false;
+    *hit = hit_of(&found, triangle);
+    return true;
+}
+
+void abuti_ray_pierce(const abut_mesh *mesh, const ray_pierce *pierce) {
+    const path3 path = ray_path(*pierce->ray);
+    path_hit found;
+    path_pierce(&path, bvh_triangle(mesh, pierce->triangle), &found);
+    *pierce->hit = hit_of(&found, pierce->triangle);
+}
 
 typedef struct ray_batch {
     const abut_bvh *bvh;
+    const ray_wide *tree; /* or null */
     const abut_ray *rays;
     size_t count, begin;
     double limit;
@@ -346,14 +376,44 @@ typedef struct ray_batch {
     bool *any;
 } ray_batch;
 
+static void answer_one(const ray_batch *b, size_t i) {
+    if (b->hits)
+        b->hits[i] = first_hit(b->bvh, &b->rays[i], b->limit);
+    else
+        b->any[i] = any_hit(b->bvh, &b->rays[i], b->limit);
+}
+
 static void rays_task(void *data, size_t chunk, size_t begin, size_t end) {
-    ray_batch *b = data;
+    const ray_batch *b = data;
+    const size_t first = b->begin + begin;
     (void)chunk;
-    for (size_t i = b->begin + begin; i < b->begin + end; i++)
-        if (b->hits)
-            b->hits[i] = first_hit(b->bvh, &b->rays[i], b->limit);
-        else
-            b->any[i] = any_hit(b->bvh, &b->rays[i], b->limit);
+    if (!b->tree) {
+        for (size_t i = first; i < b->begin + end; i++)
+            answer_one(b, i);
+        return;
+    }
+    ray_row row;
+    row.bvh = b->bvh;
+    row.tree = b->tree;
+    row.rays = b->rays + first;
+    row.count = (uint32_t)(end - begin);
+    row.limit = b->limit;
+    row.hits = b->hits ? b->hits + first : NULL;
+    row.any = b->any ? b->any + first : NULL;
+    ABUTI_BY_LANES(abuti_ray_walk)(&row);
+    for (uint32_t i = 0; i < row.left_count; i++)
+        answer_one(b, first + row.left[i]);
+}
+
+/* The tree for so many rays, or null: there is none, and it does not pay to make it, or there is no
+ * memory for it. */
+static const ray_wide *tree_for(const abut_bvh *bvh, size_t count) {
+    const bvh_part_kind *kind = ABUTI_BY_LANES(abuti_ray_wide);
+    bvh_part *part = abuti_bvh_part(&bvh->parts, kind);
+    if (!part && count >= RAYS_A_TREE && count >= bvh->triangle_count / TRIANGLES_A_RAY &&
+        abuti_bvh_part_share(bvh, kind, &part))
+        part = NULL;
+    return (const ray_wide *)part;
 }
 
 /* The caller's arrays; and the rays, unless they are left to the device. */
@@ -370,6 +430,7 @@ static abut_status check_batch(const char *function, const abut_bvh *bvh, abut_a
 static abut_status run_batch(ray_batch *b) {
     const size_t part = (size_t)RAYS_A_TASK * TASKS_A_REPORT;
     abut_status status = ABUT_OK;
+    b->tree = tree_for(b->bvh, b->count);
     for (b->begin = 0; b->begin < b->count && !status; b->begin += part) {
         size_t here = b->count - b->begin < part ? b->count - b->begin : part;
         status = abuti_parallel_try(b->bvh->context, "rays", here, RAYS_A_TASK, rays_task, b);
@@ -389,7 +450,7 @@ abut_status abut_ray_first_batch(const abut_bvh *bvh, abut_array rays, size_t co
         status = check_batch(__func__, bvh, rays, count, hits, "hits", sizeof(abut_ray_hit));
     if (status || !count)
         return status;
-    ray_batch b = {bvh, rays.host, count, 0, limit, hits.host, NULL};
+    ray_batch b = {bvh, NULL, rays.host, count, 0, limit, hits.host, NULL};
     return bvh->there ? abuti_ray_there(__func__, bvh->there, rays, count, limit, false, hits)
                       : run_batch(&b);
 }
@@ -401,7 +462,7 @@ abut_status abut_ray_any_batch(const abut_bvh *bvh, abut_array rays, size_t coun
     status = status ? status : check_batch(__func__, bvh, rays, count, any, "any", sizeof(bool));
     if (status || !count)
         return status;
-    ray_batch b = {bvh, rays.host, count, 0, limit, NULL, any.host};
+    ray_batch b = {bvh, NULL, rays.host, count, 0, limit, NULL, any.host};
     return bvh->there ? abuti_ray_there(__func__, bvh->there, rays, count, limit, true, any)
                       : run_batch(&b);
 }

@@ -1,0 +1,381 @@
+/* Many rays at once through the tree of wide.h, for as many LANES as this file is compiled for.
+ *
+ * A ray that goes down a tree alone waits most of the time: for memory, for the result of the step
+ * before, and for branches that nobody can foresee. So several are on the way at a time, each with
+ * its own stack. In a round all take the top of their stacks, and then all nodes are tested, and
+ * all leaves: steps without a branch that do not wait for each other. A ray that is done makes
+ * place for the next.
+ *
+ * What floats decide. Frame, slabs and triangles are those of ray_cl.h, with the same bounds: a ray
+ * begins at p, at most P <= 16 from 0 on each axis, after it has been moved near to the mesh; what
+ * is seen of a corner is wrong by at most m = 2^-21 (P + 2), also where the product of slope and
+ * coordinate is rounded (2^-24 more; there is room for 2^-21). pierce_cl.h says how far then the
+ * sides of edges and the parameter are wrong. A triangle that is hit for certain is a candidate as
+ * long as it may be the first: where one is left in the end, its parameter and weights are
+ * computed as always. Whatever is in doubt is left to the exact predicate at once. So answers are
+ * those of a search through all triangles, and depend neither on LANES nor on floats.
+ */
+#include "ray/wide.h"
+
+#include "base/simd_lanes.h"
+
+#include <math.h>
+
+enum {
+    FLIGHTS = 16,    /* rays on the way */
+    STACK = 256,     /* of which a tree of nine levels takes at most 151 with 16 lanes */
+    CANDIDATES = 8
+};
+
+#define FAR 0x1p20f
+#define BALL 4.0
+#define PARALLEL 0x1p-60
+#define SLACK (1.0f + 0x1p-19f)
+
+/* A ray on its way. */
+typedef struct flight {
+    float near[3], far[3], inverse[3]; /* slabs: ends of the origin's interval, and 1 / d */
+    float slope_x, slope_y, add_x, add_y, per_z, add_z; /* how corners are seen */
+    float margin;
+    float reach; /* the first hit is not beyond */
+    float sure; /* what is not beyond is within the limit for certain */
+    uint32_t first[3], last[3]; /* planes of boxes where the ray enters and leaves */
+    uint32_t x, y, z;           /* axes */
+    uint32_t octant, ray, used;
+    double unit, moved; /* a parameter times one, less the other, is ours */
+    bool met;           /* there is a hit that has been computed, in `best` */
+    uint32_t candidate_count;
+    float from[CANDIDATES];
+    uint32_t candidate[CANDIDATES];
+    abut_ray_hit best;
+    float key[STACK + LANES];
+    uint32_t child[STACK + LANES];
+} flight;
+
+typedef struct walk {
+    ray_row *row;
+    const wide_node *nodes;
+    const wide_leaf *leaves;
+    uint32_t waiting_count;
+    ray_pierce waiting[RAY_PIERCES];
+    flight flights[FLIGHTS];
+} walk;
+
+/* ---- a ray sets out ---- */
+
+static inline double power_of_two(int exponent) {
+    uint64_t bits = (uint64_t)(exponent + 1023) << 52;
+    double power;
+    memcpy(&power, &bits, sizeof power);
+    return power;
+}
+
+static inline int exponent_of(double x) {
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return (int)(bits >> 52 & 2047) - 1023;
+}
+
+static inline void aim_slabs(flight *f, const double p[3], const double d[3],
+                             const double inverse[3], double widen) {
+    f->octant = 0;
+    for (uint32_t axis = 0; axis < 3; axis++) {
+        bool parallel = !(fabs(d[axis]) >= PARALLEL), negative = d[axis] < 0 && !parallel;
+        double wide_ = negative ? -widen : widen;
+        f->inverse[axis] = parallel ? 0x1p100f : (float)inverse[axis];
+        f->near[axis] = (float)(p[axis] + wide_);
+        f->far[axis] = (float)(p[axis] - wide_);
+        f->first[axis] = negative ? axis + 3 : axis;
+        f->last[axis] = negative ? axis : axis + 3;
+        f->octant |= (uint32_t)negative << axis;
+    }
+}
+
+typedef enum launch { LAUNCH_FLIES, LAUNCH_MISSES, LAUNCH_LEFT } launch;
+
+static launch set_out(flight *f, const ray_row *row, uint32_t index) {
+    const abut_ray *ray = &row->rays[index];
+    const abut_bvh *bvh = row->bvh;
+    const int exponent = exponent_of(v3_max_abs(ray->direction)), of_scale = exponent_of(bvh->scale);
+    vec3 o = v3_scale(v3_sub(ray->origin, bvh->mesh->origin), bvh->scale);
+    if (!(v3_max_abs(o) < (double)FAR) || exponent < -900 || abs(exponent + of_scale) > 900)
+        return LAUNCH_LEFT;
+    vec3 along = v3_scale(ray->direction, power_of_two(-exponent));
+    double middle = -v3_dot(o, along) / v3_dot(along, along), towards = middle > 0 ? middle : 0;
+    vec3 nearest = v3_along(o, towards, along);
+    if (v3_dot(nearest, nearest) > BALL * BALL)
+        return LAUNCH_MISSES;
+    f->moved = middle - BALL > 0 ? middle - BALL : 0;
+    o = v3_along(o, f->moved, along);
+    f->unit = power_of_two(exponent + of_scale);
+    const double p[3] = {o.x, o.y, o.z}, d[3] = {along.x, along.y, along.z};
+    const double inverse[3] = {1 / d[0], 1 / d[1], 1 / d[2]}, far = v3_max_abs(o);
+    aim_slabs(f, p, d, inverse, 0x1p-22 * (far + 1));
+    const double size[3] = {fabs(d[0]), fabs(d[1]), fabs(d[2])};
+    f->z = size[0] >= size[1] && size[0] >= size[2] ? 0 : size[1] >= size[2] ? 1 : 2;
+    f->x = f->z == 2 ? 0 : f->z + 1;
+    f->y = f->z == 0 ? 2 : f->z - 1;
+    const double slope_x = d[f->x] * inverse[f->z], slope_y = d[f->y] * inverse[f->z];
+    f->slope_x = (float)-slope_x;
+    f->slope_y = (float)-slope_y;
+    f->add_x = (float)(p[f->z] * slope_x - p[f->x]);
+    f->add_y = (float)(p[f->z] * slope_y - p[f->y]);
+    f->per_z = (float)inverse[f->z];
+    f->add_z = (float)(-p[f->z] * inverse[f->z]);
+    f->margin = 0x1p-21f * ((float)far + 2.0f);
+    const double limit = row->limit * f->unit - f->moved;
+    f->reach = limit < 16 ? (float)limit + f->margin : INFINITY;
+    f->sure = limit < 16 ? (float)limit - f->margin : INFINITY;
+    f->ray = index;
+    f->met = false;
+    f->candidate_count = 0;
+    f->key[0] = 0;
+    f->child[0] = 0;
+    f->used = f->reach >= 0;
+    return LAUNCH_FLIES;
+}
+
+/* ---- hits ---- */
+
+/* A hit that has been computed. */
+static void note_exact(flight *f, const abut_ray_hit *hit) {
+    if (f->met && (f->best.parameter < hit->parameter ||
+                   (f->best.parameter == hit->parameter && f->best.triangle < hit->triangle)))
+        return;
+    f->best = *hit;
+    f->met = true;
+    float end = (float)(hit->parameter * f->unit - f->moved) + f->margin;
+    f->reach = end < f->reach ? end : f->reach;
+}
+
+/* Asks the exact predicate. */
+static void ask(const ray_row *row, flight *f, uint32_t triangle) {
+    abut_ray_hit hit;
+    if (abuti_ray_meet(row->bvh->mesh, &row->rays[f->ray], triangle, &hit) &&
+        hit.parameter <= row->limit)
+        note_exact(f, &hit);
+}
+
+/* Forgets what lies beyond the first hit. */
+static void drop_far(flight *f) {
+    uint32_t kept = 0;
+    wide bound = all(f->reach * SLACK);
+    for (uint32_t i = 0; i < f->used; i += LANES) {
+        wide key = load(f->key + i);
+        unsigned bits = mask_bits(is_less_equal(key, bound));
+        bits &= f->used - i < LANES ? (1u << (f->used - i)) - 1 : ~0u;
+        kept += fw_pack_pairs(f->key + kept, f->child + kept, key, f->child + i, bits);
+    }
+    f->used = kept;
+}
+
+/* Takes candidates from a leaf: those whose bits are set are hit between `low` and `high`. */
+static void take_certain(const ray_row *row, flight *f, const wide_leaf *leaf, unsigned bits,
+                         const float low[LANES], const float high[LANES]) {
+    for (unsigned rest = bits; rest; rest &= rest - 1) {
+        float end = high[__builtin_ctz(rest)];
+        f->reach = end < f->reach ? end : f->reach;
+    }
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < f->candidate_count; i++) {
+        f->from[kept] = f->from[i];
+        f->candidate[kept] = f->candidate[i];
+        kept += f->from[i] <= f->reach;
+    }
+    for (; bits; bits &= bits - 1) {
+        unsigned lane = (unsigned)__builtin_ctz(bits);
+        if (low[lane] > f->reach)
+            continue;
+        if (kept == CANDIDATES) {
+            ask(row, f, leaf->triangle[lane]);
+            continue;
+        }
+        f->from[kept] = low[lane];
+        f->candidate[kept++] = leaf->triangle[lane];
+    }
+    f->candidate_count = kept;
+}
+
+/* Triangles of a leaf that may be hit; those whose bits are in `certain` are. */
+static __attribute__((noinline)) void take_hits(walk *w, flight *f, const wide_leaf *leaf,
+                                                unsigned may, unsigned certain, wide low_,
+                                                wide high_) {
+    const ray_row *row = w->row;
+    float low[LANES], high[LANES];
+    store(low, low_);
+    store(high, high_);
+    for (unsigned rest = certain; rest; rest &= rest - 1) { /* before the ray, or past the limit */
+        unsigned lane = (unsigned)__builtin_ctz(rest);
+        if (!(low[lane] > 0 && high[lane] <= f->sure))
+            certain &= ~(1u << lane);
+    }
+    if (!row->hits && certain) {
+        f->met = true;
+        f->used = 0;
+        return;
+    }
+    if (certain)
+        take_certain(row, f, leaf, certain, low, high);
+    for (unsigned rest = may & ~certain; rest; rest &= rest - 1) {
+        unsigned lane = (unsigned)__builtin_ctz(rest);
+        if (low[lane] <= f->reach)
+            ask(row, f, leaf->triangle[lane]);
+    }
+    if (!row->hits && f->met)
+        f->used = 0;
+    else
+        drop_far(f);
+}
+
+/* ---- steps ---- */
+
+static inline void node_step(const wide_node *node, flight *f) {
+    wide enter = all(0), leave = all(f->reach);
+    for (int axis = 0; axis < 3; axis++) {
+        wide inverse = all(f->inverse[axis]);
+        wide in = mul(sub(load(node->planes[f->first[axis]]), all(f->near[axis])), inverse);
+        wide out = mul(sub(load(node->planes[f->last[axis]]), all(f->far[axis])), inverse);
+        enter = most(enter, in);
+        leave = least(leave, out);
+    }
+    f->used += fw_pack_ordered(f->key + f->used, f->child + f->used, enter, node->child,
+                               node->order[f->octant],
+                               is_less_equal(enter, mul(leave, all(SLACK))));
+}
+
+/* The side of the line on which an edge passes, for u, v and w of pierce_cl.h. */
+static inline wide side(wide ax, wide ay, wide bx, wide by) {
+    return fused_less(ay, bx, mul(ax, by));
+}
+
+static inline void leaf_step(walk *w, const wide_leaf *leaf, flight *f) {
+    wide x[3], y[3], z[3], size[3], m = all(f->margin), zero = all(0);
+    for (int k = 0; k < 3; k++) {
+        wide cx = load(leaf->corner[k][f->x]), cy = load(leaf->corner[k][f->y]),
+             cz = load(leaf->corner[k][f->z]);
+        x[k] = add(fused(all(f->slope_x), cz, cx), all(f->add_x));
+        y[k] = add(fused(all(f->slope_y), cz, cy), all(f->add_y));
+        z[k] = fused(all(f->per_z), cz, all(f->add_z));
+        size[k] = add(add(magnitude(x[k]), magnitude(y[k])), m);
+    }
+    wide u = side(x[1], y[1], x[2], y[2]), v = side(x[2], y[2], x[0], y[0]),
+         s = side(x[0], y[0], x[1], y[1]), twice = add(m, m);
+    wide eu = mul(twice, add(size[1], size[2])), ev = mul(twice, add(size[2], size[0])),
+         es = mul(twice, add(size[0], size[1]));
+    wide d = add(add(u, v), s), e = add(add(eu, ev), es);
+    wide left = most(most(sub(u, eu), sub(v, ev)), sub(s, es));
+    wide right = least(least(add(u, eu), add(v, ev)), add(s, es));
+    wide sure = least(least(sub(magnitude(u), eu), sub(magnitude(v), ev)), sub(magnitude(s), es));
+    unsigned both = mask_bits(is_less(zero, left)) & mask_bits(is_less(right, zero));
+    wide low = least(least(z[0], z[1]), z[2]), high = most(most(z[0], z[1]), z[2]);
+    unsigned may = mask_bits(is_less_equal(zero, add(high, m))) &
+                   mask_bits(is_less_equal(sub(low, m), all(f->reach))) & ~both;
+    if (!may)
+        return;
+    mask certain = mw_and(is_less(zero, sure), is_less(add(e, e), magnitude(d)));
+    wide per_d = fw_quotient(all(1), choose(certain, d, all(1)));
+    wide wrong = fused(mul(mul(all(4), e), magnitude(per_d)), sub(high, low), twice);
+    wide t = mul(fused(u, z[0], fused(v, z[1], mul(s, z[2]))), per_d);
+    low = sub(low, m);
+    high = add(high, m);
+    low = choose(certain, most(low, sub(t, wrong)), low);
+    high = choose(certain, least(high, add(t, wrong)), high);
+    may &= mask_bits(is_less_equal(zero, high)) & mask_bits(is_less_equal(low, all(f->reach)));
+    if (may)
+        take_hits(w, f, leaf, may, may & mask_bits(certain), low, high);
+}
+
+/* ---- a ray is done ---- */
+
+static void pierce_waiting(walk *w) {
+    BY_LANES(abuti_ray_pierce)(w->row->bvh->mesh, w->waiting, w->waiting_count);
+    w->waiting_count = 0;
+}
+
+static void arrive(walk *w, flight *f) {
+    ray_row *row = w->row;
+    if (!row->hits) {
+        row->any[f->ray] = f->met;
+        return;
+    }
+    if (f->candidate_count == 1 && !f->met) {
+        w->waiting[w->waiting_count++] =
+            (ray_pierce){&row->rays[f->ray], f->candidate[0], &row->hits[f->ray]};
+        if (w->waiting_count == RAY_PIERCES)
+            pierce_waiting(w);
+        return;
+    }
+    for (uint32_t i = 0; i < f->candidate_count; i++)
+        ask(row, f, f->candidate[i]);
+    if (f->met) {
+        row->hits[f->ray] = f->best;
+        return;
+    }
+    memset(&row->hits[f->ray], 0, sizeof *row->hits);
+    row->hits[f->ray].parameter = INFINITY;
+    row->hits[f->ray].triangle = ABUT_NONE;
+}
+
+/* Sends out the next ray that has far to go; false where there is none. */
+static bool next_ray(walk *w, flight *f, uint32_t *next) {
+    ray_row *row = w->row;
+    while (*next < row->count) {
+        uint32_t index = (*next)++;
+        launch how = set_out(f, row, index);
+        if (how == LAUNCH_FLIES && f->used)
+            return true;
+        if (how == LAUNCH_LEFT) {
+            row->left[row->left_count++] = index;
+            continue;
+        }
+        f->ray = index;
+        f->met = false;
+        f->candidate_count = 0;
+        arrive(w, f);
+    }
+    return false;
+}
+
+void BY_LANES(abuti_ray_walk)(ray_row *row) {
+    walk w;
+    flight *on_way[FLIGHTS], *at_node[FLIGHTS], *at_leaf[FLIGHTS];
+    uint32_t count = 0, next = 0;
+    w.row = row;
+    w.nodes = row->tree->nodes;
+    w.leaves = row->tree->leaves;
+    w.waiting_count = 0;
+    row->left_count = 0;
+    while (count < FLIGHTS && next_ray(&w, &w.flights[count], &next)) {
+        on_way[count] = &w.flights[count];
+        count++;
+    }
+    while (count) {
+        uint32_t nodes = 0, leaves = 0, kept = 0;
+        for (uint32_t i = 0; i < count; i++) {
+            flight *f = on_way[i];
+            uint32_t top = f->child[--f->used];
+            at_node[nodes] = at_leaf[leaves] = f;
+            leaves += top >> 31;
+            nodes += 1 - (top >> 31);
+        }
+        for (uint32_t i = 0; i < nodes; i++)
+            node_step(&w.nodes[at_node[i]->child[at_node[i]->used]], at_node[i]);
+        for (uint32_t i = 0; i < leaves; i++)
+            leaf_step(&w, &w.leaves[at_leaf[i]->child[at_leaf[i]->used] & ~BVH_LEAF], at_leaf[i]);
+        for (uint32_t i = 0; i < count; i++) {
+            flight *f = on_way[i];
+            on_way[kept] = f;
+            if (f->used && f->used <= STACK - LANES) {
+                kept++;
+                continue;
+            }
+            if (f->used)
+                row->left[row->left_count++] = f->ray;
+            else
+                arrive(&w, f);
+            kept += next_ray(&w, f, &next);
+        }
+        count = kept;
+    }
+    pierce_waiting(&w);
+}

@@ -1,0 +1,229 @@
+/* The tree for batches of rays, made of the hierarchy's for as many LANES as this file is compiled
+ * for; see wide.h.
+ *
+ * A node takes the children of one of the hierarchy's. Then, while there is room, the child with
+ * the largest surface is replaced by its own children. Subtrees of no more than LANES triangles
+ * become a leaf. A first pass finds which nodes there will be, a second fills them on all threads.
+ */
+#include "ray/wide.h"
+
+#include "base/simd_lanes.h"
+
+#include <math.h>
+
+enum { LEAVES_MOST = LANES / BVH_WIDTH, NODES_A_TASK = 32 };
+
+typedef struct wide_plan {
+    const abut_bvh *bvh;
+    uint8_t *below;   /* leaves below each node of the hierarchy, at most LEAVES_MOST + 1 */
+    uint32_t *roots;  /* the node of the hierarchy that each of ours begins with */
+    uint32_t *leaves; /* the first of its leaves; they follow each other */
+    uint32_t *names;  /* our node that begins with each of the hierarchy's */
+    uint32_t node_count, leaf_count;
+} wide_plan;
+
+/* A slot of a node of the hierarchy. */
+static inline uint32_t child_of(const abut_bvh *bvh, uint32_t item) {
+    return bvh->nodes[item / BVH_WIDTH].child[item % BVH_WIDTH];
+}
+
+static bool ends_in_leaf(const wide_plan *plan, uint32_t child) {
+    return child & BVH_LEAF || plan->below[child] <= LEAVES_MOST;
+}
+
+static float surface_of(const abut_bvh *bvh, uint32_t item) {
+    const bvh_node *node = &bvh->nodes[item / BVH_WIDTH];
+    float extent[3];
+    for (int axis = 0; axis < 3; axis++)
+        extent[axis] = node->hi[axis][item % BVH_WIDTH] - node->lo[axis][item % BVH_WIDTH];
+    return extent[0] * extent[1] + extent[1] * extent[2] + extent[2] * extent[0];
+}
+
+static uint32_t slots_of(const abut_bvh *bvh, uint32_t node, uint32_t items[BVH_WIDTH]) {
+    uint32_t count = 0;
+    for (uint32_t slot = 0; slot < BVH_WIDTH; slot++)
+        if (bvh->nodes[node].child[slot] != ABUT_NONE)
+            items[count++] = node * BVH_WIDTH + slot;
+    return count;
+}
+
+/* The children of our node that begins with one of the hierarchy's. */
+static uint32_t items_of(const wide_plan *plan, uint32_t root, uint32_t items[LANES]) {
+    const abut_bvh *bvh = plan->bvh;
+    uint32_t count = slots_of(bvh, root, items), kids[LANES][BVH_WIDTH], kid_count[LANES];
+    float surface[LANES];
+    for (uint32_t i = 0; i < LANES; i++)
+        kid_count[i] = ABUT_NONE; /* not looked at */
+    for (;;) {
+        uint32_t best = ABUT_NONE;
+        for (uint32_t i = 0; i < count; i++) {
+            if (kid_count[i] == ABUT_NONE) {
+                uint32_t child = child_of(bvh, items[i]);
+                kid_count[i] = ends_in_leaf(plan, child) ? 0 : slots_of(bvh, child, kids[i]);
+                surface[i] = surface_of(bvh, items[i]);
+            }
+            if (kid_count[i] && count - 1 + kid_count[i] <= LANES &&
+                (best == ABUT_NONE || surface[i] > surface[best]))
+                best = i;
+        }
+        if (best == ABUT_NONE)
+            return count;
+        const uint32_t opened = kid_count[best];
+        items[best] = kids[best][0];
+        kid_count[best] = ABUT_NONE;
+        for (uint32_t k = 1; k < opened; k++)
+            items[count++] = kids[best][k];
+    }
+}
+
+static void count_below(const wide_plan *plan) {
+    const abut_bvh *bvh = plan->bvh;
+    for (uint32_t node = bvh->node_count; node-- > 0;) { /* children stand after their parents */
+        uint32_t items[BVH_WIDTH], count = slots_of(bvh, node, items), below = 0;
+        for (uint32_t i = 0; i < count; i++) {
+            uint32_t child = child_of(bvh, items[i]);
+            below += child & BVH_LEAF ? 1 : plan->below[child];
+        }
+        plan->below[node] = (uint8_t)(below < LEAVES_MOST + 1 ? below : LEAVES_MOST + 1);
+    }
+}
+
+static void find_nodes(wide_plan *plan) {
+    count_below(plan);
+    plan->roots[0] = 0;
+    plan->node_count = 1;
+    for (uint32_t node = 0; node < plan->node_count; node++) {
+        uint32_t items[LANES], count = items_of(plan, plan->roots[node], items);
+        plan->leaves[node] = plan->leaf_count;
+        for (uint32_t i = 0; i < count; i++) {
+            uint32_t child = child_of(plan->bvh, items[i]);
+            if (ends_in_leaf(plan, child)) {
+                plan->leaf_count++;
+                continue;
+            }
+            plan->names[child] = plan->node_count;
+            plan->roots[plan->node_count++] = child;
+        }
+    }
+}
+
+/* ---- filling ---- */
+
+typedef struct wide_filling {
+    const wide_plan *plan;
+    const ray_wide *tree;
+} wide_filling;
+
+/* Puts the triangles below a child into a leaf from a lane on; gives how far they reach. */
+static uint32_t fill_leaf(const abut_bvh *bvh, uint32_t child, wide_leaf *leaf, uint32_t lane) {
+    if (!(child & BVH_LEAF)) {
+        for (uint32_t slot = 0; slot < BVH_WIDTH; slot++)
+            if (bvh->nodes[child].child[slot] != ABUT_NONE)
+                lane = fill_leaf(bvh, bvh->nodes[child].child[slot], leaf, lane);
+        return lane;
+    }
+    const uint32_t name = child & ~BVH_LEAF, fill = bvh_leaf_fill(bvh, name);
+    const abut_mesh *mesh = bvh->mesh;
+    for (uint32_t i = 0; i < fill; i++, lane++) {
+        uint32_t triangle = bvh->order[(size_t)name * BVH_WIDTH + i];
+        leaf->triangle[lane] = triangle;
+        for (size_t k = 0; k < 3; k++) {
+            vec3 p = mesh->positions[mesh->indices[3 * (size_t)triangle + k]];
+            for (int axis = 0; axis < 3; axis++)
+                leaf->corner[k][axis][lane] = (float)(v3_get(p, axis) * bvh->scale);
+        }
+    }
+    return lane;
+}
+
+/* Sorts children by how far they are along the diagonal of an octant, the farthest first; those of
+ * the opposite octant the other way. */
+static void fill_order(wide_node *node, uint32_t count) {
+    for (uint32_t octant = 0; octant < 4; octant++) {
+        float along[LANES];
+        uint8_t *order = node->order[octant], *back = node->order[7 - octant];
+        for (uint32_t i = 0; i < LANES; i++) {
+            along[i] = 0;
+            for (int axis = 0; axis < 3 && i < count; axis++) {
+                float middle = node->planes[axis][i] + node->planes[axis + 3][i];
+                along[i] += octant >> axis & 1 ? -middle : middle;
+            }
+            uint32_t place = i;
+            for (; i < count && place > 0 && along[order[place - 1]] < along[i]; place--)
+                order[place] = order[place - 1];
+            order[place] = (uint8_t)i;
+        }
+        for (uint32_t i = 0; i < LANES; i++)
+            back[i] = order[i < count ? count - 1 - i : i];
+    }
+}
+
+static void fill_node(const wide_filling *filling, uint32_t name) {
+    const wide_plan *plan = filling->plan;
+    const abut_bvh *bvh = plan->bvh;
+    wide_node *node = (wide_node *)filling->tree->nodes + name;
+    uint32_t items[LANES], count = items_of(plan, plan->roots[name], items);
+    uint32_t leaf = plan->leaves[name];
+    for (uint32_t i = 0; i < LANES; i++) {
+        node->child[i] = ABUT_NONE;
+        for (int axis = 0; axis < 3; axis++) {
+            const bvh_node *from = i < count ? &bvh->nodes[items[i] / BVH_WIDTH] : NULL;
+            node->planes[axis][i] = from ? from->lo[axis][items[i] % BVH_WIDTH] : INFINITY;
+            node->planes[axis + 3][i] = from ? from->hi[axis][items[i] % BVH_WIDTH] : -INFINITY;
+        }
+        if (i >= count)
+            continue;
+        uint32_t child = child_of(bvh, items[i]);
+        if (!ends_in_leaf(plan, child)) {
+            node->child[i] = plan->names[child];
+            continue;
+        }
+        wide_leaf *to = (wide_leaf *)filling->tree->leaves + leaf;
+        for (uint32_t lane = fill_leaf(bvh, child, to, 0); lane < LANES; lane++) {
+            to->triangle[lane] = ABUT_NONE;
+            for (int k = 0; k < 9; k++)
+                to->corner[k / 3][k % 3][lane] = NAN;
+        }
+        node->child[i] = BVH_LEAF | leaf++;
+    }
+    fill_order(node, count);
+}
+
+static void fill_task(void *data, size_t chunk, size_t begin, size_t end) {
+    (void)chunk;
+    for (size_t i = begin; i < end; i++)
+        fill_node(data, (uint32_t)i);
+}
+
+static abut_status create(bvh_part *part, void *owner) {
+    ray_wide *tree = (ray_wide *)part;
+    const abut_bvh *bvh = owner;
+    abut_context *context = part->context;
+    wide_plan plan = {.bvh = bvh};
+    plan.below = abuti_allocate(context, bvh->node_count, 1);
+    plan.roots = abuti_allocate(context, bvh->node_count, sizeof *plan.roots);
+    plan.leaves = abuti_allocate(context, bvh->node_count, sizeof *plan.leaves);
+    plan.names = abuti_allocate(context, bvh->node_count, sizeof *plan.names);
+    if (plan.below && plan.roots && plan.leaves && plan.names) {
+        find_nodes(&plan);
+        tree->node_count = plan.node_count;
+        tree->leaf_count = plan.leaf_count;
+        tree->nodes = abuti_allocate(context, plan.node_count, sizeof(wide_node));
+        tree->leaves = abuti_allocate(context, plan.leaf_count, sizeof(wide_leaf));
+    }
+    const bool made = tree->nodes && tree->leaves;
+    if (made) {
+        wide_filling filling = {&plan, tree};
+        abuti_parallel_for(context, plan.node_count, NODES_A_TASK, fill_task, &filling);
+    }
+    ABUTI_RELEASE(context, plan.below, plan.roots, plan.leaves, plan.names);
+    return made ? ABUT_OK : ABUT_ERROR_MEMORY;
+}
+
+static void destroy(bvh_part *part) {
+    ray_wide *tree = (ray_wide *)part;
+    ABUTI_RELEASE(part->context, tree->nodes, tree->leaves);
+}
+
+const bvh_part_kind BY_LANES(abuti_ray_wide) = {sizeof(ray_wide), create, abuti_bvh_part_forget,
+                                                destroy};

@@ -287,6 +287,15 @@ static inline void leaf_step(walk *w, const wide_leaf *leaf, flight *f) {
 
 /* ---- a ray is done ---- */
 
+/* Brings what is on top of a stack near. */
+static inline void fetch_top(const walk *w, const flight *f) {
+    const uint32_t top = f->child[f->used - 1];
+    const char *from = top & BVH_LEAF ? (const char *)&w->leaves[top & ~BVH_LEAF]
+                                      : (const char *)&w->nodes[top];
+    for (size_t i = 0; i < 9; i++)
+        ABUTI_PREFETCH(from + 64 * i);
+}
+
 static void pierce_waiting(walk *w) {
     BY_LANES(abuti_ray_pierce)(w->row->bvh->mesh, w->waiting, w->waiting_count);
     w->waiting_count = 0;
@@ -337,6 +346,7 @@ static bool next_ray(walk *w, flight *f, uint32_t *next) {
 }
 
 void BY_LANES(abuti_ray_walk)(ray_row *row) {
+
     walk w;
     flight *on_way[FLIGHTS], *at_node[FLIGHTS], *at_leaf[FLIGHTS];
     uint32_t count = 0, next = 0;
@@ -367,6 +377,7 @@ void BY_LANES(abuti_ray_walk)(ray_row *row) {
             on_way[kept] = f;
             if (f->used && f->used <= STACK - LANES) {
                 kept++;
+                fetch_top(&w, f);
                 continue;
             }
             if (f->used)

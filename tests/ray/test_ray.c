@@ -1,6 +1,8 @@
 /* Rays and boxes: equal, bit for bit, to a search through all triangles. */
 #include "bvh/meshes.h"
 
+#include "base/simd.h"
+
 /* ---- the obvious way ---- */
 
 static uint32_t rays_slowly(const abut_mesh *mesh, const abut_ray *ray, abut_ray_hit *hits) {
@@ -36,6 +38,12 @@ static void assert_hit(const abut_ray_hit *got, const abut_ray_hit *expected) {
 
 static uint64_t total_hits;
 
+/* What single rays have found, for batches of the same. */
+enum { KEPT = 1024 };
+static abut_ray kept_rays[KEPT];
+static abut_ray_hit kept_hits[KEPT];
+static uint32_t kept_count, kept_most;
+
 static void check_ray(const abut_bvh *bvh, const abut_mesh *mesh, abut_vec3 from, abut_vec3 to,
                       abut_ray_hit *expected, abut_ray_hit *got) {
     abut_ray ray = {from, to};
@@ -55,6 +63,10 @@ static void check_ray(const abut_bvh *bvh, const abut_mesh *mesh, abut_vec3 from
     bool any;
     assert_ok(abut_ray_first(bvh, &ray, HUGE_VAL, &first));
     assert_hit(&first, wanted ? &expected[0] : &none);
+    if (kept_count < kept_most) {
+        kept_rays[kept_count] = ray;
+        kept_hits[kept_count++] = first;
+    }
     assert_ok(abut_ray_any(bvh, &ray, HUGE_VAL, &any));
     assert_int_equal(any, wanted > 0);
     if (!wanted)
@@ -109,6 +121,44 @@ static void check_box(const abut_bvh *bvh, const abut_mesh *mesh, abut_vec3 a, a
     }
 }
 
+/* All rays that were kept as one batch, with and without a limit, by another number of lanes for
+ * each mesh. The first comes many times, so that there are enough for a tree of their own. */
+static void check_batches(const abut_bvh *bvh, const abut_mesh *mesh) {
+    const uint32_t triangles = abut_mesh_triangle_count(mesh);
+    const size_t count = kept_count + (triangles / 4 > 64 ? triangles / 4 : 64);
+    abut_ray *rays = malloc(count * sizeof *rays);
+    abut_ray_hit *hits = malloc(count * sizeof *hits);
+    bool *any = malloc(count * sizeof *any);
+    assert_true(rays && hits && any && kept_count);
+    for (size_t i = 0; i < count; i++)
+        rays[i] = kept_rays[i < kept_count ? i : 0];
+    static uint32_t turn;
+    abuti_simd_at_most(4 << turn++ % 3);
+    for (int limited = 0; limited < 2; limited++) {
+        double limit = limited ? kept_hits[kept_count / 2].parameter : HUGE_VAL;
+        memset(hits, 0x5a, count * sizeof *hits);
+        memset(any, 0x5a, count * sizeof *any);
+        assert_ok(abut_ray_first_batch(bvh, abut_array_host(rays), count, limit,
+                                       abut_array_host(hits)));
+        assert_ok(
+            abut_ray_any_batch(bvh, abut_array_host(rays), count, limit, abut_array_host(any)));
+        for (size_t i = 0; i < count; i++) {
+            abut_ray_hit wanted = kept_hits[i < kept_count ? i : 0];
+            if (!(wanted.parameter <= limit)) {
+                memset(&wanted, 0, sizeof wanted);
+                wanted.parameter = INFINITY;
+                wanted.triangle = ABUT_NONE;
+            }
+            assert_hit(&hits[i], &wanted);
+            assert_int_equal(any[i], wanted.triangle != ABUT_NONE);
+        }
+    }
+    abuti_simd_at_most(16);
+    free(rays);
+    free(hits);
+    free(any);
+}
+
 static abut_vec3 between(abut_vec3 from, abut_vec3 to) {
     return vec(to.x - from.x, to.y - from.y, to.z - from.z);
 }
@@ -122,6 +172,8 @@ static void check_mesh(abut_mesh *mesh, int rounds, uint64_t seed) {
     abut_bvh *bvh = hierarchy(mesh);
     double size = largest_extent(mesh);
     abut_box bounds = abut_mesh_bounds(mesh);
+    kept_count = 0;
+    kept_most = KEPT;
     for (int i = 0; i < rounds; i++) {
         abut_vec3 p = point_around(mesh, &random, 2), q = point_around(mesh, &random, 1);
         abut_triangle t = triangle_of(mesh, test_random_below(&random, triangles));
@@ -139,6 +191,7 @@ static void check_mesh(abut_mesh *mesh, int rounds, uint64_t seed) {
                   expected, got);
         if (i % 4 == 0) {
             /* nearly along an axis, and from far away: hard for the predicates, so fewer */
+            kept_most = i ? kept_count : KEPT;
             double small = ldexp(1, -(int)test_random_below(&random, 300));
             check_ray(bvh, mesh, vec(c[0].x + away, c[0].y, c[0].z), vec(-away, size * small, 0),
                       expected, got);
@@ -148,6 +201,7 @@ static void check_mesh(abut_mesh *mesh, int rounds, uint64_t seed) {
             check_ray(bvh, mesh, far, between(far, c[0]), expected, got);
             far = random_vec(&random, 1e60);
             check_ray(bvh, mesh, far, between(far, q), expected, got);
+            kept_most = KEPT;
         }
         check_box(bvh, mesh, p, q, (uint32_t *)expected, (uint32_t *)got);
         check_box(bvh, mesh, q, q, (uint32_t *)expected, (uint32_t *)got);
@@ -159,6 +213,7 @@ static void check_mesh(abut_mesh *mesh, int rounds, uint64_t seed) {
         check_box(bvh, mesh, vec(-1e80, -1e80, -1e80), vec(1e80, 1e80, 1e80), (uint32_t *)expected,
                   (uint32_t *)got);
     }
+    check_batches(bvh, mesh);
     abut_bvh_destroy(bvh);
     free(expected);
     free(got);

@@ -72,9 +72,9 @@ bool visit(RTCPointQueryFunctionArguments *arguments) {
     return true;
 }
 
-RTCScene embree_build(RTCDevice device, const model &m) {
+RTCScene embree_build(RTCDevice device, const model &m, unsigned flags = 0) {
     RTCScene scene = rtcNewScene(device);
-    rtcSetSceneFlags(scene, RTC_SCENE_FLAG_ROBUST);
+    rtcSetSceneFlags(scene, (RTCSceneFlags)(RTC_SCENE_FLAG_ROBUST | flags));
     RTCGeometry geometry = rtcNewGeometry(device, RTC_GEOMETRY_TYPE_TRIANGLE);
     rtcSetSharedGeometryBuffer(geometry, RTC_BUFFER_TYPE_VERTEX, 0, RTC_FORMAT_FLOAT3,
                                m.vertices.data(), 0, sizeof(vec), m.vertices.size());
@@ -150,62 +150,189 @@ void compare_nearest(peer::report &report, const model &m, const peer::side &our
     }
 }
 
-void compare_rays(peer::report &report, const model &m, const peer::side &ours, RTCScene scene,
+// ---- rays ----
+
+struct list_entry {
+    float parameter;
+    uint32_t triangle;
+};
+
+// All hits of a ray: a filter that notes each and lets none stand.
+struct list_context {
+    RTCIntersectContext context;
+    std::vector<list_entry> *list;
+};
+
+void note_hit(const RTCFilterFunctionNArguments *arguments) {
+    list_context *context = reinterpret_cast<list_context *>(arguments->context);
+    const RTCRay *ray = reinterpret_cast<const RTCRay *>(arguments->ray);
+    const RTCHit *hit = reinterpret_cast<const RTCHit *>(arguments->hit);
+    context->list->push_back({ray->tfar, hit->primID});
+    arguments->valid[0] = 0;
+}
+
+RTCRay embree_ray(const peer::ray &r) {
+    return {r.origin.x, r.origin.y, r.origin.z, 0, r.direction.x, r.direction.y, r.direction.z, 0,
+            INFINITY,   ~0u,        0,          0};
+}
+
+// Parameters of first hits; infinite where there is none.
+void embree_first(RTCScene scene, const std::vector<peer::ray> &rays, std::vector<float> &out,
                   int threads) {
-    for (bool coherent : {false, true}) {
-        const size_t count = report.amount(250000);
-        std::vector<peer::ray> rays = peer::make_rays(m, count, coherent);
-        std::vector<abut_ray> our_rays = peer::to_rays(rays);
-        std::vector<abut_ray_hit> hits(count);
-        std::vector<float> parameters(count);
-        peer::times time = peer::race(
-            report.rounds(),
-            [&] {
-                peer::check(abut_ray_first_batch(ours.bvh, abut_array_host(our_rays.data()), count,
-                                                 HUGE_VAL, abut_array_host(hits.data())));
-            },
-            [&] {
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 512)
-                for (size_t i = 0; i < count; i++) {
-                    RTCIntersectContext context;
-                    rtcInitIntersectContext(&context);
-                    RTCRayHit query = {};
-                    const peer::ray &r = rays[i];
-                    query.ray = {r.origin.x,
-                                 r.origin.y,
-                                 r.origin.z,
-                                 0,
-                                 r.direction.x,
-                                 r.direction.y,
-                                 r.direction.z,
-                                 0,
-                                 INFINITY,
-                                 ~0u,
-                                 0,
-                                 0};
-                    query.hit.geomID = RTC_INVALID_GEOMETRY_ID;
-                    rtcIntersect1(scene, &context, &query);
-                    parameters[i] = query.ray.tfar;
-                }
-            },
-            threads);
-        peer::result r = {coherent ? "ray-first-coherent" : "ray-first-uniform",
-                          m.name,
-                          threads,
-                          time,
-                          (double)count,
-                          "query"};
-        for (size_t i = 0; i < count; i++) {
-            bool hit = hits[i].triangle != ABUT_NONE, their_hit = parameters[i] < INFINITY;
-            double length = std::sqrt(dot(rays[i].direction, rays[i].direction));
-            r.disagreements +=
-                hit != their_hit || (hit && !close(hits[i].parameter * length,
-                                                   parameters[i] * length, 10 * m.diagonal()));
-        }
-        r.answer = peer::hash_hits(hits);
-        r.note = "floats";
-        report.add(r);
+    for (size_t i = 0; i < rays.size(); i++) {
+        RTCIntersectContext context;
+        rtcInitIntersectContext(&context);
+        RTCRayHit query = {};
+        query.ray = embree_ray(rays[i]);
+        query.hit.geomID = RTC_INVALID_GEOMETRY_ID;
+        rtcIntersect1(scene, &context, &query);
+        out[i] = query.ray.tfar;
     }
+}
+
+// -infinity where a ray hits anything.
+void embree_any(RTCScene scene, const std::vector<peer::ray> &rays, std::vector<float> &out,
+                int threads) {
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 512)
+    for (size_t i = 0; i < rays.size(); i++) {
+        RTCIntersectContext context;
+        rtcInitIntersectContext(&context);
+        RTCRay query = embree_ray(rays[i]);
+        rtcOccluded1(scene, &context, &query);
+        out[i] = query.tfar;
+    }
+}
+
+// Lists one after the other for each thread's share, sorted. How many hits each ray has.
+void embree_all(RTCScene scene, const std::vector<peer::ray> &rays, std::vector<uint32_t> &counts,
+                std::vector<std::vector<list_entry>> &lists, int threads) {
+    lists.resize((size_t)threads);
+#pragma omp parallel num_threads(threads)
+    {
+        std::vector<list_entry> &all = lists[(size_t)omp_get_thread_num()], list;
+        all.clear();
+#pragma omp for schedule(dynamic, 512)
+        for (size_t i = 0; i < rays.size(); i++) {
+            list_context context;
+            rtcInitIntersectContext(&context.context);
+            context.context.filter = note_hit;
+            context.list = &list;
+            list.clear();
+            RTCRayHit query = {};
+            query.ray = embree_ray(rays[i]);
+            query.hit.geomID = RTC_INVALID_GEOMETRY_ID;
+            rtcIntersect1(scene, &context.context, &query);
+            std::sort(list.begin(), list.end(), [](list_entry a, list_entry b) {
+                return a.parameter < b.parameter ||
+                       (a.parameter == b.parameter && a.triangle < b.triangle);
+            });
+            all.insert(all.end(), list.begin(), list.end());
+            counts[i] = (uint32_t)list.size();
+        }
+    }
+}
+
+void compare_first(peer::report &report, const model &m, const peer::side &ours, RTCScene scene,
+                   int threads, bool coherent, const std::vector<peer::ray> &rays,
+                   const std::vector<abut_ray> &our_rays) {
+    const size_t count = rays.size();
+    std::vector<abut_ray_hit> hits(count);
+    std::vector<float> parameters(count);
+    peer::times time = peer::race(
+        report.rounds(),
+        [&] {
+            peer::check(abut_ray_first_batch(ours.bvh, abut_array_host(our_rays.data()), count,
+                                             HUGE_VAL, abut_array_host(hits.data())));
+        },
+        [&] { embree_first(scene, rays, parameters, threads); }, threads);
+    peer::result r = {coherent ? "ray-first-coherent" : "ray-first-uniform",
+                      m.name,
+                      threads,
+                      time,
+                      (double)count,
+                      "query"};
+    for (size_t i = 0; i < count; i++) {
+        bool hit = hits[i].triangle != ABUT_NONE, their_hit = parameters[i] < INFINITY;
+        double length = std::sqrt(dot(rays[i].direction, rays[i].direction));
+        r.disagreements +=
+            hit != their_hit || (hit && !close(hits[i].parameter * length, parameters[i] * length,
+                                               10 * m.diagonal()));
+    }
+    r.answer = peer::hash_hits(hits);
+    r.note = "floats";
+    report.add(r);
+}
+
+void compare_any(peer::report &report, const model &m, const peer::side &ours, RTCScene scene,
+                 int threads, bool coherent, const std::vector<peer::ray> &rays,
+                 const std::vector<abut_ray> &our_rays) {
+    const size_t count = rays.size();
+    std::vector<uint8_t> any(count);
+    std::vector<float> parameters(count);
+    static_assert(sizeof(bool) == sizeof(uint8_t), "");
+    peer::times time = peer::race(
+        report.rounds(),
+        [&] {
+            peer::check(abut_ray_any_batch(ours.bvh, abut_array_host(our_rays.data()), count,
+                                           HUGE_VAL, abut_array_host(any.data())));
+        },
+        [&] { embree_any(scene, rays, parameters, threads); }, threads);
+    peer::result r = {coherent ? "ray-any-coherent" : "ray-any-uniform",
+                      m.name,
+                      threads,
+                      time,
+                      (double)count,
+                      "query"};
+    for (size_t i = 0; i < count; i++)
+        r.disagreements += (bool)any[i] != (parameters[i] < 0);
+    r.answer = peer::hash(0, any.data(), count);
+    r.note = "floats";
+    report.add(r);
+}
+
+void compare_all(peer::report &report, const model &m, const peer::side &ours, RTCScene scene,
+                 int threads, bool coherent, const std::vector<peer::ray> &rays,
+                 const std::vector<abut_ray> &our_rays) {
+    const size_t count = rays.size();
+    std::vector<uint64_t> offsets(count + 1);
+    std::vector<abut_ray_hit> hits(32 * count);
+    std::vector<uint32_t> counts(count);
+    std::vector<std::vector<list_entry>> lists;
+    uint64_t total;
+    peer::times time = peer::race(
+        report.rounds(),
+        [&] {
+            peer::check(abut_ray_all_batch(ours.bvh, abut_array_host(our_rays.data()), count,
+                                           hits.size(), abut_array_host(offsets.data()),
+                                           abut_array_host(hits.data()), &total));
+        },
+        [&] { embree_all(scene, rays, counts, lists, threads); }, threads);
+    peer::result r = {coherent ? "ray-all-coherent" : "ray-all-uniform",
+                      m.name,
+                      threads,
+                      time,
+                      (double)count,
+                      "query"};
+    for (size_t i = 0; i < count; i++)
+        r.disagreements += offsets[i + 1] - offsets[i] != counts[i];
+    hits.resize(total);
+    r.answer = peer::hash_hits(hits);
+    r.note = "floats; a filter notes hits, then they are sorted";
+    report.add(r);
+}
+
+void compare_rays(peer::report &report, const model &m, const peer::side &ours, RTCDevice device,
+                  RTCScene scene, int threads) {
+    RTCScene filtered = embree_build(device, m, RTC_SCENE_FLAG_CONTEXT_FILTER_FUNCTION);
+    for (bool coherent : {false, true}) {
+        std::vector<peer::ray> rays = peer::make_rays(m, report.amount(250000), coherent);
+        std::vector<abut_ray> our_rays = peer::to_rays(rays);
+        compare_first(report, m, ours, scene, threads, coherent, rays, our_rays);
+        compare_any(report, m, ours, scene, threads, coherent, rays, our_rays);
+        compare_all(report, m, ours, filtered, threads, coherent, rays, our_rays);
+    }
+    rtcReleaseScene(filtered);
 }
 
 // What is known about a cell from the one beside it.
@@ -307,7 +434,7 @@ void compare(peer::report &report, const model &m, int threads) {
     if (report.wants("nearest"))
         compare_nearest(report, m, ours, scene, threads);
     if (report.wants("ray"))
-        compare_rays(report, m, ours, scene, threads);
+        compare_rays(report, m, ours, device, scene, threads);
     if (report.wants("field"))
         compare_field(report, m, ours, scene, threads);
     rtcReleaseScene(scene);

@@ -304,19 +304,18 @@ abut_status abut_ray_any(const abut_bvh *bvh, const abut_ray *ray, double limit,
     return status;
 }
 
-static bool hit_after(const void *one, const void *other) {
+bool abuti_ray_hit_after(const void *one, const void *other) {
     const abut_ray_hit *a = one, *b = other;
     return a->parameter > b->parameter ||
            (a->parameter == b->parameter && a->triangle > b->triangle);
 }
 
-/* Gives how many there are; notes them unless null. */
-static uint32_t all_hits(const abut_bvh *bvh, const abut_ray *ray, abut_ray_hit *hits) {
+uint32_t abuti_ray_all_hits(const abut_bvh *bvh, const abut_ray *ray, abut_ray_hit *hits) {
     beam b = beam_start(bvh, ray);
     hunt h = {hits ? QUEST_ALL : QUEST_COUNT, INFINITY, no_hit(), 0, hits};
     hunt_run(&h, &b);
     if (hits)
-        abuti_sort_items(hits, h.count, sizeof *hits, hit_after);
+        abuti_sort_items(hits, h.count, sizeof *hits, abuti_ray_hit_after);
     return h.count;
 }
 
@@ -330,12 +329,12 @@ abut_status abut_ray_all(const abut_bvh *bvh, const abut_ray *ray, uint64_t capa
     if (status)
         return status;
     /* Counted first, so that a buffer too small stays untouched. */
-    uint32_t found = all_hits(bvh, ray, NULL);
+    uint32_t found = abuti_ray_all_hits(bvh, ray, NULL);
     *count = found;
     if (found > capacity)
         return abuti_fail(ABUT_ERROR_BUFFER, "%s: there are %u hits, but room for %llu only",
                           __func__, found, (unsigned long long)capacity);
-    all_hits(bvh, ray, hits);
+    abuti_ray_all_hits(bvh, ray, hits);
     return ABUT_OK;
 }
 
@@ -397,6 +396,7 @@ static void rays_task(void *data, size_t chunk, size_t begin, size_t end) {
     row.tree = b->tree;
     row.rays = b->rays + first;
     row.count = (uint32_t)(end - begin);
+    row.what = b->hits ? RAY_FIRST : RAY_ANY;
     row.limit = b->limit;
     row.hits = b->hits ? b->hits + first : NULL;
     row.any = b->any ? b->any + first : NULL;
@@ -475,7 +475,7 @@ typedef struct all_batch {
 
 static uint32_t all_answer(const void *user, size_t i, bool write, uint64_t at) {
     const all_batch *b = user;
-    return all_hits(b->bvh, &b->rays[i], write ? b->hits + at : NULL);
+    return abuti_ray_all_hits(b->bvh, &b->rays[i], write ? b->hits + at : NULL);
 }
 
 abut_status abut_ray_all_batch(const abut_bvh *bvh, abut_array rays, size_t count,
@@ -491,5 +491,8 @@ abut_status abut_ray_all_batch(const abut_bvh *bvh, abut_array rays, size_t coun
         status = check_batch(__func__, bvh, rays, count, abut_array_host(bvh), "bvh", 0);
     if (status)
         return status;
-    return bvh->there ? abuti_ray_all_there(&g, rays) : abuti_gather_run(&g);
+    if (bvh->there)
+        return abuti_ray_all_there(&g, rays);
+    const ray_wide *tree = tree_for(bvh, count);
+    return tree ? abuti_ray_all_run(&g, tree, rays.host) : abuti_gather_run(&g);
 }

@@ -137,6 +137,14 @@ static launch set_out(flight *f, const ray_row *row, uint32_t index) {
 
 /* ---- hits ---- */
 
+/* One of all hits. */
+static void note_found(ray_row *row, const flight *f, uint32_t triangle, bool certain) {
+    row->counts[f->ray]++;
+    if (row->found_count < row->found_most)
+        row->found[row->found_count++] =
+            (ray_found){.ray = f->ray & 0xffff, .certain = certain, .triangle = triangle};
+}
+
 /* A hit that has been computed. */
 static void note_exact(flight *f, const abut_ray_hit *hit) {
     if (f->met && (f->best.parameter < hit->parameter ||
@@ -149,10 +157,14 @@ static void note_exact(flight *f, const abut_ray_hit *hit) {
 }
 
 /* Asks the exact predicate. */
-static void ask(const ray_row *row, flight *f, uint32_t triangle) {
+static void ask(ray_row *row, flight *f, uint32_t triangle) {
     abut_ray_hit hit;
-    if (abuti_ray_meet(row->bvh->mesh, &row->rays[f->ray], triangle, &hit) &&
-        hit.parameter <= row->limit)
+    if (!abuti_ray_meet(row->bvh->mesh, &row->rays[f->ray], triangle, &hit) ||
+        !(hit.parameter <= row->limit))
+        return;
+    if (row->what == RAY_ALL)
+        note_found(row, f, triangle, false);
+    else
         note_exact(f, &hit);
 }
 
@@ -170,7 +182,7 @@ static void drop_far(flight *f) {
 }
 
 /* Takes candidates from a leaf: those whose bits are set are hit between `low` and `high`. */
-static void take_certain(const ray_row *row, flight *f, const wide_leaf *leaf, unsigned bits,
+static void take_certain(ray_row *row, flight *f, const wide_leaf *leaf, unsigned bits,
                          const float low[LANES], const float high[LANES]) {
     for (unsigned rest = bits; rest; rest &= rest - 1) {
         float end = high[__builtin_ctz(rest)];
@@ -200,7 +212,7 @@ static void take_certain(const ray_row *row, flight *f, const wide_leaf *leaf, u
 static __attribute__((noinline)) void take_hits(walk *w, flight *f, const wide_leaf *leaf,
                                                 unsigned may, unsigned certain, wide low_,
                                                 wide high_) {
-    const ray_row *row = w->row;
+    ray_row *row = w->row;
     float low[LANES], high[LANES];
     store(low, low_);
     store(high, high_);
@@ -209,21 +221,23 @@ static __attribute__((noinline)) void take_hits(walk *w, flight *f, const wide_l
         if (!(low[lane] > 0 && high[lane] <= f->sure))
             certain &= ~(1u << lane);
     }
-    if (!row->hits && certain) {
+    if (row->what == RAY_ANY && certain) {
         f->met = true;
         f->used = 0;
         return;
     }
-    if (certain)
+    if (row->what == RAY_FIRST && certain)
         take_certain(row, f, leaf, certain, low, high);
+    for (unsigned rest = row->what == RAY_ALL ? certain : 0; rest; rest &= rest - 1)
+        note_found(row, f, leaf->triangle[__builtin_ctz(rest)], true);
     for (unsigned rest = may & ~certain; rest; rest &= rest - 1) {
         unsigned lane = (unsigned)__builtin_ctz(rest);
         if (low[lane] <= f->reach)
             ask(row, f, leaf->triangle[lane]);
     }
-    if (!row->hits && f->met)
+    if (row->what == RAY_ANY && f->met)
         f->used = 0;
-    else
+    else if (row->what == RAY_FIRST)
         drop_far(f);
 }
 
@@ -303,8 +317,9 @@ static void pierce_waiting(walk *w) {
 
 static void arrive(walk *w, flight *f) {
     ray_row *row = w->row;
-    if (!row->hits) {
-        row->any[f->ray] = f->met;
+    if (row->what != RAY_FIRST) {
+        if (row->what == RAY_ANY)
+            row->any[f->ray] = f->met;
         return;
     }
     if (f->candidate_count == 1 && !f->met) {

@@ -10,7 +10,7 @@
 #ifndef ABUTI_RAY_WIDE_H
 #define ABUTI_RAY_WIDE_H
 
-#include "bvh/bvh.h"
+#include "bvh/gather.h"
 
 #include <abut/ray.h>
 
@@ -38,20 +38,30 @@ typedef struct wide_leaf {
 extern const bvh_part_kind abuti_ray_wide_4, abuti_ray_wide_8, abuti_ray_wide_16;
 
 /* What is asked of a row of rays. */
-typedef enum ray_quest { RAY_FIRST, RAY_ANY } ray_quest;
+typedef enum ray_quest { RAY_FIRST, RAY_ANY, RAY_ALL } ray_quest;
 
 enum { RAYS_A_TASK = 256 };
+
+/* One of all hits: a ray of the row, and its triangle. Where it is, is not known yet. */
+typedef struct ray_found {
+    uint32_t ray : 16, certain : 1; /* certain: the line pierces the triangle properly */
+    uint32_t triangle;
+} ray_found;
 
 typedef struct ray_row {
     const abut_bvh *bvh;
     const ray_wide *tree;
     const abut_ray *rays;
     uint32_t count; /* at most RAYS_A_TASK */
-    double limit;
-    abut_ray_hit *hits;         /* of RAY_FIRST, */
-    bool *any;                  /* of RAY_ANY */
-    uint32_t left[RAYS_A_TASK]; /* rays that have not been answered, for whatever reason */
-    uint32_t left_count;
+    ray_quest what;
+    double limit;       /* of RAY_ALL infinite */
+    abut_ray_hit *hits; /* of RAY_FIRST */
+    bool *any;          /* of RAY_ANY */
+    /* of RAY_ALL: how many each ray hits, and the first so many of them all */
+    uint32_t *counts, found_most, found_count;
+    ray_found *found;
+    /* rays that have not been answered, for whatever reason */
+    uint32_t left_count, left[RAYS_A_TASK];
 } ray_row;
 
 /* Answers a row of rays that are legal, but for some. */
@@ -72,7 +82,17 @@ void abuti_ray_pierce_4(const abut_mesh *mesh, const ray_pierce *hits, uint32_t 
 void abuti_ray_pierce_8(const abut_mesh *mesh, const ray_pierce *hits, uint32_t count);
 void abuti_ray_pierce_16(const abut_mesh *mesh, const ray_pierce *hits, uint32_t count);
 
+/* ---- all.c ---- */
+
+/* All hits of many rays by way of the tree; arguments have been checked. */
+abut_status abuti_ray_all_run(const bvh_gather *gather, const ray_wide *tree, const abut_ray *rays);
+
 /* ---- ray.c ---- */
+
+/* Gives how many triangles a ray hits; writes the hits, sorted, unless null. */
+uint32_t abuti_ray_all_hits(const abut_bvh *bvh, const abut_ray *ray, abut_ray_hit *hits);
+/* Whether one hit comes after another. */
+bool abuti_ray_hit_after(const void *one, const void *other);
 
 /* Whether a ray hits a triangle, and where. */
 bool abuti_ray_meet(const abut_mesh *mesh, const abut_ray *ray, uint32_t triangle,

@@ -121,6 +121,30 @@ static void check_box(const abut_bvh *bvh, const abut_mesh *mesh, abut_vec3 a, a
     }
 }
 
+/* Lists of many rays are those of each. */
+static void check_lists(const abut_bvh *bvh, const abut_ray *rays, size_t count) {
+    uint64_t *offsets = malloc((count + 1) * sizeof *offsets), total = 0, one_count;
+    const uint64_t room = abut_mesh_triangle_count(abut_bvh_mesh(bvh));
+    abut_ray_hit *one = malloc((size_t)room * sizeof *one), *hits;
+    abut_status status = abut_ray_all_batch(bvh, abut_array_host(rays), count, 0,
+                                            abut_array_host(NULL), abut_array_host(NULL), &total);
+    hits = malloc(total * sizeof *hits + 1);
+    assert_true(offsets && one && hits && status == (total ? ABUT_ERROR_BUFFER : ABUT_OK));
+    assert_ok(abut_ray_all_batch(bvh, abut_array_host(rays), count, total, abut_array_host(offsets),
+                                 abut_array_host(hits), &total));
+    for (size_t i = 0; i < count; i++) {
+        if (i <= kept_count) /* then all are the same */
+            assert_ok(abut_ray_all(bvh, &rays[i], room, one, &one_count));
+        assert_int_equal(offsets[i] + one_count, offsets[i + 1]);
+        for (uint64_t k = 0; k < one_count; k++)
+            assert_hit(&hits[offsets[i] + k], &one[k]);
+    }
+    assert_int_equal(total, offsets[count]);
+    free(offsets);
+    free(one);
+    free(hits);
+}
+
 /* All rays that were kept as one batch, with and without a limit, by another number of lanes for
  * each mesh. The first comes many times, so that there are enough for a tree of their own. */
 static void check_batches(const abut_bvh *bvh, const abut_mesh *mesh) {
@@ -153,6 +177,7 @@ static void check_batches(const abut_bvh *bvh, const abut_mesh *mesh) {
             assert_int_equal(any[i], wanted.triangle != ABUT_NONE);
         }
     }
+    check_lists(bvh, rays, count);
     abuti_simd_at_most(16);
     free(rays);
     free(hits);

@@ -256,8 +256,8 @@ void compare_first(peer::report &report, const model &m, const peer::side &ours,
         bool hit = hits[i].triangle != ABUT_NONE, their_hit = parameters[i] < INFINITY;
         double length = std::sqrt(dot(rays[i].direction, rays[i].direction));
         r.disagreements +=
-            hit != their_hit || (hit && !close(hits[i].parameter * length, parameters[i] * length,
-                                               10 * m.diagonal()));
+            hit != their_hit ||
+            (hit && !close(hits[i].parameter * length, parameters[i] * length, 10 * m.diagonal()));
     }
     r.answer = peer::hash_hits(hits);
     r.note = "floats";

@@ -10,8 +10,8 @@
 #include "base/simd.h"
 
 enum {
-    FOUND_A_RAY = 4,        /* on average over the rays of a task */
-    TASKS_NOTED = 8192,     /* 64 MB; later tasks only count */
+    FOUND_A_RAY = 4,    /* on average over the rays of a task */
+    TASKS_NOTED = 8192, /* 64 MB; later tasks only count */
     TASKS_A_REPORT = 128
 };
 
@@ -44,8 +44,7 @@ static void count_task(void *data, size_t chunk, size_t begin, size_t end) {
     row.found = task < pass->noted ? pass->found + task * room : NULL;
     ABUTI_BY_LANES(abuti_ray_walk)(&row);
     for (uint32_t i = 0; i < row.left_count; i++)
-        row.counts[row.left[i]] =
-            abuti_ray_all_hits(row.bvh, &row.rays[row.left[i]], NULL);
+        row.counts[row.left[i]] = abuti_ray_all_hits(row.bvh, &row.rays[row.left[i]], NULL);
     pass->found_counts[task] = row.found_count;
 }
 

@@ -49,8 +49,8 @@ static inline pair_lanes pair_minus(pair_lanes a, pair_lanes b) {
 static inline pair_lanes pair_times(pair_lanes a, pair_lanes b) {
     pair_lanes r;
     dw p = DW(mul)(a.hi, b.hi);
-    dw tail = DW(add)(DW(mul_sub)(a.hi, b.hi, p),
-                      DW(add)(DW(mul)(a.hi, b.lo), DW(mul)(a.lo, b.hi)));
+    dw tail =
+        DW(add)(DW(mul_sub)(a.hi, b.hi, p), DW(add)(DW(mul)(a.hi, b.lo), DW(mul)(a.lo, b.hi)));
     r.hi = DW(add)(p, tail);
     r.lo = DW(sub)(tail, DW(sub)(r.hi, p));
     return r;
@@ -65,8 +65,8 @@ static inline dw determinant(const pair_lanes a[3], const pair_lanes b[3], const
         int j = i == 2 ? 0 : i + 1, k = 3 - i - j;
         pair_lanes left = pair_times(b[j], c[k]), right = pair_times(b[k], c[j]);
         value = pair_minus(value, pair_times(a[i], pair_minus(right, left)));
-        permanent = DW(add)(permanent,
-                            DW(mul)(DW(abs)(a[i].hi), DW(add)(DW(abs)(left.hi), DW(abs)(right.hi))));
+        permanent = DW(add)(permanent, DW(mul)(DW(abs)(a[i].hi),
+                                               DW(add)(DW(abs)(left.hi), DW(abs)(right.hi))));
     }
     *good &= DW(bits)(DW(less)(DW(mul)(DW(all)(0x1p-40), permanent), DW(abs)(value.hi)));
     return value.hi;

@@ -22,8 +22,8 @@
 #include <math.h>
 
 enum {
-    FLIGHTS = 16,    /* rays on the way */
-    STACK = 256,     /* of which a tree of nine levels takes at most 151 with 16 lanes */
+    FLIGHTS = 16, /* rays on the way */
+    STACK = 256,  /* of which a tree of nine levels takes at most 151 with 16 lanes */
     CANDIDATES = 8
 };
 
@@ -37,8 +37,8 @@ typedef struct flight {
     float near[3], far[3], inverse[3]; /* slabs: ends of the origin's interval, and 1 / d */
     float slope_x, slope_y, add_x, add_y, per_z, add_z; /* how corners are seen */
     float margin;
-    float reach; /* the first hit is not beyond */
-    float sure; /* what is not beyond is within the limit for certain */
+    float reach;                /* the first hit is not beyond */
+    float sure;                 /* what is not beyond is within the limit for certain */
     uint32_t first[3], last[3]; /* planes of boxes where the ray enters and leaves */
     uint32_t x, y, z;           /* axes */
     uint32_t octant, ray, used;
@@ -96,7 +96,8 @@ typedef enum launch { LAUNCH_FLIES, LAUNCH_MISSES, LAUNCH_LEFT } launch;
 static launch set_out(flight *f, const ray_row *row, uint32_t index) {
     const abut_ray *ray = &row->rays[index];
     const abut_bvh *bvh = row->bvh;
-    const int exponent = exponent_of(v3_max_abs(ray->direction)), of_scale = exponent_of(bvh->scale);
+    const int exponent = exponent_of(v3_max_abs(ray->direction)),
+              of_scale = exponent_of(bvh->scale);
     vec3 o = v3_scale(v3_sub(ray->origin, bvh->mesh->origin), bvh->scale);
     if (!(v3_max_abs(o) < (double)FAR) || exponent < -900 || abs(exponent + of_scale) > 900)
         return LAUNCH_LEFT;
@@ -252,9 +253,9 @@ static inline void node_step(const wide_node *node, flight *f) {
         enter = most(enter, in);
         leave = least(leave, out);
     }
-    f->used += fw_pack_ordered(f->key + f->used, f->child + f->used, enter, node->child,
-                               node->order[f->octant],
-                               is_less_equal(enter, mul(leave, all(SLACK))));
+    f->used +=
+        fw_pack_ordered(f->key + f->used, f->child + f->used, enter, node->child,
+                        node->order[f->octant], is_less_equal(enter, mul(leave, all(SLACK))));
 }
 
 /* The side of the line on which an edge passes, for u, v and w of pierce_cl.h. */
@@ -304,8 +305,8 @@ static inline void leaf_step(walk *w, const wide_leaf *leaf, flight *f) {
 /* Brings what is on top of a stack near. */
 static inline void fetch_top(const walk *w, const flight *f) {
     const uint32_t top = f->child[f->used - 1];
-    const char *from = top & BVH_LEAF ? (const char *)&w->leaves[top & ~BVH_LEAF]
-                                      : (const char *)&w->nodes[top];
+    const char *from =
+        top & BVH_LEAF ? (const char *)&w->leaves[top & ~BVH_LEAF] : (const char *)&w->nodes[top];
     for (size_t i = 0; i < 9; i++)
         ABUTI_PREFETCH(from + 64 * i);
 }

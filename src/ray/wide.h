@@ -29,7 +29,7 @@ typedef struct wide_node {
 } wide_node;
 
 typedef struct wide_leaf {
-    float corner[3][3][LANES];  /* corner, axis; no numbers where there is no triangle */
+    float corner[3][3][LANES]; /* corner, axis; no numbers where there is no triangle */
     uint32_t triangle[LANES];
 } wide_leaf;
 

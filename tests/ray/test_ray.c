@@ -162,8 +162,8 @@ static void check_batches(const abut_bvh *bvh, const abut_mesh *mesh) {
         double limit = limited ? kept_hits[kept_count / 2].parameter : HUGE_VAL;
         memset(hits, 0x5a, count * sizeof *hits);
         memset(any, 0x5a, count * sizeof *any);
-        assert_ok(abut_ray_first_batch(bvh, abut_array_host(rays), count, limit,
-                                       abut_array_host(hits)));
+        assert_ok(
+            abut_ray_first_batch(bvh, abut_array_host(rays), count, limit, abut_array_host(hits)));
         assert_ok(
             abut_ray_any_batch(bvh, abut_array_host(rays), count, limit, abut_array_host(any)));
         for (size_t i = 0; i < count; i++) {

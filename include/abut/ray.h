@@ -36,7 +36,10 @@ ABUT_API abut_status abut_ray_all(const abut_bvh *bvh, const abut_ray *ray, uint
 /* abut_ray_first for `count` rays on all threads, from an array of abut_ray to one of abut_ray_hit:
  * hits[i] belongs to rays[i]. Refused before
  * anything is written: a ray that is not legal. Reports progress as stage "rays"; if that cancels,
- * part of `hits` has been written. Thread-safe; on a device one batch at a time. */
+ * part of `hits` has been written. On the CPU the first batch with a quarter as many rays as there
+ * are triangles, of any of the three kinds, makes a tree for rays of some 60 to 100 bytes a
+ * triangle, which stays with the hierarchy until a refit; without memory for it answers are the
+ * same, and slower. Thread-safe; on a device one batch at a time. */
 ABUT_API abut_status abut_ray_first_batch(const abut_bvh *bvh, abut_array rays, size_t count,
                                           double limit, abut_array hits);
 /* abut_ray_any for `count` rays, as abut_ray_first_batch(): any[i], a bool, belongs to rays[i].
@@ -49,7 +52,7 @@ ABUT_API abut_status abut_ray_any_batch(const abut_bvh *bvh, abut_array rays, si
  * with ABUT_ERROR_BUFFER where there are more than `capacity`, and `offsets` and `hits` stay as
  * they were; `total` gets their number in either case. `offsets` and `hits` may be null with a
  * capacity of 0. Refused before anything is written: a ray that is not legal. Reports progress as
- * stage "rays"; if that cancels, part has been written. Takes at most 8 bytes a ray meanwhile.
+ * stage "rays"; if that cancels, part has been written. Takes at most 40 bytes a ray meanwhile.
  * Thread-safe; on a device one batch at a time. */
 ABUT_API abut_status abut_ray_all_batch(const abut_bvh *bvh, abut_array rays, size_t count,
                                         uint64_t capacity, abut_array offsets, abut_array hits,

@@ -307,8 +307,8 @@ static inline void fetch_top(const walk *w, const flight *f) {
     const uint32_t top = f->child[f->used - 1];
     const char *from =
         top & BVH_LEAF ? (const char *)&w->leaves[top & ~BVH_LEAF] : (const char *)&w->nodes[top];
-    for (size_t i = 0; i < 9; i++)
-        ABUTI_PREFETCH(from + 64 * i);
+    for (size_t i = 0; i < sizeof(wide_leaf); i += 64)
+        ABUTI_PREFETCH(from + i);
 }
 
 static void pierce_waiting(walk *w) {

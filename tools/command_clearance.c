@@ -31,6 +31,9 @@ static int load(tool_run *tool, const tool_arguments *arguments, clearance *c) {
     abut_pair_options options = abut_pair_options_default();
     options.surfaces = option_given(arguments, "surfaces") != NULL;
     abut_status status = code ? ABUT_OK : abut_pair_distance(&a, &b, &options, NULL, &c->apart);
+    if (!code && !status && c->apart.distance >= c->below)
+        units_remark(tool, arguments->operands[0], c->surfaces[0].mesh, arguments->operands[1],
+                     c->surfaces[1].mesh);
     return status ? tool_fail(tool, status) : code;
 }
 

@@ -26,6 +26,9 @@ static int load(tool_run *tool, const tool_arguments *arguments, deviation *d) {
         if (!code)
             code = surface_index(tool, NULL, sign && k == 1, true, &d->surfaces[k]);
     }
+    if (!code)
+        units_remark(tool, arguments->operands[0], d->surfaces[0].mesh, arguments->operands[1],
+                     d->surfaces[1].mesh);
     return code;
 }
 

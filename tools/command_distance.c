@@ -59,6 +59,9 @@ static int run_one(tool_run *tool, const tool_arguments *arguments, const tool_p
     if (status)
         return tool_fail(tool, status);
     tool_advise(tool, &found.advice);
+    if (found.relation == ABUT_PAIR_APART)
+        units_remark(tool, arguments->operands[0], abut_bvh_mesh(pair->bvh[0]),
+                     arguments->operands[1], abut_bvh_mesh(pair->bvh[1]));
     pair_begin(out, arguments);
     fact_number(out, "distance", found.distance);
     fact_text(out, "relation", abut_pair_relation_name(found.relation));

@@ -99,6 +99,9 @@ static int run_one(tool_run *tool, const tool_arguments *arguments, const tool_p
     abut_pair_relation relation = overlap.relation;
     int code = 0;
     tool_advise(tool, &overlap.advice);
+    if (relation == ABUT_PAIR_APART)
+        units_remark(tool, arguments->operands[0], abut_bvh_mesh(pair->bvh[0]),
+                     arguments->operands[1], abut_bvh_mesh(pair->bvh[1]));
     if (listed || picture_given(arguments))
         code = find_meetings(tool, pair, &found);
     if (!code && table)

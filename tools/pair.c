@@ -102,10 +102,47 @@ int pair_table(tool_run *tool, const tool_arguments *arguments, const tool_table
     return table_put(tool, path ? path->words : NULL, table);
 }
 
-/* ---- the picture ---- */
-
 static double length_of(abut_vec3 v) {
     return hypot(hypot(v.x, v.y), v.z);
+}
+
+static double diagonal_of(const abut_mesh *mesh) {
+    abut_box box = abut_mesh_bounds(mesh);
+    return length_of((abut_vec3){box.hi.x - box.lo.x, box.hi.y - box.lo.y, box.hi.z - box.lo.z});
+}
+
+void units_remark(tool_run *tool, const char *name_a, const abut_mesh *a, const char *name_b,
+                  const abut_mesh *b) {
+    double size_a = diagonal_of(a), size_b = diagonal_of(b);
+    double small = fmin(size_a, size_b), large = fmax(size_a, size_b);
+    bool first = size_a > size_b;
+    if (!(small > 0) || large < 300 * small || tool->out.json)
+        return;
+    tool_text words = {0};
+    text_safe(&words, first ? name_a : name_b);
+    text_print(&words, " is %.4g times as large as ", large / small);
+    text_safe(&words, first ? name_b : name_a);
+    text_add(&words, ": are both in the same unit? 'abut convert --scale' changes one");
+    if (words.data)
+        tool_log(tool, ABUT_LOG_INFO, words.data);
+    text_free(&words);
+}
+
+/* ---- the picture ---- */
+
+/* Whether a mesh would hide the other: it is no smaller, and has the middle of it inside. */
+static bool hides(const tool_pair *pair, int side) {
+    abut_bvh *bvh = pair->bvh[side];
+    const abut_mesh *other = abut_bvh_mesh(pair->bvh[1 - side]);
+    abut_box box = abut_mesh_bounds(other);
+    abut_vec3 p = {0.5 * (box.lo.x + box.hi.x), 0.5 * (box.lo.y + box.hi.y),
+                   0.5 * (box.lo.z + box.hi.z)};
+    abut_pose back;
+    bool inside;
+    return diagonal_of(abut_bvh_mesh(bvh)) >= diagonal_of(other) &&
+           !abut_pose_apply(&pair->pose[1 - side], p, &p) &&
+           !abut_pose_invert(&pair->pose[side], &back) && !abut_pose_apply(&back, p, &p) &&
+           !abut_sign_prepare(bvh, NULL) && !abut_sign_inside(bvh, p, &inside) && inside;
 }
 
 /* What of `v` is across a unit vector. */
@@ -150,7 +187,9 @@ static abut_status draw(tool_run *tool, const tool_arguments *arguments, const t
     for (int side = 0; side < 2 && !status; side++) {
         abut_mesh_style style = abut_mesh_style_default();
         style.smooth = true;
-        legend_file(&legend, abut_picture_colour((uint32_t)side), arguments->operands[side]);
+        style.colour = abut_picture_colour((uint32_t)side);
+        style.colour.a = hides(pair, side) ? 0.45f : 1;
+        legend_file(&legend, style.colour, arguments->operands[side]);
         status = abut_picture_add_mesh(picture, abut_bvh_mesh(pair->bvh[side]), pair->pose[side],
                                        &style);
     }

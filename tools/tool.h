@@ -706,6 +706,10 @@ int pair_picture(tool_run *tool, const tool_arguments *arguments, const tool_pai
                  const abut_segment *segments, size_t count, bool dots);
 /* Puts a table where it belongs: into --out, or to people. */
 int pair_table(tool_run *tool, const tool_arguments *arguments, const tool_table *table);
+/* Asks about units where one mesh is hundreds of times as large as the other, as millimetres are
+ * beside metres. For what was found to be apart: a ball may well lie on a mountain. */
+void units_remark(tool_run *tool, const char *name_a, const abut_mesh *a, const char *name_b,
+                  const abut_mesh *b);
 
 /* ---- parts.c ---- */
 

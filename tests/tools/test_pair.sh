@@ -225,6 +225,16 @@ is "it['error']['kind']" "format error"
 try 1 "$tool" distance box.obj box.obj --pose 1e95,0,0
 complains "coordinates may be at most"
 try 1 "$tool" distance box.obj box.obj --poses poses.csv --out missing/table.csv
+# Millimetres beside metres, where that may be why nothing touches.
+"$tool" convert box.obj mm.obj --scale 1000 --translate 0,0,5000 --quiet
+try 0 "$tool" overlap box.obj mm.obj
+complains "mm.obj is 1000 times as large as box.obj: are both in the same unit?"
+try 0 "$tool" distance mm.obj box.obj
+complains "mm.obj is 1000 times as large as box.obj: are both in the same unit?"
+try 0 "$tool" distance mm.obj box.obj --quiet
+mute err
+try 3 "$tool" overlap box.obj mm.obj --pose 0,0,-5000
+mute err
 # Far from the origin places are told as finely as near it.
 "$tool" convert box.obj far.obj --translate 100000000.25,0.25,0 --quiet
 try 0 "$tool" distance far.obj far.obj --pose 3,0,0

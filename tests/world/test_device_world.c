@@ -48,6 +48,66 @@ TEST(same_as_every_pair) {
     assert_true(contacts > 500);
 }
 
+/* Meshes beside a device: the rule takes fields where they are thick and not small, made and tried
+ * on the device, and contacts are those of a world on the CPU that is told to do the same. */
+TEST(meshes_by_the_rule) {
+    enum { KINDS = 5, COUNT = 20 };
+    static const struct {
+        abut_shape_kind kind;
+        uint32_t segments;
+        abut_vec3 size; /* 0 = as it is */
+        bool deforms;
+        abut_world_method meant;
+    } kinds[KINDS] = {{ABUT_SHAPE_ICOSPHERE, 4, {0, 0, 0}, false, ABUT_WORLD_FIELD},
+                      {ABUT_SHAPE_BOX, 1, {0, 0, 0}, false, ABUT_WORLD_EXACT},    /* small */
+                      {ABUT_SHAPE_BOX, 8, {1, 1, 0.05}, false, ABUT_WORLD_EXACT}, /* thin */
+                      {ABUT_SHAPE_SHEET, 4, {0, 0, 0}, false, ABUT_WORLD_MAP},
+                      {ABUT_SHAPE_ICOSPHERE, 4, {0, 0, 0}, true, ABUT_WORLD_EXACT}};
+    static abut_contact lists[2][4096];
+    abut_contacts found[2];
+    uint32_t fields = 0;
+    for (int k = 0; k < 2; k++) {
+        test_random random = {29};
+        abut_world_options options = abut_world_options_default();
+        abut_world *world = NULL;
+        options.device = k ? device : NULL;
+        assert_ok(abut_world_create(serial, &options, &world));
+        for (uint32_t i = 0; i < COUNT; i++) {
+            abut_shape shape = abut_shape_default(kinds[i % KINDS].kind);
+            abut_world_item item = {.kind = ABUT_WORLD_MESH, .pose = random_pose(&random, 0.8)};
+            abut_world_choice choice;
+            uint32_t id;
+            shape.segments = kinds[i % KINDS].segments;
+            if (kinds[i % KINDS].size.x > 0)
+                shape.extent = kinds[i % KINDS].size;
+            item.shape.mesh.deforms = kinds[i % KINDS].deforms;
+            item.shape.mesh.resolution = 16;
+            if (!k && kinds[i % KINDS].meant == ABUT_WORLD_FIELD)
+                item.method = ABUT_WORLD_FIELD;
+            assert_ok(abut_shape_create(serial, &shape, &item.shape.mesh.mesh));
+            assert_ok(abut_world_add(world, &item, &id));
+            abut_mesh_destroy(item.shape.mesh.mesh); /* the world holds it */
+            assert_ok(abut_world_choice_get(world, id, &choice));
+            assert_int_equal(choice.method, kinds[i % KINDS].meant);
+            assert_true(choice.forced == (item.method != ABUT_WORLD_AUTO));
+        }
+        found[k] = (abut_contacts){.list = lists[k], .capacity = 4096};
+        assert_ok(abut_world_contacts(world, &found[k]));
+        abut_world_event events[COUNT * COUNT];
+        uint64_t count = 0;
+        assert_ok(abut_world_events(world, COUNT * COUNT, events, &count));
+        for (uint64_t i = 0; i < count && k; i++)
+            fields += events[i].method == ABUT_WORLD_FIELD;
+        abut_world_destroy(world);
+    }
+    assert_true(fields > 2 && found[0].count > 100);
+    assert_int_equal(found[0].count, found[1].count);
+    for (size_t i = 0; i < found[0].count; i++) {
+        assert_int_equal(lists[0][i].pair, lists[1][i].pair);
+        assert_same_contact(&lists[0][i], &lists[1][i]);
+    }
+}
+
 /* Pairs of a character go by the CPU, between those of bodies, wherever the fields are. */
 TEST(characters_go_by_the_cpu) {
     static abut_contact lists[2][4096];

@@ -17,7 +17,7 @@
 
 #include <math.h>
 
-#define HOLES 0.05 /* of the area: a sphere without an eighth of its height is a solid */
+#define HOLES 0.1  /* of the area: scans have up to 5%, garments 20% and more */
 #define THIN 0.01  /* of the area */
 
 enum { FIELD_CELLS = 64, MAP_TEXELS = 128, THIN_TEXELS = 64, FEW_TRIANGLES = 64 };
@@ -119,7 +119,7 @@ static void choose_by_rule(const abut_world *world, world_asset *a, const abut_m
         choose(a, ABUT_WORLD_EXACT, false, "It is closed and rigid: exact patches miss nothing.");
     else if (r->triangle_count < FEW_TRIANGLES)
         choose(a, ABUT_WORLD_EXACT, false,
-               "It has so few triangles that exact patches are quicker than a device.");
+               "It has so few triangles that exact patches take some microseconds.");
     else if (a->choice.thin > THIN)
         choose(a, ABUT_WORLD_EXACT, false,
                "Parts of it are thinner than two cells, which a field would lose.");

@@ -90,7 +90,7 @@ class Choice(NamedTuple):
     cell: float
     """Of its field or radial fields, or the reach of its map; or 0."""
     holes: float
-    """Of a mesh: the area that would close it, about, over its own. From 0.05 on it has no inside."""
+    """Of a mesh: the area that would close it, about, over its own. From 0.1 on it has no inside."""
     thin: float
     """Of a mesh that may get a field: the share of its surface with less than two cells of wall behind it."""
 

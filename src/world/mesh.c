@@ -17,8 +17,8 @@
 
 #include <math.h>
 
-#define HOLES 0.1  /* of the area: scans have up to 5%, garments 20% and more */
-#define THIN 0.01  /* of the area */
+#define HOLES 0.1 /* of the area: scans have up to 5%, garments 20% and more */
+#define THIN 0.01 /* of the area */
 
 enum { FIELD_CELLS = 64, MAP_TEXELS = 128, THIN_TEXELS = 64, FEW_TRIANGLES = 64 };
 

@@ -48,11 +48,10 @@ static abut_status no_memory(void) {
 
 /* ---- characters ---- */
 
-/* A ball of two bones, whose halves turn. */
-static abut_status make_ball(uint32_t segments, abut_character **made) {
+abut_status rival_ball(double radius, uint32_t segments, abut_character **made) {
     abut_shape shape = abut_shape_default(ABUT_SHAPE_ICOSPHERE);
     abut_mesh *mesh = NULL;
-    shape.radius = 0.1;
+    shape.radius = radius;
     shape.segments = segments;
     abut_status status = abut_shape_create(NULL, &shape, &mesh);
     const uint32_t count = status ? 0 : abut_mesh_vertex_count(mesh);
@@ -63,7 +62,7 @@ static abut_status make_ball(uint32_t segments, abut_character **made) {
     for (size_t i = 0; owners && weights && i < count; i++) {
         const double x = abut_mesh_positions(mesh)[i].x + abut_mesh_origin(mesh).x;
         owners[2 * i + 1] = 1;
-        weights[2 * i] = fmin(fmax(0.5 + 10 * x, 0), 1);
+        weights[2 * i] = fmin(fmax(0.5 + 1 / radius * x, 0), 1);
         weights[2 * i + 1] = 1 - weights[2 * i];
     }
     /* Keys that need nothing from libm: turns that hold, and a straight way. */
@@ -127,7 +126,7 @@ static abut_status get_figure(int figure, uint32_t triangles, abut_character **m
         status = abut_character_create_figure(NULL, &options, &kept[k].character);
     else
 #endif
-        status = make_ball((uint32_t)sqrt(triangles / 20.0), &kept[k].character);
+        status = rival_ball(0.1, (uint32_t)sqrt(triangles / 20.0), &kept[k].character);
     kept[k].figure = figure;
     kept[k].triangles = triangles;
     *made = kept[k].character;

@@ -28,4 +28,7 @@ typedef struct rival_scene {
  * stays until the program ends; null after bench_fail() or an error of the library. */
 const rival_scene *rival_scene_get(uint32_t condition);
 
+/* A ball of two bones, whose halves turn: the character of quick runs. */
+abut_status rival_ball(double radius, uint32_t segments, abut_character **made);
+
 #endif

@@ -5,6 +5,7 @@
  * of a teapot and a ring, each pushed into the other, tried by one method alone: what a pair costs.
  * And a figure against a ring, a box, a sheet and another figure, one pair each. */
 #include "bench.h"
+#include "rivals_scenes.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -61,7 +62,9 @@ static abut_status make_meshes(bench_state *state, mixed_data *data) {
 static abut_status make_figure(bench_state *state, mixed_data *data, int which) {
     abut_status status = ABUT_OK;
     if (!data->character)
-        status = abut_character_create_figure(state->context, NULL, &data->character);
+        status = state->quick
+                     ? rival_ball(0.8, 6, &data->character)
+                     : abut_character_create_figure(state->context, NULL, &data->character);
     abut_radial_options cells = abut_radial_options_default();
     cells.cell = state->quick ? 0.06 : 0;
     status = status ? status : abut_radial_create(data->character, &cells, &data->radial[which]);

@@ -10,6 +10,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#if defined(TEST_ADDRESS_SANITIZER) && defined(__GLIBC__)
+#include <execinfo.h>
+#define TEST_PATHS
+#endif
+
 /* ---- programs ---- */
 
 static struct CMUnitTest tests[64]; /* those without a name are none */
@@ -77,11 +82,48 @@ typedef union block_head {
     unsigned char padding[64]; /* keeps what follows aligned */
 } block_head;
 
+#ifdef TEST_PATHS
+enum { PATHS = 1 << 14, DEPTH = 64 };
+
+struct test_paths {
+    uint64_t hash[PATHS]; /* of the callers; 0 = none */
+    uint32_t count[PATHS];
+};
+
+/* Whether the path by which the caller was called is there for the 1st, 2nd, 4th, 8th, ... time. */
+static bool is_rare(test_paths *paths) {
+    void *callers[DEPTH];
+    const int depth = backtrace(callers, DEPTH);
+    uint64_t hash = 1;
+    for (int i = 0; i < depth; i++)
+        hash = (hash ^ (uintptr_t)callers[i]) * 0xd1342543de82ef95u;
+    hash = (hash ^ hash >> 29) | 1;
+    for (uint32_t i = 0; i < PATHS; i++) {
+        const uint64_t at = (hash + i) % PATHS;
+        if (paths->hash[at] && paths->hash[at] != hash)
+            continue;
+        paths->hash[at] = hash;
+        const uint32_t count = ++paths->count[at];
+        return (count & (count - 1)) == 0;
+    }
+    return true;
+}
+#else
+static bool is_rare(test_paths *paths) {
+    (void)paths;
+    return true;
+}
+#endif
+
 static void *counted_allocate(void *user, size_t bytes, size_t alignment) {
     test_memory *memory = user;
     assert_true(alignment <= 64);
     pthread_mutex_lock(&memory_lock);
     bool refused = ++memory->calls == memory->fail_at;
+    if (refused && memory->paths && !is_rare(memory->paths)) {
+        memory->fail_at++; /* the next, perhaps */
+        refused = false;
+    }
     if (!refused) {
         memory->live_count++;
         memory->live_bytes += bytes;
@@ -203,16 +245,24 @@ uint64_t test_next_fault(uint64_t n) {
 }
 
 uint64_t test_every_allocation(abut_status (*work)(abut_context *context, void *data), void *data) {
+    test_paths *paths = NULL;
+#ifdef TEST_PATHS
+    if (!test_thorough())
+        paths = calloc(1, sizeof *paths);
+#endif
     for (uint64_t n = 1;; n = test_next_fault(n)) {
-        test_memory memory = {.fail_at = n};
+        test_memory memory = {.fail_at = n, .paths = paths};
         abut_context *context = test_context(&memory, 1);
         abut_status status = work(context, data);
+        n = memory.fail_at;
         bool done = memory.calls < n;
         assert_int_equal(done ? ABUT_OK : ABUT_ERROR_MEMORY, status);
         abut_context_destroy(context);
         assert_int_equal(0, memory.live_count);
-        if (done)
+        if (done) {
+            free(paths);
             return memory.calls;
+        }
     }
 }
 

@@ -41,9 +41,11 @@ void test_add(const char *name, void (*test)(void **state), bool threads);
 int test_run(int (*before)(void **state), int (*after)(void **state));
 
 /* A counting allocator that can be told to fail. Zero it, then test_context(). */
+typedef struct test_paths test_paths;
 typedef struct test_memory {
     uint64_t calls;      /* allocations asked for so far */
     uint64_t fail_at;    /* 1 = the first allocation fails, and so on; 0 = none */
+    test_paths *paths;   /* or null: of test_every_allocation() */
     uint64_t live_count; /* allocations not yet released */
     uint64_t live_bytes, peak_bytes;
 } test_memory;
@@ -64,8 +66,9 @@ abut_mesh *test_mesh(abut_context *context, const void *positions, uint32_t vert
 
 /* Runs `work` with the 1st, 2nd, ... allocation failing until it succeeds, and checks each time
  * that it returns ABUT_ERROR_MEMORY and that nothing is left allocated. `work` must destroy what it
- * made. Returns how many allocations a run takes. Only where AddressSanitizer watches, or in a
- * thorough run, all are tried; else the first 8 and every 8th. */
+ * made. Returns how many allocations a run takes. In a thorough run all are tried. Else, where
+ * AddressSanitizer watches, of those by the same path of calls the 1st, 2nd, 4th, 8th and so on;
+ * elsewhere the first 8 and every 8th. */
 uint64_t test_every_allocation(abut_status (*work)(abut_context *context, void *data), void *data);
 /* The call or allocation to fail after the n-th, by that rule. */
 uint64_t test_next_fault(uint64_t n);

@@ -43,6 +43,12 @@ static void all_judge(const device_quest *q, uint32_t total) {
                   KIT_BUFFER(lists, GATHER_ANSWERS));
 }
 
+abut_status abuti_device_refuse(const char *function, const device_all *a, uint32_t refused) {
+    return refused == ABUT_NONE ? ABUT_OK
+                                : abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s %u %s", function, a->name,
+                                             refused, a->what);
+}
+
 abut_status abuti_device_check_all(const char *function, const device_all *a, size_t count) {
     const double most = ABUT_COORDINATE_MAX;
     const uint32_t questions = (uint32_t)count, none = UINT32_MAX;
@@ -58,9 +64,7 @@ abut_status abuti_device_check_all(const char *function, const device_all *a, si
                   ABUTI_VALUE(questions), ABUTI_VALUE(most), ABUTI_BUFFER(&word));
     abut_status status = abuti_buffer_download(a->kit->queue, &word, 0, &refused, sizeof refused);
     abuti_buffer_destroy(&word);
-    return status || refused == none ? status
-                                     : abuti_fail(ABUT_ERROR_ARGUMENT, "%s: %s %u %s", function,
-                                                  a->name, refused, a->what);
+    return status ? status : abuti_device_refuse(function, a, refused);
 }
 
 abut_status abuti_device_ask_all(const bvh_gather *gather, const device_all *all) {

@@ -75,5 +75,7 @@ abut_status abuti_device_ask_all(const bvh_gather *gather, const device_all *all
 /* Refuses the first question of a buffer that a kernel (questions, count, ABUT_COORDINATE_MAX,
  * refused) finds not legal. Waits. */
 abut_status abuti_device_check_all(const char *function, const device_all *all, size_t count);
+/* Fails where a question was refused; ABUT_NONE = none was. */
+abut_status abuti_device_refuse(const char *function, const device_all *all, uint32_t refused);
 
 #endif

@@ -12,7 +12,7 @@ _Static_assert(sizeof(abut_ray) == 48 && sizeof(abut_ray_hit) == 40 && sizeof(bo
 /* ---- the kit ---- */
 
 enum { CHECK, NODES, AIM, FIND, MEASURE, SETTLE, ALL_FIND, ALL_JUDGE, KERNELS };
-enum { SMALL, AIMED, COUNTS, PLACES, BUFFERS };
+enum { SMALL, REFUSED, AIMED, COUNTS, PLACES, LEFT, LEFT_COUNT, BUFFERS };
 
 static const abuti_kernel_source sources[KERNELS] = {
     [CHECK] = {"ray", "ray_check", NULL},
@@ -81,8 +81,10 @@ static device_all all_of(ray_there *part, abut_array rays) {
 /* ---- first hits ---- */
 
 typedef struct ray_quest {
+    const char *function;
     bvh_on_device *there;
-    abuti_kit *kit;
+    const device_all *all;
+    bool checks; /* rays are checked on the way, since there is but one part of them */
     abut_array rays, answers;
     double limit;
     bool any;
@@ -97,47 +99,81 @@ static uint32_t pool_of(const abut_device *device, size_t count) {
     return (uint32_t)each * RAY_GROUP;
 }
 
-/* A part of the rays, from a buffer or the host, to either. */
-static abut_status answer_part(const ray_quest *q, const abuti_parts *part) {
+static void reserve(const ray_quest *q, size_t count) {
+    abuti_kit *kit = q->all->kit;
+    if (!q->answers.buffer)
+        abuti_kit_reserve(&q->there->io, BVH_OUT, count, q->answer_bytes);
+    abuti_kit_reserve(kit, REFUSED, 1, sizeof(uint32_t));
+    abuti_kit_reserve(kit, AIMED, count, AIMED_BYTES);
+    abuti_kit_reserve(kit, COUNTS, count, 1);
+    abuti_kit_reserve(kit, PLACES, count, RAY_CANDIDATES * 4);
+    abuti_kit_reserve(kit, LEFT, count, sizeof(uint32_t));
+    abuti_kit_reserve(kit, LEFT_COUNT, 1, sizeof(uint32_t));
+}
+
+/* Queues the search for what may be hit: rays from a place of their buffer on. */
+static void find(const ray_quest *q, const abuti_buffer *rays, uint32_t from, uint32_t count) {
     const mesh_frame frame = frame_of(q->there);
-    abuti_kit *kit = q->kit, *io = &q->there->io;
-    const uint32_t any = q->any, count = (uint32_t)part->count;
-    const uint32_t pool = pool_of(q->there->queue.device, part->count);
+    const double most = ABUT_COORDINATE_MAX;
+    const uint32_t any = q->any, pool = pool_of(q->there->queue.device, count);
+    abuti_kit *kit = q->all->kit;
+    abuti_kit_fill(kit, REFUSED, ABUT_NONE, sizeof(uint32_t));
+    ABUTI_KIT_RUN(kit, AIM, count, RAY_GROUP, ABUTI_BUFFER(rays), ABUTI_VALUE(from),
+                  ABUTI_VALUE(count), ABUTI_VALUE(q->limit), ABUTI_VALUE(frame), ABUTI_VALUE(most),
+                  KIT_BUFFER(kit, REFUSED), KIT_BUFFER(kit, AIMED));
+    ABUTI_KIT_GROUPS(kit, FIND, groups_of(count, pool), RAY_GROUP, KIT_BUFFER(kit, SMALL),
+                     TREE(q->there, triangles), KIT_BUFFER(kit, AIMED), ABUTI_VALUE(count),
+                     ABUTI_VALUE(pool), ABUTI_VALUE(any), KIT_BUFFER(kit, COUNTS),
+                     KIT_BUFFER(kit, PLACES), ABUTI_LOCAL_MEMORY(sizeof(uint32_t)));
+}
+
+/* Queues what decides and measures; answers go from a place of their buffer on. */
+static void measure(const ray_quest *q, const abuti_buffer *rays, uint32_t from, uint32_t count,
+                    const abuti_buffer *answers, uint32_t to) {
+    const mesh_frame frame = frame_of(q->there);
+    const uint32_t any = q->any;
+    abuti_kit *kit = q->all->kit;
+    abuti_kit_fill(kit, LEFT_COUNT, 0, sizeof(uint32_t));
+    ABUTI_KIT_RUN(kit, MEASURE, count, RAY_GROUP, TREE(q->there, order), TREE(q->there, corners),
+                  ABUTI_BUFFER(rays), ABUTI_VALUE(from), ABUTI_VALUE(to), ABUTI_VALUE(count),
+                  ABUTI_VALUE(q->limit), ABUTI_VALUE(any), KIT_BUFFER(kit, COUNTS),
+                  KIT_BUFFER(kit, PLACES), ABUTI_BUFFER(answers), ABUTI_BUFFER(answers),
+                  KIT_BUFFER(kit, LEFT), KIT_BUFFER(kit, LEFT_COUNT), ABUTI_LOCAL_MEMORY(RAY_ROOM));
+    ABUTI_KIT_RUN(kit, SETTLE, count, RAY_GROUP, KIT_BUFFER(kit, SMALL), TREE(q->there, order),
+                  TREE(q->there, corners), ABUTI_BUFFER(rays), ABUTI_VALUE(from), ABUTI_VALUE(to),
+                  ABUTI_VALUE(count), ABUTI_VALUE(q->limit), ABUTI_VALUE(any), ABUTI_VALUE(frame),
+                  KIT_BUFFER(kit, COUNTS), KIT_BUFFER(kit, PLACES), KIT_BUFFER(kit, LEFT),
+                  KIT_BUFFER(kit, LEFT_COUNT), ABUTI_BUFFER(answers), ABUTI_BUFFER(answers));
+}
+
+/* A part of the rays, from a buffer or the host, to either. Nothing is written before all rays have
+ * been checked. */
+static abut_status answer_part(const ray_quest *q, const abuti_parts *part) {
+    abuti_kit *io = &q->there->io;
+    const uint32_t count = (uint32_t)part->count;
     /* where rays begin in their buffer, and answers in theirs */
     const uint32_t from = q->rays.buffer ? (uint32_t)part->begin : 0;
     const uint32_t to = q->answers.buffer ? (uint32_t)part->begin : 0;
+    uint32_t refused = ABUT_NONE;
     unsigned char *host = q->answers.host;
     if (host)
         host += part->begin * q->answer_bytes;
     if (!q->rays.buffer)
         abuti_kit_put(io, BVH_IN, (const abut_ray *)q->rays.host + part->begin, part->count,
                       sizeof(abut_ray));
-    if (!q->answers.buffer)
-        abuti_kit_reserve(io, BVH_OUT, part->most, q->answer_bytes);
-    abuti_kit_reserve(kit, AIMED, part->most, AIMED_BYTES);
-    abuti_kit_reserve(kit, COUNTS, part->most, 1);
-    abuti_kit_reserve(kit, PLACES, part->most, RAY_CANDIDATES * 4);
+    reserve(q, part->most);
     const abuti_buffer *rays = q->rays.buffer ? &q->rays.buffer->memory : &io->buffers[BVH_IN];
     const abuti_buffer *answers =
         q->answers.buffer ? &q->answers.buffer->memory : &io->buffers[BVH_OUT];
-    ABUTI_KIT_RUN(kit, AIM, count, RAY_GROUP, ABUTI_BUFFER(rays), ABUTI_VALUE(from),
-                  ABUTI_VALUE(count), ABUTI_VALUE(q->limit), ABUTI_VALUE(frame),
-                  KIT_BUFFER(kit, AIMED));
-    ABUTI_KIT_GROUPS(kit, FIND, groups_of(count, pool), RAY_GROUP, KIT_BUFFER(kit, SMALL),
-                     TREE(q->there, triangles), KIT_BUFFER(kit, AIMED), ABUTI_VALUE(count),
-                     ABUTI_VALUE(pool), ABUTI_VALUE(any), KIT_BUFFER(kit, COUNTS),
-                     KIT_BUFFER(kit, PLACES), ABUTI_LOCAL_MEMORY(sizeof(uint32_t)));
-    ABUTI_KIT_RUN(kit, MEASURE, count, RAY_GROUP, TREE(q->there, order), TREE(q->there, corners),
-                  ABUTI_BUFFER(rays), ABUTI_VALUE(from), ABUTI_VALUE(to), ABUTI_VALUE(count),
-                  ABUTI_VALUE(q->limit), ABUTI_VALUE(any), KIT_BUFFER(kit, COUNTS),
-                  KIT_BUFFER(kit, PLACES), ABUTI_BUFFER(answers), ABUTI_BUFFER(answers),
-                  ABUTI_LOCAL_MEMORY(RAY_ROOM));
-    ABUTI_KIT_RUN(kit, SETTLE, count, RAY_GROUP, KIT_BUFFER(kit, SMALL), TREE(q->there, order),
-                  TREE(q->there, corners), ABUTI_BUFFER(rays), ABUTI_VALUE(from), ABUTI_VALUE(to),
-                  ABUTI_VALUE(count), ABUTI_VALUE(q->limit), ABUTI_VALUE(any), ABUTI_VALUE(frame),
-                  KIT_BUFFER(kit, COUNTS), KIT_BUFFER(kit, PLACES), ABUTI_BUFFER(answers),
-                  ABUTI_BUFFER(answers));
-    return q->answers.buffer ? abuti_kit_finish(kit)
+    find(q, rays, from, count);
+    abut_status status = ABUT_OK;
+    if (q->checks)
+        status = abuti_kit_get(q->all->kit, REFUSED, &refused, 1, sizeof refused);
+    status = status ? status : abuti_device_refuse(q->function, q->all, refused);
+    if (status)
+        return status;
+    measure(q, rays, from, count, answers, to);
+    return q->answers.buffer ? abuti_kit_finish(q->all->kit)
                              : abuti_kit_get(io, BVH_OUT, host, part->count, q->answer_bytes);
 }
 
@@ -149,10 +185,18 @@ abut_status abuti_ray_there(const char *function, bvh_on_device *there, abut_arr
     if (status)
         return status;
     const device_all all = all_of(part, rays);
-    const ray_quest quest = {
-        there, all.kit, rays, answers, limit, any, any ? sizeof(bool) : sizeof(abut_ray_hit)};
     abuti_parts parts = abuti_parts_of(there->queue.device, count, RAY_BYTES);
-    status = abuti_device_check_all(function, &all, count);
+    const ray_quest quest = {.function = function,
+                             .there = there,
+                             .all = &all,
+                             .checks = rays.buffer && parts.most == count,
+                             .rays = rays,
+                             .answers = answers,
+                             .limit = limit,
+                             .any = any,
+                             .answer_bytes = any ? sizeof(bool) : sizeof(abut_ray_hit)};
+    if (!quest.checks)
+        status = abuti_device_check_all(function, &all, count);
     while (!status && abuti_parts_next(&parts)) {
         status = answer_part(&quest, &parts);
         if (!status)

@@ -33,13 +33,33 @@ __kernel void ray_nodes(__global const bvh_node *nodes, uint count, __global sma
         small[i] = make_small(nodes + i);
 }
 
-/* Rays as the search wants them. */
-__kernel void ray_aim(__global const double *rays, uint first, uint count, double most,
-                      mesh_frame frame, __global float4 *aimed) {
+/* The first of the rays that is not legal. */
+static inline void check(__global const double *ray, double most, uint i, __global uint *refused) {
+    vec3 o = load_point(ray), d = load_point(ray + 3);
+    bool legal = fabs(o.x) <= most && fabs(o.y) <= most && fabs(o.z) <= most && fabs(d.x) <= most &&
+                 fabs(d.y) <= most && fabs(d.z) <= most && v3_max_abs(d) > 0.0;
+    if (!legal)
+        atomic_min(refused, i);
+}
+
+__kernel void ray_check(__global const double *rays, uint count, double most,
+                        __global uint *refused) {
+    uint i = (uint)get_global_id(0);
+    if (i < count)
+        check(rays + 6 * (size_t)i, most, i, refused);
+}
+
+/* Rays as the search wants them. Those of a buffer are checked as they come by; what is made of one
+ * that is refused does no harm. */
+__kernel void ray_aim(__global const double *rays, uint first, uint count, double limit,
+                      mesh_frame frame, double most, __global uint *refused,
+                      __global float4 *aimed) {
     uint i = (uint)get_global_id(0);
     if (i >= count)
         return;
-    aimed_ray a = aim(rays + 6 * ((size_t)first + i), most, frame);
+    __global const double *ray = rays + 6 * ((size_t)first + i);
+    check(ray, most, first + i, refused);
+    aimed_ray a = aim(ray, limit, frame);
     store_aimed(&a, aimed + 4 * (size_t)i);
 }
 
@@ -295,39 +315,49 @@ static inline hit_words words_of(const strike *s) {
     return w;
 }
 
-/* Measures where the only candidate is certain, and leaves the others to ray_settle: its predicates
+/* Measures where the only candidate is certain, and lists the others for ray_settle: its predicates
  * would take the registers. Rays with candidates, a third of them or so, go to the first items of a
  * group, and hits out together. Rays begin at `first`, answers at `to`. With `any` the answers are
  * bytes, else hits; the other is not looked at. */
 __kernel __attribute__((reqd_work_group_size(RAY_GROUP, 1, 1))) void
 ray_measure(__global const uint *tree_order, __global const double *corners,
             __global const double *rays, uint first, uint to, uint count, double most, uint any,
-            __global uchar *counts, __global const uint *places, __global ulong *hits,
-            __global uchar *anys, __local hit_words *room) {
+            __global const uchar *counts, __global const uint *places, __global ulong *hits,
+            __global uchar *anys, __global uint *left, __global uint *left_count,
+            __local hit_words *room) {
     __local uint *list = (__local uint *)(room + RAY_GROUP), *listed = list + RAY_GROUP;
+    __local uint *later = listed + 1, *later_from = listed + 2;
     uint item = (uint)get_local_id(0), begin = (uint)get_group_id(0) * RAY_GROUP;
     uint told = begin + item < count ? counts[begin + item] : 0;
+    uint for_later = ABUT_NONE, place_later = 0;
     strike s;
     s.triangle = ABUT_NONE;
     if (item == 0)
-        *listed = 0;
+        *listed = *later = 0;
     room[item] = words_of(&s);
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (told == 1)
+    if (told && told != CERTAIN)
         list[atomic_inc(listed)] = item;
     barrier(CLK_LOCAL_MEM_FENCE);
     if (item < *listed) {
-        uint which = list[item], i = begin + which, place = places[i];
-        uint triangle = tree_order[place & ~SURE];
+        uint which = list[item], i = begin + which;
+        uint place = counts[i] == 1 ? places[i] : 0, triangle = tree_order[place & ~SURE];
         path_hit hit;
         start_strike(&s, rays + 6 * ((size_t)first + i), most);
         if (place & SURE && pierce_plainly(&s.path, load_triangle(corners, triangle), &hit)) {
             keep(&s, &hit, triangle);
             room[which] = words_of(&s);
-            counts[i] = 0; /* settled */
+        } else {
+            for_later = i;
+            place_later = atomic_inc(later);
         }
     }
     barrier(CLK_LOCAL_MEM_FENCE);
+    if (item == 0 && *later)
+        *later_from = atomic_add(left_count, *later);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (for_later != ABUT_NONE)
+        left[*later_from + place_later] = for_later;
     uint here = min(count - begin, (uint)RAY_GROUP);
     if (any && item < here)
         anys[(size_t)to + begin + item] =
@@ -343,10 +373,11 @@ __kernel __attribute__((reqd_work_group_size(RAY_GROUP, 1, 1))) void
 ray_settle(__global const small_node *nodes, __global const uint *tree_order,
            __global const double *corners, __global const double *rays, uint first, uint to,
            uint count, double most, uint any, mesh_frame frame, __global const uchar *counts,
-           __global const uint *places, __global hit_words *hits, __global uchar *anys) {
-    uint i = (uint)get_global_id(0), told = i < count ? counts[i] : 0;
-    if (told == 0 || told == CERTAIN)
+           __global const uint *places, __global const uint *left, __global const uint *left_count,
+           __global hit_words *hits, __global uchar *anys) {
+    if ((uint)get_global_id(0) >= *left_count)
         return;
+    uint i = left[get_global_id(0)], told = counts[i];
     __global const double *ray = rays + 6 * ((size_t)first + i);
     strike s;
     start_strike(&s, ray, most);
@@ -361,20 +392,6 @@ ray_settle(__global const small_node *nodes, __global const uint *tree_order,
         anys[(size_t)to + i] = s.triangle != ABUT_NONE;
     else
         hits[(size_t)to + i] = words_of(&s);
-}
-
-/* The first of the rays that is not legal. */
-__kernel void ray_check(__global const double *rays, uint count, double most,
-                        __global uint *refused) {
-    uint i = (uint)get_global_id(0);
-    if (i >= count)
-        return;
-    __global const double *ray = rays + 6 * (size_t)i;
-    vec3 o = load_point(ray), d = load_point(ray + 3);
-    bool legal = fabs(o.x) <= most && fabs(o.y) <= most && fabs(o.z) <= most && fabs(d.x) <= most &&
-                 fabs(d.y) <= most && fabs(d.z) <= most && v3_max_abs(d) > 0.0;
-    if (!legal)
-        atomic_min(refused, i);
 }
 
 #endif

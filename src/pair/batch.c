@@ -2,6 +2,7 @@
  * pose to pose. Answers do not depend on it. */
 #include "pair/pair.h"
 
+#include <float.h>
 #include <math.h>
 
 enum { POSES_A_TASK = 8, TASKS_A_REPORT = 64 };
@@ -55,16 +56,32 @@ static void poses_task(void *data, size_t chunk, size_t begin, size_t end) {
 
 /* ---- checks ---- */
 
+/* Whether a pose is fit beyond doubt: finite, and of no coordinate near the largest there may be. A
+ * rotated one is at most the sum of three, each below `largest`. */
+static bool is_plain(const abut_pose *p, double largest) {
+    const abut_quat *q = &p->rotation;
+    return fabs(q->x) <= DBL_MAX && fabs(q->y) <= DBL_MAX && fabs(q->z) <= DBL_MAX &&
+           fabs(q->w) <= DBL_MAX && fabs(p->translation.x) + 4 * largest <= ABUT_COORDINATE_MAX &&
+           fabs(p->translation.y) + 4 * largest <= ABUT_COORDINATE_MAX &&
+           fabs(p->translation.z) + 4 * largest <= ABUT_COORDINATE_MAX;
+}
+
 static abut_status check_poses(const char *function, const abut_pair_poses *poses) {
+    const abut_bvh *const bvh[2] = {poses->a, poses->b};
+    const abut_pose *const list[2] = {poses->poses_a, poses->poses_b};
+    double largest[2];
+    for (int side = 0; side < 2; side++) {
+        abut_box box = bvh[side]->mesh->bounds;
+        largest[side] = real_max(v3_max_abs(box.lo), v3_max_abs(box.hi));
+    }
     abut_status status = ABUT_OK;
-    for (size_t i = 0; i < poses->count; i++)
+    for (size_t i = 0; i < poses->count && !status; i++)
         for (int side = 0; side < 2 && !status; side++) {
-            const abut_pose *list = side ? poses->poses_b : poses->poses_a;
             char what[48];
+            if (!list[side] || is_plain(&list[side][i], largest[side]))
+                continue;
             snprintf(what, sizeof what, "%s at index %zu", side ? "b" : "a", i);
-            if (list)
-                status =
-                    abuti_pair_check_pose(function, what, side ? poses->b : poses->a, &list[i]);
+            status = abuti_pair_check_pose(function, what, bvh[side], &list[side][i]);
         }
     return status;
 }

@@ -11,7 +11,8 @@
 #include "pair/device.h"
 #include "geom/meet_shared.h"
 
-enum { PART_POSES = 1 << 15, TASK_POSES = 64 };
+/* Poses of a part: the host works on one while the device searches the next. */
+enum { PARTS = 8, PART_LEAST = 1 << 12, PART_MOST = 1 << 15, TASK_POSES = 64 };
 
 typedef struct pair_asked {
     pair_batch *batch;
@@ -125,26 +126,47 @@ static void find_task(void *data, size_t chunk, size_t begin, size_t end) {
 
 /* ---- part by part ---- */
 
-static abut_status run(pair_asked *asked) {
+static size_t part_of(size_t count) {
+    size_t each = (count + PARTS - 1) / PARTS;
+    each = each < PART_LEAST ? PART_LEAST : each > PART_MOST ? PART_MOST : each;
+    return count < each ? count : each;
+}
+
+/* After the device. */
+static abut_status work_on(pair_asked *asked) {
     abuti_pair_search *search = &asked->search;
     pair_batch *batch = asked->batch;
     abut_context *context = search->a->context;
-    const size_t count = batch->poses.count, most = count < PART_POSES ? count : PART_POSES;
-    abut_status status = abuti_pair_search_open(search, most);
-    for (size_t begin = 0; !status && begin < count; begin += most) {
-        size_t here = count - begin < most ? count - begin : most;
-        status = abuti_pair_search_part(search, begin, here);
-        if (status)
-            break;
-        abuti_parallel_for(context, here, TASK_POSES, find_task, asked);
-        status = (abut_status)atomic_load(&batch->failure);
-        status =
-            status ? abuti_fail(status,
-                                "%s: out of memory for a pose far away or for the parts of a mesh",
-                                batch->function)
-                   : abuti_progress(context, "pairs", (double)(begin + here) / (double)count);
+    abut_status status = abuti_pair_search_end(search);
+    if (status)
+        return status;
+    abuti_parallel_for(context, search->count, TASK_POSES, find_task, asked);
+    status = (abut_status)atomic_load(&batch->failure);
+    return status ? abuti_fail(status,
+                               "%s: out of memory for a pose far away or for the parts of a mesh",
+                               batch->function)
+                  : abuti_progress(context, "pairs",
+                                   (double)(search->begin + search->count) /
+                                       (double)batch->poses.count);
+}
+
+static abut_status run(pair_asked *asked) {
+    const size_t count = asked[0].batch->poses.count, each = part_of(count);
+    abut_status status = abuti_pair_search_open(&asked[0].search, each);
+    if (!status && each < count)
+        status = abuti_pair_search_open(&asked[1].search, each);
+    if (!status)
+        abuti_pair_search_begin(&asked[0].search, 0, each);
+    uint32_t now = 0;
+    for (size_t begin = 0; !status && begin < count; begin += each, now = !now) {
+        size_t next = begin + each;
+        if (next < count)
+            abuti_pair_search_begin(&asked[!now].search, next,
+                                    count - next < each ? count - next : each);
+        status = work_on(&asked[now]);
     }
-    abuti_pair_search_close(search);
+    abuti_pair_search_close(&asked[0].search);
+    abuti_pair_search_close(&asked[1].search);
     return status;
 }
 
@@ -156,12 +178,15 @@ abut_status abuti_pair_batch_there(pair_batch *batch) {
                           "%s: poses->a and poses->b are on different devices, or one of them on "
                           "the CPU",
                           batch->function);
-    pair_asked asked = {.batch = batch,
-                        .search = {.a = a,
-                                   .b = b,
-                                   .poses = poses,
-                                   .distances = batch->what != PAIR_ASK_OVERLAP,
-                                   .any = batch->what == PAIR_ASK_WITHIN,
-                                   .limit = batch->limit}};
-    return poses->count ? run(&asked) : ABUT_OK;
+    pair_asked asked[2];
+    for (uint32_t k = 0; k < 2; k++)
+        asked[k] = (pair_asked){.batch = batch,
+                                .search = {.a = a,
+                                           .b = b,
+                                           .poses = poses,
+                                           .distances = batch->what != PAIR_ASK_OVERLAP,
+                                           .any = batch->what == PAIR_ASK_WITHIN,
+                                           .limit = batch->limit,
+                                           .which = k}};
+    return poses->count ? run(asked) : ABUT_OK;
 }

@@ -18,6 +18,7 @@ typedef struct abuti_pair_search {
     bool distances; /* or only whether surfaces meet */
     bool any;       /* one within the limit will do */
     double limit;   /* no pair further away matters */
+    uint32_t which; /* 0 or 1: two searches may be under way at once */
     /* What was found at the poses of a part: */
     size_t begin, count;
     /* Of the pairs of triangles that may meet: where in `unsure` they begin and how many they are,
@@ -33,15 +34,18 @@ typedef struct abuti_pair_search {
     /* Its own. */
     pair_pose *frames;
     pair_motion (*motions)[2];
-    abuti_kit *kit; /* a part of a */
+    abuti_kit *kit; /* of a part of a, with a queue of its own */
+    bool under_way;
 } abuti_pair_search;
 
 /* Makes what a search needs for parts of up to `room` poses; the fields up to `limit` are set, and
  * all others 0. To be closed in either case. */
 abut_status abuti_pair_search_open(abuti_pair_search *search, size_t room);
 void abuti_pair_search_close(abuti_pair_search *search);
-/* Searches at `count` poses from `begin` on. */
-abut_status abuti_pair_search_part(abuti_pair_search *search, size_t begin, size_t count);
+/* Begins a search at `count` poses from `begin` on, and does not wait for it. */
+void abuti_pair_search_begin(abuti_pair_search *search, size_t begin, size_t count);
+/* Waits for what it finds. */
+abut_status abuti_pair_search_end(abuti_pair_search *search);
 
 /* Both sides at one pose of the part. */
 void abuti_pair_search_posed(const abuti_pair_search *search, size_t i, abut_posed posed[2]);

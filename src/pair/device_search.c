@@ -78,20 +78,37 @@ static const abuti_kit_table table = {.sources = sources,
                                       .kernel_count = KERNELS,
                                       .buffer_count = BUFFERS};
 
+/* For a search that goes on while the host works on what another one found. The second comes where
+ * there are poses enough. */
 typedef struct pair_there {
     bvh_part part;
-    abuti_kit kit;
+    abuti_queue queues[2];
+    abuti_kit kits[2];
 } pair_there;
 
+static abut_status open_kit(pair_there *pair, abut_device *device, uint32_t which) {
+    bool on_cpu = device->info.kind == ABUT_DEVICE_KIND_CPU;
+    abuti_queue *queue = &pair->queues[which];
+    if (pair->kits[which].queue)
+        return ABUT_OK;
+    abut_status status = queue->device ? ABUT_OK : abuti_queue_open(device, queue);
+    return status ? status
+                  : abuti_kit_open(queue, &table, on_cpu ? "-DAPART" : "", &pair->kits[which]);
+}
+
 static abut_status create(bvh_part *part, void *owner) {
-    bvh_on_device *there = owner;
-    bool on_cpu = there->queue.device->info.kind == ABUT_DEVICE_KIND_CPU;
-    return abuti_kit_open(&there->queue, &table, on_cpu ? "-DAPART" : "",
-                          &((pair_there *)part)->kit);
+    (void)part;
+    (void)owner;
+    return ABUT_OK;
 }
 
 static void destroy(bvh_part *part) {
-    abuti_kit_close(&((pair_there *)part)->kit);
+    pair_there *pair = (pair_there *)part;
+    for (int k = 0; k < 2; k++) {
+        abuti_kit_close(&pair->kits[k]);
+        if (pair->queues[k].device)
+            abuti_queue_close(&pair->queues[k]);
+    }
 }
 
 static const bvh_part_kind pair_kind = {sizeof(pair_there), create, NULL, destroy};
@@ -104,7 +121,10 @@ static const bvh_part_kind pair_kind = {sizeof(pair_there), create, NULL, destro
 
 static void queue_all(abuti_pair_search *s) {
     abuti_kit *kit = s->kit;
+    /* Transfers first: they wait, and would wait for kernels. */
     abuti_kit_put(kit, FRAMES, s->frames, s->count, sizeof *s->frames);
+    if (s->measured)
+        abuti_kit_put(kit, MOTIONS, s->motions, s->count, sizeof *s->motions);
     abuti_kit_fill(kit, UNSURE_TOTAL, 0, sizeof(uint32_t));
     ABUTI_KIT_GROUPS(kit, MEET, s->count, PAIR_GROUP, TREES(s), KIT_BUFFER(kit, FRAMES),
                      KIT_BUFFER(kit, MEETINGS), KIT_BUFFER(kit, UNSURE),
@@ -117,7 +137,6 @@ static void queue_all(abuti_pair_search *s) {
                      KIT_BUFFER(kit, CANDIDATES_TOTAL), ABUTI_LOCAL_MEMORY(CLOSEST_BYTES));
     if (!s->measured)
         return;
-    abuti_kit_put(kit, MOTIONS, s->motions, s->count, sizeof *s->motions);
     ABUTI_KIT_GROUPS(kit, MEASURE, s->count, MEASURE_GROUP, TREE(s->a, corners),
                      TREE(s->b, corners), KIT_BUFFER(kit, MOTIONS), KIT_BUFFER(kit, MEETINGS),
                      KIT_BUFFER(kit, FOUND), KIT_BUFFER(kit, CANDIDATES), KIT_BUFFER(kit, WINNERS),
@@ -146,11 +165,17 @@ static abut_status fetch_counted(abuti_pair_search *s, pair_list *list, uint32_t
     return status || !total ? status : fetch_pairs(s, list, from, total);
 }
 
-abut_status abuti_pair_search_part(abuti_pair_search *s, size_t begin, size_t count) {
+void abuti_pair_search_begin(abuti_pair_search *s, size_t begin, size_t count) {
     s->begin = begin;
     s->count = count;
+    s->under_way = true;
     abuti_parallel_for(s->a->context, count, TASK_POSES, frames_task, s);
     queue_all(s);
+}
+
+abut_status abuti_pair_search_end(abuti_pair_search *s) {
+    const size_t count = s->count;
+    s->under_way = false;
     abut_status status = abuti_kit_get(s->kit, MEETINGS, s->meetings, count, sizeof *s->meetings);
     status = status ? status : fetch_counted(s, &s->unsure, UNSURE, UNSURE_TOTAL);
     if (!status && s->distances)
@@ -184,9 +209,10 @@ abut_status abuti_pair_search_open(abuti_pair_search *s, size_t room) {
     abut_context *context = s->a->context;
     bvh_part *part;
     abut_status status = abuti_there_part(s->a, &pair_kind, &part);
+    status = status ? status : open_kit((pair_there *)part, s->a->queue.device, s->which);
     if (status)
         return status;
-    s->kit = &((pair_there *)part)->kit;
+    s->kit = &((pair_there *)part)->kits[s->which];
     s->measured = s->distances && there_has_doubles(s->a) && there_has_doubles(s->b);
     s->frames = abuti_allocate(context, room, sizeof *s->frames);
     s->meetings = abuti_allocate(context, room, sizeof *s->meetings);
@@ -203,4 +229,6 @@ void abuti_pair_search_close(abuti_pair_search *s) {
                             s->motions, s->unsure.pairs, s->candidates.pairs};
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++)
         abuti_release(s->a->context, memory[i]);
+    if (s->under_way) /* given up, since another failed */
+        abuti_kit_finish(s->kit);
 }

@@ -306,6 +306,41 @@ TEST(failing_device) {
     destroy_two(&two);
 }
 
+/* More poses than are searched at once; and given up after the first of them, while the next are
+ * under way. */
+static bool goes_on(void *user, const char *stage, double fraction) {
+    (void)stage;
+    (void)fraction;
+    return *(const bool *)user;
+}
+
+TEST(parts) {
+    enum { MANY = 4096 + 99 };
+    bool on = true;
+    abut_context *context = test_watched(goes_on, &on);
+    two_bodies two =
+        make_two(make_shape(context, ABUT_SHAPE_BOX, 1), make_shape(context, ABUT_SHAPE_BOX, 1));
+    abut_pose *list = make_poses(MANY, 2, 8);
+    abut_pair_relation *got = calloc(MANY, sizeof *got);
+    abut_pair_poses poses = abut_pair_poses_default();
+    poses.a = two.a;
+    poses.b = two.b;
+    poses.poses_b = list;
+    poses.count = MANY;
+    assert_true(list && got);
+    check_overlap(&two, &poses, NULL);
+    abut_pair_poses there = poses_there(&two, &poses);
+    on = false;
+    assert_int_equal(ABUT_ERROR_CANCELLED, abut_pair_overlap_batch(&there, NULL, got, NULL));
+    on = true;
+    poses.count = ASKED;
+    check_distance(&two, &poses, NULL);
+    free(got);
+    free(list);
+    destroy_two(&two);
+    abut_context_destroy(context);
+}
+
 TEST(wrong_arguments) {
     two_bodies two =
         make_two(make_shape(NULL, ABUT_SHAPE_BOX, 2), make_shape(NULL, ABUT_SHAPE_BOX, 1));

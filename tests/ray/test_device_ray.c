@@ -141,6 +141,13 @@ TEST(built_there) {
     assert_ok(abut_bvh_create(b.mesh, NULL, &b.bvh));
     assert_ok(build_there(b.mesh, &b.there));
     check_rays(b.bvh, b.there, rays, 300, HUGE_VAL);
+    abut_mesh *moved; /* what rays keep of the tree is made anew */
+    abut_pose aside = {{1, 2, 3, 4}, {0.5, 0, 0.25}};
+    assert_ok(abut_mesh_transform(b.mesh, 0.75, aside, &moved));
+    assert_ok(abut_bvh_refit(b.bvh, moved));
+    assert_ok(abut_bvh_refit(b.there, moved));
+    check_rays(b.bvh, b.there, rays, 300, HUGE_VAL);
+    abut_mesh_destroy(moved);
     free(rays);
     free_both(&b);
 }
@@ -158,8 +165,13 @@ TEST(bad_buffers) {
     assert_ok(abut_buffer_create(device, sizeof rays, &in));
     assert_ok(abut_buffer_create(device, 3 * sizeof(abut_ray_hit), &out));
     assert_ok(abut_buffer_write(in, 0, rays, sizeof rays));
+    abut_ray_hit before[3], after[3];
+    memset(before, 0x5a, sizeof before);
+    assert_ok(abut_buffer_write(out, 0, before, sizeof before));
     assert_refused("ray 1", abut_ray_first_batch(on_device, abut_array_buffer(in), 3, 1,
                                                  abut_array_buffer(out)));
+    assert_ok(abut_buffer_read(out, 0, after, sizeof after));
+    assert_memory_equal(before, after, sizeof after);
     assert_ok(abut_ray_first_batch(on_device, abut_array_buffer(in), 1, 1, abut_array_buffer(out)));
     assert_ok(abut_ray_first_batch(on_device, abut_array_buffer(in), 0, 1, abut_array_buffer(out)));
     assert_fails(ABUT_ERROR_BUFFER, "rays has",

@@ -2,6 +2,9 @@
  * sum of all solid angles on others. */
 #include "winding.h"
 
+#include "base/simd.h"
+#include "sign/winding_shared.h"
+
 /* What the headers promise. */
 #define WINDING_ERROR 0.01
 
@@ -218,6 +221,19 @@ static void check_open(abut_mesh *mesh, int rounds, uint64_t seed) {
     abut_mesh_destroy(mesh);
 }
 
+/* The arc tangent that takes the place of the C library's. */
+TEST(angles) {
+    test_random random = {77};
+    for (uint32_t i = 0; i < test_rounds(20000); i++) {
+        double x = ldexp(test_random_real(&random, -1, 1), -(int)(i % 40));
+        double y = ldexp(test_random_real(&random, -1, 1), -(int)(i / 40 % 40));
+        assert_true(fabs(direction_angle(x, y) - atan2(y, x)) < 1e-15);
+    }
+    const double ends[][3] = {{1, 0, 0}, {0, 1, M_PI / 2}, {-1, 0, M_PI}, {0, -1, -M_PI / 2}};
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        assert_true(direction_angle(ends[i][0], ends[i][1]) == ends[i][2]);
+}
+
 TEST(torn_shapes) {
     check_open(make_shape(NULL, ABUT_SHAPE_TEAPOT, 0), 100, 21);
     check_open(make_torn(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 12), 10), 200, 22);
@@ -276,8 +292,8 @@ TEST(refits) {
              method++) {
             test_random random = {31};
             abut_mesh *moved;
-            abut_pose pose = {{0.1, 0.2, 0.3, 1}, {0.5, 0, 0.25}};
-            assert_ok(abut_mesh_transform(meshes[i], 1.5, pose, &moved));
+            abut_pose aside = {{0.1, 0.2, 0.3, 1}, {0.5, 0, 0.25}};
+            assert_ok(abut_mesh_transform(meshes[i], 1.5, aside, &moved));
             abut_bvh *bvh = make_bvh(meshes[i], (abut_sign_method)method);
             assert_ok(abut_bvh_refit(bvh, moved));
             abut_bvh *fresh = make_bvh(moved, (abut_sign_method)method);

@@ -63,8 +63,10 @@ __kernel void ray_aim(__global const double *rays, uint first, uint count, doubl
     store_aimed(&a, aimed + 4 * (size_t)i);
 }
 
+/* Its view of triangles is read again at each leaf: registers are scarce, and few come to one. */
 typedef struct hunt {
-    sight sight;
+    slabs slabs;
+    view view;
     float best;   /* no first hit is beyond */
     float within; /* a hit up to here satisfies those who want any; less than 0 = they want all */
     uint count;   /* of candidates, or COMPLETE, or CERTAIN */
@@ -73,14 +75,15 @@ typedef struct hunt {
 } hunt;
 
 /* Gets ready; false where there is nothing to search. */
-static inline bool start(hunt *h, __global const float4 *from, uint any) {
-    aimed_ray a = load_aimed(from);
-    h->count = a.limit == RAY_FAR ? COMPLETE : 0;
-    if (a.limit < 0.0f)
+static inline bool start(hunt *h, __global const float4 *aimed, uint any) {
+    float4 inverse = aimed[0];
+    float limit = inverse.w;
+    h->count = limit == RAY_FAR ? COMPLETE : 0;
+    if (limit < 0.0f)
         return false;
-    open_sight(&h->sight, &a);
-    h->best = a.limit + a.margin;
-    h->within = any ? a.limit - a.margin : -1.0f;
+    h->slabs = slabs_of(inverse, aimed[1]);
+    h->best = limit + h->slabs.margin;
+    h->within = any ? limit - h->slabs.margin : -1.0f;
     return true;
 }
 
@@ -103,7 +106,7 @@ static inline void add_candidate(hunt *h, float least, uint place) {
 static inline void try_triangle(hunt *h, float4 a, float4 b, float4 c, uint place) {
     float least, greatest;
     bool certain;
-    if (!may_hit(&h->sight, a, b, c, h->best, &least, &greatest, &certain))
+    if (!may_hit(&h->view, a, b, c, h->best, &least, &greatest, &certain))
         return;
     certain = certain && least > 0.0f;
     if (certain) {
@@ -143,7 +146,7 @@ static inline uint next_child(waiting *w, float best) {
 
 /* From a node to the nearest of its children; others wait. */
 static inline uint open_node(const hunt *h, __global const small_node *n, waiting *w) {
-    uint4 key = child_keys(&h->sight, n, h->best);
+    uint4 key = child_keys(&h->slabs, n, h->best);
     if ((key.x & key.y & key.z & key.w) == ABUT_NONE)
         return next_child(w, h->best);
     uint4 name = n->child;
@@ -183,6 +186,8 @@ ray_find(__global const small_node *nodes, __global const float4 *triangles,
         for (uint k = 0; k < BOXES_EACH && !(child & BVH_LEAF); k++)
             child = open_node(&h, nodes + child, &w);
         if (child & BVH_LEAF && child != ABUT_NONE) {
+            __global const float4 *ray = aimed + 4 * (size_t)i;
+            h.view = view_of(ray[2], ray[3], h.slabs.margin);
             try_leaf(&h, triangles, child & ~BVH_LEAF);
             child = h.count >= CERTAIN ? ABUT_NONE : next_child(&w, h.best);
         }

@@ -11,7 +11,8 @@
 #include "bvh/candidate_cl.h"
 
 typedef struct listing {
-    sight sight;
+    slabs slabs;
+    view view;
     float most;
     candidates list;
 } listing;
@@ -19,7 +20,7 @@ typedef struct listing {
 static inline void try_triangle(listing *l, float4 a, float4 b, float4 c, uint place) {
     float least, greatest;
     bool certain;
-    if (may_hit(&l->sight, a, b, c, l->most, &least, &greatest, &certain))
+    if (may_hit(&l->view, a, b, c, l->most, &least, &greatest, &certain))
         candidates_add(&l->list, place);
 }
 
@@ -34,7 +35,7 @@ static void walk(listing *l, __global const small_node *nodes, __global const fl
             try_leaf(l, triangles, child & ~BVH_LEAF);
             continue;
         }
-        int4 met = child_keys(&l->sight, nodes + child, l->most) != ABUT_NONE;
+        int4 met = child_keys(&l->slabs, nodes + child, l->most) != ABUT_NONE;
         used = push_children(children, used, nodes[child].child, met);
     }
 }
@@ -69,12 +70,15 @@ __kernel void ray_all_find(__global const small_node *nodes, __global const floa
         return;
     listing l;
     l.list = candidates_of(fill, begin, places, i, triangle_count);
-    aimed_ray aimed = aim(rays + 6 * (size_t)i, INFINITY, frame);
-    if (aimed.limit == RAY_FAR) {
+    aimed_ray a = aim(rays + 6 * (size_t)i, INFINITY, frame);
+    if (a.limit == RAY_FAR) {
         framed_ray r = frame_ray(rays + 6 * (size_t)i, frame);
         walk_far(&l.list, &r, nodes);
-    } else if (aimed.limit >= 0.0f) {
-        open_sight(&l.sight, &aimed);
+    } else if (a.limit >= 0.0f) {
+        l.slabs = slabs_of((float4)(a.inverse[0], a.inverse[1], a.inverse[2], a.limit),
+                           (float4)(a.near[0], a.near[1], a.near[2], a.margin));
+        l.view = view_of((float4)(a.along[0], a.along[1], (float)a.axis, 0.0f),
+                         (float4)(a.shift[0], a.shift[1], a.shift[2], a.shift[3]), a.margin);
         l.most = LIMIT;
         walk(&l, nodes, triangles);
     }

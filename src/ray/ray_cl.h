@@ -59,8 +59,7 @@ static inline framed_ray frame_ray(__global const double *ray, mesh_frame frame)
     vec3 d = v3(second.y, third.x, third.y);
     vec3 middle = v3(frame.origin[0], frame.origin[1], frame.origin[2]);
     r.origin = v3_scale(v3_sub(v3(first.x, first.y, second.x), middle), frame.scale);
-    r.exponent =
-        (int)(as_ulong(v3_max_abs(d)) >> 52) - 1023; /* without a sign, and not above 300 */
+    r.exponent = (int)(as_ulong(v3_max_abs(d)) >> 52) - 1023; /* not above 300, if legal */
     if (r.exponent > -1000) {
         r.direction = v3_scale(d, as_double((ulong)(1023 - r.exponent) << 52));
     } else {
@@ -85,21 +84,15 @@ typedef struct aimed_ray {
     float shift[4]; /* less the shadow of p, along these and k; and 1 / d_k */
 } aimed_ray;
 
-/* In global memory it is four vectors, of which the first is all that a ray without hits has. */
+/* In global memory it is four vectors: the first is all that a ray without hits has, the first two
+ * are for boxes, the last two for triangles. */
 static inline void store_aimed(const aimed_ray *a, __global float4 *to) {
     to[0] = (float4)(a->inverse[0], a->inverse[1], a->inverse[2], a->limit);
     if (a->limit < 0.0f)
         return;
     to[1] = (float4)(a->near[0], a->near[1], a->near[2], a->margin);
-    to[2] = (float4)(a->along[0], a->along[1], as_float(a->axis), 0.0f);
+    to[2] = (float4)(a->along[0], a->along[1], (float)a->axis, 0.0f);
     to[3] = (float4)(a->shift[0], a->shift[1], a->shift[2], a->shift[3]);
-}
-
-static inline aimed_ray load_aimed(__global const float4 *from) {
-    float4 f0 = from[0], f1 = from[1], f2 = from[2], f3 = from[3];
-    aimed_ray a = {{f0.x, f0.y, f0.z}, f0.w, {f1.x, f1.y, f1.z},      f1.w, {f2.x, f2.y},
-                   as_uint(f2.z),      0,    {f3.x, f3.y, f3.z, f3.w}};
-    return a;
 }
 
 #define RAY_FAR (-2.0f) /* for doubles */
@@ -129,34 +122,22 @@ static inline void aim_slabs(aimed_ray *a, const framed_ray *r) {
     }
 }
 
+/* Coordinates from an axis on, cyclically. */
+static inline vec3 from_axis(uint axis, vec3 v) {
+    return axis == 0 ? v : axis == 1 ? v3(v.y, v.z, v.x) : v3(v.z, v.x, v.y);
+}
+
 static inline void aim_view(aimed_ray *a, const framed_ray *r) {
-    vec3 d = r->direction, p = r->origin;
-    double size_x = fabs(d.x), size_y = fabs(d.y), size_z = fabs(d.z);
-    bool by_x = size_x >= size_y && size_x >= size_z, by_y = !by_x && size_y >= size_z;
-    double p_k = by_x   ? p.x
-                 : by_y ? p.y
-                        : p.z,
-           p_1 = by_x   ? p.y
-                 : by_y ? p.z
-                        : p.x,
-           p_2 = by_x   ? p.z
-                 : by_y ? p.x
-                        : p.y;
-    double per_d = 1.0 / (by_x ? d.x : by_y ? d.y : d.z);
-    double along_1 = (by_x   ? d.y
-                      : by_y ? d.z
-                             : d.x) *
-                     per_d,
-           along_2 = (by_x   ? d.z
-                      : by_y ? d.x
-                             : d.y) *
-                     per_d;
-    a->axis = by_x ? 0 : by_y ? 1 : 2;
+    double size_x = fabs(r->direction.x), size_y = fabs(r->direction.y),
+           size_z = fabs(r->direction.z);
+    a->axis = size_x >= size_y && size_x >= size_z ? 0 : size_y >= size_z ? 1 : 2;
+    vec3 d = from_axis(a->axis, r->direction), p = from_axis(a->axis, r->origin);
+    double per_d = 1.0 / d.x, along_1 = d.y * per_d, along_2 = d.z * per_d;
     a->along[0] = (float)-along_1;
     a->along[1] = (float)-along_2;
-    a->shift[0] = (float)(p_k * along_1 - p_1);
-    a->shift[1] = (float)(p_k * along_2 - p_2);
-    a->shift[2] = (float)(-p_k * per_d);
+    a->shift[0] = (float)(p.x * along_1 - p.y);
+    a->shift[1] = (float)(p.x * along_2 - p.z);
+    a->shift[2] = (float)(-p.x * per_d);
     a->shift[3] = (float)per_d;
 }
 
@@ -178,27 +159,36 @@ static inline aimed_ray aim(__global const double *ray, double most, mesh_frame 
     return a;
 }
 
-typedef struct sight {
-    float4 x, y, z;        /* what corners are seen by: three weights and what is added */
+/* For boxes. */
+typedef struct slabs {
     float near[3], far[3]; /* -p / d at both ends of the origin's interval, for entry and exit */
     float inverse[3];
     float margin;
-} sight;
+} slabs;
 
-/* Of a ray that can hit something. */
-static inline void open_sight(sight *s, const aimed_ray *a) {
-    s->margin = a->margin;
-    for (int i = 0; i < 3; i++) {
-        s->inverse[i] = a->inverse[i];
-        s->near[i] = a->near[i];
-        s->far[i] = fma(2.0f * a->margin, fabs(a->inverse[i]), a->near[i]);
-    }
-    float4 x = (float4)(a->along[0], 1.0f, 0.0f, a->shift[0]),
-           y = (float4)(a->along[1], 0.0f, 1.0f, a->shift[1]),
-           z = (float4)(a->shift[3], 0.0f, 0.0f, a->shift[2]);
-    s->x = a->axis == 0 ? x : a->axis == 1 ? x.zxyw : x.yzxw;
-    s->y = a->axis == 0 ? y : a->axis == 1 ? y.zxyw : y.yzxw;
-    s->z = a->axis == 0 ? z : a->axis == 1 ? z.zxyw : z.yzxw;
+static inline slabs slabs_of(float4 inverse, float4 near) {
+    slabs s = {{near.x, near.y, near.z}, {0.0f}, {inverse.x, inverse.y, inverse.z}, near.w};
+    for (int i = 0; i < 3; i++)
+        s.far[i] = fma(2.0f * s.margin, fabs(s.inverse[i]), s.near[i]);
+    return s;
+}
+
+/* For triangles: what corners are seen by, three weights and what is added. */
+typedef struct view {
+    float4 x, y, z;
+    float margin;
+} view;
+
+static inline view view_of(float4 along, float4 shift, float margin) {
+    float4 x = (float4)(along.x, 1.0f, 0.0f, shift.x), y = (float4)(along.y, 0.0f, 1.0f, shift.y),
+           z = (float4)(shift.w, 0.0f, 0.0f, shift.z);
+    uint axis = (uint)along.z;
+    view v;
+    v.x = axis == 0 ? x : axis == 1 ? x.zxyw : x.yzxw;
+    v.y = axis == 0 ? y : axis == 1 ? y.zxyw : y.yzxw;
+    v.z = axis == 0 ? z : axis == 1 ? z.zxyw : z.yzxw;
+    v.margin = margin;
+    return v;
 }
 
 static inline float seen(float4 by, float4 c) {
@@ -207,7 +197,7 @@ static inline float seen(float4 by, float4 c) {
 
 /* Whether a triangle may be hit at a parameter of at most `most`, between which parameters, and
  * whether the line meets it for certain. */
-static inline bool may_hit(const sight *s, float4 a, float4 b, float4 c, float most, float *least,
+static inline bool may_hit(const view *s, float4 a, float4 b, float4 c, float most, float *least,
                            float *greatest, bool *certain) {
     float m = s->margin;
     piercing p;
@@ -294,7 +284,7 @@ static inline float4 four_steps(uint word) {
 
 /* Where the ray enters the boxes of four children, as whole numbers that sort alike, a little less
  * than they are, with the number of the child in the lowest bits; ABUT_NONE where it does not. */
-static inline uint4 child_keys(const sight *s, __global const small_node *n, float most) {
+static inline uint4 child_keys(const slabs *s, __global const small_node *n, float most) {
     float4 origin = n->origin;
     uint4 first = n->steps[0];
     uint2 second = n->steps[1].xy;

@@ -33,18 +33,21 @@ static inline seen_angles angles_at(vec3 point, __global const bvh_node *nodes,
         __global const bvh_node *n = nodes + index;
         view4 view;
         view_children(n, fields + index, at, &view);
+        uint4 child = n->child;
+        const uint children[BVH_WIDTH] = {child.x, child.y, child.z, child.w};
+        uint leaves = 0;
         for (uint slot = 0; slot < BVH_WIDTH; slot++) {
-            uint child = BVH_AT(const uint, n->child, slot), leaf = child & ~BVH_LEAF;
-            if (child == ABUT_NONE)
-                continue;
-            if (view.far >> slot & 1) {
+            bool there = children[slot] != ABUT_NONE, far = view.far >> slot & 1;
+            if (there && far)
                 sum.far += view.sum[slot];
-                continue;
-            }
-            if (!(child & BVH_LEAF)) {
-                stack[used++] = child;
-                continue;
-            }
+            else if (there && children[slot] & BVH_LEAF)
+                leaves |= 1u << slot;
+            else if (there)
+                stack[used++] = children[slot];
+        }
+        for (; leaves; leaves &= leaves - 1) { /* apart from the others, as few have any */
+            uint slot = popcount((leaves & (0 - leaves)) - 1);
+            uint leaf = BVH_AT(const uint, n->child, slot) & ~BVH_LEAF;
             uint fill = min(triangle_count - BVH_WIDTH * leaf, (uint)BVH_WIDTH);
             if (view.apart >> slot & 1) {
                 add_leaf_apart(&sum.near, n, (int)slot, blocks + leaf, (int)fill, at);

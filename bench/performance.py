@@ -61,9 +61,12 @@ DEVICE = [("field/device-256-teapot", "signed distance field of 256^3 cells"),
           ("nearest/device-random-teapot", "nearest point of 10 million random points"),
           ("ray/device-first", "first hit of 10 million random rays"),
           ("ray/device-ordered", "the same rays, sorted"),
+          ("ray/device-any", "whether they hit anything"),
+          ("sign/device-signed", "signed distance of 10 million points, with the nearest point"),
           ("sign/device-inside", "inside or outside, 10 million points, from and to the host"),
           ("pair/device-overlap-teapot", "overlap of two teapots at 100,000 poses"),
-          ("pair/device-distance-teapot", "distance of two teapots at 100,000 poses"),
+          ("pair/device-distance-teapot", "distance of two teapots at 100,000 poses, one thread of the host"),
+          ("pair/device-distance-teapot", "the same, 16 threads", 16),
           ("bvh/device-build-teapot", "hierarchy of 69,396 triangles"),
           ("world/device-teapots", "world of 3,000 teapots: contacts of 10,330 pairs"),
           ("sweep/device-earliest-balls", "first impact of 81,920 triangles that move"),
@@ -104,8 +107,8 @@ class Results:
             if "peer" in case:
                 _, library, question, model = case["case"].split("/", 3)
                 keep(self.peers, (question, model, library, case["threads"]), case)
-            elif "device" in case["case"] and "h200" in path.name and case["threads"] == 1:
-                keep(self.device, case["case"], case)
+            elif "device" in case["case"] and "h200" in path.name:
+                keep(self.device, (case["case"], case["threads"]), case)
             elif "h200" not in path.name:
                 keep(self.cpu, (case["case"], case["threads"]), case)
 
@@ -293,8 +296,8 @@ def rivals_section(results, pictures):
 
 def device_section(results):
     rows = []
-    for name, words in DEVICE:
-        case = results.device.get(name)
+    for name, words, *threads in DEVICE:
+        case = results.device.get((name, threads[0] if threads else 1))
         if case:
             rows.append([words, time_of(1e6 * case["median_ms"]), time_of(1e6 * case["median_ms"] / case["elements"]),
                          case["unit"], case["date"][:10]])

@@ -172,7 +172,7 @@ static abut_status fetch_rows(const device_quest *q, size_t begin, uint32_t coun
         return abuti_kit_finish(io);
     unsigned char *rows = (unsigned char *)q->gather->answers.host + begin * q->row * bytes;
     if (total == (size_t)count * q->row)
-        return abuti_kit_get(io, BVH_OUT, rows, total, bytes);
+        return abuti_there_answers(q->there, rows, total, bytes);
     unsigned char *room = abuti_allocate(q->there->context, total, bytes);
     if (!room)
         abuti_kit_fail(io, ABUT_ERROR_MEMORY);
@@ -189,8 +189,9 @@ static abut_status fetch_lists(const device_quest *q, uint64_t at, uint32_t writ
     const bvh_gather *g = q->gather;
     abuti_kit *io = &q->there->io;
     if (!g->answers.buffer)
-        return abuti_kit_get(io, BVH_OUT, (unsigned char *)g->answers.host + at * g->answer_bytes,
-                             written, g->answer_bytes);
+        return abuti_there_answers(q->there,
+                                   (unsigned char *)g->answers.host + at * g->answer_bytes, written,
+                                   g->answer_bytes);
     abuti_kit_fail(io, abuti_buffer_copy_part(io->queue, &io->buffers[BVH_OUT], 0,
                                               &g->answers.buffer->memory, at * g->answer_bytes,
                                               written * g->answer_bytes));

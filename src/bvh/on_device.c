@@ -24,6 +24,18 @@ abut_status abuti_there_kit(bvh_on_device *there, const abuti_kit_table *table, 
     return abuti_kit_open(&there->queue, table, options, kit);
 }
 
+/* Bytes; fewer do not pay for another queue. */
+#define ANSWERS_LEAST ((size_t)1 << 20)
+
+abut_status abuti_there_answers(bvh_on_device *there, void *host, size_t count, size_t bytes) {
+    if (count < ANSWERS_LEAST / bytes)
+        return abuti_kit_get(&there->io, BVH_OUT, host, count, bytes);
+    abut_status status = abuti_kit_finish(&there->io);
+    return status ? status
+                  : abuti_buffer_fetch(&there->io.buffers[BVH_OUT], 0, there->context, host,
+                                       count * bytes);
+}
+
 abut_status abuti_there_part(bvh_on_device *there, const bvh_part_kind *kind, bvh_part **part) {
     return abuti_bvh_part_get(there->context, &there->parts, kind, there, part);
 }

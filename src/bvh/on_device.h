@@ -38,6 +38,9 @@ abut_status abuti_there_kit(bvh_on_device *there, const abuti_kit_table *table, 
 /* Its part of a kind, made if there is none. */
 abut_status abuti_there_part(bvh_on_device *there, const bvh_part_kind *kind, bvh_part **part);
 
+/* Brings answers from BVH_OUT to the host, many of them on all threads. Reports. */
+abut_status abuti_there_answers(bvh_on_device *there, void *host, size_t count, size_t bytes);
+
 static inline bool there_has_doubles(const bvh_on_device *there) {
     return there->tree.corners.device != NULL;
 }

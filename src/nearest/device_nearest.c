@@ -307,7 +307,7 @@ static abut_status answer_part(nearest_there *n, const bvh_points *points, const
     }
     if (q->queue)
         q->queue(q, n, count, first, answers);
-    return host ? abuti_kit_get(io, BVH_OUT, host, count, q->answer_bytes)
+    return host ? abuti_there_answers(n->there, host, count, q->answer_bytes)
                 : abuti_kit_finish(&n->kit);
 }
 

@@ -174,7 +174,7 @@ static abut_status answer_part(const ray_quest *q, const abuti_parts *part) {
         return status;
     measure(q, rays, from, count, answers, to);
     return q->answers.buffer ? abuti_kit_finish(q->all->kit)
-                             : abuti_kit_get(io, BVH_OUT, host, part->count, q->answer_bytes);
+                             : abuti_there_answers(q->there, host, part->count, q->answer_bytes);
 }
 
 abut_status abuti_ray_there(const char *function, bvh_on_device *there, abut_array rays,

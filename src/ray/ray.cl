@@ -63,7 +63,6 @@ __kernel void ray_aim(__global const double *rays, uint first, uint count, doubl
     store_aimed(&a, aimed + 4 * (size_t)i);
 }
 
-/* Its view of triangles is read again at each leaf: registers are scarce, and few come to one. */
 typedef struct hunt {
     slabs slabs;
     view view;
@@ -82,6 +81,7 @@ static inline bool start(hunt *h, __global const float4 *aimed, uint any) {
     if (limit < 0.0f)
         return false;
     h->slabs = slabs_of(inverse, aimed[1]);
+    h->view = view_of(aimed[2], aimed[3], h->slabs.margin);
     h->best = limit + h->slabs.margin;
     h->within = any ? limit - h->slabs.margin : -1.0f;
     return true;
@@ -186,8 +186,6 @@ ray_find(__global const small_node *nodes, __global const float4 *triangles,
         for (uint k = 0; k < BOXES_EACH && !(child & BVH_LEAF); k++)
             child = open_node(&h, nodes + child, &w);
         if (child & BVH_LEAF && child != ABUT_NONE) {
-            __global const float4 *ray = aimed + 4 * (size_t)i;
-            h.view = view_of(ray[2], ray[3], h.slabs.margin);
             try_leaf(&h, triangles, child & ~BVH_LEAF);
             child = h.count >= CERTAIN ? ABUT_NONE : next_child(&w, h.best);
         }

@@ -46,7 +46,17 @@ int clip_find(tool_run *tool, const abut_character *character, const char *words
         *clip = (uint32_t)number;
         return 0;
     }
-    return tool_refuse(tool, "--clip needs the name of a clip, or its number below %u; '%s' is not",
+    if (!count)
+        return tool_refuse(tool, "--clip '%s': the character has no clips", words);
+    const char *best = NULL;
+    size_t distance = 0;
+    for (uint32_t i = 0; i < count; i++)
+        word_closer(words, abut_character_clip_get(character, i).name, &best, &distance);
+    if (best)
+        return tool_refuse(tool, "there is no clip '%s'; did you mean '%s'?", words, best);
+    return tool_refuse(tool,
+                       "--clip needs the name of a clip, or its number below %u; '%s' is not; "
+                       "'abut character' lists them",
                        count, words);
 }
 

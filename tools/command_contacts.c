@@ -603,7 +603,7 @@ static int read_solid(tool_run *tool, const tool_arguments *arguments, bodies *b
     if (!with != (arguments->operand_count == 2))
         return with ? tool_refuse(tool, "--with stands for B; '%s' is one file too many",
                                   arguments->operands[1])
-                    : tool_refuse(tool, "contacts needs a second file, or --with and a solid");
+                    : tool_refuse(tool, "it needs a second file, or --with and a solid");
     if (!with)
         return 0;
     if (!b->exact || option_given(arguments, "to"))

@@ -157,10 +157,10 @@ static void tell(tool_run *tool, const radial_subject *s) {
     if (advice.verdict == ABUT_VERDICT_UNFIT)
         tool_advise(tool, &advice);
     say_of(out, s->path,
-           "%u fields of %llu samples, %.3g KB, cells of %.3g; %u of %u triangles "
+           "%u field%s of %llu samples, %.3g KB, cells of %.3g; %u of %u triangles "
            "belong to no field",
-           i->field_count, (unsigned long long)i->sample_count, (double)i->bytes / 1024, i->cell,
-           i->unseen_count, i->triangle_count);
+           i->field_count, i->field_count == 1 ? "" : "s", (unsigned long long)i->sample_count,
+           (double)i->bytes / 1024, i->cell, i->unseen_count, i->triangle_count);
     if (!tool->quiet || out->json)
         tell_fields(out, s);
 }

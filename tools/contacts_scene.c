@@ -437,7 +437,7 @@ static int work(tool_run *tool, const tool_arguments *arguments, touches *t) {
     int code = png ? picture_check(tool, png->words) : 0;
     code = code ? code : assembly_load(tool, arguments, false, &t->assembly);
     if (!code && !t->assembly.scene)
-        code = tool_refuse(tool, "contacts needs a second file, or --with and a solid");
+        code = tool_refuse(tool, "it needs a second file, or --with and a solid");
     code = collect(tool, code ? code : find(tool, arguments, t), t);
     if (!code && !share_tells(tool))
         return 0;

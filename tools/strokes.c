@@ -115,11 +115,25 @@ static void draw_letter(tool_canvas *canvas, const char *strokes, double left, d
         }
 }
 
+/* The strokes of a letter of ASCII; of any other an empty frame, so that it is seen that there is
+ * one. Null for a blank. */
+static const char *strokes_of(char letter) {
+    char small = letter >= 'A' && letter <= 'Z' ? (char)(letter + 32) : letter;
+    for (size_t i = 0; i < sizeof letters / sizeof *letters; i++)
+        if (letters[i].letter == small)
+            return letters[i].strokes;
+    return letter & 0x80 ? "00 40 46 06 00" : NULL;
+}
+
 double canvas_words(tool_canvas *canvas, double x, double y, double size, const char *words) {
     double unit = size / 6, at = x;
-    for (; *words; words++, at += unit * (*(words - 1) == '.' || *(words - 1) == ',' ? 3.2 : 6))
-        for (size_t i = 0; canvas && i < sizeof letters / sizeof *letters; i++)
-            if (letters[i].letter == (*words >= 'A' && *words <= 'Z' ? *words + 32 : *words))
-                draw_letter(canvas, letters[i].strokes, at, y - size, unit);
+    for (; *words; words++) {
+        if ((*words & 0xc0) == 0x80)
+            continue; /* goes on with a letter of several bytes */
+        const char *strokes = strokes_of(*words);
+        if (canvas && strokes)
+            draw_letter(canvas, strokes, at, y - size, unit);
+        at += unit * (*words == '.' || *words == ',' ? 3.2 : 6);
+    }
     return at - x;
 }

@@ -18,6 +18,9 @@ try 1 "$tool" character plain.obj
 demand "it says why" "$(grep -c 'is not glTF' err)" = 1
 try 1 "$tool" character missing.glb
 try 2 "$tool" character box.glb --clip walk
+complains "the character has no clips"
+try 2 "$tool" character mannequin --clip gymnastic
+complains "there is no clip 'gymnastic'; did you mean 'gymnastics'?"
 try 2 "$tool" character box.glb --time 1
 try 2 "$tool" character box.glb --film film.ppm
 try 2 "$tool" character box.glb --png posed.txt

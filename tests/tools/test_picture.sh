@@ -134,4 +134,13 @@ if "$tool" version --json | grep -q '"gltf": true'; then
         demand "--up does not overrule a glTF from $view" "$(cmp told.ppm other.ppm 2>&1)" = ""
     done
 fi
+# A letter that the pictures do not have is one frame in the legend, however many bytes it takes.
+"$tool" make box x.obj --segments 1 --quiet
+for name in ü 立 u; do
+    cp x.obj "$name.obj"
+    try 0 "$tool" picture "$name.obj" x.obj out.ppm --size 320x240
+    mv out.ppm "$name.ppm"
+done
+demand "letters of two and three bytes look alike" "$(cmp ü.ppm 立.ppm && echo same)" = same
+demand "they are no u" "$(cmp ü.ppm u.ppm >/dev/null || echo other)" = other
 finish

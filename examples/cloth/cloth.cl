@@ -163,10 +163,5 @@ __kernel GROUP_OF(GROUP) void cloth_aims(uint all, uint vertices, __global const
     uint i = (uint)get_global_id(0);
     if (i >= all)
         return;
-    vec to = start[i];
-    if (i < vertices)
-        to = x[i];
-    else if (solid_moves)
-        to = solid_end[i - vertices];
-    end[i] = cloth_aim_of(to);
+    end[i] = cloth_aim_at(i, vertices, x, start, solid_end, solid_moves != 0u);
 }

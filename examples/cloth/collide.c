@@ -40,14 +40,8 @@ static abut_status cpu_begin(cloth *c, const vec *solid_end) {
 static abut_status cpu_plan(cloth *c, double seconds, const vec *solid_end) {
     cloth_place_holds(c, solid_end);
     cloth_advance(c, seconds);
-    for (uint32_t i = 0; i < c->all_vertices; i++) {
-        vec to = c->position[i];
-        if (i < c->vertices)
-            to = c->now[i];
-        else if (solid_end)
-            to = solid_end[i - c->vertices];
-        c->aim[i] = cloth_aim_of(to);
-    }
+    for (uint32_t i = 0; i < c->all_vertices; i++)
+        c->aim[i] = cloth_aim_at(i, c->vertices, c->now, c->position, solid_end, solid_end != NULL);
     return ABUT_OK;
 }
 

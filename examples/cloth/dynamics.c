@@ -78,6 +78,11 @@ static void push_triangles(void *data, size_t chunk, size_t begin, size_t end) {
         c->push[i] = cloth_push_of(&t->s, t->pressure, c->indices + 3 * i, c->now, c->velocity);
 }
 
+void cloth_push(cloth *c, const cloth_substep *s, double pressure) {
+    const turn t = {.c = c, .s = *s, .pressure = pressure};
+    run(&t, c->triangles, push_triangles);
+}
+
 static void predict(void *data, size_t chunk, size_t begin, size_t end) {
     const turn *t = data;
     cloth *c = t->c;
@@ -158,7 +163,7 @@ void cloth_advance(cloth *c, double seconds) {
         if (c->options.pressure > 0)
             t.pressure = cloth_pressure_at(&t.s, volume_of(&t));
         if (cloth_has_air(&t.s))
-            run(&t, c->triangles, push_triangles);
+            cloth_push(c, &t.s, t.pressure);
         run(&t, c->vertices, predict);
         run(&t, c->held_count, hold_held);
         by_colour(&t, &c->hinge_colours, hold_hinges);

@@ -207,6 +207,19 @@ static inline vec cloth_aim_of(vec to) {
     return vec_is_near(to) ? vec_round(to) : vec_of(none, none, none);
 }
 
+/* The same of vertex i of all: those of the cloth go to x, those of the solid behind them to
+ * `solid_end` if it moves, else they stay. */
+static inline vec cloth_aim_at(uint32_t i, uint32_t vertices, const CLOTH_GLOBAL vec *x,
+                               const CLOTH_GLOBAL vec *start, const CLOTH_GLOBAL vec *solid_end,
+                               bool solid_moves) {
+    vec to = start[i];
+    if (i < vertices)
+        to = x[i];
+    else if (solid_moves)
+        to = solid_end[i - vertices];
+    return cloth_aim_of(to);
+}
+
 /* The vertices x of an edge, of inverse masses w, are drawn together or apart. False where nothing
  * is to be done. */
 static inline bool cloth_pull_edge(const cloth_substep *s, const cloth_edge *e, const double *w,

@@ -93,6 +93,8 @@ void cloth_free_holds(cloth *c);
 void cloth_advance(cloth *c, double seconds);
 /* What holds in substep i of a step. */
 cloth_substep cloth_substep_of(const cloth *c, double seconds, uint32_t i);
+/* Finds what air does to each triangle. */
+void cloth_push(cloth *c, const cloth_substep *s, double pressure);
 static inline uint32_t cloth_volume_blocks(const cloth *c) {
     return (uint32_t)(((size_t)c->triangles + VOLUME_BLOCK - 1) / VOLUME_BLOCK);
 }

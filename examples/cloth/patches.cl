@@ -138,12 +138,7 @@ __kernel GROUP_OF(GROUP) void patches_aims(uint all, uint vertices, __global con
     uint i = (uint)get_global_id(0);
     if (i >= all)
         return;
-    vec to = start[i];
-    if (i < vertices)
-        to = x[i];
-    else if (solid_moves)
-        to = solid_end[i - vertices];
-    to = cloth_aim_of(to);
+    const vec to = cloth_aim_at(i, vertices, x, start, solid_end, solid_moves != 0u);
     aims[i] = end[i] = to;
     if (isnan(to.x))
         atomic_or(&told->odd, i < vertices ? 1u : 2u);

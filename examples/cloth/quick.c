@@ -9,7 +9,7 @@
 typedef struct turn {
     cloth *c;
     cloth_substep s;
-    double pressure, seconds;
+    double seconds;
     cloth_told *told; /* one a chunk */
 } turn;
 
@@ -187,14 +187,6 @@ static abut_status search(cloth *c, cloth_told *told) {
 
 /* ---- a substep ---- */
 
-static void push_triangles(void *data, size_t chunk, size_t begin, size_t end) {
-    const turn *t = data;
-    cloth *c = t->c;
-    (void)chunk;
-    for (size_t i = begin; i < end; i++)
-        c->push[i] = cloth_push_of(&t->s, t->pressure, c->indices + 3 * i, c->now, c->velocity);
-}
-
 /* From `now` to `before`, which is where vertices go if neighbours do not hold them. */
 static void move(void *data, size_t chunk, size_t begin, size_t end) {
     const turn *t = data;
@@ -254,10 +246,11 @@ static void advance(cloth *c, double seconds) {
     memcpy(c->now, c->position, c->vertices * sizeof(vec));
     for (uint32_t i = 0; i < c->options.substeps; i++) {
         turn t = {.c = c, .s = cloth_substep_of(c, seconds, i)};
+        double pressure = 0;
         if (c->options.pressure > 0)
-            t.pressure = cloth_pressure_at(&t.s, cloth_volume_now(c));
+            pressure = cloth_pressure_at(&t.s, cloth_volume_now(c));
         if (cloth_has_air(&t.s))
-            run(&t, c->triangles, grain, push_triangles);
+            cloth_push(c, &t.s, pressure);
         run(&t, c->vertices, grain, move);
         run(&t, q->patches->count, grain / PATCH_OWN, solve);
         vec *old = c->now;
@@ -270,12 +263,8 @@ static void advance(cloth *c, double seconds) {
 
 static void aim(cloth *c, const vec *solid_end, cloth_told *told) {
     for (uint32_t i = 0; i < c->all_vertices; i++) {
-        vec to = c->position[i];
-        if (i < c->vertices)
-            to = c->now[i];
-        else if (solid_end)
-            to = solid_end[i - c->vertices];
-        c->aim[i] = c->end[i] = cloth_aim_of(to);
+        c->aim[i] = c->end[i] =
+            cloth_aim_at(i, c->vertices, c->now, c->position, solid_end, solid_end != NULL);
         if (isnan(c->aim[i].x))
             told->odd |= i < c->vertices ? 1u : 2u;
     }

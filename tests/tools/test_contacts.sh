@@ -208,10 +208,10 @@ EOF
     is "[m['forced'] for m in it['methods']]" "[False, False, True, False]"
     try 3 "$tool" contacts solids.json --explain
     says "ball: exact. It is a simple solid, of closed form."
-    says "cube: exact. The item says so."
-    says "ground, ball: exact, 1 contacts, 0.01 deep within 0. Nothing is missed"
+    says "cube: exact. The scene says so."
+    says "ground, ball: exact, 1 contact, 0.01 deep within 0. Nothing is missed"
     try 3 "$tool" contacts scene.json --method map --explain
-    says "high: map. The item says so."
+    says "high: map. --method says so."
     says "low, wide, high: map, "
     try 2 "$tool" contacts scene.json --method fast
     complains "auto, exact, field, map or layers, not 'fast'"

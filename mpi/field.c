@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { PIECE = 1 << 28, PATH_BYTES = 4096, TAG = 7 };
@@ -24,6 +25,27 @@ void abut_mpi_clean(void) {
 }
 
 /* ---- exchange ---- */
+
+typedef struct moment {
+    double seconds, processor;
+} moment;
+
+static moment now(void) {
+    struct timespec used = {0};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+    return (moment){MPI_Wtime(), (double)used.tv_sec + 1e-9 * (double)used.tv_nsec};
+}
+
+/* Adds what passed since then in a call of MPI. */
+static void add(abut_mpi_traffic *traffic, moment begun, uint64_t sent, uint64_t written) {
+    const moment ended = now();
+    if (!traffic)
+        return;
+    traffic->sent += sent;
+    traffic->written += written;
+    traffic->waited += ended.seconds - begun.seconds;
+    traffic->processor += ended.processor - begun.processor;
+}
 
 typedef struct place {
     int rank, count;
@@ -43,7 +65,7 @@ static int piece_of(uint64_t bytes, uint64_t at) {
 void abut_mpi_gather(MPI_Comm processes, const void *own, const uint64_t *bytes, void *all,
                      abut_mpi_traffic *traffic) {
     const place p = place_in(processes);
-    const double begun = MPI_Wtime();
+    const moment begun = now();
     unsigned char *to = all;
     for (int i = 0; i < p.count; to += bytes[i++]) {
         if (i == p.rank && bytes[i])
@@ -51,16 +73,13 @@ void abut_mpi_gather(MPI_Comm processes, const void *own, const uint64_t *bytes,
         for (uint64_t at = 0; at < bytes[i]; at += PIECE)
             MPI_Bcast(to + at, piece_of(bytes[i], at), MPI_BYTE, i, processes);
     }
-    if (traffic) {
-        traffic->sent += bytes[p.rank] * (uint64_t)(p.count - 1);
-        traffic->waited += MPI_Wtime() - begun;
-    }
+    add(traffic, begun, bytes[p.rank] * (uint64_t)(p.count - 1), 0);
 }
 
 void abut_mpi_collect(MPI_Comm processes, const void *own, const uint64_t *bytes, void *all,
                       abut_mpi_traffic *traffic) {
     const place p = place_in(processes);
-    const double begun = MPI_Wtime();
+    const moment begun = now();
     unsigned char *to = all;
     for (int i = 0; i < p.count && p.rank == 0; to += bytes[i++]) {
         if (i == 0 && bytes[i])
@@ -72,10 +91,7 @@ void abut_mpi_collect(MPI_Comm processes, const void *own, const uint64_t *bytes
     for (uint64_t at = 0; p.rank && at < bytes[p.rank]; at += PIECE)
         MPI_Send((const unsigned char *)own + at, piece_of(bytes[p.rank], at), MPI_BYTE, 0, TAG,
                  processes);
-    if (traffic) {
-        traffic->sent += p.rank ? bytes[p.rank] : 0;
-        traffic->waited += MPI_Wtime() - begun;
-    }
+    add(traffic, begun, p.rank ? bytes[p.rank] : 0, 0);
 }
 
 /* ---- the file ---- */
@@ -97,11 +113,10 @@ static bool team_gather(void *user, const void *own, const uint64_t *bytes, void
 
 static bool team_write(void *user, uint64_t offset, const void *data, size_t bytes) {
     writing *w = user;
-    const double begun = MPI_Wtime();
+    const moment begun = now();
     int result = MPI_File_write_at_all(w->file, (MPI_Offset)offset, data, (int)bytes, MPI_BYTE,
                                        MPI_STATUS_IGNORE);
-    w->traffic.waited += MPI_Wtime() - begun;
-    w->traffic.written += bytes;
+    add(&w->traffic, begun, 0, bytes);
     return result == MPI_SUCCESS;
 }
 
@@ -180,12 +195,14 @@ static abut_status open_aside(writing *w, const char *path, char target[PATH_BYT
 static abut_status end_aside(writing *w, abut_status status, const char *path, const char *target) {
     notice n = {0};
     int own = 0, worst = 0;
+    const moment begun = now();
     if (w->file != MPI_FILE_NULL) {
         if (!status)
             own = MPI_File_sync(w->file) != MPI_SUCCESS;
         own = MPI_File_close(&w->file) != MPI_SUCCESS || own;
     }
     MPI_Allreduce(&own, &worst, 1, MPI_INT, MPI_MAX, w->processes);
+    add(&w->traffic, begun, 0, 0);
     if (place_in(w->processes).rank == 0) {
         if (worst)
             n.error = EIO;
@@ -228,6 +245,7 @@ abut_status abut_mpi_field_write(MPI_Comm processes, abut_mesh *mesh,
         traffic->sent += w.traffic.sent;
         traffic->written += w.traffic.written;
         traffic->waited += w.traffic.waited;
+        traffic->processor += w.traffic.processor;
     }
     return status;
 }

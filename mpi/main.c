@@ -9,6 +9,7 @@
 
 typedef struct session {
     abut_mpi_traffic traffic;
+    double begun, processor; /* when MPI was ready */
 } session;
 
 static void gather(void *user, const void *own, const uint64_t *sizes, void *all) {
@@ -43,13 +44,14 @@ static double processor_seconds(void) {
            (double)use.ru_stime.tv_sec + 1e-6 * (double)use.ru_stime.tv_usec;
 }
 
-/* A line a process on standard error of the first. */
-static void report(const session *s, int rank, int count, double begun) {
+/* A line a process on standard error of the first. Processor seconds are without those that it has
+ * waited in MPI. */
+static void report(const session *s, int rank, int count) {
     enum { NUMBERS = 5 };
-    struct rusage use;
-    getrusage(RUSAGE_SELF, &use);
-    const double own[NUMBERS] = {MPI_Wtime() - begun, processor_seconds(), s->traffic.waited,
-                                 (double)s->traffic.sent, (double)s->traffic.written};
+    const double own[NUMBERS] = {MPI_Wtime() - s->begun,
+                                 processor_seconds() - s->processor - s->traffic.processor,
+                                 s->traffic.waited, (double)s->traffic.sent,
+                                 (double)s->traffic.written};
     double *all = malloc((size_t)count * sizeof own);
     if (!all)
         give_up(NULL, "there is no memory for the report");
@@ -80,10 +82,9 @@ int main(int count, char **words) {
         return CODE_WORK;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &processes);
-    const double begun = MPI_Wtime();
     setenv("NO_COLOR", "1", 0); /* mpirun gives every process a terminal that is none */
     const bool wants_report = take_word(&count, words, "--report");
-    session s = {{0}};
+    session s = {.begun = MPI_Wtime(), .processor = processor_seconds()};
     tool_share share = {.rank = (uint32_t)rank,
                         .count = (uint32_t)processes,
                         .user = &s,
@@ -94,7 +95,7 @@ int main(int count, char **words) {
     tool_last_act = abut_mpi_clean;
     int code = tool_main(count, words, &share);
     if (wants_report)
-        report(&s, rank, processes, begun);
+        report(&s, rank, processes);
     MPI_Finalize();
     return code;
 }

@@ -18,6 +18,8 @@ typedef struct abut_mpi_traffic {
     uint64_t sent;    /* bytes that went from here to others, each receiver counted */
     uint64_t written; /* bytes to files */
     double waited;    /* seconds in calls of MPI */
+    double
+        processor; /* of these, processor seconds: Open MPI asks again and again while it waits */
 } abut_mpi_traffic;
 
 /* Builds a sparse field and writes it to `path` (.abutf), all or nothing: the very bytes that one

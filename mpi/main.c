@@ -76,6 +76,24 @@ static bool take_word(int *count, char **words, const char *word) {
     return found;
 }
 
+static const char help[] =
+    "abut-mpi: commands of abut by several processes, with the same output\n"
+    "Usage: mpirun -n PROCESSES abut-mpi COMMAND [OPTION...] [FILE...]\n"
+    "\n"
+    "  field MESH OUT.abutf --sparse   bricks of a sparse field, into one file\n"
+    "  sweep RECORDING.abutm           steps of a recorded motion\n"
+    "  distance A B --poses FILE       poses of two meshes\n"
+    "  contacts SCENE.json             pairs of bodies of a scene\n"
+    "\n"
+    "Options are those of abut: try 'abut help COMMAND'. --report tells on standard\n"
+    "error what each process took. See docs/mpi.md.\n";
+
+/* Without a command, or where help is asked for without one. */
+static bool asks_for_help(int count, char **words) {
+    return count < 2 ||
+           (count == 2 && (strcmp(words[1], "--help") == 0 || strcmp(words[1], "help") == 0));
+}
+
 int main(int count, char **words) {
     int rank, processes, level;
     if (MPI_Init_thread(&count, &words, MPI_THREAD_FUNNELED, &level) != MPI_SUCCESS)
@@ -93,7 +111,12 @@ int main(int count, char **words) {
                         .give_up = give_up,
                         .write_field = write_field};
     tool_last_act = abut_mpi_clean;
-    int code = tool_main(count, words, &share);
+    int code = CODE_FINE;
+    if (!asks_for_help(count, words))
+        code = tool_main(count, words, &share);
+    else if (rank == 0)
+        fputs(help, count < 2 ? stderr : stdout);
+    code = count < 2 ? CODE_USAGE : code;
     if (wants_report)
         report(&s, rank, processes);
     MPI_Finalize();

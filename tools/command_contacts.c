@@ -618,6 +618,8 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     bool input = arguments->operand_count == 1 && strcmp(arguments->operands[0], "-") == 0;
     if ((input || assembly_is_scene(arguments)) && !option_given(arguments, "with"))
         return contacts_scene(tool, arguments);
+    if (tool->share)
+        return tool_refuse(tool, "several processes share out the pairs of a scene (.json)");
     memset(&b, 0, sizeof b);
     int code = check(tool, arguments, &to);
     b.exact = !code && !wants_fields(tool, arguments, &code);

@@ -25,6 +25,8 @@ static void catch_signal(int number) {
     if (caught)
         return;
     caught = number;
+    if (tool_last_act)
+        tool_last_act();
     setitimer(ITIMER_REAL, &soon, NULL);
 }
 
@@ -32,8 +34,6 @@ static void count_ticks(int number) {
     static volatile sig_atomic_t ticks;
     (void)number;
     if (caught && ++ticks == PATIENCE) {
-        if (tool_last_act)
-            tool_last_act();
         signal(caught, SIG_DFL);
         raise(caught); /* takes effect when this handler returns */
     }
@@ -200,9 +200,12 @@ int tool_refuse_last(tool_run *tool) {
 const char *tool_input(tool_run *tool, const char *path) {
     if (strcmp(path, "-") != 0)
         return path;
-    bool taken = tool->input_taken;
+    bool taken = tool->input_taken || tool->share;
     tool->input_taken = true;
-    if (taken)
+    if (tool->share)
+        abut_fail(ABUT_ERROR_ARGUMENT,
+                  "standard input (-) reaches the first process alone; name a file");
+    else if (taken)
         abut_fail(ABUT_ERROR_ARGUMENT, "standard input (-) was named twice; it is there only once");
     return taken ? NULL : "/dev/stdin";
 }

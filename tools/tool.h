@@ -370,8 +370,8 @@ typedef struct tool_run {
 
 /* Runs the command that the words after the first name. Gives the exit code. */
 int tool_main(int count, char **words, struct tool_share *share);
-/* Called, where it is not null, before the process ends by a signal although its work has not
- * stopped: only system calls that signal handlers may make. */
+/* Called, where it is not null, when a signal asks the process to end: mpirun does not wait long.
+ * Only system calls that signal handlers may make. */
 extern void (*tool_last_act)(void);
 
 /* ---- share.c: one run by several processes ---- */

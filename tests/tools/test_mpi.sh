@@ -68,8 +68,12 @@ fi
 # what fails
 try 2 run 2 info teapot.obj
 complains "abut-mpi shares out field|sweep|distance|contacts"
-try 2 run 2 field teapot.obj many.npy --sparse
-complains 'one sparse field'
+try 2 run 2 contacts box.obj teapot.obj
+complains 'the pairs of a scene'
+try 1 run 2 field - many.abutf --sparse
+complains 'reaches the first process alone'
+"$mpi" --help >out # without mpirun it is one process
+says '--report tells on standard'
 try 1 run 2 field missing.obj many.abutf --sparse
 demand 'an error is told once' "$(grep -c 'missing.obj: cannot be opened' err)" = 1
 try 1 run 2 field teapot.obj none/many.abutf --sparse

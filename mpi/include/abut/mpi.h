@@ -41,8 +41,9 @@ void abut_mpi_gather(MPI_Comm processes, const void *own, const uint64_t *bytes,
 void abut_mpi_collect(MPI_Comm processes, const void *own, const uint64_t *bytes, void *all,
                       abut_mpi_traffic *traffic);
 
-/* Removes the file that a field is being written to, if there is one: for handlers of signals that
- * end a process while it waits for one that is gone. Makes one system call. */
+/* Removes the file that a field is being written to, if there is one, so that the call fails: for
+ * handlers of signals that end a process, which may wait for one that is gone. Makes one system
+ * call. */
 void abut_mpi_clean(void);
 
 #ifdef __cplusplus

@@ -5,8 +5,8 @@
     python3 bench/mpi_tables.py show bench/results/DATE-mpi.csv docs/pictures
 
 The first runs abut-mpi with 1 to 8 processes of one thread on this machine and adds a line for each process. What counts
-is processor time without waiting, so that processes may share cores; of several runs that with the least for the process
-that had most. The second prints the tables and draws. Needs nothing but python3.
+is processor time without waiting, so that processes may share cores; of several runs the least of each process. The
+second prints the tables and draws. Needs nothing but python3.
 """
 import csv
 import os
@@ -81,19 +81,21 @@ def run(build, out, repeats):
 # ---- the model ----
 
 def read(path):
-    """Of each case and number of processes the run that counts: a list of processes as dictionaries."""
+    """Of each case and number of processes a list of processes as dictionaries: of several runs the least work."""
     heads = ("case", "p", "run", "bricks", "places", "process", "seconds", "work", "mpi", "sent", "written")
     runs = {}
     with open(path, encoding="utf-8", newline="") as file:
         for row in csv.reader(file):
             line = dict(zip(heads, [row[0]] + [float(x) for x in row[1:]]))
-            runs.setdefault((line["case"], int(line["p"])), {}).setdefault(line["run"], []).append(line)
-    return {key: min(found.values(), key=lambda lines: max(line["work"] for line in lines)) for key, found in runs.items()}
+            ranks = runs.setdefault((line["case"], int(line["p"])), {})
+            if line["process"] not in ranks or ranks[line["process"]]["work"] > line["work"]:
+                ranks[line["process"]] = line
+    return {key: list(ranks.values()) for key, ranks in runs.items()}
 
 
-def terms(bricks, places, layers, p):
-    """What the seconds of a process are a sum of: mesh, places that all number, bricks, corners, shared layers."""
-    return [1.0, places, bricks / p, (bricks / layers if p > 1 else 0.0)]
+def terms(bricks, places, p):
+    """What the seconds of a process are a sum of: the mesh and what else all do; places; its share of bricks."""
+    return [1.0, places, bricks / p]
 
 
 def solve(rows, values):
@@ -113,13 +115,12 @@ def solve(rows, values):
 
 
 def fields(runs):
-    """bricks, places and layers of bricks of each size, and the most work of a process by size and processes."""
+    """Bricks and places of each size, and the most work of a process by size and processes."""
     shape, work = {}, {}
     for (case, p), lines in runs.items():
         if case.startswith("field"):
             cells = int(case.split()[1])
-            # layers along z: as the teapot is, 0.52 of its length
-            shape[cells] = (lines[0]["bricks"], lines[0]["places"], 0.52 * cells / 8)
+            shape[cells] = (lines[0]["bricks"], lines[0]["places"])
             work[cells, p] = max(line["work"] for line in lines)
     return shape, work
 
@@ -137,7 +138,7 @@ def show(path, pictures):
     def model(cells, p):
         return sum(f * t for f, t in zip(factors, terms(*shape[cells], p)))
 
-    print("seconds of a process = %.3g + %.3g x places + %.3g x bricks / p + %.3g x bricks of a layer" % tuple(factors))
+    print("seconds of a process = %.3g + %.3g x places + %.3g x bricks / p" % tuple(factors))
     row("cells", "bricks", "processes", "seconds", "model", "off", "used", "speedup", "MB sent", "MB written")
     errors = []
     for cells, p in sorted(work):
@@ -157,10 +158,10 @@ def show(path, pictures):
             f"{sum(line['sent'] for line in runs[case, PROCESSES[-1]]) / 1e3:.0f}")
     print()
     row("cells", "processes", "computing", "corners", "writing", "seconds", "speedup")
-    bricks, places, layers = shape[1024]
+    bricks, places = shape[1024]
     for cells in (2048, 4096, 8192):
         n = cells / 1024
-        size = (bricks * n ** 2, places * n ** 3, layers * n)
+        size = (bricks * n ** 2, places * n ** 3)
         for p in (1, 16, 256):
             computing = sum(f * t for f, t in zip(factors, terms(*size, p)))
             corners = 4 * size[1] / BANDWIDTH if p > 1 else 0

@@ -81,7 +81,7 @@ void share_worst(tool_run *tool, abut_advice *advice, uint64_t key) {
     tool_share *share = tool->share;
     if (!share)
         return;
-    said own = {.verdict = advice->verdict, .key = key};
+    said own = {.key = key, .verdict = (int32_t)advice->verdict};
     snprintf(own.words, sizeof own.words, "%s", advice->reason ? advice->reason : "");
     said *all = gather_equal(share, &own, sizeof own), *worst = all;
     for (uint32_t i = 1; i < share->count; i++)

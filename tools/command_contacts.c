@@ -162,6 +162,13 @@ static abut_status ask(const bodies *b, const abut_patch_options *options, abut_
                    : abut_contact_patches(&posed[0], &posed[1], options, found);
 }
 
+static void advise(tool_run *tool, const tool_arguments *arguments, const bodies *b) {
+    abut_mesh *meshes[2] = {abut_bvh_mesh(b->pair.bvh[0]),
+                            b->with ? NULL : abut_bvh_mesh(b->pair.bvh[1])};
+    const char *names[2] = {arguments->operands[0], b->with ? b->with : arguments->operands[1]};
+    advise_of(tool, &b->advice, meshes, names, 2);
+}
+
 /* By exact geometry, or by a map. */
 static int find_patches(tool_run *tool, const tool_arguments *arguments, bodies *b) {
     const tool_given *most = option_given(arguments, "most"),
@@ -189,7 +196,7 @@ static int find_patches(tool_run *tool, const tool_arguments *arguments, bodies 
     b->patch_count = found.count;
     b->separates = found.separates;
     b->advice = found.advice;
-    tool_advise(tool, &b->advice);
+    advise(tool, arguments, b);
     return 0;
 }
 
@@ -210,7 +217,7 @@ static int find(tool_run *tool, const tool_arguments *arguments, bodies *b) {
         return tool_fail(tool, status);
     b->all = b->count = found.count;
     b->advice = found.advice;
-    tool_advise(tool, &b->advice);
+    advise(tool, arguments, b);
     if (most)
         b->count = abut_contact_reduce(b->list, b->all, most->counts[0], 0);
     return 0;

@@ -185,6 +185,19 @@ static int make_world(tool_run *tool, const tool_arguments *arguments,
     return status ? tool_fail(tool, status) : 0;
 }
 
+/* With the names of the bodies that it is about. */
+static void advise(tool_run *tool, const touches *t) {
+    abut_mesh **meshes = malloc((size_t)(t->assembly.count + 1) * sizeof *meshes);
+    const char **names = malloc((size_t)(t->assembly.count + 1) * sizeof *names);
+    for (uint32_t i = 0; meshes && names && i < t->assembly.count; i++) {
+        meshes[i] = t->assembly.bodies[i].mesh;
+        names[i] = t->assembly.bodies[i].name;
+    }
+    advise_of(tool, &t->advice, meshes, names, meshes && names ? t->assembly.count : 0);
+    free(meshes);
+    free(names);
+}
+
 /* ---- finding ---- */
 
 enum { PAIRS_A_CHUNK = 4 }; /* for each process in turn */
@@ -442,7 +455,7 @@ static int work(tool_run *tool, const tool_arguments *arguments, touches *t) {
     if (!code && !share_tells(tool))
         return 0;
     if (!code)
-        tool_advise(tool, &t->advice);
+        advise(tool, t);
     if (!code && png)
         code = camera_read(tool, arguments, &camera);
     const bool why = option_given(arguments, "explain") && !tool->out.json;

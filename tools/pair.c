@@ -102,6 +102,40 @@ int pair_table(tool_run *tool, const tool_arguments *arguments, const tool_table
     return table_put(tool, path ? path->words : NULL, table);
 }
 
+/* ---- remarks ---- */
+
+/* Whether advice is about this mesh: unfit are those whose neighbours face opposite ways, limited
+ * those with a border. */
+static bool is_meant(abut_mesh *mesh, abut_verdict verdict) {
+    abut_topology *topology = NULL;
+    abut_mesh_report report = {.bordered = false};
+    abut_status status = mesh ? abut_topology_create(mesh, &topology) : ABUT_ERROR_ARGUMENT;
+    status = status ? status : abut_mesh_examine(topology, &report);
+    abut_topology_destroy(topology);
+    return !status && (verdict == ABUT_VERDICT_UNFIT ? report.cancels : report.bordered);
+}
+
+void advise_of(tool_run *tool, const abut_advice *advice, abut_mesh *const *meshes,
+               const char *const *names, uint32_t count) {
+    tool_text words = {0};
+    uint32_t named = 0;
+    if (advice->verdict == ABUT_VERDICT_GUARANTEED || tool->out.json || tool->quiet)
+        return;
+    text_print(&words, "%s: %s", abut_verdict_name(advice->verdict), advice->reason);
+    for (uint32_t i = 0; i < count && named < 8; i++) {
+        bool known = false; /* a mesh that others share is named once */
+        for (uint32_t k = 0; k < i; k++)
+            known = known || meshes[k] == meshes[i];
+        if (known || !is_meant(meshes[i], advice->verdict))
+            continue;
+        text_add(&words, named++ ? ", " : " That is: ");
+        text_safe(&words, names[i]);
+    }
+    if (words.data && !words.failed)
+        tool_log(tool, ABUT_LOG_INFO, words.data);
+    text_free(&words);
+}
+
 static double length_of(abut_vec3 v) {
     return hypot(hypot(v.x, v.y), v.z);
 }

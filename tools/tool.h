@@ -706,6 +706,9 @@ int pair_picture(tool_run *tool, const tool_arguments *arguments, const tool_pai
                  const abut_segment *segments, size_t count, bool dots);
 /* Puts a table where it belongs: into --out, or to people. */
 int pair_table(tool_run *tool, const tool_arguments *arguments, const tool_table *table);
+/* Advice with the names of those meshes that it is about, as far as the health report tells. */
+void advise_of(tool_run *tool, const abut_advice *advice, abut_mesh *const *meshes,
+               const char *const *names, uint32_t count);
 /* Asks about units where one mesh is hundreds of times as large as the other, as millimetres are
  * beside metres. For what was found to be apart: a ball may well lie on a mountain. */
 void units_remark(tool_run *tool, const char *name_a, const abut_mesh *a, const char *name_b,

@@ -93,6 +93,7 @@ struct abut_bvh {
     const struct abut_bvh *base;       /* of a copy on a device: has the CPU's arrays; else null */
     _Atomic(struct bvh_solid *) solid; /* made when first wanted; see solid.c */
     bvh_parts parts;                   /* what higher floors keep with it on the CPU */
+    atomic_size_t ray_count;           /* rays in batches since it was built or refitted */
 };
 
 /* ---- build.c: which triangles stand together ---- */

@@ -205,6 +205,14 @@ static void hunt_run(hunt *h, const beam *b) {
 
 /* ---- public ---- */
 
+enum {
+    TASKS_A_REPORT = 128,
+    /* The tree of wide.h is made when batches have had so many rays in all, and a ray for so many
+     * triangles. */
+    RAYS_A_TREE = 64,
+    TRIANGLES_A_RAY = 4
+};
+
 static abut_status check_ray(const char *function, const abut_ray *ray, size_t index) {
     char what[64];
     if (!ray)
@@ -285,13 +293,60 @@ static bool any_hit(const abut_bvh *bvh, const abut_ray *ray, double limit) {
     return h.count > 0;
 }
 
+/* The tree of wide.h if there is one. */
+static const ray_wide *tree_of(const abut_bvh *bvh) {
+    return (const ray_wide *)abuti_bvh_part(&bvh->parts, ABUTI_BY_LANES(abuti_ray_wide));
+}
+
+/* The tree for so many rays, or null: there is none, and it does not pay to make it, or there is no
+ * memory for it. */
+static const ray_wide *tree_for(const abut_bvh *bvh, size_t count) {
+    const ray_wide *tree = tree_of(bvh);
+    bvh_part *part = NULL;
+    if (tree)
+        return tree;
+    atomic_size_t *asked = &((abut_bvh *)(uintptr_t)bvh)->ray_count;
+    size_t before = atomic_fetch_add_explicit(asked, count, memory_order_relaxed);
+    size_t all = before + count < count ? SIZE_MAX : before + count;
+    if (all >= RAYS_A_TREE && all >= bvh->triangle_count / TRIANGLES_A_RAY &&
+        abuti_bvh_part_share(bvh, ABUTI_BY_LANES(abuti_ray_wide), &part))
+        part = NULL;
+    return (const ray_wide *)part;
+}
+
+/* Answers rays by way of the tree, or one by one. */
+static void answer_rays(const abut_bvh *bvh, const ray_wide *tree, const abut_ray *rays,
+                        size_t count, double limit, abut_ray_hit *hits, bool *any) {
+    ray_row row;
+    row.left_count = 0;
+    if (tree) {
+        row.bvh = bvh;
+        row.tree = tree;
+        row.rays = rays;
+        row.count = (uint32_t)count;
+        row.what = hits ? RAY_FIRST : RAY_ANY;
+        row.limit = limit;
+        row.hits = hits;
+        row.any = any;
+        ABUTI_BY_LANES(abuti_ray_walk)(&row);
+        count = row.left_count;
+    }
+    for (size_t k = 0; k < count; k++) {
+        size_t i = tree ? row.left[k] : k;
+        if (hits)
+            hits[i] = first_hit(bvh, &rays[i], limit);
+        else
+            any[i] = any_hit(bvh, &rays[i], limit);
+    }
+}
+
 abut_status abut_ray_first(const abut_bvh *bvh, const abut_ray *ray, double limit,
                            abut_ray_hit *hit) {
     abut_status status = abuti_bvh_check(__func__, bvh, hit, "hit");
     status = status ? status : check_ray(__func__, ray, SIZE_MAX);
     status = status ? status : abuti_bvh_check_limit(__func__, "limit", limit);
     if (!status)
-        *hit = first_hit(bvh, ray, limit);
+        answer_rays(bvh, tree_of(bvh), ray, 1, limit, hit, NULL);
     return status;
 }
 
@@ -300,7 +355,7 @@ abut_status abut_ray_any(const abut_bvh *bvh, const abut_ray *ray, double limit,
     status = status ? status : check_ray(__func__, ray, SIZE_MAX);
     status = status ? status : abuti_bvh_check_limit(__func__, "limit", limit);
     if (!status)
-        *any = any_hit(bvh, ray, limit);
+        answer_rays(bvh, tree_of(bvh), ray, 1, limit, NULL, any);
     return status;
 }
 
@@ -340,14 +395,6 @@ abut_status abut_ray_all(const abut_bvh *bvh, const abut_ray *ray, uint64_t capa
 
 /* ---- many rays ---- */
 
-enum {
-    TASKS_A_REPORT = 128,
-    /* A batch makes the tree of wide.h if it has so many rays, and as many as the mesh has
-     * triangles for each of which a ray pays. */
-    RAYS_A_TREE = 64,
-    TRIANGLES_A_RAY = 4
-};
-
 bool abuti_ray_meet(const abut_mesh *mesh, const abut_ray *ray, uint32_t triangle,
                     abut_ray_hit *hit) {
     const path3 path = ray_path(*ray);
@@ -375,45 +422,12 @@ typedef struct ray_batch {
     bool *any;
 } ray_batch;
 
-static void answer_one(const ray_batch *b, size_t i) {
-    if (b->hits)
-        b->hits[i] = first_hit(b->bvh, &b->rays[i], b->limit);
-    else
-        b->any[i] = any_hit(b->bvh, &b->rays[i], b->limit);
-}
-
 static void rays_task(void *data, size_t chunk, size_t begin, size_t end) {
     const ray_batch *b = data;
     const size_t first = b->begin + begin;
     (void)chunk;
-    if (!b->tree) {
-        for (size_t i = first; i < b->begin + end; i++)
-            answer_one(b, i);
-        return;
-    }
-    ray_row row;
-    row.bvh = b->bvh;
-    row.tree = b->tree;
-    row.rays = b->rays + first;
-    row.count = (uint32_t)(end - begin);
-    row.what = b->hits ? RAY_FIRST : RAY_ANY;
-    row.limit = b->limit;
-    row.hits = b->hits ? b->hits + first : NULL;
-    row.any = b->any ? b->any + first : NULL;
-    ABUTI_BY_LANES(abuti_ray_walk)(&row);
-    for (uint32_t i = 0; i < row.left_count; i++)
-        answer_one(b, first + row.left[i]);
-}
-
-/* The tree for so many rays, or null: there is none, and it does not pay to make it, or there is no
- * memory for it. */
-static const ray_wide *tree_for(const abut_bvh *bvh, size_t count) {
-    const bvh_part_kind *kind = ABUTI_BY_LANES(abuti_ray_wide);
-    bvh_part *part = abuti_bvh_part(&bvh->parts, kind);
-    if (!part && count >= RAYS_A_TREE && count >= bvh->triangle_count / TRIANGLES_A_RAY &&
-        abuti_bvh_part_share(bvh, kind, &part))
-        part = NULL;
-    return (const ray_wide *)part;
+    answer_rays(b->bvh, b->tree, b->rays + first, end - begin, b->limit,
+                b->hits ? b->hits + first : NULL, b->any ? b->any + first : NULL);
 }
 
 /* The caller's arrays; and the rays, unless they are left to the device. */

@@ -7,13 +7,18 @@
  * place for the next.
  *
  * What floats decide. Frame, slabs and triangles are those of ray_cl.h, with the same bounds: a ray
- * begins at p, at most P <= 16 from 0 on each axis, after it has been moved near to the mesh; what
- * is seen of a corner is wrong by at most m = 2^-21 (P + 2), also where the product of slope and
- * coordinate is rounded (2^-24 more; there is room for 2^-21). pierce_cl.h says how far then the
- * sides of edges and the parameter are wrong. A triangle that is hit for certain is a candidate as
- * long as it may be the first: where one is left in the end, its parameter and weights are
- * computed as always. Whatever is in doubt is left to the exact predicate at once. So answers are
- * those of a search through all triangles, and depend neither on LANES nor on floats.
+ * begins at p, at most P <= 16 from 0 on each axis, if need be after it has been moved near to the
+ * mesh; what is seen of a corner is wrong by at most m = 2^-21 (P + 2), also where the product of
+ * slope and coordinate is rounded (2^-24 more; there is room for 2^-21). The origin's interval is
+ * wider by m on either side, where p, the sum with m and its product with 1 / d are rounded, and
+ * without fused operations a plane's: 2^-24 (3 P + 2). What is left errs in proportion, by less
+ * than 2^-21 for entry and exit together, of which SLACK is eight times. pierce_cl.h says how far
+ * the sides of edges and the parameter are wrong.
+ *
+ * A triangle that is hit for certain is a candidate as long as it may be the first: where one is
+ * left in the end, its parameter and weights are computed as always. Whatever is in doubt is left
+ * to the exact predicate at once. So answers are those of a search through all triangles, and
+ * depend neither on LANES nor on floats.
  */
 #include "ray/wide.h"
 
@@ -29,12 +34,15 @@ enum {
 
 #define FAR 0x1p20f
 #define BALL 4.0
+#define NEAR 8.0 /* rays that begin nearer are not moved */
 #define PARALLEL 0x1p-60
-#define SLACK (1.0f + 0x1p-19f)
+#define SLACK (1.0f + 0x1p-18f)
 
 /* A ray on its way. */
 typedef struct flight {
-    float near[3], far[3], inverse[3]; /* slabs: ends of the origin's interval, and 1 / d */
+    float near[4],
+        far[4];       /* slabs: ends of the origin's interval over the direction, less than 0, */
+    float inverse[3]; /* and 1 / d */
     float slope_x, slope_y, add_x, add_y, per_z, add_z; /* how corners are seen */
     float margin;
     float reach;                /* the first hit is not beyond */
@@ -76,22 +84,32 @@ static inline int exponent_of(double x) {
     return (int)(bits >> 52 & 2047) - 1023;
 }
 
-static inline void aim_slabs(flight *f, const double p[3], const double d[3],
-                             const double inverse[3], double widen) {
+static inline void aim_slabs(flight *f, const double p[3], const double d[3]) {
     f->octant = 0;
     for (uint32_t axis = 0; axis < 3; axis++) {
-        bool parallel = !(fabs(d[axis]) >= PARALLEL), negative = d[axis] < 0 && !parallel;
-        double wide_ = negative ? -widen : widen;
-        f->inverse[axis] = parallel ? 0x1p100f : (float)inverse[axis];
-        f->near[axis] = (float)(p[axis] + wide_);
-        f->far[axis] = (float)(p[axis] - wide_);
-        f->first[axis] = negative ? axis + 3 : axis;
-        f->last[axis] = negative ? axis : axis + 3;
-        f->octant |= (uint32_t)negative << axis;
+        const bool parallel = !(fabs(d[axis]) >= PARALLEL);
+        const uint32_t negative = d[axis] < 0 && !parallel;
+        const float inverse = 1.0f / (parallel ? 0x1p-100f : (float)d[axis]), at = (float)p[axis],
+                    widen = negative ? -f->margin : f->margin;
+        f->inverse[axis] = inverse;
+        f->near[axis] = -(at + widen) * inverse;
+        f->far[axis] = -(at - widen) * inverse;
+        f->first[axis] = axis + 3 * negative;
+        f->last[axis] = axis + 3 - 3 * negative;
+        f->octant |= negative << axis;
     }
 }
 
 typedef enum launch { LAUNCH_FLIES, LAUNCH_MISSES, LAUNCH_LEFT } launch;
+
+/* Moves a ray that begins far off near to the mesh; false where it passes for certain. */
+static bool approach(vec3 *o, vec3 along, double *moved) {
+    double middle = -v3_dot(*o, along) / v3_dot(along, along), towards = middle > 0 ? middle : 0;
+    vec3 nearest = v3_along(*o, towards, along);
+    *moved = middle - BALL > 0 ? middle - BALL : 0;
+    *o = v3_along(*o, *moved, along);
+    return v3_dot(nearest, nearest) <= BALL * BALL;
+}
 
 static launch set_out(flight *f, const ray_row *row, uint32_t index) {
     const abut_ray *ray = &row->rays[index];
@@ -99,31 +117,32 @@ static launch set_out(flight *f, const ray_row *row, uint32_t index) {
     const int exponent = exponent_of(v3_max_abs(ray->direction)),
               of_scale = exponent_of(bvh->scale);
     vec3 o = v3_scale(v3_sub(ray->origin, bvh->mesh->origin), bvh->scale);
-    if (!(v3_max_abs(o) < (double)FAR) || exponent < -900 || abs(exponent + of_scale) > 900)
+    double far = v3_max_abs(o);
+    if (!(far < (double)FAR) || exponent < -900 || abs(exponent + of_scale) > 900)
         return LAUNCH_LEFT;
     vec3 along = v3_scale(ray->direction, power_of_two(-exponent));
-    double middle = -v3_dot(o, along) / v3_dot(along, along), towards = middle > 0 ? middle : 0;
-    vec3 nearest = v3_along(o, towards, along);
-    if (v3_dot(nearest, nearest) > BALL * BALL)
-        return LAUNCH_MISSES;
-    f->moved = middle - BALL > 0 ? middle - BALL : 0;
-    o = v3_along(o, f->moved, along);
+    f->moved = 0;
+    if (far > NEAR) {
+        if (!approach(&o, along, &f->moved))
+            return LAUNCH_MISSES;
+        far = v3_max_abs(o);
+    }
     f->unit = power_of_two(exponent + of_scale);
+    f->margin = 0x1p-21f * ((float)far + 2.0f);
     const double p[3] = {o.x, o.y, o.z}, d[3] = {along.x, along.y, along.z};
-    const double inverse[3] = {1 / d[0], 1 / d[1], 1 / d[2]}, far = v3_max_abs(o);
-    aim_slabs(f, p, d, inverse, 0x1p-22 * (far + 1));
-    const double size[3] = {fabs(d[0]), fabs(d[1]), fabs(d[2])};
-    f->z = size[0] >= size[1] && size[0] >= size[2] ? 0 : size[1] >= size[2] ? 1 : 2;
+    aim_slabs(f, p, d);
+    f->z = fabs(d[0]) >= fabs(d[1]) && fabs(d[0]) >= fabs(d[2]) ? 0
+           : fabs(d[1]) >= fabs(d[2])                           ? 1
+                                                                : 2;
     f->x = f->z == 2 ? 0 : f->z + 1;
     f->y = f->z == 0 ? 2 : f->z - 1;
-    const double slope_x = d[f->x] * inverse[f->z], slope_y = d[f->y] * inverse[f->z];
+    const double per_z = 1 / d[f->z], slope_x = d[f->x] * per_z, slope_y = d[f->y] * per_z;
     f->slope_x = (float)-slope_x;
     f->slope_y = (float)-slope_y;
     f->add_x = (float)(p[f->z] * slope_x - p[f->x]);
     f->add_y = (float)(p[f->z] * slope_y - p[f->y]);
-    f->per_z = (float)inverse[f->z];
-    f->add_z = (float)(-p[f->z] * inverse[f->z]);
-    f->margin = 0x1p-21f * ((float)far + 2.0f);
+    f->per_z = (float)per_z;
+    f->add_z = (float)(-p[f->z] * per_z);
     const double limit = row->limit * f->unit - f->moved;
     f->reach = limit < 16 ? (float)limit + f->margin : INFINITY;
     f->sure = limit < 16 ? (float)limit - f->margin : INFINITY;
@@ -248,8 +267,8 @@ static inline void node_step(const wide_node *node, flight *f) {
     wide enter = all(0), leave = all(f->reach);
     for (int axis = 0; axis < 3; axis++) {
         wide inverse = all(f->inverse[axis]);
-        wide in = mul(sub(load(node->planes[f->first[axis]]), all(f->near[axis])), inverse);
-        wide out = mul(sub(load(node->planes[f->last[axis]]), all(f->far[axis])), inverse);
+        wide in = fused(load(node->planes[f->first[axis]]), inverse, all(f->near[axis]));
+        wide out = fused(load(node->planes[f->last[axis]]), inverse, all(f->far[axis]));
         enter = most(enter, in);
         leave = least(leave, out);
     }

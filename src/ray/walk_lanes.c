@@ -27,7 +27,7 @@
 #include <math.h>
 
 enum {
-    FLIGHTS = 16, /* rays on the way */
+    FLIGHTS = 24, /* rays on the way */
     STACK = 256,  /* of which a tree of nine levels takes at most 151 with 16 lanes */
     CANDIDATES = 8
 };

@@ -36,9 +36,9 @@ ABUT_API abut_status abut_ray_all(const abut_bvh *bvh, const abut_ray *ray, uint
 /* abut_ray_first for `count` rays on all threads, from an array of abut_ray to one of abut_ray_hit:
  * hits[i] belongs to rays[i]. Refused before
  * anything is written: a ray that is not legal. Reports progress as stage "rays"; if that cancels,
- * part of `hits` has been written. On the CPU the first batch with a quarter as many rays as there
- * are triangles, of any of the three kinds, makes a tree for rays of some 60 to 100 bytes a
- * triangle, which stays with the hierarchy until a refit; without memory for it answers are the
+ * part of `hits` has been written. On the CPU, once batches of any of the three kinds have had a
+ * quarter as many rays as there are triangles, a tree for rays of some 60 to 100 bytes a triangle
+ * is made, which stays with the hierarchy until a refit; without memory for it answers are the
  * same, and slower. Thread-safe; on a device one batch at a time. */
 ABUT_API abut_status abut_ray_first_batch(const abut_bvh *bvh, abut_array rays, size_t count,
                                           double limit, abut_array hits);

@@ -313,6 +313,71 @@ TEST(batch_is_single) {
     abut_bvh_destroy(bvh);
 }
 
+/* The tree of batches: without memory for it answers are the same, all hits are refused or the
+ * same, and after a refit they are those of the new surface; small batches add up. */
+TEST(trees_of_batches) {
+    enum { COUNT = 300, ROOM = 4 * COUNT };
+    test_memory memory = {0};
+    abut_context *context = test_context(&memory, 1);
+    abut_mesh *mesh = make_shape(context, ABUT_SHAPE_ICOSPHERE, 6), *moved;
+    abut_ray *rays = malloc(COUNT * sizeof *rays);
+    abut_ray_hit *hits = malloc(COUNT * sizeof *hits), *all = malloc(ROOM * sizeof *all), one;
+    uint64_t *offsets = malloc((COUNT + 1) * sizeof *offsets), total;
+    test_random random = {11};
+    assert_true(rays && hits && all && offsets);
+    for (int i = 0; i < COUNT; i++)
+        rays[i] = (abut_ray){point_around(mesh, &random, 2), random_vec(&random, 1)};
+    for (uint64_t fail_at = 1; fail_at < 16; fail_at++) {
+        abut_bvh *bvh;
+        assert_ok(abut_bvh_create(mesh, NULL, &bvh));
+        const uint64_t live = memory.live_count;
+        memory.calls = 0;
+        memory.fail_at = fail_at;
+        assert_ok(abut_ray_first_batch(bvh, abut_array_host(rays), COUNT, HUGE_VAL,
+                                       abut_array_host(hits)));
+        memory.calls = 0;
+        abut_status status =
+            abut_ray_all_batch(bvh, abut_array_host(rays), COUNT, ROOM, abut_array_host(offsets),
+                               abut_array_host(all), &total);
+        memory.fail_at = 0;
+        assert_true(status == ABUT_OK || status == ABUT_ERROR_MEMORY);
+        assert_true(memory.live_count <= live + 4); /* the tree, or nothing */
+        for (int i = 0; i < COUNT; i++) {
+            assert_ok(abut_ray_first(bvh, &rays[i], HUGE_VAL, &one));
+            assert_hit(&hits[i], &one);
+            if (!status && one.triangle != ABUT_NONE)
+                assert_hit(&all[offsets[i]], &one);
+        }
+        abut_bvh_destroy(bvh);
+    }
+    abut_bvh *bvh, *fresh;
+    assert_ok(abut_bvh_create(mesh, NULL, &bvh));
+    const uint64_t before = memory.live_count;
+    for (int i = 0; i < COUNT; i += 20) /* fewer than a tree is made for, each */
+        assert_ok(abut_ray_first_batch(bvh, abut_array_host(rays + i), 20, HUGE_VAL,
+                                       abut_array_host(hits + i)));
+    assert_true(memory.live_count > before);
+    moved = make_moved(mesh, 1, vec(0.3, 0.1, -0.2));
+    assert_ok(abut_bvh_refit(bvh, moved));
+    assert_ok(abut_bvh_create(moved, NULL, &fresh));
+    for (int round = 0; round < 2; round++) {
+        assert_ok(abut_ray_first_batch(bvh, abut_array_host(rays), round ? COUNT : 20, HUGE_VAL,
+                                       abut_array_host(hits)));
+        for (int i = 0; i < (round ? COUNT : 20); i++) {
+            assert_ok(abut_ray_first(fresh, &rays[i], HUGE_VAL, &one));
+            assert_hit(&hits[i], &one);
+        }
+    }
+    abut_bvh_destroy(bvh);
+    abut_bvh_destroy(fresh);
+    abut_mesh_destroy(moved);
+    abut_context_destroy(context);
+    free(rays);
+    free(hits);
+    free(all);
+    free(offsets);
+}
+
 static abut_box box_of(const abut_ray *ray) {
     abut_vec3 a = ray->origin, d = ray->direction;
     abut_box box = {a, vec(a.x + fabs(d.x), a.y + fabs(d.y), a.z + fabs(d.z))};

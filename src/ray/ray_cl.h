@@ -43,6 +43,7 @@
 #define NEAR 2.25  /* what begins within this on each axis begins less than 4 from 0 */
 #define LIMIT 16.0 /* beyond this no parameter is */
 #define PARALLEL 0x1p-60
+#define TINY -300 /* exponent of directions for which predicates underflow: these alone decide */
 #define SLACK (1.0f + 0x1p-19f)
 
 /* A ray in the frame, and how much longer its parameters are there, as a power of two. */
@@ -60,7 +61,7 @@ static inline framed_ray frame_ray(__global const double *ray, mesh_frame frame)
     vec3 middle = v3(frame.origin[0], frame.origin[1], frame.origin[2]);
     r.origin = v3_scale(v3_sub(v3(first.x, first.y, second.x), middle), frame.scale);
     r.exponent = (int)(as_ulong(v3_max_abs(d)) >> 52) - 1023; /* not above 300, if legal */
-    if (r.exponent > -1000) {
+    if (r.exponent > TINY) {
         r.direction = v3_scale(d, as_double((ulong)(1023 - r.exponent) << 52));
     } else {
         r.exponent = ilogb(v3_max_abs(d));
@@ -145,7 +146,7 @@ static inline void aim_view(aimed_ray *a, const framed_ray *r) {
 static inline aimed_ray aim(__global const double *ray, double most, mesh_frame frame) {
     framed_ray r = frame_ray(ray, frame);
     aimed_ray a;
-    double by = v3_max_abs(r.origin) < FAR ? approach(&r) : -2.0;
+    double by = v3_max_abs(r.origin) < FAR && r.exponent > TINY ? approach(&r) : -2.0;
     a.limit = by == -2.0 ? RAY_FAR : RAY_MISS;
     if (by >= 0.0) {
         double limit = most < INFINITY ? ldexp(most, r.exponent) * frame.scale - by : LIMIT;

@@ -203,20 +203,27 @@ static inline uint32_t bvh_leaf_fill(const abut_bvh *bvh, uint32_t leaf) {
 
 /* ---- solid.c: what a surface is made of ---- */
 
-/* Connected parts, through shared vertices, and the border: the directed edges by which triangles
- * run more often than the other way, as often as that. Vertices of equal coordinates count as one
- * where the surface would have a border otherwise. */
+/* The lowest vertex of each connected part, through shared vertices. */
+typedef struct bvh_solid_parts {
+    uint32_t count, first[];
+} bvh_solid_parts;
+
+/* The border: the directed edges by which triangles run more often than the other way, as often as
+ * that. Vertices of equal coordinates count as one where the surface would have a border otherwise.
+ */
 typedef struct bvh_solid {
-    uint32_t part_count, border_count;
+    uint32_t border_count;
     bool flipped;          /* some edge is run along twice more often one way, as where neighbours
                             * face opposite ways */
-    uint32_t *parts;       /* the lowest vertex of each */
     uint32_t (*border)[2]; /* from, to */
     uint32_t *names;       /* the lowest vertex in the place of each; null where not looked at */
+    _Atomic(bvh_solid_parts *) parts; /* null until someone asks */
 } bvh_solid;
 
-/* Gives them; made by the first call and kept by the hierarchy. Thread-safe. */
+/* Gives it; made by the first call and kept by the hierarchy. Thread-safe. */
 abut_status abuti_bvh_solid(const abut_bvh *bvh, const bvh_solid **solid);
+/* The same for its parts. */
+abut_status abuti_bvh_solid_parts(const abut_bvh *bvh, const bvh_solid_parts **parts);
 /* Whether corners of triangles that were in one place, by name, still are. The mesh has the
  * triangles of the one that was named, and may have other vertices that none uses, even fewer. */
 bool abuti_bvh_names_hold(const abut_mesh *mesh, const uint32_t *names);

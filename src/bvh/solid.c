@@ -4,43 +4,80 @@
  * one place count as one, as long as they stay so. */
 #include "bvh/bvh.h"
 
-/* Arrays to work with, for a mesh; a vertex each. */
-typedef struct solid_work {
-    const abut_mesh *mesh;
-    uint32_t *names, *parent, *list;
-} solid_work;
-
 enum { TRIANGLES_A_TASK = 16384 };
 
 /* ---- parts ---- */
 
+typedef struct joining {
+    const abut_mesh *mesh;
+    uint32_t *parent; /* of a vertex */
+} joining;
+
 static void join_task(void *data, size_t chunk, size_t begin, size_t end) {
-    const solid_work *work = data;
+    const joining *join = data;
     (void)chunk;
     for (size_t t = begin; t < end; t++) {
-        const uint32_t *corner = work->mesh->indices + 3 * t;
-        abuti_join(work->parent, corner[0], corner[1]);
-        abuti_join(work->parent, corner[0], corner[2]);
+        const uint32_t *corner = join->mesh->indices + 3 * t;
+        abuti_join(join->parent, corner[0], corner[1]);
+        abuti_join(join->parent, corner[0], corner[2]);
     }
 }
 
-/* Lists the lowest vertex of each part. A vertex in no triangle is in no part. */
-static uint32_t list_parts(const solid_work *work, const uint32_t *names) {
-    const abut_mesh *mesh = work->mesh;
-    uint32_t *parent = work->parent, count = 0;
+/* Joins vertices of a part, and counts parts. A vertex in no triangle is in no part. */
+static uint32_t join_parts(const joining *join, const uint32_t *names) {
+    const abut_mesh *mesh = join->mesh;
+    uint32_t *parent = join->parent, count = 0;
     for (uint32_t v = 0; v < mesh->vertex_count; v++)
         parent[v] = ABUT_NONE;
     for (size_t i = 0; i < 3 * (size_t)mesh->triangle_count; i++)
         parent[mesh->indices[i]] = mesh->indices[i];
     abuti_parallel_for(mesh->context, mesh->triangle_count, TRIANGLES_A_TASK, join_task,
-                       (void *)(uintptr_t)work);
+                       (void *)(uintptr_t)join);
     for (uint32_t v = 0; names && v < mesh->vertex_count; v++)
         if (parent[v] != ABUT_NONE && parent[names[v]] != ABUT_NONE)
             abuti_join(parent, v, names[v]);
     for (uint32_t v = 0; v < mesh->vertex_count; v++)
-        if (parent[v] == v)
-            work->list[count++] = v;
+        count += parent[v] == v;
     return count;
+}
+
+static abut_status make_parts(const abut_bvh *bvh, const bvh_solid *solid, bvh_solid_parts **made) {
+    const abut_mesh *mesh = bvh->mesh;
+    joining join = {mesh, abuti_allocate(bvh->context, mesh->vertex_count, sizeof *join.parent)};
+    if (!join.parent)
+        return ABUT_ERROR_MEMORY;
+    size_t count = join_parts(&join, solid->names);
+    bvh_solid_parts *parts =
+        abuti_allocate(bvh->context, 1, sizeof *parts + count * sizeof *parts->first);
+    if (parts) {
+        parts->count = 0;
+        for (uint32_t v = 0; v < mesh->vertex_count; v++)
+            if (join.parent[v] == v)
+                parts->first[parts->count++] = v;
+        *made = parts;
+    }
+    abuti_release(bvh->context, join.parent);
+    return parts ? ABUT_OK : ABUT_ERROR_MEMORY;
+}
+
+abut_status abuti_bvh_solid_parts(const abut_bvh *bvh, const bvh_solid_parts **parts) {
+    const bvh_solid *solid;
+    abut_status status = abuti_bvh_solid(bvh, &solid);
+    if (status)
+        return status;
+    _Atomic(bvh_solid_parts *) *kept = &((bvh_solid *)(uintptr_t)solid)->parts;
+    bvh_solid_parts *made = atomic_load(kept), *none = NULL;
+    if (!made) {
+        status = make_parts(bvh, solid, &made);
+        if (status)
+            return status;
+        if (!atomic_compare_exchange_strong(kept, &none, made)) {
+            abuti_release(bvh->context, made); /* another thread was faster */
+            made = none;
+        }
+    }
+    *parts = made;
+    return ABUT_OK;
 }
 
 /* ---- all ---- */
@@ -53,22 +90,18 @@ static bool all_apart(const uint32_t *names, uint32_t count) {
     return true;
 }
 
-static bvh_solid *fill_solid(const abut_bvh *bvh, const uint32_t *names, const solid_work *work,
+static bvh_solid *fill_solid(const abut_bvh *bvh, const uint32_t *names,
                              const abuti_border *border) {
     const abut_mesh *mesh = bvh->mesh;
-    uint32_t part_count = list_parts(work, names);
-    size_t words =
-        (size_t)part_count + 2 * (size_t)border->count + (names ? mesh->vertex_count : 0);
+    size_t words = 2 * (size_t)border->count + (names ? mesh->vertex_count : 0);
     bvh_solid *solid = abuti_allocate(bvh->context, 1, sizeof *solid + words * sizeof(uint32_t));
     if (!solid)
         return NULL;
-    solid->part_count = part_count;
     solid->border_count = border->count;
     solid->flipped = border->flipped;
     solid->border = (uint32_t(*)[2])(solid + 1);
-    solid->parts = (uint32_t *)(solid->border + border->count);
-    solid->names = names ? solid->parts + part_count : NULL;
-    memcpy(solid->parts, work->list, part_count * sizeof *work->list);
+    solid->names = names ? (uint32_t *)(solid->border + border->count) : NULL;
+    atomic_init(&solid->parts, NULL);
     abuti_border_list(border, solid->border);
     if (names)
         memcpy(solid->names, names, mesh->vertex_count * sizeof *names);
@@ -78,29 +111,25 @@ static bvh_solid *fill_solid(const abut_bvh *bvh, const uint32_t *names, const s
 static abut_status make_solid(const abut_bvh *bvh, bvh_solid **made) {
     const abut_mesh *mesh = bvh->mesh;
     abut_context *context = bvh->context;
-    const size_t vertices = mesh->vertex_count;
-    solid_work work = {.mesh = mesh};
+    uint32_t *names = NULL;
     abuti_border border;
     abut_status status = abuti_border_begin(mesh, &border);
     if (status)
         return status;
-    work.names = abuti_allocate(context, vertices, 3 * sizeof *work.names);
-    status = work.names ? ABUT_OK : ABUT_ERROR_MEMORY;
-    if (!status) {
-        work.parent = work.names + vertices;
-        work.list = work.parent + vertices;
-        abuti_border_find(&border, NULL);
-        bool named = border.count > 0;
-        if (named)
-            status =
-                abuti_coincident_vertices(context, mesh->positions, mesh->vertex_count, work.names);
-        if (named && !status && !all_apart(work.names, mesh->vertex_count))
-            abuti_border_find(&border, work.names);
-        if (!status && !(*made = fill_solid(bvh, named ? work.names : NULL, &work, &border)))
-            status = ABUT_ERROR_MEMORY;
+    abuti_border_find(&border, NULL);
+    bool named = border.count > 0;
+    if (named) {
+        names = abuti_allocate(context, mesh->vertex_count, sizeof *names);
+        status =
+            names ? abuti_coincident_vertices(context, mesh->positions, mesh->vertex_count, names)
+                  : ABUT_ERROR_MEMORY;
     }
+    if (named && !status && !all_apart(names, mesh->vertex_count))
+        abuti_border_find(&border, names);
+    if (!status && !(*made = fill_solid(bvh, names, &border)))
+        status = ABUT_ERROR_MEMORY;
     abuti_border_end(&border);
-    abuti_release(context, work.names);
+    abuti_release(context, names);
     return status;
 }
 
@@ -121,7 +150,10 @@ abut_status abuti_bvh_solid(const abut_bvh *bvh, const bvh_solid **solid) {
 }
 
 void abuti_bvh_solid_destroy(abut_bvh *bvh) {
-    abuti_release(bvh->context, atomic_exchange(&bvh->solid, NULL));
+    bvh_solid *solid = atomic_exchange(&bvh->solid, NULL);
+    if (solid)
+        abuti_release(bvh->context, atomic_load(&solid->parts));
+    abuti_release(bvh->context, solid);
 }
 
 bool abuti_bvh_names_hold(const abut_mesh *mesh, const uint32_t *names) {

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-enum { VERTICES_A_TASK = 8192 };
+enum { VERTICES_A_TASK = 4096, TRIANGLES_A_TASK = 8192 };
 
 struct border_chunk {
     size_t count;
@@ -25,26 +25,48 @@ static bool side_at(const abut_mesh *mesh, const uint32_t *names, size_t t, size
     return from != to;
 }
 
-/* Puts all sides with their lower vertices. */
-static void list_sides(const abuti_border *b, const uint32_t *names) {
-    const abut_mesh *mesh = b->mesh;
-    size_t *begin = b->begin, sum = 0;
+typedef struct side_listing {
+    const abuti_border *border;
+    const uint32_t *names;
+} side_listing;
+
+/* How many sides each vertex has. */
+static void count_task(void *data, size_t chunk, size_t begin, size_t end) {
+    const side_listing *l = data;
     uint32_t low;
     uint64_t key;
-    memset(begin, 0, ((size_t)mesh->vertex_count + 1) * sizeof *begin);
-    for (size_t t = 0; t < mesh->triangle_count; t++)
+    (void)chunk;
+    for (size_t t = begin; t < end; t++)
         for (size_t k = 0; k < 3; k++)
-            if (side_at(mesh, names, t, k, &low, &key))
-                begin[low]++;
+            if (side_at(l->border->mesh, l->names, t, k, &low, &key))
+                __atomic_fetch_add(&l->border->begin[low], 1, __ATOMIC_RELAXED);
+}
+
+static void place_task(void *data, size_t chunk, size_t begin, size_t end) {
+    const side_listing *l = data;
+    uint32_t low;
+    uint64_t key;
+    (void)chunk;
+    for (size_t t = begin; t < end; t++)
+        for (size_t k = 0; k < 3; k++)
+            if (side_at(l->border->mesh, l->names, t, k, &low, &key))
+                l->border->sides[__atomic_sub_fetch(&l->border->begin[low], 1, __ATOMIC_RELAXED)] =
+                    key;
+}
+
+/* Puts all sides with their lower vertices, in any order. */
+static void list_sides(const abuti_border *b, const uint32_t *names) {
+    const abut_mesh *mesh = b->mesh;
+    side_listing l = {b, names};
+    size_t *begin = b->begin, sum = 0;
+    memset(begin, 0, ((size_t)mesh->vertex_count + 1) * sizeof *begin);
+    abuti_parallel_for(mesh->context, mesh->triangle_count, TRIANGLES_A_TASK, count_task, &l);
     for (size_t v = 0; v < mesh->vertex_count; v++) {
         sum += begin[v];
         begin[v] = sum; /* the end, which comes down to the begin below */
     }
     begin[mesh->vertex_count] = sum;
-    for (size_t t = 0; t < mesh->triangle_count; t++)
-        for (size_t k = 0; k < 3; k++)
-            if (side_at(mesh, names, t, k, &low, &key))
-                b->sides[--begin[low]] = key;
+    abuti_parallel_for(mesh->context, mesh->triangle_count, TRIANGLES_A_TASK, place_task, &l);
 }
 
 /* The sides of a vertex, sorted, that run more often one way: writes them unless null. */

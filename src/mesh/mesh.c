@@ -26,9 +26,46 @@ static double choose_origin(double lo, double hi) {
     return centre;
 }
 
+/* Finds out on all threads whether some item is bad; who says which one looks for the first. */
+typedef struct checking {
+    const uint32_t *indices;
+    const vec3 *positions;
+    size_t vertex_count;
+    atomic_bool bad;
+} checking;
+
+enum { ITEMS_A_TASK = 16384 };
+
+static bool is_legal(vec3 p) {
+    return fabs(p.x) <= ABUT_COORDINATE_MAX && fabs(p.y) <= ABUT_COORDINATE_MAX &&
+           fabs(p.z) <= ABUT_COORDINATE_MAX;
+}
+
+static void indices_task(void *data, size_t chunk, size_t begin, size_t end) {
+    checking *c = data;
+    bool bad = false;
+    (void)chunk;
+    for (size_t i = begin; i < end; i++)
+        bad |= c->indices[i] >= c->vertex_count;
+    if (bad)
+        atomic_store(&c->bad, true);
+}
+
+static void positions_task(void *data, size_t chunk, size_t begin, size_t end) {
+    checking *c = data;
+    bool bad = false;
+    (void)chunk;
+    for (size_t i = begin; i < end; i++)
+        bad |= !is_legal(c->positions[i]);
+    if (bad)
+        atomic_store(&c->bad, true);
+}
+
 static abut_status check_indices(const char *name, const uint32_t *indices, size_t triangle_count,
-                                 size_t vertex_count) {
-    for (size_t i = 0; i < 3 * triangle_count; i++)
+                                 size_t vertex_count, abut_context *context) {
+    checking c = {.indices = indices, .vertex_count = vertex_count};
+    abuti_parallel_for(context, 3 * triangle_count, ITEMS_A_TASK, indices_task, &c);
+    for (size_t i = 0; atomic_load(&c.bad) && i < 3 * triangle_count; i++)
         if (indices[i] >= vertex_count)
             return abuti_fail(ABUT_ERROR_ARGUMENT,
                               "%s: triangle %zu names vertex %u, but there are only %zu", name,
@@ -36,11 +73,13 @@ static abut_status check_indices(const char *name, const uint32_t *indices, size
     return ABUT_OK;
 }
 
-static abut_status check_positions(const char *name, const vec3 *positions, size_t count) {
-    for (size_t i = 0; i < count; i++) {
+static abut_status check_positions(const char *name, const vec3 *positions, size_t count,
+                                   abut_context *context) {
+    checking c = {.positions = positions};
+    abuti_parallel_for(context, count, ITEMS_A_TASK, positions_task, &c);
+    for (size_t i = 0; atomic_load(&c.bad) && i < count; i++) {
         vec3 p = positions[i];
-        if (!(fabs(p.x) <= ABUT_COORDINATE_MAX && fabs(p.y) <= ABUT_COORDINATE_MAX &&
-              fabs(p.z) <= ABUT_COORDINATE_MAX))
+        if (!is_legal(p))
             return abuti_fail(ABUT_ERROR_ARGUMENT,
                               "%s: vertex %zu is (%g, %g, %g); coordinates must be finite and at "
                               "most %g in magnitude",
@@ -49,19 +88,61 @@ static abut_status check_positions(const char *name, const vec3 *positions, size
     return ABUT_OK;
 }
 
-/* Bounds of used vertices, then the origin from the bounds of all vertices, then relative. */
-static void settle(abut_mesh *mesh) {
-    mesh->bounds = box_empty();
-    for (size_t i = 0; i < 3 * (size_t)mesh->triangle_count; i++)
-        mesh->bounds = box_grow(mesh->bounds, mesh->positions[mesh->indices[i]]);
-    box3 all = box_empty();
-    for (size_t i = 0; i < mesh->vertex_count; i++)
-        all = box_grow(all, mesh->positions[i]);
-    mesh->origin = v3(choose_origin(all.lo.x, all.hi.x), choose_origin(all.lo.y, all.hi.y),
-                      choose_origin(all.lo.z, all.hi.z));
-    for (size_t i = 0; i < mesh->vertex_count; i++)
+/* ---- bounds ---- */
+
+enum { VERTICES_A_TASK = 8192, CHUNKS_MOST = 64 };
+
+typedef struct bounding {
+    const abut_mesh *mesh;
+    box3 boxes[CHUNKS_MOST];
+} bounding;
+
+static void used_task(void *data, size_t chunk, size_t begin, size_t end) {
+    bounding *b = data;
+    box3 box = box_empty();
+    for (size_t i = begin; i < end; i++)
+        box = box_grow(box, b->mesh->positions[b->mesh->indices[i]]);
+    b->boxes[chunk] = box;
+}
+
+static void all_task(void *data, size_t chunk, size_t begin, size_t end) {
+    bounding *b = data;
+    box3 box = box_empty();
+    for (size_t i = begin; i < end; i++)
+        box = box_grow(box, b->mesh->positions[i]);
+    b->boxes[chunk] = box;
+}
+
+/* The box of what a task looks at, over all its items. */
+static box3 bounds_by(const abut_mesh *mesh, size_t count,
+                      void (*task)(void *data, size_t chunk, size_t begin, size_t end)) {
+    bounding b = {.mesh = mesh};
+    box3 box = box_empty();
+    size_t each = count / CHUNKS_MOST + 1;
+    each = each < VERTICES_A_TASK ? VERTICES_A_TASK : each;
+    abuti_parallel_for(mesh->context, count, each, task, &b);
+    for (size_t i = 0; i < abuti_chunk_count(count, each); i++)
+        box = box_join(box, b.boxes[i]);
+    return box;
+}
+
+static void move_task(void *data, size_t chunk, size_t begin, size_t end) {
+    abut_mesh *mesh = data;
+    (void)chunk;
+    for (size_t i = begin; i < end; i++)
         mesh->positions[i] = v3_sub(mesh->positions[i], mesh->origin);
 }
+
+/* Bounds of used vertices, then the origin from the bounds of all vertices, then relative. */
+static void settle(abut_mesh *mesh) {
+    mesh->bounds = bounds_by(mesh, 3 * (size_t)mesh->triangle_count, used_task);
+    box3 all = bounds_by(mesh, mesh->vertex_count, all_task);
+    mesh->origin = v3(choose_origin(all.lo.x, all.hi.x), choose_origin(all.lo.y, all.hi.y),
+                      choose_origin(all.lo.z, all.hi.z));
+    abuti_parallel_for(mesh->context, mesh->vertex_count, VERTICES_A_TASK, move_task, mesh);
+}
+
+/* ---- checks ---- */
 
 /* The last bits of three coordinates must multiply to something that is not 0, or exact signs are
  * not (geom/predicates_shared.h). Who reads of it can scale the mesh; a few such coordinates beside
@@ -101,8 +182,8 @@ abut_status abuti_mesh_adopt(abut_context *context, const char *name, vec3 *posi
         status = abuti_fail(ABUT_ERROR_LIMIT,
                             "%s: %zu vertices and %zu triangles; at most %u and %u are possible",
                             name, vertex_count, triangle_count, ABUT_NONE - 1, ABUT_NONE / 3 - 1);
-    status = status ? status : check_indices(name, indices, triangle_count, vertex_count);
-    status = status ? status : check_positions(name, positions, vertex_count);
+    status = status ? status : check_indices(name, indices, triangle_count, vertex_count, context);
+    status = status ? status : check_positions(name, positions, vertex_count, context);
     if (!status && !(made = abuti_allocate_zeroed(context, 1, sizeof *made)))
         status = ABUT_ERROR_MEMORY;
     if (status) {
@@ -123,35 +204,44 @@ abut_status abuti_mesh_adopt(abut_context *context, const char *name, vec3 *posi
 
 /* ---- from the caller's arrays ---- */
 
-static void copy_positions(const abut_mesh_input *input, size_t stride, vec3 *positions) {
-    const unsigned char *at = input->positions;
-    for (size_t i = 0; i < input->vertex_count; i++) {
-        const unsigned char *source = at + i * stride;
-        if (input->position_type == ABUT_SCALAR_FLOAT32) {
+typedef struct array_copying {
+    const abut_mesh_input *input;
+    size_t stride;
+    vec3 *positions;
+    uint32_t *indices;
+} array_copying;
+
+static void copy_positions(void *data, size_t chunk, size_t begin, size_t end) {
+    const array_copying *c = data;
+    (void)chunk;
+    for (size_t i = begin; i < end; i++) {
+        const unsigned char *source = (const unsigned char *)c->input->positions + i * c->stride;
+        if (c->input->position_type == ABUT_SCALAR_FLOAT32) {
             float p[3];
             memcpy(p, source, sizeof p);
-            positions[i] = v3(p[0], p[1], p[2]);
+            c->positions[i] = v3(p[0], p[1], p[2]);
         } else {
-            memcpy(&positions[i], source, sizeof positions[i]);
+            memcpy(&c->positions[i], source, sizeof c->positions[i]);
         }
     }
 }
 
-static void copy_indices(const abut_mesh_input *input, size_t stride, size_t triangle_count,
-                         uint32_t *indices) {
-    const unsigned char *at = input->indices;
-    for (size_t i = 0; i < triangle_count; i++) {
-        uint32_t *corner = indices + 3 * i;
+static void copy_indices(void *data, size_t chunk, size_t begin, size_t end) {
+    const array_copying *c = data;
+    const unsigned char *at = c->input->indices;
+    (void)chunk;
+    for (size_t i = begin; i < end; i++) {
+        uint32_t *corner = c->indices + 3 * i;
         if (!at) {
             for (uint32_t k = 0; k < 3; k++)
                 corner[k] = (uint32_t)(3 * i) + k;
-        } else if (input->index_type == ABUT_INDEX_UINT16) {
+        } else if (c->input->index_type == ABUT_INDEX_UINT16) {
             uint16_t short_corner[3];
-            memcpy(short_corner, at + i * stride, sizeof short_corner);
+            memcpy(short_corner, at + i * c->stride, sizeof short_corner);
             for (int k = 0; k < 3; k++)
                 corner[k] = short_corner[k];
         } else {
-            memcpy(corner, at + i * stride, 3 * sizeof *corner);
+            memcpy(corner, at + i * c->stride, 3 * sizeof *corner);
         }
     }
 }
@@ -231,8 +321,10 @@ abut_status abut_mesh_create(abut_context *context, const abut_mesh_input *input
         ABUTI_RELEASE(context, positions, indices);
         return ABUT_ERROR_MEMORY;
     }
-    copy_positions(&in, position_stride, positions);
-    copy_indices(&in, index_stride, triangle_count, indices);
+    array_copying c = {&in, position_stride, positions, indices};
+    abuti_parallel_for(context, in.vertex_count, ITEMS_A_TASK, copy_positions, &c);
+    c.stride = index_stride;
+    abuti_parallel_for(context, triangle_count, ITEMS_A_TASK, copy_indices, &c);
     return abuti_mesh_adopt(context, "abut_mesh_create", positions, in.vertex_count, indices,
                             triangle_count, mesh);
 }

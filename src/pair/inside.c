@@ -57,15 +57,15 @@ abut_status abuti_pair_vertex_inside(const pair_frame *frame, int inner,
 /* The first part of one side that is inside the other; ABUT_NONE where none is. */
 static abut_status part_inside(const pair_frame *frame, int inner, const abut_pose *outer_pose,
                                uint32_t *vertex, unsigned *doubt) {
-    const bvh_solid *solid;
-    abut_status status = abuti_bvh_solid(frame->side[inner].bvh, &solid);
+    const bvh_solid_parts *parts;
+    abut_status status = abuti_bvh_solid_parts(frame->side[inner].bvh, &parts);
     *vertex = ABUT_NONE;
-    for (uint32_t i = 0; !status && i < solid->part_count && *vertex == ABUT_NONE; i++) {
+    for (uint32_t i = 0; !status && i < parts->count && *vertex == ABUT_NONE; i++) {
         bool inside;
         status =
-            abuti_pair_vertex_inside(frame, inner, outer_pose, solid->parts[i], &inside, doubt);
+            abuti_pair_vertex_inside(frame, inner, outer_pose, parts->first[i], &inside, doubt);
         if (!status && inside)
-            *vertex = solid->parts[i];
+            *vertex = parts->first[i];
     }
     return status;
 }

@@ -33,7 +33,7 @@
 
 #include <math.h>
 
-enum { NODES_A_TASK = 256 };
+enum { NODES_A_TASK = 256, SUBTREES = 512 };
 
 /* How many half diagonals away a child is far; how large the square of the distance must be against
  * its area; and up to which area, in squares of half the diagonal of the whole, that is all. */
@@ -186,6 +186,7 @@ static void fit_inner(const abut_bvh *bvh, const bvh_node *node, int slot, bvh_f
 typedef struct far_fitting {
     const abut_bvh *bvh;
     bvh_far_node *far;
+    uint32_t *list; /* of nodes */
 } far_fitting;
 
 static void leaves_task(void *data, size_t chunk, size_t begin, size_t end) {
@@ -198,6 +199,48 @@ static void leaves_task(void *data, size_t chunk, size_t begin, size_t end) {
             if (node->child[slot] != ABUT_NONE && node->child[slot] & BVH_LEAF)
                 fit_leaf(fit->bvh, node, slot, &fit->far[i]);
     }
+}
+
+static bool is_inner(uint32_t child) {
+    return !(child & BVH_LEAF); /* nor is it ABUT_NONE, then */
+}
+
+static void fit_node(const far_fitting *fit, size_t i) {
+    const bvh_node *node = &fit->bvh->nodes[i];
+    for (int slot = 0; slot < BVH_WIDTH; slot++)
+        if (is_inner(node->child[slot]))
+            fit_inner(fit->bvh, node, slot, fit->far, &fit->far[i]);
+}
+
+/* All nodes from one down, children first; no deeper than BVH_DEPTH. */
+static void fit_below(const far_fitting *fit, uint32_t node) {
+    for (int slot = 0; slot < BVH_WIDTH; slot++)
+        if (is_inner(fit->bvh->nodes[node].child[slot]))
+            fit_below(fit, fit->bvh->nodes[node].child[slot]);
+    fit_node(fit, node);
+}
+
+static void subtrees_task(void *data, size_t chunk, size_t begin, size_t end) {
+    const far_fitting *fit = data;
+    (void)chunk;
+    for (size_t i = begin; i < end; i++)
+        fit_below(fit, fit->list[i]);
+}
+
+/* Nodes from the root down are listed, breadth first, until some hundred subtrees are left for the
+ * threads; then those above, children first. */
+static void fit_inner_nodes(far_fitting *fit) {
+    uint32_t done = 0, count = 1;
+    fit->list[0] = 0;
+    for (; done < count && count + BVH_WIDTH <= SUBTREES; done++)
+        for (int slot = 0; slot < BVH_WIDTH; slot++)
+            if (is_inner(fit->bvh->nodes[fit->list[done]].child[slot]))
+                fit->list[count++] = fit->bvh->nodes[fit->list[done]].child[slot];
+    fit->list += done;
+    abuti_parallel_for(fit->bvh->context, count - done, 1, subtrees_task, fit);
+    fit->list -= done;
+    while (done-- > 0)
+        fit_node(fit, fit->list[done]);
 }
 
 /* From areas to distances. */
@@ -222,12 +265,10 @@ static void set_distances(const abut_bvh *bvh, bvh_far_node *far) {
 }
 
 void abuti_sign_winding_fit(const abut_bvh *bvh, bvh_far_node *far) {
-    far_fitting fit = {bvh, far};
+    uint32_t list[SUBTREES];
+    far_fitting fit = {bvh, far, list};
     abuti_parallel_for(bvh->context, bvh->node_count, NODES_A_TASK, leaves_task, &fit);
-    for (size_t i = bvh->node_count; i-- > 0;) /* children stand after their parents */
-        for (int slot = 0; slot < BVH_WIDTH; slot++)
-            if (!(bvh->nodes[i].child[slot] & BVH_LEAF)) /* nor is it ABUT_NONE, then */
-                fit_inner(bvh, &bvh->nodes[i], slot, far, &far[i]);
+    fit_inner_nodes(&fit);
     set_distances(bvh, far);
 }
 

@@ -7,7 +7,7 @@
 #define ABUTI_BVH_DEVICE_H
 
 #include "bvh/bvh.h"
-#include "device/device.h"
+#include "device/kit.h"
 
 typedef struct abuti_bvh_device {
     abut_device *device; /* held; null = none */
@@ -45,6 +45,9 @@ void abuti_bvh_device_destroy(abuti_bvh_device *bvh);
 /* What builds need again and again: kernels and scratch memory, which grows and is kept. Belongs to
  * one queue, which must outlive it, and to one user at a time. */
 typedef struct abuti_bvh_builder abuti_bvh_builder;
+/* The kernels whose programs it builds first: one of each. */
+enum { BVH_BUILDER_PLANS = 5 };
+void abuti_bvh_builder_plans(const abut_device *device, abuti_kit_plan plans[BVH_BUILDER_PLANS]);
 abut_status abuti_bvh_builder_create(abuti_queue *queue, abuti_bvh_builder **builder);
 void abuti_bvh_builder_destroy(abuti_bvh_builder *builder);
 

@@ -85,8 +85,16 @@ struct abuti_bvh_builder {
 
 /* ---- life ---- */
 
+void abuti_bvh_builder_plans(const abut_device *device, abuti_kit_plan plans[BVH_BUILDER_PLANS]) {
+    const uint32_t kernels[BVH_BUILDER_PLANS] = {START, CHUNKS, PLAN, FIT_LEAVES,
+                                                 device->info.has_doubles ? ROUND : FIT_LEAVES};
+    for (int i = 0; i < BVH_BUILDER_PLANS; i++)
+        plans[i] = (abuti_kit_plan){&table, "", kernels[i]};
+}
+
 abut_status abuti_bvh_builder_create(abuti_queue *queue, abuti_bvh_builder **builder) {
     abut_device *device = queue->device;
+    abuti_kit_plan plans[BVH_BUILDER_PLANS];
     if (device->info.group_items < GROUP)
         return abuti_fail(ABUT_ERROR_DEVICE,
                           "%s: its work-groups have at most %llu items, a build needs %d; use the "
@@ -95,6 +103,8 @@ abut_status abuti_bvh_builder_create(abuti_queue *queue, abuti_bvh_builder **bui
     abuti_bvh_builder *made = abuti_allocate_zeroed(device->context, 1, sizeof *made);
     if (!made)
         return ABUT_ERROR_MEMORY;
+    abuti_bvh_builder_plans(device, plans);
+    abuti_kit_prepare(device, plans, BVH_BUILDER_PLANS);
     abut_status status = abuti_kit_open(queue, &table, "", &made->kit);
     if (status)
         abuti_release(device->context, made);

@@ -4,18 +4,23 @@
 
 #define EXTRAS (ABUTI_BVH_TRIANGLES | ABUTI_BVH_CORNERS)
 
-void abuti_device_options(const bvh_on_device *bvh, char options[ABUTI_OPTIONS_BYTES]) {
-    const abut_device_info *info = &bvh->queue.device->info;
+void abuti_device_options_of(const abut_device *device, uint32_t tree_depth,
+                             char options[ABUTI_OPTIONS_BYTES]) {
+    const abut_device_info *info = &device->info;
     /* A flat tree needs less of a stack, and memory that is near. Few sizes, since each is a
      * program of its own; a CPU gains nothing. */
     bool on_cpu = info->kind == ABUT_DEVICE_KIND_CPU;
-    uint32_t depth = on_cpu || bvh->tree.depth > 32 ? BVH_DEPTH : bvh->tree.depth > 16 ? 32 : 16;
+    uint32_t depth = on_cpu || tree_depth > 32 ? BVH_DEPTH : tree_depth > 16 ? 32 : 16;
     /* Doubles want so many registers that few groups would fit NVIDIA's units: a third slower. */
     const char *more = on_cpu                             ? " -DAPART"
                        : strstr(info->platform, "NVIDIA") ? " -cl-nv-maxrregcount=64"
                                                           : "";
     snprintf(options, ABUTI_OPTIONS_BYTES, "-DABUTI_REAL_BITS=%d -DSTACK=%u%s",
-             there_has_doubles(bvh) ? 64 : 32, BVH_STACK_OF(depth), more);
+             info->has_doubles ? 64 : 32, BVH_STACK_OF(depth), more);
+}
+
+void abuti_device_options(const bvh_on_device *bvh, char options[ABUTI_OPTIONS_BYTES]) {
+    abuti_device_options_of(bvh->queue.device, bvh->tree.depth, options);
 }
 
 abut_status abuti_there_kit(bvh_on_device *there, const abuti_kit_table *table, abuti_kit *kit) {

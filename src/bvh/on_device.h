@@ -33,6 +33,9 @@ abut_status abuti_bvh_there_copy(const abut_bvh *bvh, abut_device *device, bvh_o
 /* The compiler's options for kernels that walk through the tree. */
 enum { ABUTI_OPTIONS_BYTES = 64 };
 void abuti_device_options(const bvh_on_device *bvh, char options[ABUTI_OPTIONS_BYTES]);
+/* Those of a tree of some depth that is on a device, or will be. */
+void abuti_device_options_of(const abut_device *device, uint32_t depth,
+                             char options[ABUTI_OPTIONS_BYTES]);
 /* A kit on its queue with these options. */
 abut_status abuti_there_kit(bvh_on_device *there, const abuti_kit_table *table, abuti_kit *kit);
 /* Its part of a kind, made if there is none. */

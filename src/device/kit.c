@@ -36,24 +36,47 @@ void abuti_kit_close(abuti_kit *kit) {
 
 /* ---- kernels ---- */
 
-/* The kernel of a module in the table's list, or else of the library. */
+/* The program of a kernel: a module in the table's list, or else of the library. */
+static abut_status make_program(abut_device *device, const abuti_kit_table *table,
+                                const char *kit_options, uint32_t kernel, abuti_program **program) {
+    const abuti_kernel_source *source = &table->sources[kernel];
+    const abuti_module *module = table->modules;
+    char options[2 * KIT_OPTIONS];
+    snprintf(options, sizeof options, "%s%s%s", kit_options,
+             source->options && kit_options[0] ? " " : "", source->options ? source->options : "");
+    while (module && module->name && strcmp(module->name, source->module) != 0)
+        module++;
+    return module && module->name ? abuti_program_make(device, module, options, program)
+                                  : abuti_program_get(device, source->module, options, program);
+}
+
 static abut_status make_kernel(abuti_kit *kit, uint32_t kernel) {
     const abuti_kernel_source *source = &kit->table->sources[kernel];
     abut_device *device = kit->queue->device;
-    const abuti_module *module = kit->table->modules;
-    char options[2 * sizeof kit->options];
     abuti_program *program = NULL;
-    abut_status status;
-    snprintf(options, sizeof options, "%s%s%s", kit->options,
-             source->options && kit->options[0] ? " " : "", source->options ? source->options : "");
-    while (module && module->name && strcmp(module->name, source->module) != 0)
-        module++;
-    if (module && module->name)
-        status = abuti_program_make(device, module, options, &program);
-    else
-        status = abuti_program_get(device, source->module, options, &program);
+    abut_status status = make_program(device, kit->table, kit->options, kernel, &program);
     return status ? status
                   : abuti_kernel_create(program, device, source->name, &kit->kernels[kernel]);
+}
+
+typedef struct preparing {
+    abut_device *device;
+    const abuti_kit_plan *plans;
+} preparing;
+
+static void prepare_task(void *data, size_t chunk, size_t begin, size_t end) {
+    const preparing *p = data;
+    (void)chunk;
+    for (size_t i = begin; i < end; i++) {
+        const abuti_kit_plan *plan = &p->plans[i];
+        abuti_program *program;
+        (void)make_program(p->device, plan->table, plan->options, plan->kernel, &program);
+    }
+}
+
+void abuti_kit_prepare(abut_device *device, const abuti_kit_plan *plans, uint32_t count) {
+    preparing p = {device, plans};
+    abuti_parallel_for(device->context, count, 1, prepare_task, &p);
 }
 
 void abuti_kit_build(abuti_kit *kit) {

@@ -40,10 +40,12 @@ typedef struct abuti_kit_table {
     const abuti_module *modules; /* where they are looked for; null = those of the library */
 } abuti_kit_table;
 
+enum { KIT_OPTIONS = 128 };
+
 typedef struct abuti_kit {
     abuti_queue *queue; /* outlives the kit; null = none */
     const abuti_kit_table *table;
-    char options[128]; /* of the compiler */
+    char options[KIT_OPTIONS]; /* of the compiler */
     abuti_kernel *kernels;
     abuti_buffer *buffers;
 } abuti_kit;
@@ -70,6 +72,16 @@ void abuti_kit_progress(abuti_kit *kit, abut_context *context, const char *stage
 
 /* Makes all kernels now, for those who would rather wait when they create something. */
 void abuti_kit_build(abuti_kit *kit);
+
+/* A kernel that will be needed, and the options of its kit. */
+typedef struct abuti_kit_plan {
+    const abuti_kit_table *table;
+    const char *options;
+    uint32_t kernel;
+} abuti_kit_plan;
+/* Builds the programs of some kernels, several at a time, for those who will need them all. What
+ * fails here is tried again, and told, when it is needed. */
+void abuti_kit_prepare(abut_device *device, const abuti_kit_plan *plans, uint32_t count);
 
 /* Makes room for `count` elements; the content is lost where the buffer grows. */
 void abuti_kit_reserve(abuti_kit *kit, uint32_t buffer, size_t count, size_t element_bytes);

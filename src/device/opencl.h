@@ -82,6 +82,7 @@ struct abuti_program {
     cl_program native;
     const char *module; /* static */
     char *options;      /* owned */
+    bool building;      /* by some thread: there is nothing yet */
 };
 
 typedef struct opencl_device {
@@ -91,8 +92,9 @@ typedef struct opencl_device {
     char platform_version[128];
     bool rounds;          /* offers correctly rounded float division and square root */
     pthread_mutex_t lock; /* of the programs */
+    pthread_cond_t built; /* or not: some program is no longer being built */
     abuti_program *programs;
-    bool told; /* that the first of them is being compiled */
+    atomic_bool told; /* that the first of them is being compiled */
 } opencl_device;
 
 static inline opencl_device *opencl_of(abut_device *device) {

@@ -174,6 +174,7 @@ static abut_status open_found(abut_context *context, const found_device *found, 
     }
     abuti_opencl_count(+1);
     pthread_mutex_init(&made->lock, NULL);
+    pthread_cond_init(&made->built, NULL);
     made->base.backend = &abuti_opencl_backend;
     made->base.context = abuti_context_retain(context);
     atomic_init(&made->base.holds, 1);

@@ -119,11 +119,10 @@ static abut_status compile(opencl_device *device, const abuti_module *module, co
                            cl_program *program) {
     const char *text = module->text;
     cl_int error = 0;
-    if (!device->told)
+    if (!atomic_exchange(&device->told, true))
         abuti_log(device->base.context, ABUT_LOG_INFO,
                   "compiling for %s: the first time this may take a minute",
                   device->base.info.name);
-    device->told = true;
     cl_program made =
         OPENCL_MAKE(&error, clCreateProgramWithSource, device->native, 1, &text, &module->bytes);
     if (error)
@@ -160,29 +159,50 @@ static char *full_options(const opencl_device *device, const char *options) {
     return text;
 }
 
+/* From the cache or from the compiler. */
+static abut_status build(opencl_device *device, const abuti_module *module, const char *options,
+                         cl_program *native) {
+    unsigned char key[ABUTI_DIGEST_BYTES];
+    key_of(device, module, options, key);
+    *native = load_program(device, key, options);
+    if (*native)
+        return ABUT_OK;
+    abut_status status = compile(device, module, options, native);
+    if (!status)
+        save_program(device, key, module->name, options, *native);
+    return status;
+}
+
+/* What stands in the list for a program while it is built, without the lock: others are built
+ * meanwhile by other threads, and who wants the same one waits. */
 static abut_status make_program(opencl_device *device, const abuti_module *module, char *options,
                                 abuti_program **program) {
-    unsigned char key[ABUTI_DIGEST_BYTES];
     abuti_program *made = abuti_allocate_zeroed(device->base.context, 1, sizeof *made);
     if (!made)
         return ABUT_ERROR_MEMORY;
-    key_of(device, module, options, key);
-    made->native = load_program(device, key, options);
-    if (!made->native) {
-        abut_status status = compile(device, module, options, &made->native);
-        if (status) {
-            abuti_release(device->base.context, made);
-            return status;
-        }
-        save_program(device, key, module->name, options, made->native);
-    }
-    abuti_opencl_count(+1);
     made->module = module->name;
     made->options = options;
+    made->building = true;
     made->next = device->programs;
     device->programs = made;
-    *program = made;
-    return ABUT_OK;
+    pthread_mutex_unlock(&device->lock);
+    cl_program native = NULL;
+    abut_status status = build(device, module, options, &native);
+    pthread_mutex_lock(&device->lock);
+    made->native = native;
+    made->building = false;
+    if (status) {
+        abuti_program **at = &device->programs;
+        while (*at != made)
+            at = &(*at)->next;
+        *at = made->next;
+        abuti_release(device->base.context, made);
+    } else {
+        abuti_opencl_count(+1);
+        *program = made;
+    }
+    pthread_cond_broadcast(&device->built);
+    return status;
 }
 
 abut_status abuti_opencl_program(abut_device *base, const abuti_module *module, const char *options,
@@ -192,7 +212,9 @@ abut_status abuti_opencl_program(abut_device *base, const abuti_module *module, 
     if (!all)
         return ABUT_ERROR_MEMORY;
     pthread_mutex_lock(&device->lock);
-    abuti_program *built = find_built(device, module->name, all);
+    abuti_program *built;
+    while ((built = find_built(device, module->name, all)) && built->building)
+        pthread_cond_wait(&device->built, &device->lock);
     bool known = built != NULL;
     abut_status status = known ? ABUT_OK : make_program(device, module, all, &built);
     pthread_mutex_unlock(&device->lock);

@@ -8,6 +8,7 @@ static void close_device(abut_device *base) {
     abuti_opencl_programs_release(device);
     abuti_opencl.clReleaseContext(device->native);
     abuti_opencl_count(-1);
+    pthread_cond_destroy(&device->built);
     pthread_mutex_destroy(&device->lock);
     abuti_release(context, device);
     abut_context_destroy(context);

@@ -51,6 +51,10 @@ struct abuti_tools {
 
 /* ---- create ---- */
 
+abuti_kit_plan abuti_tools_plan(void) {
+    return (abuti_kit_plan){&table, "", SCAN_SUMS};
+}
+
 abut_status abuti_tools_create(abuti_queue *queue, abuti_tools **tools) {
     abut_device *device = queue->device;
     abuti_tools *made = abuti_allocate_zeroed(device->context, 1, sizeof *made);

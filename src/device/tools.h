@@ -13,12 +13,14 @@
 #ifndef ABUTI_DEVICE_TOOLS_H
 #define ABUTI_DEVICE_TOOLS_H
 
-#include "device/device.h"
+#include "device/kit.h"
 
 #define ABUTI_TOOLS_MOST ((size_t)1 << 31)
 
 typedef struct abuti_tools abuti_tools;
 
+/* The scan, for those who want its program before they need it. */
+abuti_kit_plan abuti_tools_plan(void);
 /* The queue must outlive the tools. */
 abut_status abuti_tools_create(abuti_queue *queue, abuti_tools **tools);
 void abuti_tools_destroy(abuti_tools *tools);

@@ -290,6 +290,8 @@ abut_status abut_field_create(abut_mesh *mesh, const abut_field_options *options
     }
     tree.device = ours.device;
     sign.method = ours.sign;
+    if (ours.device)
+        abuti_field_prepare(ours.device, mesh->triangle_count);
     status = abut_bvh_create(mesh, &tree, &bvh);
     status = status ? status : abut_sign_prepare(bvh, &sign);
     status = status ? status : create_from(bvh, &ours, &place, field);

@@ -81,6 +81,8 @@ __kernel void winding_sum(__global const bvh_node *nodes, __global const bvh_far
     to[3] = sum.near.turns;
 }
 
+#ifndef SUM_ALONE /* fields need no more, and compilers take long */
+
 /* Answers for point `first + order[i]`: of QUEST_SIGN they are abut_nearest, whose distance becomes
  * negative inside; else bytes or doubles, and the other is not looked at. */
 __kernel void winding_answer(__global const bvh_node *nodes, __global const bvh_far_node *fields,
@@ -147,5 +149,7 @@ __kernel void winding_touch(__global const bvh_node *nodes, uint triangle_count,
     }
     inside[(size_t)first + order[i]] = found;
 }
+
+#endif /* SUM_ALONE */
 
 #endif

@@ -153,6 +153,9 @@ typedef struct field_parts {
 /* The parts of a hierarchy, made if there are none. */
 abut_status abuti_field_parts(bvh_on_device *bvh, field_parts **parts);
 
+/* Builds the programs that a field of a mesh needs on a device, several at a time. */
+void abuti_field_prepare(abut_device *device, uint32_t triangle_count);
+
 /* From now on builds for this hierarchy are accounted for here, and wait after each stage; null
  * ends that. */
 abut_status abuti_device_field_account(bvh_on_device *bvh, field_account *account);

@@ -55,12 +55,51 @@ static const abuti_kernel_source sources[FIELD_KERNELS] = {
     [FIELD_FEATURES_NUMBER] = {"field_features", "features_number", NULL},
     [FIELD_FEATURES_MAKE] = {"field_features", "features_make", NULL},
     [FIELD_FEATURES_INCIDENTS] = {"field_features", "features_incidents", NULL},
-    [FIELD_WINDINGS] = {"winding", "winding_sum", NULL},
+    [FIELD_WINDINGS] = {"winding", "winding_sum", "-DSUM_ALONE"},
 };
 
 static const abuti_kit_table table = {.sources = sources,
                                       .kernel_count = FIELD_KERNELS,
                                       .buffer_count = FIELD_MEMORIES};
+
+/* What each field needs; and those with a border beside. */
+static const uint32_t needed[] = {FIELD_FEATURES_COUNT, FIELD_TOP, FIELD_CELLS, FIELD_CROSS,
+                                  FIELD_SETTLE};
+static const uint32_t needed_open[] = {FIELD_SIDES, FIELD_WINDINGS};
+enum {
+    NEEDED = sizeof needed / sizeof *needed,
+    NEEDED_OPEN = sizeof needed_open / sizeof *needed_open
+};
+
+/* Gives how many plans. */
+static uint32_t add_plans(const uint32_t *kernels, uint32_t count, const char *options,
+                          abuti_kit_plan *plans) {
+    for (uint32_t i = 0; i < count; i++)
+        plans[i] = (abuti_kit_plan){&table, options, kernels[i]};
+    return count;
+}
+
+/* A tree is 16 deep at most unless it is large: if this is wrong, programs are built later, with
+ * other options. */
+void abuti_field_prepare(abut_device *device, uint32_t triangle_count) {
+    char options[ABUTI_OPTIONS_BYTES];
+    abuti_kit_plan plans[BVH_BUILDER_PLANS + NEEDED + 1];
+    abuti_bvh_builder_plans(device, plans);
+    uint32_t count = BVH_BUILDER_PLANS;
+    abuti_device_options_of(device, triangle_count >> 20 ? 32 : 16, options);
+    if (device->info.has_doubles)
+        count += add_plans(needed, NEEDED, options, plans + count);
+    plans[count++] = abuti_tools_plan();
+    abuti_kit_prepare(device, plans, count);
+}
+
+static void prepare(bvh_on_device *there, const char *options) {
+    abuti_kit_plan plans[NEEDED + NEEDED_OPEN];
+    uint32_t count = add_plans(needed, NEEDED, options, plans);
+    if (!bvh_sign_of(there->bvh)->closed)
+        count += add_plans(needed_open, NEEDED_OPEN, options, plans + count);
+    abuti_kit_prepare(there->queue.device, plans, count);
+}
 
 static abut_status create(bvh_part *part, void *owner) {
     field_parts *p = (field_parts *)part;
@@ -71,6 +110,7 @@ static abut_status create(bvh_part *part, void *owner) {
     p->slices_most = SLICES_MOST;
     p->degree_most = FEATURES_DEGREE;
     abuti_device_options(there, options);
+    prepare(there, options);
     abut_status status = abuti_queue_open(there->queue.device, &p->beside);
     status = status ? status : abuti_kit_open(&there->queue, &table, options, &p->kit);
     return status ? status : abuti_kit_open(&p->beside, &table, options, &p->aside);

@@ -28,6 +28,18 @@ static void *allocate_large(size_t bytes) {
 }
 #endif
 
+void abuti_system_wish_large(void *memory, size_t bytes) {
+#ifdef MADV_HUGEPAGE
+    size_t before = (LARGE_PAGE - (uintptr_t)memory % LARGE_PAGE) % LARGE_PAGE;
+    if (bytes >= LARGE && bytes > before)
+        (void)madvise((unsigned char *)memory + before,
+                      (bytes - before) & ~(size_t)(LARGE_PAGE - 1), MADV_HUGEPAGE);
+#else
+    (void)memory;
+    (void)bytes;
+#endif
+}
+
 void *abuti_system_allocate(size_t bytes, size_t alignment) {
 #ifdef MADV_HUGEPAGE
     if (bytes >= LARGE)

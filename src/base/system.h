@@ -41,6 +41,9 @@ static inline void abuti_system_pause(void) {
 /* Memory for abuti_system_release(); `bytes` is a multiple of the alignment. */
 void *abuti_system_allocate(size_t bytes, size_t alignment);
 void abuti_system_release(void *memory);
+/* Memory that is about to be written from end to end, for the first time perhaps: asks for large
+ * pages, where the system has such. Nothing but speed changes. */
+void abuti_system_wish_large(void *memory, size_t bytes);
 
 /* Another descriptor of the same open file, not passed on to programs that are started; bytes go
  * through it as they are. */

@@ -41,6 +41,11 @@ locale_t uselocale(locale_t locale) {
 
 /* ---- memory ---- */
 
+void abuti_system_wish_large(void *memory, size_t bytes) {
+    (void)memory;
+    (void)bytes;
+}
+
 void *abuti_system_allocate(size_t bytes, size_t alignment) {
     return _aligned_malloc(bytes, alignment);
 }

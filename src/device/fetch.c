@@ -3,8 +3,9 @@
  * A driver copies to plain memory of the host by way of locked ("pinned") memory of its own, one
  * piece after the other on one thread, and the first touch of new pages costs as much again: 3 GB/s
  * on an H200 whose bus moves 50. Here the bus fills one piece of locked memory while all threads
- * copy the other out, and so touch the pages of the result together. Locking memory takes
- * milliseconds, so the device keeps these pieces and their queues. */
+ * copy the other out, and so touch the pages of the result together, large ones where they can be
+ * had. Locking memory takes milliseconds, so the device keeps these pieces and their queues. */
+#include "base/system.h"
 #include "device/device.h"
 
 enum {
@@ -134,6 +135,7 @@ abut_status abuti_buffer_fetch(const abuti_buffer *from, size_t offset, abut_con
                   .part = part < PART_MOST ? part : PART_MOST};
     if (bytes < FETCH_LEAST || atomic_flag_test_and_set(&device->lanes_taken))
         return fetch_at_once(from, offset, data, bytes);
+    abuti_system_wish_large(data, bytes);
     abut_status status = reserve(device, f.part);
     f.lanes = device->lanes;
     status = status ? status : fetch_parts(&f, context, data);

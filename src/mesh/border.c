@@ -7,10 +7,10 @@
 
 #include <string.h>
 
-enum { VERTICES_A_TASK = 4096, TRIANGLES_A_TASK = 8192 };
+enum { VERTICES_A_TASK = 2048, TRIANGLES_A_TASK = 8192 };
 
 struct border_chunk {
-    size_t count;
+    size_t count, first; /* edges, and where they stand in the list */
     bool flipped;
 };
 
@@ -93,7 +93,7 @@ static uint32_t border_of(const abuti_border *b, uint32_t vertex, uint32_t (*edg
 
 static void sort_task(void *data, size_t chunk, size_t begin, size_t end) {
     const abuti_border *b = data;
-    struct border_chunk found = {0, false};
+    struct border_chunk found = {0, 0, false};
     for (size_t v = begin; v < end; v++) {
         size_t first = b->begin[v];
         abuti_sort_keys(b->sides + first, b->buffer + first, b->begin[v + 1] - first);
@@ -124,17 +124,31 @@ void abuti_border_find(abuti_border *border, const uint32_t *names) {
     list_sides(border, names);
     abuti_parallel_for(mesh->context, mesh->vertex_count, VERTICES_A_TASK, sort_task, border);
     for (size_t i = 0; i < abuti_chunk_count(mesh->vertex_count, VERTICES_A_TASK); i++) {
+        border->chunks[i].first = count;
         count += border->chunks[i].count;
         border->flipped |= border->chunks[i].flipped;
     }
     border->count = (uint32_t)count;
 }
 
-void abuti_border_list(const abuti_border *border, uint32_t (*edges)[2]) {
-    size_t count = 0;
+typedef struct border_listing {
+    const abuti_border *border;
+    uint32_t (*edges)[2];
+} border_listing;
+
+static void list_task(void *data, size_t chunk, size_t begin, size_t end) {
+    const border_listing *l = data;
+    const struct border_chunk *found = &l->border->chunks[chunk];
     bool flipped = false;
-    for (uint32_t v = 0; v < border->mesh->vertex_count && count < border->count; v++)
-        count += border_of(border, v, edges + count, &flipped);
+    for (size_t v = begin, count = 0; v < end && count < found->count; v++)
+        count += border_of(l->border, (uint32_t)v, l->edges + found->first + count, &flipped);
+}
+
+void abuti_border_list(const abuti_border *border, uint32_t (*edges)[2]) {
+    border_listing l = {border, edges};
+    if (border->count)
+        abuti_parallel_for(border->mesh->context, border->mesh->vertex_count, VERTICES_A_TASK,
+                           list_task, &l);
 }
 
 void abuti_border_end(abuti_border *border) {

@@ -3,6 +3,8 @@
  * and its features are there already, and the values stay there. Some cells are compared with the
  * CPU's search before anything is timed. Beside each time stand those of the stages on the device,
  * and what was left to the search.
+ * Whole: from arrays of a mesh in memory of the host to values in new memory there, everything made
+ * anew; beside the time stand those of its steps.
  */
 #include "bench.h"
 
@@ -169,6 +171,105 @@ static void tell(const bench_case *which, const bench_result *result) {
            (double)told.account.entries * 1e-6);
 }
 
+/* ---- from array to array ---- */
+
+typedef struct whole_data {
+    abut_device *device;
+    abut_mesh *mesh; /* whose arrays are those that it begins with */
+    abut_field_options options;
+    float *values; /* of the last run */
+} whole_data;
+
+enum { STEP_MESH, STEP_HIERARCHY, STEP_SIGNS, STEP_FIELD, STEP_VALUES, STEPS };
+
+/* Of the last run of the last case, in milliseconds. */
+static double steps_ms[STEPS];
+
+static void end_step(int step, double *begin) {
+    double now = abuti_seconds();
+    steps_ms[step] = 1e3 * (now - *begin);
+    *begin = now;
+}
+
+static abut_status run_whole(bench_state *state) {
+    whole_data *data = state->data;
+    abut_field_options options = data->options;
+    const uint32_t zero[3] = {0, 0, 0}, *count = options.grid.count;
+    abut_mesh_input input =
+        abut_mesh_input_doubles(abut_mesh_positions(data->mesh), abut_mesh_vertex_count(data->mesh),
+                                abut_mesh_indices(data->mesh),
+                                abut_mesh_triangle_count(data->mesh));
+    abut_bvh_options tree = abut_bvh_options_default();
+    abut_mesh *mesh = NULL;
+    abut_bvh *bvh = NULL;
+    abut_field *field = NULL;
+    double begin = abuti_seconds();
+    tree.device = data->device;
+    abut_status status = abut_mesh_create(NULL, &input, &mesh);
+    end_step(STEP_MESH, &begin);
+    status = status ? status : abut_bvh_create(mesh, &tree, &bvh);
+    end_step(STEP_HIERARCHY, &begin);
+    status = status ? status : abut_sign_prepare(bvh, NULL);
+    end_step(STEP_SIGNS, &begin);
+    status = status ? status : abut_field_create_from(bvh, &options, &field);
+    end_step(STEP_FIELD, &begin);
+    free(data->values);
+    data->values = malloc((size_t)state->elements * sizeof *data->values);
+    if (!data->values)
+        status = bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    status = status ? status : abut_field_copy(field, zero, count, data->values);
+    end_step(STEP_VALUES, &begin);
+    abut_field_destroy(field);
+    abut_bvh_destroy(bvh);
+    abut_mesh_destroy(mesh);
+    return status;
+}
+
+static abut_status setup_whole(bench_state *state) {
+    whole_data *data = state->data;
+    abut_status status =
+        bench_model_create(state, (bench_model)(state->which->variant & 3), &data->mesh);
+    status = status ? status : bench_device_open(state, &data->device);
+    if (status)
+        return status;
+    data->options = options_of(state, data->mesh);
+    const uint32_t *count = data->options.grid.count;
+    const abut_vec3 origin = abut_mesh_origin(data->mesh); /* positions are relative to it */
+    data->options.grid.origin.x -= origin.x;
+    data->options.grid.origin.y -= origin.y;
+    data->options.grid.origin.z -= origin.z;
+    state->elements = (double)count[0] * count[1] * count[2];
+    return run_whole(state);
+}
+
+static abut_status finish_whole(bench_state *state) {
+    whole_data *data = state->data;
+    state->hash = bench_hash(0, data->values, (size_t)state->elements * sizeof *data->values);
+    return ABUT_OK;
+}
+
+static void teardown_whole(bench_state *state) {
+    whole_data *data = state->data;
+    free(data->values);
+    abut_mesh_destroy(data->mesh);
+    abut_device_destroy(data->device);
+}
+
+static void tell_whole(const bench_case *which, const bench_result *result) {
+    (void)which;
+    (void)result;
+    printf("  mesh %.2f, hierarchy %.2f, signs %.2f, field %.2f, values %.2f ms",
+           steps_ms[STEP_MESH], steps_ms[STEP_HIERARCHY], steps_ms[STEP_SIGNS],
+           steps_ms[STEP_FIELD], steps_ms[STEP_VALUES]);
+}
+
+#define WHOLE_CASE(name_, variant_)                                                                \
+    {                                                                                              \
+        .name = name_, .unit = "cell", .data_bytes = sizeof(whole_data), .setup = setup_whole,     \
+        .run = run_whole, .finish = finish_whole, .teardown = teardown_whole, .variant = variant_, \
+        .tell = tell_whole                                                                         \
+    }
+
 #define FIELD_CASE(name_, variant_)                                                           \
     {                                                                                         \
         .name = name_, .unit = "cell", .data_bytes = sizeof(field_data), .setup = setup,      \
@@ -182,5 +283,8 @@ const bench_case bench_device_field_cases[] = {
     FIELD_CASE("field/device-256-file", BENCH_MESH_FILE | SIDE_256),
     FIELD_CASE("field/device-512-file", BENCH_MESH_FILE | SIDE_512),
     FIELD_CASE("field/device-band-256-file", BENCH_MESH_FILE | SIDE_256 | BAND),
+    WHOLE_CASE("field/device-whole-256-sphere", BENCH_SPHERE | SIDE_256),
+    WHOLE_CASE("field/device-whole-256-file", BENCH_MESH_FILE | SIDE_256),
+    WHOLE_CASE("field/device-whole-512-file", BENCH_MESH_FILE | SIDE_512),
     {.name = NULL},
 };

@@ -205,7 +205,7 @@ static abut_status run_whole(bench_state *state) {
     abut_field *field = NULL;
     double begin = abuti_seconds();
     tree.device = data->device;
-    abut_status status = abut_mesh_create(NULL, &input, &mesh);
+    abut_status status = abut_mesh_create(state->context, &input, &mesh);
     end_step(STEP_MESH, &begin);
     status = status ? status : abut_bvh_create(mesh, &tree, &bvh);
     end_step(STEP_HIERARCHY, &begin);

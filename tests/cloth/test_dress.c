@@ -26,7 +26,7 @@ static abut_character *woman(void) {
     return walker;
 }
 
-/* The same in another context: to make it there would take ten times as long as all the rest. */
+/* The same in another context, without making its surface again. */
 static abut_character *twin_of(const abut_character *from, abut_context *context) {
     enum { EACH = ABUT_CHARACTER_WEIGHT_COUNT };
     abut_character_input input = abut_character_input_default();

@@ -1,4 +1,4 @@
-"""Pages for browsers and notebooks: meshes, values in colour, contacts as arrows, poses over time.
+"""Pages for browsers and notebooks: meshes, values in colour, contacts as arrows, points, fields, motion over time.
 
 A page is one HTML file with the viewer inside; its format is in docs/viewer.md. The viewer is a
 file viewer.js that viewer/build makes; wheels have it, elsewhere ABUT_VIEWER names it.
@@ -14,17 +14,20 @@ import pathlib
 import struct
 import sys
 import zlib
-from typing import Any, Optional, Sequence
+from typing import Any, Optional, Sequence, Union
 
 import numpy as np
 
-from ._arrays import Array, ArrayLike, Floats, doubles, matrices, poses as read_poses
+from ._arrays import Array, ArrayLike, Floats, doubles, floats, matrices, poses as read_poses
 from ._core import ArgumentError, UnsupportedError, need, version
+from .field import Field
 from .mesh import Mesh, Path
 from .pair import Contacts
+from .world import Step
 
 _COLOURS = ((120, 168, 224), (240, 220, 130), (150, 205, 150), (225, 150, 130), (180, 160, 220), (150, 200, 205))
 _STOPS = ((0, 68, 1, 84), (0.25, 59, 82, 139), (0.5, 33, 145, 140), (0.75, 94, 201, 98), (1, 253, 231, 37))  # viridis
+_FIELD_CELLS = 192  # along a side: finer fields are shown by one of several cells
 
 
 def _viewer() -> str:
@@ -81,7 +84,7 @@ class _Scene:
         self.arrays: list[list[Any]] = []
 
     def array(self, values: Any, kind: str) -> int:
-        made = np.ascontiguousarray(values, {"f32": "<f4", "f64": "<f8", "u32": "<u4", "u8": "u1"}[kind])
+        made = np.ascontiguousarray(values, {"f32": "<f4", "f64": "<f8", "u32": "<u4", "u16": "<u2", "u8": "u1"}[kind])
         self.data += bytes(-len(self.data) % 8)
         self.arrays.append([kind, len(self.data), int(made.size)])
         self.data += made.tobytes()
@@ -93,10 +96,15 @@ class _Scene:
         return struct.pack("<I", len(text)) + text + bytes(self.data)
 
 
-def _values(scene: _Scene, values: ArrayLike, mesh: Mesh) -> tuple[int, dict[str, Any]]:
+def _values(values: ArrayLike, mesh: Mesh) -> Floats:
     list_ = np.asarray(values, float)
     if list_.shape != (mesh.vertex_count,):
         raise ArgumentError(f"values have the shape {list_.shape}; {mesh.vertex_count} vertices need one each")
+    return list_
+
+
+def _ramp(list_: Array, what: str) -> dict[str, Any]:
+    """The scale of values: from the least that is finite to the greatest."""
     finite = list_[np.isfinite(list_)]
     least, most = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 1.0)
     most = most if most - least > 1e-300 else least + max(1.0, abs(least))
@@ -106,49 +114,79 @@ def _values(scene: _Scene, values: ArrayLike, mesh: Mesh) -> tuple[int, dict[str
     tenth = 10.0 ** np.floor(np.log10(half))
     step = float(tenth * next((k for k in (5, 2) if k * tenth <= half), 1))
     stops = [[least + part * (most - least), *colour] for part, *colour in _STOPS]
-    return scene.array(list_, "f32"), {"least": least, "most": most, "step": step, "stops": stops}
+    return {"what": what, "least": least, "most": most, "step": step, "stops": stops}
+
+
+def _film(given: ArrayLike, mesh: Mesh, what: str) -> Optional[Floats]:
+    """Positions of all vertices over time, (k, n, 3)."""
+    if given is None:
+        return None
+    film = np.asarray(floats(given, what), np.float64)
+    film = film[None] if film.ndim == 2 else film
+    if film.ndim != 3 or film.shape[1:] != (mesh.vertex_count, 3) or not len(film):
+        raise ArgumentError(f"{what} must be of shape (k, {mesh.vertex_count}, 3), not {np.shape(given)}")
+    if not np.isfinite(film).all():
+        raise ArgumentError(f"{what}: not all numbers are finite")
+    return film
+
+
+def _moving(film: Floats) -> tuple[Array, list[float], list[float]]:
+    """A film in steps of 1/65535 of its box, each frame as the difference from the one before; and that box."""
+    low, high = film.min(axis=(0, 1)), film.max(axis=(0, 1))
+    steps = np.rint((film - low) / np.where(high > low, high - low, 1) * 65535).astype(np.int64)
+    return np.diff(steps, axis=0, prepend=0) % 65536, low.tolist(), high.tolist()
 
 
 def show(
     *meshes: Mesh,
     poses: Optional[Sequence[ArrayLike]] = None,
+    vertices: Optional[Sequence[ArrayLike]] = None,
     values: ArrayLike = None,
     what: str = "value",
-    contacts: Optional[Contacts] = None,
+    contacts: Union[None, Contacts, Step] = None,
+    points: ArrayLike = None,
+    field: Optional[Field] = None,
     title: str = "abut",
     seconds: float = 1 / 30,
     up: Sequence[float] = (0, 0, 1),
     height: int = 480,
 ) -> Page:
-    """A page of meshes, for a notebook or for save(). `poses` has one for each mesh: None, (7,) or (4, 4), or
-    (k, 7) or (k, 4, 4) for k moments that are `seconds` apart. `values`, one a vertex of the first mesh, are
-    its colours, called `what`. `contacts` are arrows.
+    """A page of meshes, for a notebook or for save().
+
+    poses       one for each mesh: None, (7,) or (4, 4), or (k, 7) or (k, 4, 4) for k moments, `seconds` apart
+    vertices    for each mesh None, or where its vertices are at k moments: (k, n, 3)
+    values      one a vertex of the first mesh: its colours, called `what`
+    contacts    of contacts() or World.step(), as arrows
+    points      (n, 3), or (k, n, 3) for k moments
+    field       a Field: slices that can be moved, and surfaces of equal distance
 
     >>> import abut
     >>> page = abut.show(abut.shape("box"), abut.shape("torus"), poses=[None, [2, 0, 0, 0, 0, 0, 1]])
     """
-    if not meshes:
+    if not meshes and field is None and points is None:
         raise ArgumentError("there is no mesh to show")
-    given = list(poses) if poses is not None else [None] * len(meshes)
-    if len(given) != len(meshes):
-        raise ArgumentError(f"{len(given)} poses for {len(meshes)} meshes")
-    moves = []
-    for i, mesh in enumerate(meshes):
-        need(mesh, Mesh, "each of the meshes")
-        at, _ = read_poses(given[i], f"poses[{i}]")
-        at = np.zeros((1, 7)) if at is None else np.array(at)
-        at[~at[:, :4].any(axis=1), 3] = 1  # no rotation, as for the library
-        moves.append(at)
-    frames = {len(move) for move in moves if len(move) != 1}
+    moves, films = _moments(meshes, poses, vertices)
+    dots: list[Floats] = []
+    if points is not None:
+        given = np.asarray(floats(points, "points"), np.float64)
+        if given.ndim not in (2, 3) or given.shape[-1] != 3 or not given.size or not np.isfinite(given).all():
+            raise ArgumentError(f"points must be finite, of shape (n, 3) or (k, n, 3), not {given.shape}")
+        dots = list(given if given.ndim == 3 else given[None])
+    lengths = {len(move) for move in moves} | {len(film) for film in films if film is not None} | {len(dots)}
+    frames = sorted(lengths - {0, 1})
     if len(frames) > 1:
-        raise ArgumentError(f"poses have {' and '.join(map(str, sorted(frames)))} moments")
-    count = frames.pop() if frames else 1
+        raise ArgumentError(f"poses, vertices and points have {' and '.join(map(str, frames))} moments")
+    count = frames[0] if frames else 1
 
-    middles = [mesh.bounds.mean(axis=0) for mesh in meshes]
-    places: list[Floats] = [at_of(moves[i], middles[i]) for i in range(len(meshes))]
-    reach = [float(np.linalg.norm(mesh.bounds[1] - mesh.bounds[0])) / 2 for mesh in meshes]
-    low = np.min([place.min(axis=0) - r for place, r in zip(places, reach)], axis=0)
-    high = np.max([place.max(axis=0) + r for place, r in zip(places, reach)], axis=0)
+    boxes = [mesh.bounds if film is None else _box(film) for mesh, film in zip(meshes, films)]
+    middles = [box.mean(axis=0) for box in boxes]
+    places: list[Floats] = [at_of(move, middle) for move, middle in zip(moves, middles)]
+    reach = [float(np.linalg.norm(box[1] - box[0])) / 2 for box in boxes]
+    corners = [_box(place) + [[-r], [r]] for place, r in zip(places, reach)] + [_box(each) for each in dots]
+    if field is not None:
+        need(field, Field, "field")
+        corners.append(field.origin + field.cell * np.array([(0, 0, 0), field.shape[::-1]]))
+    low, high = (end(np.array(corners), axis=0)[i] for i, end in enumerate((np.min, np.max)))
     centre, size = (low + high) / 2, float(np.max(high - low))
     scale = 2.0 ** -np.ceil(np.log2(size)) if size > 0 else 1.0
 
@@ -166,26 +204,47 @@ def show(
             "colour": [*_COLOURS[i % len(_COLOURS)], 255],
         }
         layer: dict[str, Any] = {"kind": "bodies", "name": f"mesh {i}", "twoSided": True, "bodies": [body]}
+        film = films[i]
+        if film is not None:
+            film = film if len(film) == count else np.repeat(film, count, axis=0)
+            steps, body["low"], body["high"] = _moving((film - middles[i]) * scale)
+            body["vertices"] = scene.array(steps, "u16")
         if i == 0 and values is not None:
-            body["values"], ramp = _values(scene, values, mesh)
+            list_ = _values(values, mesh)
+            scales.append(_ramp(list_, what))
+            body["values"] = scene.array(list_, "f32")
             body["colour"] = [184, 188, 196, 255]
             layer["smooth"], layer["scale"] = True, 0
-            scales.append({"what": what, **ramp})
         layers.append(layer)
-    if contacts is not None:
-        need(contacts, Contacts, "contacts")
-        start, _ = doubles(contacts.point, "contacts")
-        way = np.asarray(contacts.normal) * np.maximum(np.asarray(contacts.depth), 0.05 * size)[:, None]
-        ends = (np.concatenate([start, start + way], axis=1).reshape(-1, 3) - centre) * scale
+    if field is not None:
+        part = tuple(slice(None, None, max(1, -(-max(field.shape) // _FIELD_CELLS))) for _ in range(3))
+        cells = field.array[part]
         layers.append(
             {
-                "kind": "arrows",
-                "name": "contacts",
-                "places": scene.array(ends, "f32"),
-                "colours": scene.array(np.tile([170, 20, 30, 255], (len(start), 1)), "u8"),
-                "facts": [{"name": "depth", "values": scene.array(contacts.depth, "f64")}],
+                "kind": "field",
+                "name": "field",
+                "count": list(cells.shape[::-1]),
+                "origin": ((field.origin - centre) * scale).tolist(),
+                "cell": float(field.cell * scale * (part[0].step or 1)),
+                "values": scene.array(cells, "f32"),
+                "scale": len(scales),
             }
         )
+        scales.append(_ramp(cells, "distance"))
+    if contacts is not None:
+        layers.append(_arrows(scene, contacts, centre, scale, 0.05 * size))
+    if dots:
+        every = (np.concatenate(dots) - centre) * scale
+        layer = {
+            "kind": "points",
+            "name": "points",
+            "width": 5,
+            "places": scene.array(every, "f32"),
+            "colours": scene.array(np.tile([40, 70, 160, 255], (len(every), 1)), "u8"),
+        }
+        if len(dots) > 1:
+            layer["begin"] = scene.array(np.cumsum([0] + [len(each) for each in dots[:-1]]), "u32")
+        layers.append(layer)
     head: dict[str, Any] = {
         "abut": 1,
         "title": title,
@@ -206,6 +265,52 @@ def show(
     if count > 1:
         head.update(frames=count, stride=1, seconds=float(seconds))
     return Page(title, scene.packed(head), int(height))
+
+
+def _moments(
+    meshes: Sequence[Mesh], poses: Optional[Sequence[ArrayLike]], vertices: Optional[Sequence[ArrayLike]]
+) -> tuple[list[Floats], list[Optional[Floats]]]:
+    """Of each mesh its poses, one at least, and the film of its vertices, or None."""
+    given = {}
+    for name, list_ in (("poses", poses), ("vertices", vertices)):
+        given[name] = [None] * len(meshes) if list_ is None else list(list_)
+        if len(given[name]) != len(meshes):
+            raise ArgumentError(f"{len(given[name])} {name} for {len(meshes)} meshes")
+    moves: list[Floats] = []
+    films: list[Optional[Floats]] = []
+    for i, mesh in enumerate(meshes):
+        need(mesh, Mesh, "each of the meshes")
+        at, _ = read_poses(given["poses"][i], f"poses[{i}]")
+        at = np.zeros((1, 7)) if at is None else np.array(at)
+        if not len(at) or not np.isfinite(at).all():
+            raise ArgumentError(f"poses[{i}]: there are none, or not all numbers are finite")
+        at[~at[:, :4].any(axis=1), 3] = 1  # no rotation, as for the library
+        moves.append(at)
+        films.append(_film(given["vertices"][i], mesh, f"vertices[{i}]"))
+    return moves, films
+
+
+def _box(places: Floats) -> Floats:
+    """(2, 3) of any number of places."""
+    flat = places.reshape(-1, 3)
+    return np.array((flat.min(axis=0), flat.max(axis=0)))
+
+
+def _arrows(
+    scene: _Scene, contacts: Union[Contacts, Step], centre: Floats, scale: float, least: float
+) -> dict[str, Any]:
+    if not isinstance(contacts, (Contacts, Step)):
+        raise TypeError(f"contacts must be of abut.contacts() or World.step(), not {type(contacts).__name__}")
+    start, _ = doubles(contacts.point, "contacts")
+    way = np.asarray(contacts.normal) * np.maximum(np.asarray(contacts.depth), least)[:, None]
+    ends = (np.concatenate([start, start + way], axis=1).reshape(-1, 3) - centre) * scale
+    return {
+        "kind": "arrows",
+        "name": "contacts",
+        "places": scene.array(ends, "f32"),
+        "colours": scene.array(np.tile([170, 20, 30, 255], (len(start), 1)), "u8"),
+        "facts": [{"name": "depth", "values": scene.array(contacts.depth, "f64")}],
+    }
 
 
 def at_of(moves: Floats, point: Array) -> Floats:

@@ -14,7 +14,7 @@ import numpy as np
 
 import abut
 
-SIZES = {"f32": "<f4", "f64": "<f8", "u32": "<u4", "u8": "u1"}
+SIZES = {"f32": "<f4", "f64": "<f8", "u32": "<u4", "u16": "<u2", "u8": "u1"}
 
 
 def scene_of(text):
@@ -83,6 +83,52 @@ class Pages(unittest.TestCase):
         ends = arrays[arrows["places"]].reshape(-1, 2, 3) / head["scale"] + head["centre"]
         np.testing.assert_allclose(ends[:, 0], found.point, atol=1e-5)
         np.testing.assert_array_equal(arrays[arrows["facts"][0]["values"]], found.depth)
+
+    def test_films_points_and_fields(self):
+        sheet, rng = abut.shape("sheet", segments=4, rings=4), np.random.default_rng(1)
+        film = sheet.vertices + rng.normal(scale=0.1, size=(5, *sheet.vertices.shape)) + (9, 0, 0)
+        dots = rng.uniform(8, 10, (5, 7, 3))
+        field = abut.Field(abut.shape("box"), cells=12)
+        page = abut.show(sheet, abut.shape("box"), vertices=[film, None], points=dots, field=field)
+        head, arrays = scene_of(page.html)
+        self.assertEqual(head["frames"], 5)
+        body = head["layers"][0]["bodies"][0]
+        steps = np.cumsum(arrays[body["vertices"]].reshape(5, -1, 3).astype(np.int64), axis=0) % 65536
+        low, high = np.array(body["low"]), np.array(body["high"])
+        local, pose = low + steps / 65535 * (high - low), arrays[body["poses"]]
+        np.testing.assert_allclose((local + pose[4:]) / head["scale"] + head["centre"], film, atol=1e-4)
+        self.assertNotIn("vertices", head["layers"][1]["bodies"][0])
+        grid, points = head["layers"][2:]
+        self.assertEqual((grid["kind"], points["kind"]), ("field", "points"))
+        np.testing.assert_array_equal(arrays[grid["values"]].reshape(grid["count"][::-1]), field.array)
+        np.testing.assert_allclose(np.array(grid["origin"]) / head["scale"] + head["centre"], field.origin, atol=1e-12)
+        self.assertAlmostEqual(grid["cell"] / head["scale"], field.cell)
+        shown = arrays[points["places"]].reshape(5, 7, 3) / head["scale"] + head["centre"]
+        np.testing.assert_allclose(shown, dots, atol=1e-5)
+        self.assertEqual(arrays[points["begin"]].tolist(), [0, 7, 14, 21, 28])
+        fine, _ = scene_of(abut.show(field=abut.Field.from_array(rng.normal(size=(3, 5, 200)))).html)
+        self.assertEqual((fine["layers"][0]["count"], len(fine["meshes"])), ([100, 3, 2], 0))
+        world = abut.World()
+        world.add(abut.Plane()), world.add(abut.shape("box"))
+        self.assertEqual(
+            scene_of(abut.show(points=[[1, 2, 3]], contacts=world.step()).html)[0]["layers"][0]["kind"], "arrows"
+        )
+        for wrong in (
+            dict(vertices=[film[:, 1:]]),
+            dict(vertices=[film * np.nan]),
+            dict(vertices=[film, film]),
+            dict(points=[1, 2, 3]),
+            dict(points=np.zeros((0, 3))),
+            dict(points=[[np.inf, 0, 0]]),
+            dict(vertices=[film], poses=[np.tile([0, 0, 0, 0, 0, 0, 1], (3, 1))]),
+            dict(poses=[[np.nan] * 7]),
+            dict(poses=[np.zeros((0, 7))]),
+        ):
+            with self.assertRaises(ValueError):
+                sheet.show(**wrong)
+        for wrong in (dict(field=film), dict(contacts=film)):
+            with self.assertRaises(TypeError):
+                sheet.show(**wrong)
 
     def test_files_and_notebooks(self):
         page = abut.shape("box").show(height=300)

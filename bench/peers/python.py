@@ -4,14 +4,15 @@
     python3 -m venv VENV
     VENV/bin/pip install ./python trimesh embreex python-fcl rtree scipy open3d libigl fcpw coal \
         point-cloud-utils ipctk
-    VENV/bin/python bench/peers/python.py [--quick] [--only CALL] [--json FILE]
+    VENV/bin/python bench/peers/python.py [--quick] [--only CALL] [--json FILE] [--device gpu]
 
 All get the same arrays: a closed teapot of 70,000 triangles, 100,000 points around it, 100,000 rays, a torus at
 poses, and two sheets of cloth that move. Everything that is kept from call to call (trees, tensors of float32 for
 those that work in these) is made before, every call runs once to warm up, and the best of the rounds counts; all
 use two threads. Times are those of the clock and, in brackets, of the processors, all threads together, which tell
 more where the machine is busy. Packages that cannot be imported are left out. Peers without a batch are called in a loop, which
-the table marks. Answers are compared with ours: the largest difference of a number, relative to the size of the
+the table marks. With --device the same calls of ours run on an OpenCL device as well, as another column; contacts are
+the CPU's there too. Answers are compared with ours: the largest difference of a number, relative to the size of the
 model, or the share of answers that differ.
 """
 import argparse
@@ -82,11 +83,11 @@ class Inputs:
 # ---- the packages: calls by name, each a function without arguments that returns its answer ----
 
 
-def ours(i):
-    mesh = i.mesh.prepare()
-    ring = i.ring.prepare()
-    refitted = abut.Mesh(i.v, i.f).prepare()
-    motion = abut.Motion(i.cloth)
+def ours(i, device=None):
+    mesh, ring, refitted = (
+        abut.Mesh(each.vertices, each.faces, device=device).prepare() for each in (i.mesh, i.ring, i.mesh)
+    )
+    motion = abut.Motion(i.cloth, device=device)
     touching = i.poses[abut.overlap(mesh, ring, pose_b=i.poses)]
     i.touching = touching
     return {
@@ -349,9 +350,9 @@ def ipctk_calls(i):
     return {"motion": lambda: np.array([ipctk.compute_collision_free_stepsize(mesh, v, end)])}
 
 
-PACKAGES = (("abut", ours), ("trimesh", trimesh_calls), ("python-fcl", fcl_calls), ("coal", coal_calls),
+PACKAGES = [("abut", ours), ("trimesh", trimesh_calls), ("python-fcl", fcl_calls), ("coal", coal_calls),
             ("open3d", open3d_calls), ("libigl", igl_calls), ("fcpw", fcpw_calls), ("point-cloud-utils", pcu_calls),
-            ("ipctk", ipctk_calls))
+            ("ipctk", ipctk_calls)]
 CALLS = ("nearest", "signed_distance", "inside", "winding", "ray", "ray_all", "overlap", "distance", "contacts", "field",
          "refit", "motion")
 
@@ -392,8 +393,12 @@ def main():
     parser.add_argument("--quick", action="store_true", help="small inputs, to see that all runs")
     parser.add_argument("--only", default="", help="calls that begin with this")
     parser.add_argument("--json", help="where results go")
+    parser.add_argument("--device", help="ours on this OpenCL device too")
+    parser.add_argument("--threads", type=int, default=THREADS, help="of ours; peers have two")
     arguments = parser.parse_args()
-    abut.set_threads(THREADS)
+    abut.set_threads(arguments.threads)
+    if arguments.device:
+        PACKAGES.insert(1, (f"abut on {arguments.device}", lambda i: ours(i, arguments.device)))
     inputs, results, answers = Inputs(arguments.quick), {}, {}
     versions = {"numpy": np.__version__}
     for name, make in PACKAGES:
@@ -403,7 +408,7 @@ def main():
             print(f"without {name}: {problem!r}", file=sys.stderr)
             continue
         if calls:
-            versions[name] = importlib.metadata.version(name)
+            versions[name] = abut.__version__ if name.startswith("abut") else importlib.metadata.version(name)
         for title, call in calls.items():
             base = title.split()[0]
             if not base.startswith(arguments.only):
@@ -437,9 +442,9 @@ def table(results, versions):
         if not found:
             continue
         cells = [shown(found.get(name)) for name in names]
-        ratio = " ".join(form.format(min(one[key] for name, one in found.items() if name != "abut") / found["abut"][key])
-                         for key, form in (("ms", "{:.2g}"), ("cpu_ms", "({:.2g})"))
-                         if len(found) > 1 and "abut" in found)
+        peers = [one for name, one in found.items() if not name.startswith("abut")]
+        ratio = " ".join(form.format(min(one[key] for one in peers) / found["abut"][key])
+                         for key, form in (("ms", "{:.2g}"), ("cpu_ms", "({:.2g})")) if peers and "abut" in found)
         lines.append(f"| `{call}` | " + " | ".join(cells) + f" | {ratio} |")
     return "\n".join(lines) + "\n\n" + ", ".join(f"{name} {version}" for name, version in versions.items())
 

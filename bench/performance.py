@@ -89,6 +89,7 @@ class Results:
 
     def __init__(self, folder):
         self.peers, self.device, self.cpu, self.rivals, self.deviation = {}, {}, {}, {}, {}
+        self.python = {}
         for path in sorted(folder.glob("*.json*")):
             text = path.read_text(encoding="utf-8")
             if path.suffix == ".jsonl" and "rivals" in path.name:
@@ -103,6 +104,8 @@ class Results:
             self.rivals[line["condition"], line["rival"], line["place"]] = line
 
     def add(self, path, data):
+        if "python" in data:
+            self.python["device" if "h200" in path.name else "peers"] = dict(data["python"], name=path.name)
         if "map/deviation" in data:
             self.deviation = dict(data, name=path.name)
         for case in data.get("cases", []):
@@ -324,6 +327,32 @@ def cpu_section(results):
             *table(["what", "one thread", "two threads", "for each", "day"], rows)]
 
 
+def python_section(results):
+    """Twelve calls of the Python package beside its peers, by processor time, and on a device."""
+    if "peers" not in results.python:
+        return []
+    data, device = results.python["peers"], results.python.get("device")
+    lines = ["## From Python", "",
+             *wrap("Twelve calls beside those of other packages, by `bench/peers/python.py`, in milliseconds of processor time: the "
+                   "machine was busy. [Python](python.md#beside-other-packages) says what each call is about, and where they "
+                   f"are not quite the same. From `{data['name']}`"
+                   + (f"; on one H200 by the clock, beside 16 threads of the processor there, from `{device['name']}`."
+                      if device else ".")), "",
+             "| call | ours | best peer | its time | ratio |" + (" 16 threads | H200 |" if device else ""),
+             "|---|---|---|---|---|" + ("---|---|" if device else "")]
+    rows = []
+    for call, found in data["results"].items():
+        mine = found["abut"]["cpu_ms"]
+        peer = min((name for name in found if name != "abut"), key=lambda name: found[name]["cpu_ms"])
+        line = (f"| `{call}` | {time_of(mine * 1e6)} | {peer} | {time_of(found[peer]['cpu_ms'] * 1e6)} | "
+                f"{times(found[peer]['cpu_ms'] / mine)} |")
+        if device:
+            there = device["results"].get(call, {})
+            line += "".join(f" {time_of(one['ms'] * 1e6)} |" for one in there.values())
+        rows.append(line)
+    return lines + rows + [""]
+
+
 def page(results, pictures):
     lines = ["# How fast it is", "",
              *wrap("Made by `bench/performance.py` from the files of `bench/results`; do not edit it by hand. Both sides get "
@@ -336,6 +365,7 @@ def page(results, pictures):
     for section in SECTIONS:
         lines += peers_section(results, section, pictures)
     lines += deviation_section(results, pictures) + rivals_section(results, pictures)
+    lines += python_section(results)
     lines += device_section(results) + cpu_section(results)
     return "\n".join(lines).rstrip("\n") + "\n"
 

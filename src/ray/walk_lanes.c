@@ -25,6 +25,7 @@
 #include "base/simd_lanes.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 enum {
     FLIGHTS = 24, /* rays on the way */

@@ -284,11 +284,12 @@ def contacts(
 
 
 class _Room:
-    """Room for the contacts of one question, which grows where it is too small."""
+    """Room for the contacts of one question, which grows where it is too small. As plain bytes: numpy copies
+    records field by field."""
 
     def __init__(self) -> None:
-        self.contacts: Array = np.empty(64, record(_c.abut_contact))
-        self.patches: Array = np.empty(16, record(_c.abut_patch))
+        self.contacts: Array = np.empty(64, f"V{ctypes.sizeof(_c.abut_contact)}")
+        self.patches: Array = np.empty(16, f"V{ctypes.sizeof(_c.abut_patch)}")
         self.made = _c.abut_patches()
 
     def ask(self, question: Any, place: int) -> tuple[Array, Array, bool, Advice]:
@@ -338,11 +339,12 @@ def gather(ask: Any, count: int) -> Contacts:
     offsets, patch_offsets = np.zeros(count + 1, np.int64), np.zeros(count + 1, np.int64)
     np.cumsum([len(answer[0]) for answer in found], out=offsets[1:])
     np.cumsum([len(answer[1]) for answer in found], out=patch_offsets[1:])
-    for answer, first in zip(found, offsets.astype(np.uint64)):
-        answer[1]["first"] += first
+    none = _Room()
+    patches = np.concatenate([none.patches[:0], *(answer[1] for answer in found)]).view(record(_c.abut_patch))
+    patches["first"] += np.repeat(offsets[:-1], np.diff(patch_offsets)).astype(np.uint64)
     return Contacts(
-        np.concatenate([np.zeros(0, record(_c.abut_contact)), *(answer[0] for answer in found)]),
-        np.concatenate([np.zeros(0, record(_c.abut_patch)), *(answer[1] for answer in found)]),
+        np.concatenate([none.contacts[:0], *(answer[0] for answer in found)]).view(record(_c.abut_contact)),
+        patches,
         offsets,
         patch_offsets,
         np.array([answer[2] for answer in found], np.bool_),

@@ -161,7 +161,7 @@ def poses(value: ArrayLike, what: str) -> tuple[Optional[Floats], bool]:
     """Poses as (k, 7) in the order of the library (quaternion x y z w, then translation), and
     whether it was one alone. None stays None.
 
-    In the order of the caller: x y z, then the quaternion x y z w; or matrices of four by four.
+    In the order of the caller: x y z, alone or with the quaternion x y z w; or matrices of four by four.
     """
     if value is None:
         return None, True
@@ -173,8 +173,11 @@ def poses(value: ArrayLike, what: str) -> tuple[Optional[Floats], bool]:
         single = array.ndim == 1
         array = array.reshape(-1, 7)
         return np.ascontiguousarray(array[:, [3, 4, 5, 6, 0, 1, 2]]), single
+    if array.shape == (3,):  # many of them could be a rotation
+        return np.array([[0, 0, 0, 1, *array]]), True
     raise ArgumentError(
-        f"{what} must be (7,) or (k, 7): x y z, then the quaternion x y z w; or (4, 4) or (k, 4, 4); not {array.shape}"
+        f"{what} must be (7,) or (k, 7): x y z, then the quaternion x y z w; (3,): x y z alone; "
+        f"or (4, 4) or (k, 4, 4); not {array.shape}"
     )
 
 

@@ -1,7 +1,7 @@
 """Two meshes, each at a pose or at many: do they touch, how far apart, where and how deep, and when.
 
-A pose is (7,): x y z, then the quaternion x y z w; or a matrix (4, 4). Many are (k, 7) or (k, 4, 4),
-and answers then have k rows. None leaves a mesh where it is.
+A pose is (7,): x y z, then the quaternion x y z w; or x y z alone; or a matrix (4, 4). Many are (k, 7)
+or (k, 4, 4), and answers then have k rows. None leaves a mesh where it is.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ class Separation(NamedTuple):
 
 class Contacts:
     """Contacts of two bodies, and the patches that they belong to. Normals point from b to a: a shift
-    of a by the depth along it ends the contact.
+    of a by the depth along it ends the contact. Iterating gives the record of each contact, and pose(i)
+    those of one pose.
 
     point (n, 3), normal (n, 3), depth (n), id (n)   of contacts
     patch (n)                                        the patch of each contact
@@ -60,7 +61,14 @@ class Contacts:
     def __len__(self) -> int:
         return len(self.records)
 
-    def __getitem__(self, place: int) -> Contacts:
+    def __getitem__(self, place: Any) -> Any:
+        """The records of single contacts."""
+        return self.records[place]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.records)
+
+    def pose(self, place: int) -> Contacts:
         """The contacts of one pose."""
         count = len(self.separates)
         if not -count <= place < count:

@@ -64,7 +64,7 @@ class Pairs(unittest.TestCase):
             np.diag((1, 1, -1, 1)),
             np.full(7, np.nan),
             np.full((4, 4), np.inf),
-            [1, 2, 3],
+            [1, 2],
             [[1e91, 0, 0, 0, 0, 0, 1]],
             np.array(np.eye(4)[[0, 1, 2, 2]]),
         ):
@@ -73,21 +73,24 @@ class Pairs(unittest.TestCase):
         with self.assertRaises(TypeError):
             abut.overlap(self.a, "box")
         self.assertEqual(abut.overlap(self.a, self.b, pose_b=np.zeros((0, 7))).shape, (0,))
+        self.assertAlmostEqual(abut.distance(self.b, self.b, pose_b=[3, 0, 0]).distance, 2.6)
 
     def test_contacts_separate(self):
         found = abut.contacts(self.a, self.b, pose_b=self.short)
         overlap = abut.overlap(self.a, self.b, pose_b=self.short)
         np.testing.assert_array_equal(np.diff(found.offsets) > 0, overlap)
         self.assertEqual(found.offsets[-1], len(found))
+        np.testing.assert_array_equal([each["depth"] for each in found], found.depth)
+        self.assertEqual(found[0]["id"], found.id[0])
         for i in np.nonzero(overlap)[0]:
             one = abut.contacts(self.a, self.b, pose_b=self.short[i])
-            np.testing.assert_array_equal(one.point, found[i].point)
-            np.testing.assert_array_equal(one.patches["first"], found[i].patches["first"])
+            np.testing.assert_array_equal(one.point, found.pose(i).point)
+            np.testing.assert_array_equal(one.patches["first"], found.pose(i).patches["first"])
             if one.separates[0] and len(one.patches) == 1:
                 shift = (*one.normal[0] * one.patches["depth"][0] * 1.000001, 0, 0, 0, 1)
                 self.assertFalse(abut.overlap(self.a, self.b, pose_a=shift, pose_b=self.short[i]))
         with self.assertRaises(IndexError):
-            found[60]
+            found.pose(60)
 
     def test_sweeps_are_not_late(self):
         starts = self.short.copy()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any, NamedTuple, Optional, Sequence
 
 import numpy as np
@@ -89,15 +90,21 @@ class DistanceMap:
         if poses_of is not None and len(poses_of) != len(others):
             raise ArgumentError(f"{len(others)} meshes and {len(poses_of)} poses")
         posed = (_c.abut_posed * max(len(others), 1))()
+        asked: dict[int, Any] = {}
         for place, mesh in enumerate(others):
             need(mesh, Mesh, "each of the others")
             hierarchy = mesh.on_cpu() if self._device is None else mesh.hierarchy(self._device)
-            hierarchy.prepare()  # else distances have no sign
+            asked[id(hierarchy)] = hierarchy
             posed[place].bvh = hierarchy.value
             if poses_of is not None:
                 posed[place].pose = pose(poses_of[place], f"pose {place}")
         query = options(_c.abut_map_query, limit=limit)
-        run(lib.abut_map_find, self._handle.value, posed, len(others), byref(query))
+        with contextlib.ExitStack() as stack:
+            for _, hierarchy in sorted(asked.items()):  # in one order for all threads
+                if hierarchy.lock is not None:
+                    stack.enter_context(hierarchy.lock)
+                hierarchy.prepare()  # else distances have no sign
+            run(lib.abut_map_find, self._handle.value, posed, len(others), byref(query))
         self._others = others
         return self.distances
 

@@ -82,7 +82,9 @@ run("contacts", "pot.ply", "ring.ply", "--pose", "2.2,0,1.5@x,90", "--html", "co
 run("view", "pot.ply", "-o", "pot.html", "--unit", "mm")
 run("demo", "sleeve", "--triangles", "600", "--frames", "24", "--html", "sleeve.html", "--quiet")
 run("field", "pot.ply", "--cells", "32", "--html", "field.html", "--quiet")
-run("make", "icosphere", "ball.ply", "--segments", "224", "--quiet")
+# A million triangles; of the day's runs a quarter, since they are drawn by the processor.
+segments = 224 if os.environ.get("ABUT_TEST_THOROUGH") else 112
+run("make", "icosphere", "ball.ply", "--segments", str(segments), "--quiet")
 run("view", "ball.ply", "-o", "ball.html")
 
 with Browser() as browser:
@@ -171,7 +173,7 @@ with Browser() as browser:
     assert browser.run("return abut.fields[0].isoTriangles") > 1000
     assert changed(browser, moved, shown(browser)) > 0.02, "there is no isosurface"
 
-    # ---- a million triangles: on a processor, without a GPU ----
+    # ---- many triangles: on a processor, without a GPU ----
     opened = time.monotonic()
     first = open_page("ball.html")
     opened = time.monotonic() - opened
@@ -185,9 +187,9 @@ with Browser() as browser:
         return (performance.now() - begun) / 3;""")
     count = browser.run("return abut.layers[0].triangleCount")
     asked = browser.run("const t = performance.now(); const f = abut.pick(640, 330); return [performance.now() - t, f.triangle]")
-    assert count > 1_000_000 and asked[1] >= 0 and changed(browser, first, first) == 0
+    assert count == 20 * segments**2 and asked[1] >= 0 and changed(browser, first, first) == 0
     print(f"{count} triangles: open {opened:.1f} s, a frame {frame:.0f} ms, a pick {asked[0]:.0f} ms, by the processor alone")
-    assert frame < 20000, "a million triangles take too long"  # 600 ms where nothing else runs
+    assert frame < 20000, "many triangles take too long"  # a million 600 ms where nothing else runs
     told = [entry["message"] for entry in browser.log()]
     assert not told, told
 

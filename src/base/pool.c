@@ -170,8 +170,10 @@ static void start_helpers(uint32_t wanted) {
 }
 
 /* A library that is unloaded leaves no thread behind. Where one is at work the process ends by a
- * call of exit() from within a task, and is not held up. */
-#ifdef __GNUC__
+ * call of exit() from within a task, and is not held up. Windows calls this under a lock that a
+ * thread needs in order to end: there abuti_system_start() keeps the library from being unloaded.
+ */
+#if defined(__GNUC__) && !defined(_WIN32)
 __attribute__((destructor)) static void end_helpers(void) {
     pthread_mutex_lock(&pool.lock);
     bool idle = !pool.jobs;

@@ -145,8 +145,12 @@ void *abuti_system_symbol(void *library, const char *name) {
 /* ---- threads ---- */
 
 #ifdef ABUT_HAS_THREADS
+/* Whose code threads run can no longer be unloaded. */
 bool abuti_system_start(pthread_t *thread, void *(*work)(void *unused)) {
-    return pthread_create(thread, NULL, work, NULL) == 0;
+    HMODULE here;
+    const DWORD how = GET_MODULE_HANDLE_EX_FLAG_PIN | GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS;
+    return GetModuleHandleExA(how, (LPCSTR)(uintptr_t)work, &here) &&
+           pthread_create(thread, NULL, work, NULL) == 0;
 }
 
 uint32_t abuti_system_processors(void) {

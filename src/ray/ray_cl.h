@@ -283,8 +283,9 @@ static inline float4 four_steps(uint word) {
     return convert_float4(as_uchar4(word));
 }
 
-/* Where the ray enters the boxes of four children, as whole numbers that sort alike, a little less
- * than they are, with the number of the child in the lowest bits; ABUT_NONE where it does not. */
+/* Where the ray enters the boxes of four children, as whole numbers that sort alike, with the
+ * number of the child in the lowest two bits, so that they are off by 3 ulp at most, of which SLACK
+ * has room for 8; ABUT_NONE where it does not. */
 static inline uint4 child_keys(const slabs *s, __global const small_node *n, float most) {
     float4 origin = n->origin;
     uint4 first = n->steps[0];

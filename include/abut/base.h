@@ -101,7 +101,8 @@ typedef struct abut_context_options {
     uint32_t thread_count; /* of the library's own; 0 = as many as the machine offers, 1 = serial;
                             * never more than its processors, or 16 */
 
-    /* Messages that are neither result nor error. Null: dropped. */
+    /* Messages that are neither result nor error. Null: dropped. May be called from workers, by
+     * several at a time. */
     void *log_user;
     void (*log)(void *user, abut_log_level level, const char *message);
 

@@ -166,7 +166,8 @@ def number(value: Any, what: str, least: int = 0, most: int = 0xFFFFFFFF) -> int
 def need(value: Any, kind: Any, what: str) -> Any:
     """The value, if it is of that kind: the library takes every pointer for what it should be."""
     if not isinstance(value, kind):
-        hint = "; abut.Mesh.from_trimesh() makes one" if hasattr(value, "vertices") and hasattr(value, "faces") else ""
+        alike = kind.__name__ == "Mesh" and hasattr(value, "vertices") and hasattr(value, "faces")
+        hint = "; abut.Mesh.from_trimesh() makes one" if alike else ""
         raise TypeError(f"{what} must be an abut.{kind.__name__}, not {type(value).__name__}{hint}")
     return value
 

@@ -109,6 +109,8 @@ class Errors(unittest.TestCase):
         ):
             with self.assertRaises(TypeError):
                 wrong()
+        with self.assertRaisesRegex(TypeError, "an abut.Field, not Mesh$"):  # no hint at from_trimesh()
+            abut.show(field=box)
         with self.assertRaises(ValueError):
             abut.load("a\0b")
 

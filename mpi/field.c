@@ -121,10 +121,12 @@ static bool team_write(void *user, uint64_t offset, const void *data, size_t byt
 }
 
 /* Where a symbolic link leads to, as abut_field_write() has it. */
-static void find_target(const char *path, char target[PATH_BYTES]) {
+static bool find_target(const char *path, char target[PATH_BYTES]) {
     char *real = realpath(path, NULL);
-    snprintf(target, PATH_BYTES, "%s", real ? real : path);
+    const int length = snprintf(target, PATH_BYTES, "%s", real ? real : path);
     free(real);
+    errno = ENAMETOOLONG;
+    return length < PATH_BYTES;
 }
 
 /* Makes a new file beside the target, with its permissions. */
@@ -173,8 +175,8 @@ static abut_status tell_all(MPI_Comm processes, notice *n, const char *path) {
 static abut_status open_aside(writing *w, const char *path, char target[PATH_BYTES]) {
     notice n = {0};
     if (place_in(w->processes).rank == 0) {
-        find_target(path, target);
-        n.error = make_aside(target, n.path) ? 0 : errno ? errno : EIO;
+        const bool made = find_target(path, target) && make_aside(target, n.path);
+        n.error = made ? 0 : errno ? errno : EIO;
     }
     abut_status status = tell_all(w->processes, &n, path);
     if (status)

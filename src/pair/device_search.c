@@ -227,8 +227,8 @@ abut_status abuti_pair_search_open(abuti_pair_search *s, size_t room) {
 void abuti_pair_search_close(abuti_pair_search *s) {
     void *const memory[] = {s->frames,  s->meetings,     s->closest,
                             s->motions, s->unsure.pairs, s->candidates.pairs};
-    for (size_t i = 0; i < sizeof memory / sizeof *memory; i++)
-        abuti_release(s->a->context, memory[i]);
     if (s->under_way) /* given up, since another failed */
         abuti_kit_finish(s->kit);
+    for (size_t i = 0; i < sizeof memory / sizeof *memory; i++)
+        abuti_release(s->a->context, memory[i]);
 }

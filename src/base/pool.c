@@ -5,7 +5,8 @@
  * Where other programs take the processors that wait costs more than helpers bring: one that is
  * put aside for some milliseconds holds up a loop of some microseconds. So what helpers worked (in
  * processor time) and how long callers waited for them is summed up; where they waited longer, they
- * go on alone for a while, and call for help only in loops that take long.
+ * go on alone for a while. Then one helper looks now and then for loops that take long, and calls
+ * the others to these.
  *
  * Why not OpenMP: threads of libgomp that wait spin (two threads on a busy machine took 3 times as
  * long as one), it ends the process where it cannot start a thread, children of fork() wait for
@@ -14,7 +15,6 @@
 #include "base/base.h"
 #include "base/system.h"
 
-#include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
@@ -34,7 +34,8 @@ typedef struct pool_job {
     void *data;
     uint32_t count;
     atomic_uint taken;   /* tasks that run or have run */
-    uint32_t wanted;     /* helpers that may still come */
+    uint32_t wanted;     /* helpers that may still come, */
+    double open_at;      /* but not before */
     atomic_uint helpers; /* at work; changed under the lock */
     double helped;       /* seconds of processors, by those who have left */
 } pool_job;
@@ -47,14 +48,15 @@ static struct {
     pthread_t helper[MOST_HELPERS];
     uint32_t helper_count, asleep;
     bool ending, watches_forks;
+    bool patrolled;        /* a helper looks for loops that take long */
     double helped, waited; /* since it was judged last */
-    double alone;          /* how long callers stayed alone last time */
+    double alone;          /* how long callers stayed alone last time, */
+    double alone_until;    /* and until when */
 } pool = {.lock = PTHREAD_MUTEX_INITIALIZER,
           .call = PTHREAD_COND_INITIALIZER,
           .done = PTHREAD_COND_INITIALIZER};
 
 static atomic_uint calls;            /* jobs so far */
-static _Atomic double alone_until;   /* a time of abuti_seconds() */
 static _Thread_local bool is_inside; /* of a task */
 
 static double processor_seconds(void) {
@@ -65,18 +67,12 @@ static double processor_seconds(void) {
 
 /* ---- working ---- */
 
-/* Runs tasks until none is left, or `until`: false then. */
-static bool work(pool_job *job, double until) {
-    bool all = false;
+static void work(pool_job *job) {
+    uint32_t index;
     is_inside = true;
-    while (!all && !(until < INFINITY && abuti_seconds() > until)) {
-        uint32_t index = atomic_fetch_add_explicit(&job->taken, 1, memory_order_relaxed);
-        all = index >= job->count;
-        if (!all)
-            job->task(job->data, index);
-    }
+    while ((index = atomic_fetch_add_explicit(&job->taken, 1, memory_order_relaxed)) < job->count)
+        job->task(job->data, index);
     is_inside = false;
-    return all;
 }
 
 /* Whether *word stopped being `old` within a short while. */
@@ -90,20 +86,28 @@ static bool look(atomic_uint *word, unsigned old) {
     return false;
 }
 
-static pool_job *job_in_need(void) {
+static pool_job *job_in_need(double now) {
     pool_job *job = pool.jobs;
-    while (job &&
-           (!job->wanted || atomic_load_explicit(&job->taken, memory_order_relaxed) >= job->count))
+    while (job && (!job->wanted || job->open_at > now ||
+                   atomic_load_explicit(&job->taken, memory_order_relaxed) >= job->count))
         job = job->next;
     return job;
 }
 
+static void wake(uint32_t wanted) {
+    for (uint32_t i = 0; i < wanted && i < pool.asleep; i++)
+        pthread_cond_signal(&pool.call);
+}
+
 static void help(pool_job *job) {
     job->wanted--;
+    if (job->open_at > 0)
+        wake(job->wanted);
+    job->open_at = 0;
     atomic_fetch_add_explicit(&job->helpers, 1, memory_order_relaxed);
     pthread_mutex_unlock(&pool.lock);
     double start = processor_seconds();
-    work(job, INFINITY);
+    work(job);
     double seconds = processor_seconds() - start;
     pthread_mutex_lock(&pool.lock);
     job->helped += seconds;
@@ -111,24 +115,40 @@ static void help(pool_job *job) {
         pthread_cond_broadcast(&pool.done);
 }
 
+/* While callers are alone: sleeps as long as a short loop may take. */
+static void patrol(void) {
+    const struct timespec pause = {.tv_nsec = (long)(1e9 * LONG)};
+    pool.patrolled = true;
+    pthread_mutex_unlock(&pool.lock);
+    nanosleep(&pause, NULL);
+    pthread_mutex_lock(&pool.lock);
+    pool.patrolled = false;
+}
+
+static void sleep_until_called(void) {
+    unsigned seen = atomic_load_explicit(&calls, memory_order_relaxed);
+    pthread_mutex_unlock(&pool.lock);
+    look(&calls, seen);
+    pthread_mutex_lock(&pool.lock);
+    if (atomic_load_explicit(&calls, memory_order_relaxed) == seen && !pool.ending) {
+        pool.asleep++;
+        pthread_cond_wait(&pool.call, &pool.lock);
+        pool.asleep--;
+    }
+}
+
 static void *help_all(void *unused) {
     (void)unused;
     pthread_mutex_lock(&pool.lock);
     while (!pool.ending) {
-        pool_job *job = job_in_need();
-        if (job) {
+        double now = abuti_seconds();
+        pool_job *job = job_in_need(now);
+        if (job)
             help(job);
-            continue;
-        }
-        unsigned seen = atomic_load_explicit(&calls, memory_order_relaxed);
-        pthread_mutex_unlock(&pool.lock);
-        look(&calls, seen);
-        pthread_mutex_lock(&pool.lock);
-        if (atomic_load_explicit(&calls, memory_order_relaxed) == seen && !pool.ending) {
-            pool.asleep++;
-            pthread_cond_wait(&pool.call, &pool.lock);
-            pool.asleep--;
-        }
+        else if (now < pool.alone_until + LONG && !pool.patrolled)
+            patrol();
+        else
+            sleep_until_called();
     }
     pthread_mutex_unlock(&pool.lock);
     return NULL;
@@ -152,6 +172,7 @@ static void in_child(void) {
     pthread_cond_init(&pool.done, NULL);
     pool.jobs = NULL;
     pool.helper_count = pool.asleep = 0;
+    pool.patrolled = false;
 }
 #endif
 
@@ -188,15 +209,19 @@ __attribute__((destructor)) static void end_helpers(void) {
 /* ---- calling ---- */
 
 static void call_help(pool_job *job, uint32_t helpers) {
+    double now = abuti_seconds();
     pthread_mutex_lock(&pool.lock);
     start_helpers(helpers);
     job->wanted = helpers;
     job->next = pool.jobs;
     pool.jobs = job;
-    atomic_fetch_add_explicit(&calls, 1, memory_order_release);
-    uint32_t wake = helpers < pool.asleep ? helpers : pool.asleep;
-    for (uint32_t i = 0; i < wake; i++)
-        pthread_cond_signal(&pool.call);
+    if (now < pool.alone_until) {
+        job->open_at = now + LONG;
+        wake(!pool.patrolled);
+    } else {
+        atomic_fetch_add_explicit(&calls, 1, memory_order_release);
+        wake(helpers);
+    }
     pthread_mutex_unlock(&pool.lock);
 }
 
@@ -209,7 +234,7 @@ static void judge(double helped, double waited) {
     if (pool.waited > pool.helped) {
         double longer = pool.alone > 0 ? 2 * pool.alone : ALONE;
         pool.alone = longer < ALONE_MOST ? longer : ALONE_MOST;
-        atomic_store_explicit(&alone_until, abuti_seconds() + pool.alone, memory_order_relaxed);
+        pool.alone_until = abuti_seconds() + pool.alone;
     } else
         pool.alone = 0;
     pool.helped = pool.waited = 0;
@@ -218,11 +243,14 @@ static void judge(double helped, double waited) {
 static void dismiss_help(pool_job *job) {
     pthread_mutex_lock(&pool.lock);
     pool_job **link = &pool.jobs;
-    while (*link != job)
+    while (*link && *link != job)
         link = &(*link)->next;
-    *link = job->next;
     double waited = 0;
     unsigned helpers = atomic_load_explicit(&job->helpers, memory_order_acquire);
+    if (*link)
+        *link = job->next;
+    else /* a child that was forked in a task: its parent has the helpers */
+        helpers = 0;
     if (helpers) {
         double start = abuti_seconds();
         pthread_mutex_unlock(&pool.lock);
@@ -244,12 +272,8 @@ void abuti_pool_run(uint32_t threads, uint32_t count, void (*task)(void *data, u
 #ifdef ABUT_HAS_THREADS
     if (threads > 1 && count > 1 && !is_inside) {
         pool_job job = {.task = task, .data = data, .count = count};
-        double now = abuti_seconds();
-        if (now < atomic_load_explicit(&alone_until, memory_order_relaxed) &&
-            work(&job, now + LONG))
-            return;
         call_help(&job, (threads < count ? threads : count) - 1);
-        work(&job, INFINITY);
+        work(&job);
         dismiss_help(&job);
         return;
     }

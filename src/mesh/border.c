@@ -28,45 +28,40 @@ static bool side_at(const abut_mesh *mesh, const uint32_t *names, size_t t, size
 typedef struct side_listing {
     const abuti_border *border;
     const uint32_t *names;
+    bool places; /* else they are counted */
 } side_listing;
 
-/* How many sides each vertex has. */
-static void count_task(void *data, size_t chunk, size_t begin, size_t end) {
+static void sides_task(void *data, size_t chunk, size_t begin, size_t end) {
     const side_listing *l = data;
+    const abuti_border *b = l->border;
     uint32_t low;
     uint64_t key;
     (void)chunk;
     for (size_t t = begin; t < end; t++)
-        for (size_t k = 0; k < 3; k++)
-            if (side_at(l->border->mesh, l->names, t, k, &low, &key))
-                __atomic_fetch_add(&l->border->begin[low], 1, __ATOMIC_RELAXED);
-}
-
-static void place_task(void *data, size_t chunk, size_t begin, size_t end) {
-    const side_listing *l = data;
-    uint32_t low;
-    uint64_t key;
-    (void)chunk;
-    for (size_t t = begin; t < end; t++)
-        for (size_t k = 0; k < 3; k++)
-            if (side_at(l->border->mesh, l->names, t, k, &low, &key))
-                l->border->sides[__atomic_sub_fetch(&l->border->begin[low], 1, __ATOMIC_RELAXED)] =
-                    key;
+        for (size_t k = 0; k < 3; k++) {
+            if (!side_at(b->mesh, l->names, t, k, &low, &key))
+                continue;
+            if (l->places)
+                b->sides[__atomic_sub_fetch(&b->begin[low], 1, __ATOMIC_RELAXED)] = key;
+            else
+                __atomic_fetch_add(&b->begin[low], 1, __ATOMIC_RELAXED);
+        }
 }
 
 /* Puts all sides with their lower vertices, in any order. */
 static void list_sides(const abuti_border *b, const uint32_t *names) {
     const abut_mesh *mesh = b->mesh;
-    side_listing l = {b, names};
+    side_listing l = {b, names, false};
     size_t *begin = b->begin, sum = 0;
     memset(begin, 0, ((size_t)mesh->vertex_count + 1) * sizeof *begin);
-    abuti_parallel_for(mesh->context, mesh->triangle_count, TRIANGLES_A_TASK, count_task, &l);
+    abuti_parallel_for(mesh->context, mesh->triangle_count, TRIANGLES_A_TASK, sides_task, &l);
     for (size_t v = 0; v < mesh->vertex_count; v++) {
         sum += begin[v];
         begin[v] = sum; /* the end, which comes down to the begin below */
     }
     begin[mesh->vertex_count] = sum;
-    abuti_parallel_for(mesh->context, mesh->triangle_count, TRIANGLES_A_TASK, place_task, &l);
+    l.places = true;
+    abuti_parallel_for(mesh->context, mesh->triangle_count, TRIANGLES_A_TASK, sides_task, &l);
 }
 
 /* The sides of a vertex, sorted, that run more often one way: writes them unless null. */

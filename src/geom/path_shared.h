@@ -7,7 +7,9 @@
  * flat_shared.h.
  * Guarantee: hit or miss is exact. Two triangles that share an edge ask the same determinant of it
  * with opposite sign, and 0 counts as a hit for both, so nothing slips between them. Parameter and
- * weights are quotients of determinants that are right to the last place or so.
+ * weights are quotients of determinants that are right to the last place or so. A direction that is
+ * so short that its determinants would underflow is scaled by a power of two, which changes no bit
+ * of them otherwise; a parameter beyond all doubles is infinite.
  */
 #ifndef ABUTI_GEOM_PATH_SHARED_H
 #define ABUTI_GEOM_PATH_SHARED_H
@@ -21,6 +23,7 @@
 typedef struct path3 {
     vec3 from, to; /* `to` is the direction of a ray */
     int is_ray;
+    int lengthened; /* how many times it was, by PATH_LONGER */
 } path3;
 
 typedef struct path_hit {
@@ -33,15 +36,33 @@ static inline path3 segment_path(segment3 s) {
     path.from = s.end[0];
     path.to = s.end[1];
     path.is_ray = 0;
+    path.lengthened = 0;
     return path;
 }
+
+#define PATH_LONGER 0x1p200 /* and 1 / PATH_LONGER is short: floats never are */
 
 static inline path3 ray_path(ray3 r) {
     path3 path;
     path.from = r.origin;
     path.to = r.direction;
     path.is_ray = 1;
+    path.lengthened = 0;
+#if ABUTI_REAL_BITS == 64
+    double size = v3_max_abs(r.direction);
+    for (; size > 0.0 && size < 1.0 / PATH_LONGER; size *= PATH_LONGER) {
+        path.to = v3_scale(path.to, PATH_LONGER);
+        path.lengthened++;
+    }
+#endif
     return path;
+}
+
+/* A parameter on the path as it was given. */
+static inline double path_given(const path3 *path, double parameter) {
+    for (int i = 0; i < path->lengthened; i++)
+        parameter *= PATH_LONGER;
+    return parameter;
 }
 
 /* | direction, p - from, q - from |: which way the path passes the line from p to q. */
@@ -168,7 +189,7 @@ ABUTI_COLD int path_triangle_flat(const path3 *path, triangle3 t, path_hit *hit)
         return 0;
     if (hit) {
         closest_on_triangle closest = triangle_closest_point(t, path_point(path, parameter));
-        hit->parameter = parameter;
+        hit->parameter = path_given(path, parameter);
         for (int i = 0; i < 3; i++)
             hit->weight[i] = closest.barycentric[i];
     }
@@ -181,7 +202,7 @@ static inline void path_pierce(const path3 *path, triangle3 t, path_hit *hit) {
     double at_from = orient3d_value(a, b, c, path->from);
     double change = path->is_ray ? orient3d_along_value(a, path->to, b, c)
                                  : orient3d_value(a, b, c, path->to) - at_from;
-    hit->parameter = at_from == 0.0 ? 0.0 : -at_from / change;
+    hit->parameter = at_from == 0.0 ? 0.0 : path_given(path, -at_from / change);
     hit->weight[0] = path_side_value(path, b, c);
     hit->weight[1] = path_side_value(path, c, a);
     hit->weight[2] = path_side_value(path, a, b);

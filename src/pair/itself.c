@@ -4,8 +4,10 @@
  * four boxes against one at a time, down to pairs of leaves; there the boxes of the triangles are
  * compared in the same way, and what is left is decided by the exact predicates of src/geom. Boxes
  * are rounded outwards, so that none is missed. Most of what is left are neighbours; those around a
- * vertex that is clean (stars.c) are cleared by their indices, the rest by one or two orientations
- * (geom/neighbour_shared.h).
+ * vertex that is clean (stars.c) are cleared by their indices, one triangle against four at a time;
+ * the rest by one or two orientations (geom/neighbour_shared.h). Triangles of one plane without a
+ * common corner, as in regular grids, would all need exact arithmetic: most are seen to be apart by
+ * their shadows on a coordinate plane (are_apart).
  *
  * Work is a pool of pairs of nodes. Tasks take some each and run on all threads for a bounded
  * number of steps; what they have not come to goes back into the pool. So the time between two
@@ -31,12 +33,15 @@ enum {
 /* Opening a pair takes one from the stack and puts at most 16 there; one of the two goes a level
  * down each time. */
 #define PENDING_MOST (15 * 2 * BVH_DEPTH + 16)
+#define NOT_CLEAN UINT32_MAX /* no vertex of a mesh has this number */
 
 enum { LEAVES_A_TASK = 1024, PAIRS_A_TASK = 1024 };
 
-/* The boxes of a leaf's triangles, in the frame, rounded outwards; of an empty slot as in nodes. */
+/* The boxes of a leaf's triangles, in the frame, rounded outwards; of an empty slot as in nodes.
+ * A corner is a vertex that is clean, or NOT_CLEAN. */
 typedef struct leaf_boxes {
     float lo[3][BVH_WIDTH], hi[3][BVH_WIDTH];
+    uint32_t corner[3][BVH_WIDTH];
     float all_lo[3], all_hi[3];
 } leaf_boxes;
 
@@ -82,6 +87,16 @@ typedef struct search {
 
 /* ---- leaves ---- */
 
+static void note_corners(search *s, size_t leaf, uint32_t slot, bool filled) {
+    const uint32_t *from = s->bvh->mesh->indices;
+    size_t triangle = filled ? s->bvh->order[leaf * BVH_WIDTH + slot] : 0;
+    for (size_t k = 0; k < 3; k++) {
+        uint32_t vertex = from[3 * triangle + k];
+        bool clean = filled && s->clean[vertex];
+        s->leaves[leaf].corner[k][slot] = clean ? vertex : NOT_CLEAN;
+    }
+}
+
 static void leaves_task(void *data, size_t chunk, size_t begin, size_t end) {
     search *s = data;
     (void)chunk;
@@ -98,6 +113,7 @@ static void leaves_task(void *data, size_t chunk, size_t begin, size_t end) {
             if (i < fill)
                 bvh_triangle_box(s->bvh->mesh, s->bvh->scale, s->bvh->order[leaf * BVH_WIDTH + i],
                                  lo, hi);
+            note_corners(s, leaf, i, i < fill);
             for (int axis = 0; axis < 3; axis++) {
                 float below = bvh_float_below(lo[axis]), above = bvh_float_above(hi[axis]);
                 boxes->lo[axis][i] = below;
@@ -145,22 +161,62 @@ static common_corners common_of(const search *s, uint32_t a, const triangle3 *ta
     return common;
 }
 
-/* Whether they are around a vertex that clears them, without a look at their places. */
-static bool are_clear(const search *s, uint32_t a, uint32_t b) {
-    const uint32_t *ia = s->bvh->mesh->indices + 3 * (size_t)a;
-    const uint32_t *ib = s->bvh->mesh->indices + 3 * (size_t)b;
-    for (int i = 0; i < 3; i++)
-        if ((ia[i] == ib[0] || ia[i] == ib[1] || ia[i] == ib[2]) && s->clean[ia[i]])
-            return true;
+/* Which of four triangles are around a vertex that clears them with one, without a look at their
+ * places. */
+static unsigned are_clear(const leaf_boxes *a, uint32_t i, const leaf_boxes *b) {
+    unsigned clear = 0;
+    for (int k = 0; k < 3; k++)
+        if (a->corner[k][i] != NOT_CLEAN)
+            clear |= m4_bits(m4_any_equal(b->corner, a->corner[k][i]));
+    return clear;
+}
+
+/* A determinant of differences errs by less than this: (3 + 16 e) e of the sum of its products,
+ * with e = 2^-53 (Shewchuk 1997, section 4.1), and what numbers that underflow lose. */
+static inline double doubt_of(double left, double right) {
+    return 4.5e-16 * (fabs(left) + fabs(right)) + 1e-290;
+}
+
+/* Whether the line through corners p and q of a triangle has its third corner strictly on one side,
+ * and all of another triangle strictly on the other. */
+static bool line_parts(const double p[2], const double q[2], const double third[2],
+                       const double other[3][2]) {
+    double dx = q[0] - p[0], dy = q[1] - p[1];
+    double left = dx * (third[1] - p[1]), right = dy * (third[0] - p[0]), det = left - right;
+    if (!(fabs(det) > doubt_of(left, right)))
+        return false;
+    for (int k = 0; k < 3; k++) {
+        double l = dx * (other[k][1] - p[1]), r = dy * (other[k][0] - p[0]), d = l - r;
+        if (!(fabs(d) > doubt_of(l, r)) || (d > 0) == (det > 0))
+            return false;
+    }
+    return true;
+}
+
+/* Whether the shadows of two triangles along the axis nearest to a's normal have nothing in common,
+ * as the sides of the triangles show; in doubt no. Then neither have the triangles. */
+static bool are_apart(const triangle3 *a, const triangle3 *b) {
+    vec3 n = v3_cross(v3_sub(a->corner[1], a->corner[0]), v3_sub(a->corner[2], a->corner[0]));
+    double x = fabs(n.x), y = fabs(n.y), z = fabs(n.z), shadow[2][3][2];
+    int axis = x >= y && x >= z ? 0 : y >= z ? 1 : 2;
+    for (int k = 0; k < 3; k++) {
+        shadow[0][k][0] = v3_get(a->corner[k], (axis + 1) % 3);
+        shadow[0][k][1] = v3_get(a->corner[k], (axis + 2) % 3);
+        shadow[1][k][0] = v3_get(b->corner[k], (axis + 1) % 3);
+        shadow[1][k][1] = v3_get(b->corner[k], (axis + 2) % 3);
+    }
+    for (int which = 0; which < 2; which++)
+        for (int k = 0; k < 3; k++)
+            if (line_parts(shadow[which][k], shadow[which][(k + 1) % 3], shadow[which][(k + 2) % 3],
+                           (const double(*)[2])shadow[1 - which]))
+                return true;
     return false;
 }
 
 static void try_pair(search *s, share_out *out, uint32_t a, uint32_t b) {
-    out->tests++;
-    if (are_clear(s, a, b))
-        return;
     triangle3 ta = corners_of(s->bvh->mesh, a), tb = corners_of(s->bvh->mesh, b);
-    if (!neighbours_meet(ta, tb, common_of(s, a, &ta, b, &tb)))
+    common_corners common = common_of(s, a, &ta, b, &tb);
+    if ((!common.in_a && are_apart(&ta, &tb)) || !neighbours_meet(ta, tb, common))
         return;
     out->found[out->found_count++] = a < b ? (uint64_t)a << 32 | b : (uint64_t)b << 32 | a;
     if (s->any)
@@ -177,6 +233,8 @@ static void try_triangle(search *s, share_out *out, uint32_t leaf_a, uint32_t i,
         met &= 14u << i;
     if (!met)
         return;
+    out->tests += (met & 1) + (met >> 1 & 1) + (met >> 2 & 1) + (met >> 3 & 1);
+    met &= ~are_clear(a, i, b);
     uint32_t triangle = s->bvh->order[leaf_a * BVH_WIDTH + i];
     for (uint32_t j = 0; j < BVH_WIDTH; j++)
         if (met >> j & 1)

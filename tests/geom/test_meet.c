@@ -163,6 +163,7 @@ TEST(segments) {
 TEST(rays) {
     test_random random = {33};
     int hits = 0;
+    uint32_t tiny = 0;
     double worst = 0, worst_weight = 0;
     for (uint32_t i = 0, rounds = test_rounds(40000); i < rounds; i++) {
         uint32_t family = sample_family(i);
@@ -207,10 +208,25 @@ TEST(rays) {
         path = ray_path(ray);
         assert_int_equal(expected, path_triangle_meet(&path, mirrored(t), NULL));
         assert_int_equal(expected, path_triangle_meet(&path, turned(t, 2), NULL));
+        /* a direction may have any length */
+        path_hit scaled;
+        int exponent = i % 2 ? -850 : -1030;
+        vec3 along = ray.direction, shorter = v3(ldexp(along.x, exponent), ldexp(along.y, exponent),
+                                                 ldexp(along.z, exponent));
+        if (!v3_equal(along, v3(ldexp(shorter.x, -exponent), ldexp(shorter.y, -exponent),
+                                ldexp(shorter.z, -exponent))))
+            continue; /* that is another direction */
+        tiny++;
+        ray.direction = shorter;
+        path = ray_path(ray);
+        assert_int_equal(expected, path_triangle_meet(&path, t, &scaled));
+        assert_true(!meet || (scaled.parameter == ldexp(hit.parameter, -exponent) &&
+                              memcmp(scaled.weight, hit.weight, sizeof hit.weight) == 0));
     }
     print_message("  %d hits; parameter within %.2f relative ulp, weighted point within %.2f ulp\n",
                   hits, worst, worst_weight);
     assert_true(hits > (int)test_rounds(6000) && hits < (int)test_rounds(40000));
+    assert_true(tiny > test_rounds(20000));
     assert_true(worst <= 8);
     assert_true(worst_weight <= 8);
 }

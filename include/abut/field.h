@@ -1,9 +1,10 @@
 /* Signed distance fields: the distance to a mesh at every cell of a grid, negative inside.
  *
  * Each value is the distance that abut_sign_nearest() gives at the centre of the cell,
- * rounded once to a float: exact, not spread from neighbours. Between centres values are
- * interpolated. The same mesh and options give the same values on every processor, device and
- * number of threads.
+ * rounded once to a float: exact, not spread from neighbours. Around a border the sign may differ
+ * where the winding number is within 0.01 of a half. Between centres values are interpolated. The
+ * same mesh and options give the same values on every processor, device and number of threads; but
+ * with more than 4,096 border edges a device may give such cells another sign than the CPU.
  *
  * A field may be on a device: it is built there, and if it is dense and of floats its values stay
  * there, for kernels of the caller and for worlds on the same device; see abut_field_values().
@@ -65,12 +66,12 @@ ABUT_DEFAULT(abut_field_options)
 typedef struct abut_field abut_field;
 
 /* Builds the field of a mesh, which it keeps. `options` may be null. Takes at most 1.5 times the
- * result and 64 MiB meanwhile, beside the hierarchy of the mesh and its features (some 700 bytes a
- * triangle); on a device more where lists are long, see docs/field.md. Fails with ABUT_ERROR_LIMIT
- * where there would be too many cells, and names the memory that they would take; with
- * ABUT_ERROR_DEVICE on a device without doubles, and for a surface with a border on one that does
- * not round floats as the CPU does. Uses the context of the mesh; reports progress as stage
- * "field". Thread-safe. */
+ * result meanwhile, and 8 MiB a thread or for each of four, beside the hierarchy of the mesh and
+ * its features (some 320 bytes a triangle); on a device more where lists are long, see
+ * docs/field.md. Fails with ABUT_ERROR_LIMIT where there would be too many cells, and names the
+ * memory that they would take; with ABUT_ERROR_DEVICE on a device without doubles, and for a
+ * surface with a border on one that does not round floats as the CPU does. Uses the context of the
+ * mesh; reports progress as stage "field". Thread-safe. */
 ABUT_API abut_status abut_field_create(abut_mesh *mesh, const abut_field_options *options,
                                        abut_field **field);
 /* The same for a mesh whose hierarchy is there already. Without options->device the field is built

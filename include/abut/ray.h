@@ -63,7 +63,7 @@ ABUT_API abut_status abut_ray_all_batch(const abut_bvh *bvh, abut_array rays, si
 /* Estimates how thin a closed, outward mesh gets: on a hundredth of its surface the wall behind,
  * straight in and facing away, is no further than this. Infinity where there are no such walls.
  * From some 2,000 rays, the same each time. A distance field tells both sides of a part where that
- * is two cells thick. Takes no memory. Thread-safe. */
+ * is two cells thick. Takes 8 bytes a triangle meanwhile. Thread-safe. */
 ABUT_API abut_status abut_ray_thickness(const abut_bvh *bvh, double *thickness);
 
 #ifdef __cplusplus

@@ -46,9 +46,10 @@ ABUT_DEFAULT(abut_sign_options)
 /* Makes a hierarchy ready for the questions below; to be called once. Takes no memory to speak of
  * for surfaces without border, some 40 bytes a triangle for others, and 110 for pseudo-normals; see
  * abut_sign_info_get(). A refit keeps it up to date. Called again, replaces what was; on failure
- * that stays. `options` may be null. Of one on a device the CPU gets its copy here where there is a
- * border, or where pseudo-normals are asked for. Not thread-safe: no one may ask the hierarchy
- * meanwhile. */
+ * that stays. `options` may be null. Of one on a device the CPU gets its copy here where
+ * pseudo-normals are asked for; and where there is a border with the first question that needs
+ * winding numbers, which then takes the memory and may fail for want of it or by the device. Not
+ * thread-safe: no one may ask the hierarchy meanwhile. */
 ABUT_API abut_status abut_sign_prepare(abut_bvh *bvh, const abut_sign_options *options);
 
 typedef struct abut_sign_info {
@@ -66,7 +67,8 @@ ABUT_API abut_sign_info abut_sign_info_get(const abut_bvh *bvh);
 
 /* Tells whether a point is inside. On the surface counts as inside, exactly. A surface with a
  * border that faces inwards on the whole (whose volume about its own centre is negative) is taken
- * as if it faced outwards. Pseudo-normals play no part. Takes no memory. Thread-safe. */
+ * as if it faced outwards. Pseudo-normals play no part. Takes no memory, but for
+ * the first one of a hierarchy on a device (see above). Thread-safe. */
 ABUT_API abut_status abut_sign_inside(const abut_bvh *bvh, abut_vec3 point, bool *inside);
 /* The same for many points on all threads, to an array of bool. Refused before anything is written:
  * a point that is not legal. On a device a surface with a border needs one that rounds floats as
@@ -88,7 +90,7 @@ ABUT_API abut_status abut_sign_winding_batch(const abut_bvh *bvh, const abut_poi
 /* abut_nearest_point() with a distance that is negative inside. 0 has no sign, nor has infinity
  * where nothing is within the radius. Without border the sign is exact by winding numbers; by
  * pseudo-normals it is left to winding numbers wherever rounding could show, that is next to the
- * surface, and where normals cancel. Takes no memory. Thread-safe. */
+ * surface, and where normals cancel. Takes memory as abut_sign_inside(). Thread-safe. */
 ABUT_API abut_status abut_sign_nearest(const abut_bvh *bvh, abut_vec3 point, double radius,
                                        abut_nearest *nearest);
 /* The same for many points, as abut_nearest_batch(). Thread-safe; on a device one batch at a time.

@@ -19,6 +19,8 @@
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #endif
 #define ABUTI_GLOBAL __global
+/* Before a loop that is not worth many copies: compilers of devices take long over each. */
+#define ABUTI_ROLLED _Pragma("unroll 1")
 #define ABUT_NONE 0xffffffffu /* as in <abut/base.h> */
 typedef uint word32;
 #else
@@ -29,6 +31,7 @@ typedef uint word32;
 #define ABUTI_REAL_BITS 64
 #endif
 #define ABUTI_GLOBAL
+#define ABUTI_ROLLED
 typedef uint32_t word32;
 #endif
 

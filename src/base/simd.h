@@ -88,6 +88,15 @@ static inline m4 m4_highest(const uint32_t values[4]) {
     __m128i v = _mm_loadu_si128((const __m128i *)(const void *)values);
     return _mm_castsi128_ps(_mm_srai_epi32(v, 31));
 }
+/* Lanes whose number is this one, in one of three rows. */
+static inline m4 m4_any_equal(const uint32_t values[3][4], uint32_t one) {
+    __m128i all = _mm_set1_epi32((int32_t)one), met = _mm_setzero_si128();
+    for (int i = 0; i < 3; i++) {
+        __m128i v = _mm_loadu_si128((const __m128i *)(const void *)values[i]);
+        met = _mm_or_si128(met, _mm_cmpeq_epi32(v, all));
+    }
+    return _mm_castsi128_ps(met);
+}
 /* a where the mask is set, b elsewhere */
 static inline f4 f4_select(m4 mask, f4 a, f4 b) {
     return _mm_or_ps(_mm_and_ps(mask, a), _mm_andnot_ps(mask, b));
@@ -169,6 +178,11 @@ static inline void f4_store_u16(uint16_t *to, f4 a) {
 #define m4_without vbicq_u32
 static inline m4 m4_highest(const uint32_t values[4]) {
     return vcltzq_s32(vreinterpretq_s32_u32(vld1q_u32(values)));
+}
+static inline m4 m4_any_equal(const uint32_t values[3][4], uint32_t one) {
+    uint32x4_t all = vdupq_n_u32(one), met = vceqq_u32(vld1q_u32(values[0]), all);
+    met = vorrq_u32(met, vceqq_u32(vld1q_u32(values[1]), all));
+    return vorrq_u32(met, vceqq_u32(vld1q_u32(values[2]), all));
 }
 #define f4_select vbslq_f32
 static inline f4 f4_min(f4 a, f4 b) {
@@ -302,6 +316,12 @@ static inline m4 m4_without(m4 a, m4 b) {
 }
 static inline m4 m4_highest(const uint32_t values[4]) {
     m4 r = {values[0] >> 31 | values[1] >> 31 << 1 | values[2] >> 31 << 2 | values[3] >> 31 << 3};
+    return r;
+}
+static inline m4 m4_any_equal(const uint32_t values[3][4], uint32_t one) {
+    m4 r = {0};
+    for (unsigned i = 0; i < 12; i++)
+        r.bits |= (unsigned)(values[i / 4][i % 4] == one) << i % 4;
     return r;
 }
 static inline f4 f4_select(m4 mask, f4 a, f4 b) {

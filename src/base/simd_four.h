@@ -219,24 +219,5 @@ static inline void d8_load_three(const double *const from[8], d8 out[3]) {
     for (int k = 0; k < 3; k++)
         out[k] = _mm512_insertf64x4(_mm512_castpd256_pd512(low[k]), high[k], 1);
 }
-/* Turns eight rows of eight into columns. */
-static inline void d8_columns(const double *const from[8], d8 column[8]) {
-    d8 pair[8], four[8];
-    for (int i = 0; i < 8; i += 2) {
-        d8 a = _mm512_loadu_pd(from[i]), b = _mm512_loadu_pd(from[i + 1]);
-        pair[i] = _mm512_unpacklo_pd(a, b);     /* columns 0 2 4 6 of two rows */
-        pair[i + 1] = _mm512_unpackhi_pd(a, b); /* columns 1 3 5 7 */
-    }
-    for (int i = 0; i < 8; i += 4)
-        for (int odd = 0; odd < 2;
-             odd++) { /* columns odd and 4 + odd of four rows, then the rest */
-            four[i + odd] = _mm512_shuffle_f64x2(pair[i + odd], pair[i + 2 + odd], 0x88);
-            four[i + 2 + odd] = _mm512_shuffle_f64x2(pair[i + odd], pair[i + 2 + odd], 0xdd);
-        }
-    for (int k = 0; k < 4; k++) {
-        column[k] = _mm512_shuffle_f64x2(four[k], four[4 + k], 0x88);
-        column[4 + k] = _mm512_shuffle_f64x2(four[k], four[4 + k], 0xdd);
-    }
-}
 
 #endif

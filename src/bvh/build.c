@@ -21,7 +21,9 @@
 enum {
     BIN_MOST = 16,
     SWEEP_MOST = 16,                /* triangles that are sorted rather than put into bins */
-    TWICE_LEAST = 64,               /* triangles that go into two sets of bins */
+    BIN_SETS = 4,                   /* of bins that are filled in turn */
+    TWICE_LEAST = 64,               /* triangles that go into two of them, */
+    SETS_LEAST = 1024,              /* and into all */
     CHUNK = 32768,                  /* triangles for one task of a pass over a large range */
     SMALL_LEAST = 8192,             /* below, a range is not worth sharing out */
     SMALL_PARTS = 64,               /* a small range is about this part of the whole */
@@ -35,6 +37,7 @@ typedef struct item {
 
 typedef struct range {
     uint32_t begin, end, slot, depth;
+    bool away; /* its items stand in the spare arrays */
 } range;
 
 typedef struct bin {
@@ -78,6 +81,8 @@ typedef struct builder {
     range now;
     binning how;
     border where;
+    size_t side_begin; /* of the side that gives an item away: */
+    bool side_lowest;  /* its lowest or its highest */
 } builder;
 
 /* ---- bins ---- */
@@ -162,24 +167,33 @@ static inline void add_to_bins(const item *it, const binning *how, bin bins[3][B
     }
 }
 
-/* Neighbours mostly go into the same bins, and each waits until the last has been stored: so every
- * other one goes into bins of its own, where that is worth clearing and joining them. */
+/* Neighbours mostly go into the same bins, and each waits until the last has been stored: so they
+ * go into several sets of bins in turn, where that is worth clearing and joining them. */
 static void gather_bins(const item *items, size_t begin, size_t end, const binning *how,
                         gathering *g) {
     binning to = *how;
-    bin others[3][BIN_MOST];
-    size_t i = begin;
+    bin others[BIN_SETS - 1][3][BIN_MOST];
+    size_t i = begin, sets = end - begin >= SETS_LEAST    ? BIN_SETS
+                             : end - begin >= TWICE_LEAST ? 2
+                                                          : 1;
     clear_bins(g->bins, to.count);
-    if (end - begin >= TWICE_LEAST) {
-        clear_bins(others, to.count);
-        for (; i + 1 < end; i += 2) {
+    for (size_t k = 1; k < sets; k++)
+        clear_bins(others[k - 1], to.count);
+    if (sets == BIN_SETS)
+        for (; i + BIN_SETS <= end; i += BIN_SETS) {
             add_to_bins(&items[i], &to, g->bins);
-            add_to_bins(&items[i + 1], &to, others);
+            for (size_t k = 1; k < BIN_SETS; k++)
+                add_to_bins(&items[i + k], &to, others[k - 1]);
         }
-        join_bins(g->bins, others, to.count);
-    }
+    else if (sets == 2)
+        for (; i + 2 <= end; i += 2) {
+            add_to_bins(&items[i], &to, g->bins);
+            add_to_bins(&items[i + 1], &to, others[0]);
+        }
     for (; i < end; i++)
         add_to_bins(&items[i], &to, g->bins);
+    for (size_t k = 1; k < sets; k++)
+        join_bins(g->bins, others[k - 1], to.count);
 }
 
 /* Half the surface of a box. */
@@ -280,23 +294,30 @@ static uint32_t round_count(uint32_t left, uint32_t total) {
     return count < BVH_WIDTH ? BVH_WIDTH : count > most ? most : count;
 }
 
+/* Of items from begin to end, the one nearest to a border before them (`lowest`) or behind them; of
+ * equals the lowest triangle. */
+static size_t nearest_item(const item *items, const uint32_t *order, size_t begin, size_t end,
+                           int axis, bool lowest) {
+    size_t best = begin;
+    for (size_t i = begin + 1; i < end; i++) {
+        float x = middle_on(&items[i], axis), y = middle_on(&items[best], axis);
+        if ((lowest ? x < y : x > y) || (x == y && order[i] < order[best]))
+            best = i;
+    }
+    return best;
+}
+
 /* Moves the border from `middle` to `wanted`, a few places away: each time the item nearest to it
- * changes sides, of equals the lowest triangle. */
+ * changes sides. */
 static void move_border(item *items, uint32_t *order, const range *r, size_t middle, size_t wanted,
                         int axis) {
     while (middle != wanted) {
         bool grow = middle < wanted; /* the left side takes the lowest of the right */
-        size_t begin = grow ? middle : r->begin, end = grow ? r->end : middle, best = begin;
-        for (size_t i = begin + 1; i < end; i++) {
-            float x = middle_on(&items[i], axis), y = middle_on(&items[best], axis);
-            if ((grow ? x < y : x > y) || (x == y && order[i] < order[best]))
-                best = i;
-        }
-        if (!grow)
-            middle--;
+        size_t begin = grow ? middle : r->begin, end = grow ? r->end : middle;
+        size_t best = nearest_item(items, order, begin, end, axis, grow);
+        middle -= !grow;
         swap_items(items, order, best, middle);
-        if (grow)
-            middle++;
+        middle += grow;
     }
 }
 
@@ -312,8 +333,8 @@ static void note_split(builder *b, const range *r, float area, size_t middle, ra
     split->area = area;
     split->right = r->slot + 2 * left_leaves;
     split->leaf = 0;
-    children[0] = (range){r->begin, (uint32_t)middle, r->slot + 1, r->depth + 1};
-    children[1] = (range){(uint32_t)middle, r->end, split->right, r->depth + 1};
+    children[0] = (range){r->begin, (uint32_t)middle, r->slot + 1, r->depth + 1, r->away};
+    children[1] = (range){(uint32_t)middle, r->end, split->right, r->depth + 1, r->away};
 }
 
 /* ---- one thread ---- */
@@ -455,54 +476,71 @@ static void build_small(builder *b, range root) {
     }
 }
 
+/* Brings the items of a range back from the spare arrays. */
+static void bring_back(builder *b, range *r) {
+    size_t count = r->end - r->begin;
+    if (r->away) {
+        memcpy(b->items + r->begin, b->spare + r->begin, count * sizeof *b->items);
+        memcpy(b->order + r->begin, b->spare_order + r->begin, count * sizeof *b->order);
+        r->away = false;
+    }
+}
+
 static void small_task(void *data, size_t chunk, size_t begin, size_t end) {
     builder *b = data;
     (void)chunk;
-    for (size_t i = begin; i < end; i++)
-        build_small(b, b->ranges[i]);
+    for (size_t i = begin; i < end; i++) {
+        range r = b->ranges[i];
+        bring_back(b, &r);
+        build_small(b, r);
+    }
 }
 
 /* ---- all threads ---- */
 
+/* Items of the range that is being split. */
+static item *items_now(const builder *b) {
+    return b->now.away ? b->spare : b->items;
+}
+
+static uint32_t *order_now(const builder *b) {
+    return b->now.away ? b->spare_order : b->order;
+}
+
 static void boxes_task(void *data, size_t chunk, size_t begin, size_t end) {
     builder *b = data;
-    gather_boxes(b->items, b->now.begin + begin, b->now.begin + end, &b->chunks[chunk]);
+    gather_boxes(items_now(b), b->now.begin + begin, b->now.begin + end, &b->chunks[chunk]);
 }
 
 static void bins_task(void *data, size_t chunk, size_t begin, size_t end) {
     builder *b = data;
-    gather_bins(b->items, b->now.begin + begin, b->now.begin + end, &b->how, &b->chunks[chunk]);
+    gather_bins(items_now(b), b->now.begin + begin, b->now.begin + end, &b->how, &b->chunks[chunk]);
 }
 
-static void count_task(void *data, size_t chunk, size_t begin, size_t end) {
-    builder *b = data;
-    uint32_t left = 0;
-    side s = side_of(&b->how, &b->where);
-    for (size_t i = b->now.begin + begin; i < b->now.begin + end; i++)
-        left += goes_left(&s, &b->items[i]);
-    b->chunk_left[chunk] = left;
-}
-
-/* Both sides keep their order; chunk_left holds where the chunk's left ones go. */
+/* To the other arrays, where both sides keep their order; chunk_left holds where the chunk's left
+ * ones go. */
 static void scatter_task(void *data, size_t chunk, size_t begin, size_t end) {
     builder *b = data;
-    size_t left = b->chunk_left[chunk];
-    size_t right = b->where.left_count + begin - left;
+    size_t first = b->now.begin, left = first + b->chunk_left[chunk];
+    size_t right = first + b->where.left_count + begin - b->chunk_left[chunk];
     side s = side_of(&b->how, &b->where);
-    for (size_t i = begin; i < end; i++) {
-        const item *it = &b->items[b->now.begin + i];
-        size_t to = goes_left(&s, it) ? left++ : right++;
-        b->spare[to] = *it;
-        b->spare_order[to] = b->order[b->now.begin + i];
+    const item *from = items_now(b);
+    const uint32_t *from_order = order_now(b);
+    item *to_items = b->now.away ? b->items : b->spare;
+    uint32_t *to_order = b->now.away ? b->order : b->spare_order;
+    for (size_t i = first + begin; i < first + end; i++) {
+        size_t to = goes_left(&s, &from[i]) ? left++ : right++;
+        to_items[to] = from[i];
+        to_order[to] = from_order[i];
     }
 }
 
-static void back_task(void *data, size_t chunk, size_t begin, size_t end) {
+/* Of each chunk of a side, the item nearest to the border. */
+static void nearest_task(void *data, size_t chunk, size_t begin, size_t end) {
     builder *b = data;
-    (void)chunk;
-    memcpy(b->items + b->now.begin + begin, b->spare + begin, (end - begin) * sizeof *b->items);
-    memcpy(b->order + b->now.begin + begin, b->spare_order + begin,
-           (end - begin) * sizeof *b->order);
+    size_t first = b->side_begin;
+    b->chunk_left[chunk] = (uint32_t)nearest_item(items_now(b), order_now(b), first + begin,
+                                                  first + end, b->where.axis, b->side_lowest);
 }
 
 /* A pass over the range that is being split. */
@@ -511,16 +549,48 @@ static void pass(builder *b, size_t count,
     abuti_parallel_for(b->context, count, CHUNK, body, b);
 }
 
+/* How many of a chunk are in bins left of the border. */
+static uint32_t count_left(const gathering *g, const border *where) {
+    uint32_t left = 0;
+    for (uint32_t i = 0; i <= where->bin; i++)
+        left += g->bins[where->axis][i].count;
+    return left;
+}
+
+/* Chunk 0 has been joined with all others: it has what they have not. */
 static void divide_large(builder *b, size_t count) {
-    pass(b, count, count_task);
-    uint32_t sum = 0;
-    for (size_t c = 0; c < abuti_chunk_count(count, CHUNK); c++) {
-        uint32_t here = b->chunk_left[c];
+    uint32_t sum = b->where.left_count;
+    for (size_t c = abuti_chunk_count(count, CHUNK); c-- > 1;) {
+        sum -= count_left(&b->chunks[c], &b->where);
         b->chunk_left[c] = sum;
-        sum += here;
     }
+    b->chunk_left[0] = 0;
     pass(b, count, scatter_task);
-    pass(b, count, back_task);
+    b->now.away = !b->now.away;
+}
+
+/* As move_border(), by all threads. */
+static void move_border_large(builder *b, size_t middle, size_t wanted) {
+    item *items = items_now(b);
+    uint32_t *order = order_now(b);
+    while (middle != wanted) {
+        bool grow = middle < wanted;
+        size_t end = grow ? b->now.end : middle;
+        b->side_begin = grow ? middle : b->now.begin;
+        b->side_lowest = grow;
+        pass(b, end - b->side_begin, nearest_task);
+        size_t best = b->chunk_left[0];
+        for (size_t c = 1; c < abuti_chunk_count(end - b->side_begin, CHUNK); c++) {
+            size_t other = b->chunk_left[c];
+            float x = middle_on(&items[other], b->where.axis);
+            float y = middle_on(&items[best], b->where.axis);
+            if ((grow ? x < y : x > y) || (x == y && order[other] < order[best]))
+                best = other;
+        }
+        middle -= !grow;
+        swap_items(items, order, best, middle);
+        middle += grow;
+    }
 }
 
 static void split_large(builder *b, range r, range children[2]) {
@@ -528,7 +598,8 @@ static void split_large(builder *b, range r, range children[2]) {
     size_t chunks = abuti_chunk_count(count, CHUNK), middle = halve(&r);
     gathering *g = &b->chunks[0];
     b->now = r;
-    pass(b, count, boxes_task);
+    if (r.depth > 0) /* those of the root were gathered with its items */
+        pass(b, count, boxes_task);
     for (size_t c = 1; c < chunks; c++)
         join_boxes(g, &b->chunks[c]);
     float area = area_of(box4_load(g->box));
@@ -543,14 +614,13 @@ static void split_large(builder *b, range r, range children[2]) {
     if (b->where.axis >= 0) {
         divide_large(b, count);
         middle = r.begin + round_count(b->where.left_count, count);
-        move_border(b->items, b->order, &r, r.begin + b->where.left_count, middle, b->where.axis);
+        move_border_large(b, r.begin + b->where.left_count, middle);
     }
-    note_split(b, &r, area, middle, children);
+    note_split(b, &b->now, area, middle, children);
 }
 
 static void item_task(void *data, size_t chunk, size_t begin, size_t end) {
     builder *b = data;
-    (void)chunk;
     for (size_t i = begin; i < end; i++) {
         double lo[3], hi[3];
         bvh_triangle_box(b->mesh, b->scale, (uint32_t)i, lo, hi);
@@ -561,6 +631,7 @@ static void item_task(void *data, size_t chunk, size_t begin, size_t end) {
         b->items[i].box[3] = b->items[i].box[7] = 0;
         b->order[i] = (uint32_t)i;
     }
+    gather_boxes(b->items, begin, end, &b->chunks[chunk]);
 }
 
 /* Ranges that are large for this mesh: below an eighth of a percent or so, there are enough of them
@@ -576,6 +647,7 @@ static void middling_task(void *data, size_t chunk, size_t begin, size_t end) {
     (void)chunk;
     for (size_t i = begin; i < end; i++) {
         range r = b->ranges[b->done + i];
+        bring_back(b, &r);
         gather_boxes(b->items, r.begin, r.end, &g);
         float area = area_of(box4_load(g.box));
         note_split(b, &r, area, split_small(b, &r, &g), b->halves[i]);
@@ -610,7 +682,7 @@ static abut_status build_all(builder *b, uint32_t triangle_count) {
     uint32_t used = 0;
     size_t range_count = 0, done = 0;
     abut_status status = ABUT_OK;
-    range root = {0, triangle_count, 0, 0};
+    range root = {0, triangle_count, 0, 0, false};
     if (triangle_count > large_least)
         large[used++] = root;
     else

@@ -94,6 +94,7 @@ struct abut_bvh {
     _Atomic(struct bvh_solid *) solid; /* made when first wanted; see solid.c */
     bvh_parts parts;                   /* what higher floors keep with it on the CPU */
     atomic_size_t ray_count;           /* rays in batches since it was built or refitted */
+    atomic_size_t pair_steps;          /* the same of searches for distances; see pair/discs.h */
 };
 
 /* ---- build.c: which triangles stand together ---- */

@@ -294,6 +294,8 @@ abut_status abuti_buffer_upload(abuti_queue *queue, abuti_buffer *to, size_t off
     abut_status status = queue->stuck ? ABUT_OK : check_range(to, offset, bytes, "upload");
     if (status || !bytes || queue->stuck)
         return status;
+    if (abuti_lanes_upload(queue, to, offset, data, bytes, &status))
+        return status;
     return queue->device->backend->upload(queue, to, offset, data, bytes, true);
 }
 

@@ -16,7 +16,7 @@
 #include <stdatomic.h>
 
 typedef struct abuti_backend abuti_backend;
-/* Queues and memory for what is much to read; fetch.c. */
+/* Queues and memory for what is much to copy; lanes.c. */
 typedef struct abuti_lanes abuti_lanes;
 
 /* What every device has; a back end puts its own behind it. */
@@ -157,7 +157,11 @@ abut_status abuti_buffer_receive(abuti_queue *queue, const abuti_buffer *from, s
  * own, so that all that writes the buffer must be done. Several threads may call it. */
 abut_status abuti_buffer_fetch(const abuti_buffer *from, size_t offset, abut_context *context,
                                void *data, size_t bytes);
-/* Releases what that keeps; of a device that nobody holds. */
+/* What abuti_buffer_upload() does with much memory: the same, on all threads of the device's
+ * context. False where it did nothing: there is not so much, or no lanes. */
+bool abuti_lanes_upload(abuti_queue *queue, abuti_buffer *to, size_t offset, const void *data,
+                        size_t bytes, abut_status *status);
+/* Releases what both keep; of a device that nobody holds. */
 void abuti_lanes_destroy(abut_device *device);
 /* From the beginning of one to the beginning of another. */
 abut_status abuti_buffer_copy(abuti_queue *queue, const abuti_buffer *from, abuti_buffer *to,

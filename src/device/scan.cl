@@ -1,4 +1,5 @@
-/* Sums: exclusive scan, stream compaction, reduction, segments.
+/* Sums: exclusive scan; with COMPACT stream compaction, with REDUCE reduction and segments, since
+ * compilers take long and few need all.
  *
  * Reduce, then scan: the input is cut into as many runs of tiles as the device keeps busy at once.
  * The first kernel adds up each run; in the second each group adds up the runs before its own
@@ -11,6 +12,8 @@
  */
 #include "device/group_cl.h"
 #include "device/tools_shared.h"
+
+#ifndef REDUCE
 
 DEFINE_GROUP_SCAN(uint, scan_words)
 DEFINE_GROUP_SCAN(uint4, scan_rows)
@@ -74,17 +77,19 @@ static inline void sum_run(__global const uint *in, __global uint *sums, uint co
         sums[group] = total;
 }
 
+#ifndef COMPACT
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 scan_sums(__global const uint *in, __global uint *sums, uint count, uint run_tiles,
           __local uint *room) {
     sum_run(in, sums, count, run_tiles, false, room);
 }
-
+#else
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 compact_sums(__global const uint *in, __global uint *sums, uint count, uint run_tiles,
              __local uint *room) {
     sum_run(in, sums, count, run_tiles, true, room);
 }
+#endif
 
 /* The sum of all runs before this group's. */
 static inline uint sum_before(__global const uint *sums, __local uint *room) {
@@ -145,18 +150,22 @@ static inline void scan_run(__global const uint *in, __global uint *out, __globa
         total[total_at] = sum;
 }
 
+#ifndef COMPACT
 /* in and out may be the same. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 scan_runs(__global const uint *in, __global uint *out, __global const uint *sums,
           __global uint *total, uint total_at, uint count, uint run_tiles, __local uint4 *room) {
     scan_run(in, out, sums, total, total_at, count, run_tiles, false, room);
 }
-
+#else
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 compact_runs(__global const uint *in, __global uint *out, __global const uint *sums,
              __global uint *total, uint total_at, uint count, uint run_tiles, __local uint4 *room) {
     scan_run(in, out, sums, total, total_at, count, run_tiles, true, room);
 }
+#endif
+
+#else
 
 /* ---- reduction ---- */
 
@@ -224,3 +233,5 @@ segment_owners(__global const uint *begin, __global uint *owners, uint count, ui
     }
     owners[item] = lo;
 }
+
+#endif

@@ -154,6 +154,8 @@ static abut_status ask_body(finding *f) {
                            .keep = keep_answers,
                            .user = f};
     abut_status status = abuti_bvh_check("abut_map_find", bvh, f, "map");
+    if (!status && f->has_sign)
+        status = abuti_sign_far(bvh);
     return status || !f->count ? status : abuti_batch_nearest(&batch, NULL);
 }
 

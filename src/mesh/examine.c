@@ -12,6 +12,8 @@
 #include <string.h>
 
 #define GRAIN 8192
+#define WEIGHED 32768 /* triangles at a time; a scratch of half a MiB */
+#define WEIGHED_A_TASK 4096
 
 typedef struct exam {
     abut_context *context;
@@ -115,28 +117,56 @@ static bool is_unbalanced(const exam *x, uint32_t edge) {
 
 /* ---- components ---- */
 
+/* Six times the volume with a point of its component, and twice the area, of some triangles. */
+typedef struct weights {
+    const exam *x;
+    double factor;
+    size_t first;
+    double *volume, *area;
+} weights;
+
+static void weigh_triangles(void *data, size_t chunk, size_t begin, size_t end) {
+    const weights *w = data;
+    const exam *x = w->x;
+    const vec3 *positions = x->mesh->positions;
+    (void)chunk;
+    for (size_t i = begin; i < end; i++) {
+        const uint32_t *corner = x->mesh->indices + 3 * (w->first + i);
+        uint32_t component = x->view->triangle_component[w->first + i];
+        vec3 from = positions[x->mesh->indices[3 * (size_t)x->first_triangle[component]]];
+        vec3 a = v3_scale(v3_sub(positions[corner[0]], from), w->factor);
+        vec3 b = v3_scale(v3_sub(positions[corner[1]], from), w->factor);
+        vec3 c = v3_scale(v3_sub(positions[corner[2]], from), w->factor);
+        vec3 normal = v3_cross(v3_sub(b, a), v3_sub(c, a));
+        w->volume[i] = v3_dot(a, normal);
+        w->area[i] = v3_length(normal);
+    }
+}
+
 /* Volume by component, each from a point of its own, so that small parts far from the rest do not
- * drown in rounding. */
-static void weigh_components(exam *x) {
-    abuti_unit_frame frame = abuti_unit_frame_of(x->mesh);
+ * drown in rounding. Threads share the triangles; sums are made in order. */
+static abut_status weigh_components(exam *x) {
+    size_t count = x->view->triangle_count, most = count < WEIGHED ? count : WEIGHED;
+    double *scratch = abuti_allocate(x->context, most, 2 * sizeof *scratch);
+    if (!scratch)
+        return ABUT_ERROR_MEMORY;
+    weights w = {x, abuti_unit_frame_of(x->mesh).factor, 0, scratch, scratch + most};
     for (uint32_t t = x->view->triangle_count; t-- > 0;)
         x->first_triangle[x->view->triangle_component[t]] = t;
-    for (size_t t = 0; t < x->view->triangle_count; t++) {
-        uint32_t component = x->view->triangle_component[t];
-        if (!x->balanced[component])
-            continue;
-        const vec3 *positions = x->mesh->positions;
-        const uint32_t *corner = x->mesh->indices + 3 * t;
-        vec3 from = positions[x->mesh->indices[3 * (size_t)x->first_triangle[component]]];
-        vec3 a = v3_scale(v3_sub(positions[corner[0]], from), frame.factor);
-        vec3 b = v3_scale(v3_sub(positions[corner[1]], from), frame.factor);
-        vec3 c = v3_scale(v3_sub(positions[corner[2]], from), frame.factor);
-        vec3 normal = v3_cross(v3_sub(b, a), v3_sub(c, a));
-        double volume = v3_dot(a, normal);
-        x->volume[component] += volume;
-        x->magnitude[component] += fabs(volume);
-        x->component_area[component] += v3_length(normal);
+    for (; w.first < count; w.first += most) {
+        size_t some = count - w.first < most ? count - w.first : most;
+        abuti_parallel_for(x->context, some, WEIGHED_A_TASK, weigh_triangles, &w);
+        for (size_t i = 0; i < some; i++) {
+            uint32_t component = x->view->triangle_component[w.first + i];
+            if (!x->balanced[component])
+                continue;
+            x->volume[component] += w.volume[i];
+            x->magnitude[component] += fabs(w.volume[i]);
+            x->component_area[component] += w.area[i];
+        }
     }
+    abuti_release(x->context, scratch);
+    return ABUT_OK;
 }
 
 static abut_status judge_components(exam *x, abut_mesh_report *report) {
@@ -161,7 +191,9 @@ static abut_status judge_components(exam *x, abut_mesh_report *report) {
         if (x->flawed[e])
             x->balanced
                 [x->view->triangle_component[x->view->edge_faces[x->view->edge_face_begin[e]]]] = 0;
-    weigh_components(x);
+    status = weigh_components(x);
+    if (status)
+        return status;
     for (size_t c = 0; c < count; c++) {
         if (!x->balanced[c] || !(x->component_area[c] > 0))
             continue;

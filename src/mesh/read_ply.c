@@ -507,6 +507,38 @@ static abut_status read_packed_vertices(ply *file, const element *e, size_t reco
     return status;
 }
 
+/* Whether faces are nothing but a list as nearly all programs write it: a byte that counts, and
+ * numbers of four bytes of this machine. */
+static bool has_plain_faces(const ply *file, const element *e) {
+    const property *p = abuti_list_at(&file->properties, e->first);
+    return e->kind == FACE && !file->text && !file->swap && e->property_count == 1 &&
+           (p->count_type == U8 || p->count_type == I8) && (p->type == I32 || p->type == U32);
+}
+
+/* Takes triangles as long as they come whole and right; the caller looks at what does not. */
+static abut_status read_plain_triangles(ply *file, const element *e, uint64_t *index) {
+    enum { BYTES = 1 + 3 * sizeof(uint32_t) };
+    abuti_reader *reader = file->reader;
+    abuti_source *source = &reader->source;
+    const property *p = abuti_list_at(&file->properties, e->first);
+    const uint64_t limit = p->type == I32 ? (uint64_t)INT32_MAX + 1 : UINT32_MAX;
+    const uint32_t most = (uint32_t)(file->vertex_count < limit ? file->vertex_count : limit);
+    uint32_t corner[3]; /* a negative one is too large */
+    abut_status status = ABUT_OK;
+    while (*index < e->count && !status && abuti_read_fill(reader, BYTES) >= BYTES &&
+           source->at[0] == 3) {
+        memcpy(corner, source->at + 1, sizeof corner);
+        if (corner[0] >= most || corner[1] >= most || corner[2] >= most)
+            break;
+        status = abuti_read_triangle(reader, corner[0], corner[1], corner[2]);
+        source->at += BYTES;
+        ++*index;
+        if (!status)
+            status = abuti_read_tick(reader);
+    }
+    return status;
+}
+
 /* Whether that fits this element; gives the layout. */
 static bool find_layout(const ply *file, const element *e, size_t *record, size_t *offsets,
                         value_type *types) {
@@ -531,7 +563,12 @@ static abut_status read_elements(ply *file, const element *e) {
     if (find_layout(file, e, &record, offsets, types))
         return read_packed_vertices(file, e, record, offsets, types);
     abut_status status = ABUT_OK;
+    bool plain = e->property_count && has_plain_faces(file, e);
     for (uint64_t k = 0; e->property_count && k < e->count && !status; k++) {
+        if (plain)
+            status = read_plain_triangles(file, e, &k);
+        if (status || k == e->count)
+            break;
         reader->byte = abuti_source_offset(&reader->source);
         status = read_one(file, e, k);
         if (!status)

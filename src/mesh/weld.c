@@ -13,6 +13,7 @@
 #include "mesh/mesh.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <string.h>
 
 /* ---- equal positions ---- */
@@ -104,9 +105,13 @@ static abut_status match_many(abut_context *context, const vec3 *positions, uint
 }
 
 typedef struct hash_work {
+    abut_context *context;
     const vec3 *positions;
     uint32_t *hashes;
     unsigned shift;
+    uint32_t *begin, *members; /* of buckets */
+    uint32_t *lowest;
+    atomic_bool crowded; /* some buckets are for match_many() */
 } hash_work;
 
 static void hash_chunk(void *data, size_t chunk, size_t begin, size_t end) {
@@ -116,24 +121,38 @@ static void hash_chunk(void *data, size_t chunk, size_t begin, size_t end) {
         w->hashes[v] = (uint32_t)(hash_position(w->positions[v]) >> w->shift);
 }
 
+static bool match_bucket(hash_work *w, size_t bucket) {
+    uint32_t begin = w->begin[bucket];
+    return match_few(w->positions, w->members + begin, w->begin[bucket + 1] - begin, w->lowest);
+}
+
+static void match_chunk(void *data, size_t chunk, size_t begin, size_t end) {
+    hash_work *w = data;
+    (void)chunk;
+    for (size_t i = begin; i < end; i++)
+        if (!match_bucket(w, i))
+            atomic_store_explicit(&w->crowded, true, memory_order_relaxed);
+}
+
 /* `hashes` holds bucket numbers and `begin` zeros on entry. */
-static abut_status match_buckets(abut_context *context, const vec3 *positions, uint32_t count,
-                                 const uint32_t *hashes, size_t bucket_count, uint32_t *begin,
-                                 uint32_t *members, uint32_t *lowest) {
+static abut_status match_buckets(hash_work *w, uint32_t count, size_t bucket_count) {
+    uint32_t *begin = w->begin, sum = 0;
     for (size_t v = 0; v < count; v++)
-        begin[hashes[v]]++;
-    uint32_t sum = 0;
+        begin[w->hashes[v]]++;
     for (size_t i = 0; i < bucket_count; i++)
         begin[i] = sum += begin[i];
     begin[bucket_count] = sum;
     for (uint32_t v = count; v-- > 0;)
-        members[--begin[hashes[v]]] = v;
+        w->members[--begin[w->hashes[v]]] = v;
+    abut_status status =
+        abuti_parallel_try(w->context, "weld", bucket_count, 16384, match_chunk, w);
+    if (status || !atomic_load(&w->crowded))
+        return status;
     for (size_t i = 0; i < bucket_count; i++) {
-        size_t size = begin[i + 1] - begin[i];
-        if (!match_few(positions, members + begin[i], size, lowest) &&
-            match_many(context, positions, members + begin[i], size, lowest))
+        if (!match_bucket(w, i) && match_many(w->context, w->positions, w->members + begin[i],
+                                              begin[i + 1] - begin[i], w->lowest))
             return ABUT_ERROR_MEMORY;
-        if (i % 4096 == 0 && abuti_stop(context, "weld"))
+        if (i % 4096 == 0 && abuti_stop(w->context, "weld"))
             break;
     }
     return abuti_stop_status("weld");
@@ -145,17 +164,20 @@ abut_status abuti_coincident_vertices(abut_context *context, const vec3 *positio
     while (bits < 31 && (uint32_t)1 << bits < count)
         bits++;
     size_t bucket_count = (size_t)1 << bits;
-    hash_work w = {.positions = positions, .shift = 64 - bits};
+    hash_work w = {.context = context,
+                   .positions = positions,
+                   .shift = 64 - bits,
+                   .lowest = lowest};
+    atomic_init(&w.crowded, false);
     w.hashes = abuti_allocate(context, count, sizeof *w.hashes);
-    uint32_t *begin = abuti_allocate_zeroed(context, bucket_count + 1, sizeof *begin);
-    uint32_t *members = abuti_allocate(context, count, sizeof *members);
-    abut_status status = w.hashes && begin && members ? ABUT_OK : ABUT_ERROR_MEMORY;
+    w.begin = abuti_allocate_zeroed(context, bucket_count + 1, sizeof *w.begin);
+    w.members = abuti_allocate(context, count, sizeof *w.members);
+    abut_status status = w.hashes && w.begin && w.members ? ABUT_OK : ABUT_ERROR_MEMORY;
     if (!status) {
         abuti_parallel_for(context, count, 16384, hash_chunk, &w);
-        status = match_buckets(context, positions, count, w.hashes, bucket_count, begin, members,
-                               lowest);
+        status = match_buckets(&w, count, bucket_count);
     }
-    ABUTI_RELEASE(context, w.hashes, begin, members);
+    ABUTI_RELEASE(context, w.hashes, w.begin, w.members);
     return status;
 }
 

@@ -61,9 +61,11 @@ enum {
     DIVISION = 4,          /* a new list when the points are so many times fewer */
     FILTER_A_POINT = 250,  /* features of a list that are worth a new one */
     MEASURE_LIST = 6,      /* features; so short a list is not made shorter */
+    LONG_LIST = 1024,      /* the points of a longer one are divided */
     AHEAD = 16,            /* points for which memory is called before its turn */
     PAIRS_MOST = 256,      /* that wait to be measured */
 };
+_Static_assert(LONG_LIST <= REGIONS_KEPT, "all squares are there");
 
 /* Beyond this many times the size of the mesh a point is far. */
 #define FAR_AWAY 64.0
@@ -246,7 +248,7 @@ static bool add_candidates(worker *w, uint32_t begin, uint32_t n, const uint32_t
 static void measure_points(worker *w, uint32_t begin, uint32_t end, const uint32_t *names,
                            uint32_t count) {
     const float *const at[3] = {w->at[0] + begin, w->at[1] + begin, w->at[2] + begin};
-    if (count > REGIONS_KEPT) {
+    if (count > LONG_LIST) {
         search_points(w, begin, end);
         return;
     }
@@ -321,7 +323,7 @@ static void finish_points(worker *w, uint32_t begin, uint32_t end, const regions
             w->lists.kept[i] = names[w->lists.kept[i]];
         names = w->lists.kept;
     }
-    if (count > REGIONS_KEPT && end - begin > 1) {
+    if (count > LONG_LIST && end - begin > 1) {
         uint32_t middle = division(w, begin, end);
         finish_points(w, begin, middle, list);
         finish_points(w, middle, end, list);

@@ -48,13 +48,6 @@ static void put_offset(feature_record *r, double offset, feature_kind kind) {
     memcpy(&r->offset, &bits, sizeof bits);
 }
 
-static void put_exact(feature_support *to, vec3 place, vec3 vector, bool is_face, bool is_marked) {
-    *to = (feature_support){{place.x, place.y, place.z},
-                            {vector.x, vector.y, vector.z},
-                            is_face,
-                            is_marked};
-}
-
 static void put_parts(feature_record *r, const feature_parts *p, feature_kind kind) {
     put(r->place, p->place);
     put(r->first, p->vector[0]);
@@ -79,15 +72,11 @@ static bool is_face(const making *m, uint32_t triangle) {
     return high;
 }
 
-/* `exact` may be null, here and below. */
-static void make_face(const making *m, uint32_t triangle, feature_record *r,
-                      feature_support *exact) {
+static void make_face(const making *m, uint32_t triangle, feature_record *r) {
     vec3 corner[3];
     corners_of(m, triangle, corner);
     feature_parts p = feature_of_face(corner);
     put_parts(r, &p, FEATURE_FACE);
-    if (exact)
-        put_exact(exact, p.place, p.vector[2], true, false);
 }
 
 /* The corner of a face that is no end of its edge. */
@@ -101,7 +90,7 @@ static vec3 top_of(const making *m, uint32_t face, uint32_t edge) {
     return corner_at(m, top);
 }
 
-static void make_edge(const making *m, uint32_t edge, feature_record *r, feature_support *exact) {
+static void make_edge(const making *m, uint32_t edge, feature_record *r) {
     const uint32_t *ends = m->topology.edges + 2 * (size_t)edge, *faces;
     feature_parts p = feature_of_edge(corner_at(m, ends[0]), corner_at(m, ends[1]));
     uint32_t count = abuti_edge_faces(&m->topology, edge, &faces);
@@ -111,8 +100,6 @@ static void make_edge(const making *m, uint32_t edge, feature_record *r, feature
             p.vector[++used] = into;
     }
     put_parts(r, &p, FEATURE_EDGE);
-    if (exact)
-        put_exact(exact, p.place, p.vector[3], false, m->edge_low[edge]);
 }
 
 /* Directions from a vertex along the edges of its triangles, at most so many; each once. */
@@ -152,8 +139,7 @@ static void make_fan(const making *m, uint32_t vertex, const vec3 *u, uint32_t c
 
 /* Directions to neighbours, spread as wide as can be: each next one is that with the least largest
  * cosine to those before. */
-static void make_vertex(const making *m, uint32_t vertex, feature_record *r,
-                        feature_support *exact) {
+static void make_vertex(const making *m, uint32_t vertex, feature_record *r) {
     vec3 at = corner_at(m, vertex), chosen[VERTEX_EDGES] = {{0, 0, 0}}, u[DIRECTIONS_MOST];
     double cosine[DIRECTIONS_MOST]; /* the largest so far */
     const abut_topology_arrays *t = &m->topology;
@@ -182,8 +168,6 @@ static void make_vertex(const making *m, uint32_t vertex, feature_record *r,
     for (uint32_t i = t->vertex_face_begin[vertex]; i < t->vertex_face_begin[vertex + 1]; i++)
         plain = plain && m->has_face[t->vertex_faces[i]];
     put_offset(r, 0, plain ? FEATURE_PLAIN_VERTEX : FEATURE_VERTEX);
-    if (exact)
-        put_exact(exact, at, v3(0, 0, 0), false, !plain);
 }
 
 /* ---- which there are ---- */
@@ -275,22 +259,63 @@ static void records_task(void *data, size_t chunk, size_t begin, size_t end) {
     (void)chunk;
     for (size_t i = begin; i < end; i++) {
         feature_record *r = &to->records[i];
-        feature_support *exact = to->exact ? &to->exact[i] : NULL;
         uint32_t source = m->source[i];
         to->ends[i][0] = to->ends[i][1] = source;
         to->marked[i] = 0;
         if (m->kind[i] == FEATURE_FACE) {
-            make_face(m, source, r, exact);
+            make_face(m, source, r);
             to->ends[i][1] = ABUT_NONE;
         } else if (m->kind[i] == FEATURE_EDGE) {
-            make_edge(m, source, r, exact);
+            make_edge(m, source, r);
             memcpy(to->ends[i], m->topology.edges + 2 * (size_t)source, sizeof to->ends[i]);
             to->marked[i] = m->edge_low[source];
         } else {
-            make_vertex(m, source, r, exact);
+            make_vertex(m, source, r);
             to->marked[i] = feature_kind_of(r) == FEATURE_VERTEX;
         }
     }
+}
+
+/* ---- rests ---- */
+
+/* What rounding has left of a vector. */
+static void put_left(float to[3], vec3 v, const float rounded[3]) {
+    to[0] = (float)(v.x - rounded[0]);
+    to[1] = (float)(v.y - rounded[1]);
+    to[2] = (float)(v.z - rounded[2]);
+}
+
+/* Made from the ends alone, when the memory for all else is free again. */
+static void rests_task(void *data, size_t chunk, size_t begin, size_t end) {
+    const making *m = data;
+    const abuti_features *to = m->to;
+    (void)chunk;
+    for (size_t i = begin; i < end; i++) {
+        const feature_record *r = &to->records[i];
+        const uint32_t *ends = to->ends[i];
+        feature_rest *rest = &to->rest[i];
+        feature_kind kind = feature_kind_of(r);
+        feature_parts p = {.place = v3(0, 0, 0)};
+        *rest = (feature_rest){.is_marked = to->marked[i]};
+        if (kind == FEATURE_FACE) {
+            vec3 corner[3];
+            corners_of(m, ends[0], corner);
+            p = feature_of_face(corner);
+            put_left(rest->vector, p.vector[2], (float[3]){r->third_x, r->third_y, r->third_z});
+        } else if (kind == FEATURE_EDGE) {
+            p = feature_of_edge(corner_at(m, ends[0]), corner_at(m, ends[1]));
+            put_left(rest->vector, p.vector[3], r->fourth);
+        } else {
+            p.place = corner_at(m, ends[0]);
+        }
+        put_left(rest->place, p.place, r->place);
+    }
+}
+
+static abut_status add_rests(making *m, abut_context *context) {
+    m->to->rest = abuti_allocate(context, m->to->count, sizeof *m->to->rest);
+    return m->to->rest ? abuti_parallel_try(context, "features", m->to->count, 4096, rests_task, m)
+                       : ABUT_ERROR_MEMORY;
 }
 
 /* ---- memory ---- */
@@ -347,15 +372,17 @@ static abut_status make(making *m, unsigned wanted, abut_context *context) {
     if (status)
         return status;
     number_features(m);
+    if (!(wanted & (FEATURES_INCIDENTS | FEATURES_CORNERS))) {
+        ABUTI_RELEASE(context, m->edge_feature, m->vertex_feature, m->face_feature);
+        m->edge_feature = m->vertex_feature = m->face_feature = NULL;
+    }
     status = abuti_progress(context, "features", 0.5);
     if (status)
         return status;
     to->records = abuti_allocate(context, to->count, sizeof *to->records);
     to->ends = abuti_allocate(context, to->count, sizeof *to->ends);
     to->marked = abuti_allocate(context, to->count, 1);
-    const bool exact = wanted & FEATURES_EXACT;
-    to->exact = exact ? abuti_allocate(context, to->count, sizeof *to->exact) : NULL;
-    if (!to->records || !to->ends || !to->marked || (exact && !to->exact))
+    if (!to->records || !to->ends || !to->marked)
         return ABUT_ERROR_MEMORY;
     return abuti_parallel_try(context, "features", to->count, 4096, records_task, m);
 }
@@ -404,6 +431,8 @@ abut_status abuti_features_create(abut_mesh *mesh, double scale, const uint32_t 
     ABUTI_RELEASE(context, m.edge_feature, m.vertex_feature, m.face_feature, m.has_face, m.edge_low,
                   m.height, m.source, m.kind);
     abut_topology_destroy(topology);
+    if (!status && wanted & FEATURES_REST)
+        status = add_rests(&m, context);
     abuti_release(context, welded.indices);
     if (status)
         abuti_features_destroy(&made);
@@ -415,7 +444,7 @@ abut_status abuti_features_create(abut_mesh *mesh, double scale, const uint32_t 
 void abuti_features_destroy(abuti_features *features) {
     if (!features->context)
         return;
-    ABUTI_RELEASE(features->context, features->records, features->exact, features->fans,
+    ABUTI_RELEASE(features->context, features->records, features->rest, features->fans,
                   features->ends, features->marked, features->leaf_begin, features->incident_begin,
                   features->incidents);
     abut_context_destroy(features->context);

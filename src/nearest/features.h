@@ -45,14 +45,13 @@ typedef struct feature_record {
 
 _Static_assert(sizeof(feature_record) == 64, "the layout that devices read");
 
-/* The same in doubles: distances are those to the plane, the line or the point. All are numbers of
- * one kind, so that vectors can be made of them. */
-typedef struct feature_support {
-    double place[3];  /* of a face: on its longest edge */
-    double vector[3]; /* unit normal of a face, direction of an edge, 0 of a vertex */
-    double is_face;   /* 1 or 0 */
-    double is_marked; /* 1: an edge or a vertex of a triangle lower than FEATURE_HEIGHT */
-} feature_support;
+/* What is left of a record's place and, of a face, its normal, of an edge, its direction, when they
+ * have been rounded: together they are good to 2^-49. */
+typedef struct feature_rest {
+    float place[3];  /* of a face: on its longest edge */
+    float is_marked; /* 1: an edge or a vertex of a triangle lower than FEATURE_HEIGHT; or 0 */
+    float vector[3], unused;
+} feature_rest;
 
 /* All edges of a vertex, as units; the first again where there are fewer. */
 enum { FAN_EDGES = 8 };
@@ -64,7 +63,7 @@ typedef struct feature_fan {
 /* What may be wanted beside the records. */
 enum {
     FEATURES_INCIDENTS = 1,
-    FEATURES_EXACT = 2,
+    FEATURES_REST = 2,
     FEATURES_FANS = 4,
     FEATURES_CORNERS = 8, /* incidents, as corners */
     FEATURES_WELDED = 16  /* several vertices at one place are one: the lowest */
@@ -76,9 +75,9 @@ typedef struct abuti_features {
     /* In the order of the leaves: a feature stands with the first leaf that has a triangle of it.
      */
     feature_record *records;
-    feature_support *exact; /* where they were asked for, as all that follows */
-    feature_fan *fans;      /* of all vertices of the mesh that have triangles */
-    uint32_t *leaf_begin;   /* leaf_count + 1 */
+    feature_rest *rest;   /* where they were asked for, as all that follows */
+    feature_fan *fans;    /* of all vertices of the mesh that have triangles */
+    uint32_t *leaf_begin; /* leaf_count + 1 */
     /* All triangles of a feature, ascending by their numbers: by their places in the order; or, as
      * corners, four times the number and which of its corners the vertex is or the edge begins at.
      */
@@ -96,7 +95,7 @@ static inline feature_kind feature_kind_of(const feature_record *r) {
 }
 
 /* The features of the mesh of a hierarchy with this order of triangles, four a leaf. Takes about
- * 280 bytes a triangle, less where incidents are not wanted, and 190 more for the exact ones. */
+ * 280 bytes a triangle, less where incidents are not wanted, and 96 more for the rests. */
 abut_status abuti_features_create(abut_mesh *mesh, double scale, const uint32_t *order,
                                   uint32_t leaf_count, unsigned wanted, abuti_features *features);
 void abuti_features_destroy(abuti_features *features);

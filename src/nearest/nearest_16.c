@@ -4,17 +4,22 @@
  * hardly any branch can be foreseen. But of the nodes that it visits all save a few must be visited
  * in any order, since they are nearer than the answer. So it goes straight down to the leaves that
  * seem nearest, which gives a bound, and then takes nodes four at a time as they come, without
- * sorting them; a new bound goes through all that wait.
+ * sorting them; a new bound goes through all that wait, and brings the nearest of them to the
+ * front.
  */
 #define MEASURE_LANES 8
 #include "nearest/search.h"
 
+#include <assert.h>
+
 enum {
     PAD = WIDE_GROUPS,
-    /* From the bottom of the stack to its top nodes get deeper. Those of one depth come when all
-     * above have been taken, at most sixteen at a time, and four of them go before any deeper one
-     * comes: twelve at each depth, and sixteen at the last. Packing writes LANES beyond. */
-    NODES_MOST = 12 * BVH_DEPTH + 2 * LANES,
+    /* So many nodes may wait in any order. Above them, from the bottom of the stack to its top,
+     * nodes get deeper. Those of one depth come when all above have been taken, at most sixteen at
+     * a time, and four of them go before any deeper one comes: twelve at each depth, and sixteen at
+     * the last. Packing writes LANES beyond. */
+    NODES_IN_ANY_ORDER = 256,
+    NODES_MOST = NODES_IN_ANY_ORDER + 12 * BVH_DEPTH + 2 * LANES,
     /* On the way down three at each depth and four at the last; later three before a step. */
     LEAVES_MOST = 3 * BVH_DEPTH + 2 * LANES
 };
@@ -41,19 +46,38 @@ static inline void start_waiting(waiting *w) {
     }
 }
 
-/* Drops the nodes that have been overtaken. */
+/* Puts a node of this key last, which is next. */
+static inline void take_first(waiting *w, float key) {
+    uint32_t last = PAD + w->nodes - 1, i = last;
+    while (w->node_key[i] != key)
+        i--;
+    uint32_t node = w->node[i];
+    w->node_key[i] = w->node_key[last];
+    w->node[i] = w->node[last];
+    w->node_key[last] = key;
+    w->node[last] = node;
+}
+
+/* Drops the nodes that have been overtaken; the nearest of those that are left is next. Without
+ * that a search that has begun in the wrong place comes nearer step by step, and visits all that
+ * lies on its way: 118 leaves instead of 93 of a scan of a million triangles, where 71 are nearer
+ * than the answer, and 919 instead of 270 of a cylinder with half a million sides. */
 static inline void drop_nodes(waiting *w, float upper_sq) {
     uint32_t kept = PAD, end = PAD + w->nodes;
+    fw least = fw_all(INFINITY);
     for (uint32_t i = PAD; i < end; i += LANES) {
         fw key = fw_load(w->node_key + i);
         nw node = nw_load(w->node + i);
         unsigned near = mw_bits(fw_less_equal(key, fw_all(upper_sq)));
         near &= end - i < LANES ? (1u << (end - i)) - 1 : ~0u;
+        least = fw_min(least, fw_select((mw)near, key, least));
         fw_pack(w->node_key + kept, near, key);
         nw_pack(w->node + kept, near, node);
         kept += (uint32_t)__builtin_popcount(near);
     }
     w->nodes = kept - PAD;
+    if (w->nodes > WIDE_GROUPS && w->nodes <= NODES_IN_ANY_ORDER)
+        take_first(w, fw_least(least));
 }
 
 /* Ask for what will be visited next; there are always four. */
@@ -121,6 +145,7 @@ static inline void open_nodes(search *s, waiting *w) {
         node[g] = &s->bvh->nodes[w->node[w->nodes + g]];
     uint32_t count = w->nodes < WIDE_GROUPS ? w->nodes : WIDE_GROUPS;
     w->nodes -= count;
+    assert(w->nodes + LANES <= NODES_MOST);
     fw lo[3], hi[3], key = fw_all(0);
     for (int axis = 0; axis < 3; axis++) {
         lo[axis] = fw_load_groups(node[0]->lo[axis], node[1]->lo[axis], node[2]->lo[axis],
@@ -177,13 +202,13 @@ void abuti_bvh_search_16(search *s) {
     waiting w;
     start_waiting(&w);
     go_down(s, &w);
-    float upper = INFINITY; /* that the nodes are known to be within */
+    float upper_sq = INFINITY; /* that the nodes are known to be within */
     for (;;) {
         while (w.leaves >= WIDE_GROUPS || (w.leaves && !w.nodes))
             visit_last(s, &w);
-        if (s->upper < upper) {
-            upper = s->upper;
-            drop_nodes(&w, s->upper_sq);
+        if (s->upper_sq < upper_sq) {
+            upper_sq = s->upper_sq;
+            drop_nodes(&w, upper_sq);
         }
         if (w.nodes)
             open_nodes(s, &w);

@@ -21,7 +21,7 @@
 
 enum {
     FEATURES_A_TASK = 4096,
-    CHUNK = 2048,    /* features of the table that are filtered at a time */
+    CHUNK = 512,     /* features of the table that are filtered at a time */
     SHORT_LIST = 16, /* not made shorter */
 };
 
@@ -53,10 +53,6 @@ static void rows_task(void *data, size_t chunk, size_t begin, size_t end) {
         feature_kind kind = feature_kind_of(&table->features.records[i]);
         make_row(kind, table->features.marked[i], &table->rows[i]);
     }
-    size_t last = end == table->features.count ? table->stride : end; /* filled up */
-    for (size_t i = begin; i < last; i++)
-        for (size_t c = 0; c < REGIONS_COLUMNS; c++)
-            table->columns[c * table->stride + i] = table->rows[i < end ? i : end - 1].column[c];
 }
 
 abut_status abuti_regions_create(const abut_bvh *bvh, unsigned wanted, regions_table *table) {
@@ -68,11 +64,8 @@ abut_status abuti_regions_create(const abut_bvh *bvh, unsigned wanted, regions_t
         return status;
     _Static_assert(sizeof(regions_row) == sizeof(feature_record), "rows take the place of records");
     made.rows = (regions_row *)(void *)made.features.records;
-    made.stride = regions_stride(made.features.count);
-    made.columns = abuti_allocate(context, made.stride, REGIONS_COLUMNS * sizeof *made.columns);
-    status = made.columns ? abuti_parallel_try(context, "features", made.features.count,
-                                               FEATURES_A_TASK, rows_task, &made)
-                          : ABUT_ERROR_MEMORY;
+    status = abuti_parallel_try(context, "features", made.features.count, FEATURES_A_TASK,
+                                rows_task, &made);
     if (status)
         abuti_regions_destroy(&made);
     else
@@ -83,7 +76,6 @@ abut_status abuti_regions_create(const abut_bvh *bvh, unsigned wanted, regions_t
 void abuti_regions_destroy(regions_table *table) {
     if (!table->bvh)
         return;
-    abuti_release(table->bvh->context, table->columns);
     abuti_features_destroy(&table->features);
     memset(table, 0, sizeof *table);
 }
@@ -163,44 +155,64 @@ static bool take_room(regions_room *room, uint32_t count, regions_list *list) {
 typedef struct collection {
     regions_room *room;
     regions_box box;
-    uint32_t begin, end; /* groups that wait */
+    uint32_t waiting, groups[CHUNK / REGIONS_GROUP];
     uint32_t count, most;
     uint32_t *names;
 } collection;
 
+/* The features of the groups that wait, as a list. Only the last one of the table may not be full:
+ * it comes last. */
+static regions_list list_waiting(collection *c) {
+    regions_room *room = c->room;
+    const uint32_t features = room->table->features.count, last = (features - 1) / REGIONS_GROUP;
+    uint32_t *names = room->names + REGIONS_ROOM - CHUNK; /* no list reaches that far yet */
+    for (uint32_t i = 0; i < c->waiting; i++)
+        if (c->groups[i] == last) {
+            c->groups[i] = c->groups[c->waiting - 1];
+            c->groups[c->waiting - 1] = last;
+        }
+    for (uint32_t i = 0; i < c->waiting; i++)
+        for (uint32_t k = 0; k < REGIONS_GROUP; k++)
+            names[REGIONS_GROUP * i + k] = REGIONS_GROUP * c->groups[i] + k;
+    regions_list list = {REGIONS_GROUP * c->waiting, 0, room->columns, names};
+    while (names[list.count - 1] >= features)
+        list.count--;
+    list.stride = regions_stride(list.count);
+    room->kernel->gather(room->table->rows, &list);
+    return list;
+}
+
 /* Filters what waits; false where there are too many. */
 static bool collect_some(collection *c) {
     regions_room *room = c->room;
-    const regions_table *table = room->table;
-    const uint32_t first = c->begin * REGIONS_GROUP, left = table->features.count - first;
-    regions_list list = {(c->end - c->begin) * REGIONS_GROUP, table->stride, table->columns + first,
-                         NULL};
-    if (c->begin == c->end)
+    if (!c->waiting)
         return true;
-    list.count = list.count < left ? list.count : left;
+    const regions_list list = list_waiting(c);
     uint32_t kept = room->kernel->filter(&list, &c->box, room->scratch, room->kept);
     if (kept > c->most - c->count)
         return false;
     for (uint32_t i = 0; i < kept; i++)
-        c->names[c->count++] = first + room->kept[i];
+        c->names[c->count++] = list.names[room->kept[i]];
+    c->waiting = 0;
     return true;
 }
 
 /* Adds the features of a leaf. Groups may have some of other leaves: no harm, but each only once.
- */
+ * They are on their way from memory while others wait. */
 static bool collect_leaf(collection *c, uint32_t leaf) {
-    const uint32_t *features = c->room->table->features.leaf_begin + leaf;
+    const regions_table *table = c->room->table;
+    const uint32_t *features = table->features.leaf_begin + leaf;
     for (uint32_t g = features[0] / REGIONS_GROUP; g * REGIONS_GROUP < features[1]; g++) {
         uint64_t *word = &c->room->seen[g / 64], bit = (uint64_t)1 << g % 64;
         if (*word & bit)
             continue;
         *word |= bit;
-        if (g != c->end || c->end - c->begin == CHUNK / REGIONS_GROUP) {
-            if (!collect_some(c))
-                return false;
-            c->begin = g;
-        }
-        c->end = g + 1;
+        if (c->waiting == CHUNK / REGIONS_GROUP && !collect_some(c))
+            return false;
+        for (uint32_t i = REGIONS_GROUP * g;
+             i < REGIONS_GROUP * (g + 1) && i < table->features.count; i++)
+            __builtin_prefetch(&table->rows[i]);
+        c->groups[c->waiting++] = g;
     }
     return true;
 }
@@ -209,11 +221,11 @@ static bool collect_leaf(collection *c, uint32_t leaf) {
  * written to where it would go as any kind, and what is wrong is written over: no branch, since
  * none could be foreseen. */
 static void sort_kinds(regions_room *room, regions_list *list) {
-    const float *offset = room->table->columns + (size_t)REGIONS_OFFSET * room->table->stride;
+    const regions_row *rows = room->table->rows;
     uint32_t faces = 0, edges = 0, vertices = 0;
     for (uint32_t i = 0; i < list->count; i++) {
         const uint32_t name = list->names[i];
-        const float o = offset[name];
+        const float o = rows[name].column[REGIONS_OFFSET];
         list->names[faces] = name;
         room->kept[edges] = name;
         room->kept[REGIONS_LIST_MOST - 1 - vertices] = name;

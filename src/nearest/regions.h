@@ -49,8 +49,8 @@
 
 enum {
     REGIONS_GROUP = 16,
-    REGIONS_LIST_MOST = 16384, /* features of a list */
-    REGIONS_ROOM = 32768,      /* features of all lists from the first to the last */
+    REGIONS_LIST_MOST = 32768, /* features of a list */
+    REGIONS_ROOM = 65536,      /* features of all lists from the first to the last */
 };
 
 /* An odd number of groups, so that columns do not get into each other's way in the cache. */
@@ -80,11 +80,31 @@ typedef struct regions_table {
     const abut_bvh *bvh;
     abuti_features features; /* their records are the rows */
     regions_row *rows;
-    float *columns; /* the rows again, as one list */
-    uint32_t stride;
 } regions_table;
 
-/* `wanted` is that of abuti_features_create(). Some 700 bytes a triangle. */
+/* A feature in doubles: distances are those to the plane, the line or the point. */
+typedef struct regions_support {
+    vec3 place, vector; /* unit normal of a face, direction of an edge, 0 of a vertex */
+    bool is_face, is_marked;
+} regions_support;
+
+/* Of a table with rests. */
+static inline regions_support regions_support_of(const regions_table *table, uint32_t name) {
+    const float *row = table->rows[name].column;
+    const feature_rest *rest = &table->features.rest[name];
+    const bool face = row[REGIONS_OFFSET]<0, edge = row[REGIONS_OFFSET]> 0;
+    double v[3] = {0, 0, 0};
+    for (int k = 0; k < 3 && (face || edge); k++)
+        v[k] = (double)row[face ? REGIONS_THIRD_X + 4 * k : REGIONS_FOURTH + k] + rest->vector[k];
+    return (regions_support){.place = v3((double)row[REGIONS_PLACE] + rest->place[0],
+                                         (double)row[REGIONS_PLACE + 1] + rest->place[1],
+                                         (double)row[REGIONS_PLACE + 2] + rest->place[2]),
+                             .vector = v3(v[0], v[1], v[2]),
+                             .is_face = face,
+                             .is_marked = rest->is_marked > 0};
+}
+
+/* `wanted` is that of abuti_features_create(). */
 abut_status abuti_regions_create(const abut_bvh *bvh, unsigned wanted, regions_table *table);
 void abuti_regions_destroy(regions_table *table);
 
@@ -116,7 +136,7 @@ static inline float regions_radius(const regions_box *box) {
 /* Of sixteen points: the least bound; the nearest feature by its place in a list, its square and
  * that of the next; and the squares of all features where there are not too many: infinite where a
  * point is outside the region of a feature. */
-enum { REGIONS_POINTS = 16, REGIONS_KEPT = 1024 };
+enum { REGIONS_POINTS = 16, REGIONS_KEPT = 16384 };
 typedef struct regions_winners {
     float bound[REGIONS_POINTS], best[REGIONS_POINTS], next[REGIONS_POINTS];
     float place[REGIONS_POINTS];

@@ -10,8 +10,10 @@ static void gather(const regions_row *rows, regions_list *list) {
     const uint32_t count = list->count, *names = list->names;
     for (uint32_t i = 0; i < count; i += LANES) {
         const float *row[LANES];
-        for (uint32_t k = 0; k < LANES; k++)
-            row[k] = rows[names[i + k < count ? i + k : count - 1]].column;
+        for (uint32_t k = 0; k < LANES; k++) {
+            const uint32_t place = i + k < count ? i + k : count - 1;
+            row[k] = rows[names[place]].column;
+        }
         for (uint32_t c = 0; c < REGIONS_COLUMNS; c += 4) {
             wide column[4];
             fw_columns(row, c, column);

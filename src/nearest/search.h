@@ -42,14 +42,19 @@ void abuti_bvh_measure_8(search *s);
 
 /* ---- candidates ---- */
 
+static inline float box_bound(float upper) {
+    return upper * upper * NEAREST_SLACK + FLT_MIN;
+}
+
 static inline void set_bound(search *s, float upper) {
     s->upper = upper;
-    s->upper_sq = upper * upper * NEAREST_SLACK + FLT_MIN;
+    s->upper_sq = box_bound(upper);
 }
 
 static inline void lower_bound_to(search *s, float upper) {
-    if (upper < s->upper)
-        set_bound(s, upper);
+    const float box = box_bound(upper);
+    s->upper = upper < s->upper ? upper : s->upper;
+    s->upper_sq = box < s->upper_sq ? box : s->upper_sq;
 }
 
 static inline void keep_nearer(search *s, uint32_t triangle, double distance,
@@ -70,14 +75,13 @@ static void measure(search *s, uint32_t triangle) {
     keep_nearer(s, triangle, closest.distance, closest.barycentric);
 }
 
-/* Measures up to so many triangles; there is memory for all. */
 #ifdef ABUTI_SIMD_WIDE
-enum { MEASURE_MOST = MEASURE_LANES };
-static void measure_some(search *s, uint32_t triangles[MEASURE_MOST], uint32_t count) {
-    const abut_mesh *mesh = s->bvh->mesh;
-    vec3d corner[3], origin = v3d_all(mesh->origin);
-    measured out;
-    double distance[MEASURE_MOST], weights[3][MEASURE_MOST];
+enum { MEASURE_MOST = MEASURE_LANES, ROUGH_LEAST = 2 * MEASURE_LANES };
+
+/* The corners of some triangles; there is memory for all. */
+static inline void load_corners(const abut_mesh *mesh, uint32_t triangles[MEASURE_MOST],
+                                uint32_t count, vec3d corner[3]) {
+    const vec3d origin = v3d_all(mesh->origin);
     for (uint32_t i = count; i < MEASURE_MOST; i++)
         triangles[i] = triangles[0];
     for (size_t k = 0; k < 3; k++) {
@@ -89,6 +93,14 @@ static void measure_some(search *s, uint32_t triangles[MEASURE_MOST], uint32_t c
         vec3d relative = {at[0], at[1], at[2]};
         corner[k] = v3d_add(origin, relative);
     }
+}
+
+/* Measures up to so many triangles. */
+static void measure_some(search *s, uint32_t triangles[MEASURE_MOST], uint32_t count) {
+    vec3d corner[3];
+    measured out;
+    double distance[MEASURE_MOST], weights[3][MEASURE_MOST];
+    load_corners(s->bvh->mesh, triangles, count, corner);
     measure_lanes(corner, v3d_all(s->point), &out);
     DW(store)(distance, out.distance);
     for (int k = 0; k < 3; k++)
@@ -101,41 +113,88 @@ static void measure_some(search *s, uint32_t triangles[MEASURE_MOST], uint32_t c
             keep_nearer(s, triangles[i], distance[i], weight);
     }
 }
+
+/* Of many candidates doubles drop nearly all in a third of the time that measuring takes: those
+ * that are further than the best distance, or than another one, by more than both may err.
+ * Coordinate differences are at most M, that of s->margin, by the scale; the margin is 256
+ * roundings of it. */
+static void drop_roughly(search *s) {
+    const double reach = (double)s->margin / NEAREST_MARGIN / s->bvh->scale,
+                 margin = reach * 0x1p-45;
+    double distance[CANDIDATE_MOST + MEASURE_MOST], bound = s->best;
+    uint32_t kept = 0;
+    if (!(reach >= SCALE_MIN && reach <= SCALE_MAX))
+        return;
+    for (uint32_t i = 0; i < s->count; i += MEASURE_MOST) {
+        uint32_t triangles[MEASURE_MOST], count = s->count - i;
+        vec3d corner[3];
+        count = count < MEASURE_MOST ? count : MEASURE_MOST;
+        for (uint32_t k = 0; k < count; k++)
+            triangles[k] = s->bvh->order[s->list[i + k].place];
+        load_corners(s->bvh->mesh, triangles, count, corner);
+        DW(store)
+        (distance + i, rough_lanes(corner, v3d_all(s->point), DW(all)(reach * reach * 0x1p-120)));
+    }
+    for (uint32_t i = 0; i < s->count; i++)
+        bound = real_min(bound, distance[i] + margin);
+    for (uint32_t i = 0; i < s->count; i++)
+        if (distance[i] - margin <= bound)
+            s->list[kept++] = s->list[i];
+    s->count = kept;
+}
 #else
-enum { MEASURE_MOST = 4 };
+enum { MEASURE_MOST = 4, ROUGH_LEAST = CANDIDATE_MOST + 1 };
 static void measure_some(search *s, uint32_t triangles[MEASURE_MOST], uint32_t count) {
     for (uint32_t i = 0; i < count; i++)
         measure(s, triangles[i]);
 }
+static void drop_roughly(search *s) {
+    (void)s;
+}
 #endif
+
+/* Drops the candidates that have been overtaken. */
+static void drop_candidates(search *s) {
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < s->count; i++)
+        if (s->list[i].lower <= s->upper)
+            s->list[kept++] = s->list[i];
+    s->count = s->fetched = kept;
+}
 
 static void measure_all(search *s) {
     uint32_t triangles[MEASURE_MOST], count = 0;
+    drop_candidates(s);
+    if (s->count >= ROUGH_LEAST)
+        drop_roughly(s);
     for (uint32_t i = 0; i < s->count; i++) {
-        if (!(s->list[i].lower <= s->upper))
-            continue;
         triangles[count++] = s->bvh->order[s->list[i].place];
-        if (count == MEASURE_MOST) {
+        if (count == MEASURE_MOST || i + 1 == s->count) {
             measure_some(s, triangles, count);
             count = 0;
         }
     }
-    if (count)
-        measure_some(s, triangles, count);
     s->count = s->fetched = 0;
+}
+
+/* Bounds by the best distance in doubles. Boxes need next to no margin: they hold their triangles,
+ * and the point is between s->lo and s->hi, so that their distances are too great by a few
+ * roundings of themselves at most; what is added here is beyond the error of doubles. It decides
+ * how many triangles are looked at where thousands are almost equally near: the sides of a cylinder
+ * that are as long as it is. */
+static void bound_by_best(search *s) {
+    const float best = bvh_float_above(s->best * s->bvh->scale);
+    const float box = box_bound(best + s->margin * 0x1p-20f);
+    lower_bound_to(s, best * NEAREST_SLACK + s->margin);
+    s->upper_sq = box < s->upper_sq ? box : s->upper_sq;
 }
 
 static void add_candidate(search *s, float lower, uint32_t place) {
     if (s->count == CANDIDATE_MOST) {
-        /* drop those that have been overtaken; only if that is of no use, measure */
-        uint32_t kept = 0;
-        for (uint32_t i = 0; i < s->count; i++)
-            if (s->list[i].lower <= s->upper)
-                s->list[kept++] = s->list[i];
-        s->count = s->fetched = kept;
-        if (kept > CANDIDATE_MOST / 2) {
+        drop_candidates(s);
+        if (s->count > CANDIDATE_MOST / 2) { /* that was of little use */
             measure_all(s);
-            lower_bound_to(s, bvh_float_above(s->best * s->bvh->scale) * NEAREST_SLACK + s->margin);
+            bound_by_best(s);
         }
     }
     s->list[s->count].lower = lower;

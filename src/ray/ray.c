@@ -30,7 +30,6 @@
 typedef struct beam {
     const abut_bvh *bvh;
     path3 path; /* absolute */
-    vec3 direction;
     bvh_slab slab;
     double unit; /* a parameter times this is one of the frame */
     int x, y, z; /* axes; the direction is longest along z */
@@ -43,7 +42,6 @@ static beam beam_start(const abut_bvh *bvh, const abut_ray *ray) {
     int exponent;
     b.bvh = bvh;
     b.path = ray_path(*ray);
-    b.direction = ray->direction;
     vec3 o = v3_scale(v3_sub(ray->origin, bvh->mesh->origin), bvh->scale);
     frexp(v3_max_abs(ray->direction), &exponent);
     /* Twice, since one power of two may not be a double. */
@@ -137,7 +135,7 @@ static abut_ray_hit hit_of(const path_hit *found, uint32_t triangle) {
 /* Whether a triangle faces the way that the ray goes. */
 static bool faces_along(const beam *b, const abut_triangle *t) {
     vec3 area = v3_cross(v3_sub(t->corner[1], t->corner[0]), v3_sub(t->corner[2], t->corner[0]));
-    return v3_dot(area, b->direction) > 0;
+    return v3_dot(area, b->path.to) > 0;
 }
 
 /* Tries a triangle; true where the hunt is over. */

@@ -210,9 +210,7 @@ typedef struct strike {
 } strike;
 
 static inline void start_strike(strike *s, __global const double *ray, double most) {
-    s->path.from = load_point(ray);
-    s->path.to = load_point(ray + 3);
-    s->path.is_ray = 1;
+    s->path = load_path(ray);
     s->most = most;
     s->triangle = ABUT_NONE;
 }
@@ -296,7 +294,7 @@ ABUTI_APART bool pierce_plainly(const path3 *path, triangle3 t, path_hit *hit) {
     }
     for (int k = 0; k < 5; k++)
         plain = plain && fabs(value[k]) > DET3_PLAIN * permanent[k];
-    hit->parameter = -value[0] / value[4];
+    hit->parameter = path_given(path, -value[0] / value[4]);
     double sum = value[1] + value[2] + value[3];
     for (int k = 0; k < 3; k++)
         hit->weight[k] = value[k + 1] / sum;

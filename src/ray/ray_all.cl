@@ -96,10 +96,7 @@ __kernel void ray_all_judge(__global const double *corners, __global const uint 
         return;
     __global const double *ray = rays + 6 * (size_t)owners[j];
     uint triangle = tree_order[places[j]];
-    path3 path;
-    path.from = load_point(ray);
-    path.to = load_point(ray + 3);
-    path.is_ray = 1;
+    const path3 path = load_path(ray);
     path_hit hit;
     bool met = path_triangle_meet(&path, load_triangle(corners, triangle), &hit) &&
                hit.parameter <= (double)INFINITY; /* a number */

@@ -43,7 +43,7 @@
 #define NEAR 2.25  /* what begins within this on each axis begins less than 4 from 0 */
 #define LIMIT 16.0 /* beyond this no parameter is */
 #define PARALLEL 0x1p-60
-#define TINY -300 /* exponent of directions for which predicates underflow: these alone decide */
+#define TINY -300 /* exponent of directions that are left to doubles */
 #define SLACK (1.0f + 0x1p-19f)
 
 /* A ray in the frame, and how much longer its parameters are there, as a power of two. */
@@ -68,6 +68,14 @@ static inline framed_ray frame_ray(__global const double *ray, mesh_frame frame)
         r.direction = v3(ldexp(d.x, -r.exponent), ldexp(d.y, -r.exponent), ldexp(d.z, -r.exponent));
     }
     return r;
+}
+
+/* As predicates see it. */
+static inline path3 load_path(__global const double *ray) {
+    ray3 r;
+    r.origin = load_point(ray);
+    r.direction = load_point(ray + 3);
+    return ray_path(r);
 }
 
 /* ---- in floats ---- */

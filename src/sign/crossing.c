@@ -27,7 +27,8 @@
  * of the ray, is a row of M and has no error.
  */
 #include "bvh/cull.h"
-#include "sign/crossing_shared.h"
+#include "sign/sign.h"
+#include "sign/strips_shared.h"
 
 #include <math.h>
 
@@ -42,6 +43,7 @@ typedef struct walk {
     bvh_slab slab; /* where posed */
     int64_t winding;
     bool on_surface;
+    bool goes_on; /* where the point is on the surface, whose triangles there count nothing */
 } walk;
 
 /* ---- triangles ---- */
@@ -53,7 +55,7 @@ static bool cross_leaf(walk *w, uint32_t leaf) {
             t.corner[k] = abuti_motion_apply(&w->motion, t.corner[k]);
         int on_surface = 0;
         w->winding += triangle_cross(&w->ray, t, &on_surface);
-        if (on_surface)
+        if (on_surface && !w->goes_on)
             return true;
     }
     return false;
@@ -233,6 +235,25 @@ double abuti_sign_crossing_open(const abut_bvh *bvh, const abut_pose *pose_or_nu
         sum += strip_angle(&w, from, to);
     }
     return (double)w.winding - sum / (4 * 3.14159265358979323846);
+}
+
+double abuti_sign_strips(const abut_bvh *bvh, abut_vec3 point, const uint32_t (*border)[2],
+                         uint32_t border_count) {
+    walk w;
+    memset(&w, 0, sizeof w);
+    w.bvh = bvh;
+    w.ray = (axis_ray){point, 0, -1};
+    w.goes_on = true;
+    abut_box row = {{-HUGE_VAL, point.y, point.z}, point};
+    w.region = bvh_region_of(bvh, &row);
+    cross_all(&w);
+    half_angles sum = {1, 0, 0};
+    for (uint32_t i = 0; i < border_count; i++) {
+        vec3 from = abuti_mesh_position(bvh->mesh, border[i][0]),
+             to = abuti_mesh_position(bvh->mesh, border[i][1]);
+        half_angles_add_strip(&sum, side_of_edge(0, from, to, point), from, to, point);
+    }
+    return strips_winding((int)w.winding, &sum);
 }
 
 bool abuti_sign_touches(const abut_bvh *bvh, abut_vec3 point) {

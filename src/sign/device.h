@@ -16,12 +16,13 @@ typedef struct sign_there {
     bvh_on_device *there;
     bool known; /* what follows is that of the hierarchy */
     bool closed, by_normals;
+    bool has_far;
     double facing; /* as in bvh_sign */
     abuti_kit kit;
 } sign_there;
 
-/* Copies what the hierarchy knows to the device, if that has not been done. Fails where it was not
- * prepared, and where the device cannot answer as the CPU does. */
+/* Copies what the hierarchy knows to the device, if that has not been done, but for expansions.
+ * Fails where it was not prepared, and where the device cannot answer as the CPU does. */
 abut_status abuti_sign_there(const char *function, bvh_on_device *there, sign_there **sign);
 
 #endif

@@ -35,7 +35,7 @@ static abut_status create(bvh_part *part, void *owner) {
 }
 
 static abut_status refit(bvh_part *part) {
-    ((sign_there *)part)->known = false;
+    ((sign_there *)part)->known = ((sign_there *)part)->has_far = false;
     return ABUT_OK;
 }
 
@@ -84,8 +84,8 @@ static void put_normals(sign_there *sign, const struct bvh_sign *from) {
     abuti_release(context, w.normals);
 }
 
-static abut_status check(const char *function, const bvh_on_device *there,
-                         const struct bvh_sign *from) {
+abut_status abuti_sign_check_there(const char *function, const bvh_on_device *there,
+                                   const struct bvh_sign *from) {
     if (!from)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
                           "%s: the hierarchy knows no inside yet; call abut_sign_prepare() first",
@@ -101,7 +101,7 @@ static abut_status check(const char *function, const bvh_on_device *there,
 abut_status abuti_sign_there(const char *function, bvh_on_device *there, sign_there **sign) {
     const struct bvh_sign *from = bvh_sign_of(there->bvh);
     bvh_part *part = NULL;
-    abut_status status = check(function, there, from);
+    abut_status status = abuti_sign_check_there(function, there, from);
     status = status ? status : abuti_there_part(there, &there_kind, &part);
     if (status)
         return status;
@@ -114,10 +114,23 @@ abut_status abuti_sign_there(const char *function, bvh_on_device *there, sign_th
     to->by_normals = from->method == ABUT_SIGN_NORMAL;
     if (to->by_normals)
         put_normals(to, from);
-    if (!to->closed)
-        abuti_kit_put(&to->kit, SIGN_FAR, from->far, there->tree.node_count, sizeof *from->far);
     status = abuti_kit_finish(&to->kit);
     to->known = !status;
+    return status;
+}
+
+/* Expansions for winding numbers, too. */
+static abut_status put_far(sign_there *sign) {
+    const bvh_on_device *there = sign->there;
+    if (sign->closed || sign->has_far)
+        return ABUT_OK;
+    abut_status status = abuti_sign_far(there->bvh);
+    if (status)
+        return status;
+    abuti_kit_put(&sign->kit, SIGN_FAR, atomic_load(&bvh_sign_of(there->bvh)->far),
+                  there->tree.node_count, sizeof(bvh_far_node));
+    status = abuti_kit_finish(&sign->kit);
+    sign->has_far = !status;
     return status;
 }
 
@@ -197,6 +210,7 @@ static abut_status ask(bvh_on_device *there, const bvh_points *points, uint32_t 
                        point_quest *quest) {
     sign_quest asked = {NULL, what};
     abut_status status = abuti_sign_there(quest->function, there, &asked.sign);
+    status = status ? status : put_far(asked.sign);
     if (status)
         return status;
     quest->user = &asked;

@@ -124,28 +124,30 @@ static double facing_by_normals(const struct bvh_sign *sign) {
 
 static void destroy(bvh_part *part) {
     struct bvh_sign *sign = (struct bvh_sign *)(void *)part;
-    ABUTI_RELEASE(part->context, sign->names, sign->far);
+    ABUTI_RELEASE(part->context, sign->names, atomic_load(&sign->far));
     abut_topology_destroy(sign->topology);
     ABUTI_RELEASE(part->context, sign->faces, sign->vertices, sign->angles);
 }
 
 /* After the hierarchy has been fitted to its mesh. Takes no memory, but of one on a device what the
- * CPU needs of it. */
+ * CPU needs of it for normals; expansions of such a one wait until they are wanted. */
 static abut_status fit(bvh_part *part) {
     struct bvh_sign *sign = (struct bvh_sign *)(void *)part;
     const abut_bvh *bvh = sign->bvh;
     if (sign->names)
         sign->closed = abuti_bvh_names_hold(bvh->mesh, sign->names);
     sign->facing = 1;
-    if (!sign->closed || sign->method == ABUT_SIGN_NORMAL) {
+    if (sign->method == ABUT_SIGN_NORMAL) {
         abut_status status = abuti_bvh_host(bvh);
         if (status)
             return status;
     }
-    if (!sign->closed) {
+    if (bvh->there)
+        abuti_release(part->context, atomic_exchange(&sign->far, NULL));
+    else if (!sign->closed)
         abuti_sign_winding_fit(bvh, sign->far);
+    if (!sign->closed)
         sign->facing = facing_by_volume(bvh->mesh);
-    }
     if (sign->method == ABUT_SIGN_NORMAL) {
         abuti_sign_normals_fit(bvh, sign);
         sign->facing = facing_by_normals(sign);
@@ -200,10 +202,11 @@ static abut_status create(bvh_part *part, void *owner) {
         status = make_normals(a->bvh->mesh, sign);
     status = status ? status : find_closed(a->bvh, sign);
     status = status ? status : abuti_progress(part->context, "signs", 0.5);
-    if (!status && (!sign->closed || sign->names)) {
+    if (!status && !a->bvh->there && (!sign->closed || sign->names)) {
         /* where names may cease to hold, these may be needed later */
-        sign->far = abuti_allocate(part->context, a->bvh->node_count, sizeof *sign->far);
-        status = sign->far ? ABUT_OK : ABUT_ERROR_MEMORY;
+        bvh_far_node *far = abuti_allocate(part->context, a->bvh->node_count, sizeof *far);
+        atomic_init(&sign->far, far);
+        status = far ? ABUT_OK : ABUT_ERROR_MEMORY;
     }
     return status ? status : fit(part);
 }
@@ -255,8 +258,8 @@ abut_sign_info abut_sign_info_get(const abut_bvh *bvh) {
     info.closed = sign->closed;
     info.advice = abuti_sign_promise(sign->method, sign->closed, sign->flipped);
     info.bytes = sizeof *sign;
-    if (sign->far)
-        info.bytes += (uint64_t)bvh->node_count * sizeof *sign->far;
+    if (atomic_load(&sign->far))
+        info.bytes += (uint64_t)bvh->node_count * sizeof(bvh_far_node);
     if (sign->names)
         info.bytes += (uint64_t)bvh->mesh->vertex_count * sizeof *sign->names;
     if (sign->topology) { /* edges and their faces, vertices and theirs, neighbours, components */

@@ -18,7 +18,8 @@ struct bvh_sign {
                               * inwards on the whole */
     uint32_t *names;         /* the lowest vertex in the place of each, where the surface is closed
                               * only if those count as one; else null */
-    bvh_far_node *far;       /* one a node; null where closed for good */
+    /* one a node; null where closed for good, and of a hierarchy on a device until it is wanted */
+    _Atomic(bvh_far_node *) far;
     /* Of pseudo-normals only. */
     abut_topology *topology;
     vec3 *faces;    /* unit, or zero */
@@ -40,14 +41,29 @@ static inline const struct bvh_sign *bvh_sign_of(const abut_bvh *bvh) {
 
 /* ---- signed.c ---- */
 
+/* How far from the surface fast winding numbers are right at least: solid angles in doubles lose
+ * their digits with the square of the distance. */
+static inline double sign_near(const abut_bvh *bvh) {
+    return 0x1p-20 * v3_max_abs(v3_sub(bvh->mesh->bounds.hi, bvh->mesh->bounds.lo));
+}
+
+/* Whether a point is inside a surface with a border, by its fast winding number: where that is too
+ * near to 1/2, or the surface too near, by strips, unless there are too many. Depends on no
+ * hierarchy then. */
+bool abuti_sign_open_inside(const abut_bvh *bvh, const bvh_solid *solid, double fast,
+                            abut_vec3 point, double distance);
+
 /* Sets the sign of a distance that was found for a point: what completes answers of batches.
  * `known` is what is kept from one point to the next, or null: a ball that holds no surface, and
- * whether it is inside. */
+ * whether it is inside. abuti_sign_far() has been called. */
 void abuti_sign_set(const abut_bvh *bvh, vec3 point, nearest_ball *known, abut_nearest *nearest);
 
 /* ---- device_sign.c: on a device; all has been checked but whether it can, and points of a buffer
  * ---- */
 
+/* Whether it can. */
+abut_status abuti_sign_check_there(const char *function, const bvh_on_device *there,
+                                   const struct bvh_sign *from);
 abut_status abuti_sign_inside_there(const char *function, bvh_on_device *there,
                                     const bvh_points *points, abut_array inside);
 abut_status abuti_sign_winding_there(const char *function, bvh_on_device *there,
@@ -76,13 +92,18 @@ bool abuti_sign_touches(const abut_bvh *bvh, abut_vec3 point);
 double abuti_sign_crossing_open(const abut_bvh *bvh, const abut_pose *pose_or_null, abut_vec3 point,
                                 const uint32_t (*border)[2], uint32_t border_count);
 
+/* The same of a mesh where it is, anywhere and with other rounding: that of strips_shared.h, which
+ * is the same on devices. */
+double abuti_sign_strips(const abut_bvh *bvh, abut_vec3 point, const uint32_t (*border)[2],
+                         uint32_t border_count);
+
 /* ---- winding.c: winding numbers of any surface ---- */
+
+/* Makes what these need of a surface with a border, if it is not there. Thread-safe. */
+abut_status abuti_sign_far(const abut_bvh *bvh);
 
 void abuti_sign_winding_fit(const abut_bvh *bvh, bvh_far_node *far);
 double abuti_sign_winding(const abut_bvh *bvh, const bvh_far_node *far, vec3 point);
-/* The last step: of the solid angle of what is far, half that of what is near as a direction, and
- * the whole turns beside it. */
-double abuti_sign_winding_value(double far_angle, double near_x, double near_y, double turns);
 
 /* ---- normals.c: signs by pseudo-normals ---- */
 

@@ -9,15 +9,16 @@
  */
 #include "nearest/batch.h"
 #include "sign/sign.h"
+#include "sign/strips_shared.h"
 
 #include <math.h>
 
 static abut_status check_prepared(const char *function, const abut_bvh *bvh) {
-    return bvh_sign_of(bvh) ? ABUT_OK
-                            : abuti_fail(ABUT_ERROR_ARGUMENT,
-                                         "%s: the hierarchy knows no inside yet; call "
-                                         "abut_sign_prepare() first",
-                                         function);
+    if (!bvh_sign_of(bvh))
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "%s: the hierarchy knows no inside yet; call abut_sign_prepare() first",
+                          function);
+    return ABUT_OK;
 }
 
 /* ---- one point ---- */
@@ -36,6 +37,19 @@ static bool is_inside(const abut_bvh *bvh, vec3 point) {
     if (bvh_sign_of(bvh)->closed)
         return winding != 0;
     return winding * bvh_sign_of(bvh)->facing >= 0.5 || abuti_sign_touches(bvh, point);
+}
+
+/* What fast numbers may be wrong by, and some more for those who sum up otherwise. */
+#define FAST_DOUBT 0.0105
+
+bool abuti_sign_open_inside(const abut_bvh *bvh, const bvh_solid *solid, double fast,
+                            abut_vec3 point, double distance) {
+    const double facing = bvh_sign_of(bvh)->facing;
+    bool sure = fabs(fast * facing - 0.5) > FAST_DOUBT && distance > sign_near(bvh);
+    if (!sure && solid->border_count <= STRIPS_MOST)
+        fast =
+            abuti_sign_strips(bvh, point, (const uint32_t(*)[2])solid->border, solid->border_count);
+    return fast * facing >= 0.5;
 }
 
 /* The radius of a ball around a point that holds no surface for certain; may be negative. */
@@ -80,6 +94,7 @@ abut_status abut_sign_inside(const abut_bvh *bvh, abut_vec3 point, bool *inside)
     abut_status status = abuti_bvh_check(__func__, bvh, inside, "inside");
     status = status ? status : check_prepared(__func__, bvh);
     status = status ? status : abuti_bvh_check_point(__func__, "point", point);
+    status = status ? status : abuti_sign_far(bvh);
     if (!status)
         *inside = is_inside(bvh, point);
     return status;
@@ -89,6 +104,7 @@ abut_status abut_sign_winding(const abut_bvh *bvh, abut_vec3 point, double *wind
     abut_status status = abuti_bvh_check(__func__, bvh, winding, "winding");
     status = status ? status : check_prepared(__func__, bvh);
     status = status ? status : abuti_bvh_check_point(__func__, "point", point);
+    status = status ? status : abuti_sign_far(bvh);
     if (!status)
         *winding = winding_of(bvh, point);
     return status;
@@ -100,6 +116,7 @@ abut_status abut_sign_nearest(const abut_bvh *bvh, abut_vec3 point, double radiu
     status = status ? status : check_prepared(__func__, bvh);
     status = status ? status : abuti_bvh_check_point(__func__, "point", point);
     status = status ? status : abuti_bvh_check_limit(__func__, "radius", radius);
+    status = status ? status : abuti_sign_far(bvh);
     if (status)
         return status;
     abuti_nearest_point(bvh, point, radius, NULL, nearest);
@@ -150,8 +167,11 @@ static abut_status batch_start(const char *function, sign_batch *b, const abut_p
         status =
             abuti_bvh_check_array(function, out_name, b->bvh, out, b->points.count, element_bytes);
     status = status ? status : abuti_bvh_check_limit(function, "radius", b->radius);
-    return status ? status
-                  : abuti_bvh_points_check(function, b->bvh->context, &b->points, &b->bounds);
+    if (!status)
+        status = abuti_bvh_points_check(function, b->bvh->context, &b->points, &b->bounds);
+    if (!status && b->bvh->there)
+        status = abuti_sign_check_there(function, b->bvh->there, bvh_sign_of(b->bvh));
+    return status ? status : abuti_sign_far(b->bvh);
 }
 
 static abut_status batch_run(sign_batch *b, const char *stage, bvh_visit *visit) {

@@ -272,6 +272,24 @@ void abuti_sign_winding_fit(const abut_bvh *bvh, bvh_far_node *far) {
     set_distances(bvh, far);
 }
 
+abut_status abuti_sign_far(const abut_bvh *bvh) {
+    struct bvh_sign *sign = (struct bvh_sign *)(uintptr_t)bvh_sign_of(bvh);
+    const abut_bvh *owner = sign->bvh;
+    bvh_far_node *none = NULL;
+    if (sign->closed || atomic_load(&sign->far))
+        return ABUT_OK;
+    abut_status status = abuti_bvh_host(owner);
+    if (status)
+        return status;
+    bvh_far_node *made = abuti_allocate(owner->context, owner->node_count, sizeof *made);
+    if (!made)
+        return ABUT_ERROR_MEMORY;
+    abuti_sign_winding_fit(owner, made);
+    if (!atomic_compare_exchange_strong(&sign->far, &none, made))
+        abuti_release(owner->context, made); /* another thread was faster */
+    return ABUT_OK;
+}
+
 /* ---- queries ---- */
 
 static void add_leaf(half_angles *sum, const abut_bvh *bvh, const bvh_node *node, uint32_t slot,
@@ -285,10 +303,6 @@ static void add_leaf(half_angles *sum, const abut_bvh *bvh, const bvh_node *node
         half_angles_add_triangle(sum, bvh_triangle(bvh->mesh, bvh->order[leaf * BVH_WIDTH + i]),
                                  point);
     half_angles_scale(sum);
-}
-
-double abuti_sign_winding_value(double far_angle, double near_x, double near_y, double turns) {
-    return winding_value(far_angle, near_x, near_y, turns);
 }
 
 double abuti_sign_winding(const abut_bvh *bvh, const bvh_far_node *far, vec3 point) {
@@ -317,5 +331,5 @@ double abuti_sign_winding(const abut_bvh *bvh, const bvh_far_node *far, vec3 poi
                 add_leaf(&near, bvh, node, slot, view.apart >> slot & 1, point, at);
         }
     }
-    return abuti_sign_winding_value(angle, near.x, near.y, near.turns);
+    return winding_value(angle, near.x, near.y, near.turns);
 }

@@ -63,26 +63,6 @@ static inline seen_angles angles_at(vec3 point, __global const bvh_node *nodes,
     return sum;
 }
 
-/* For each of the points as it came: four doubles. */
-__kernel void winding_sum(__global const bvh_node *nodes, __global const bvh_far_node *fields,
-                          __global const bvh_block *blocks, uint triangle_count,
-                          __global const uint *tree_order, __global const double *corners,
-                          __global const double *exact, __global const uint *order, uint count,
-                          mesh_frame frame, __global double *sums) {
-    uint i = (uint)get_global_id(0);
-    if (i >= count)
-        return;
-    seen_angles sum = angles_at(load_point(exact + 3 * (size_t)order[i]), nodes, fields, blocks,
-                                triangle_count, tree_order, corners, frame);
-    __global double *to = sums + 4 * (size_t)order[i];
-    to[0] = sum.far;
-    to[1] = sum.near.x;
-    to[2] = sum.near.y;
-    to[3] = sum.near.turns;
-}
-
-#ifndef SUM_ALONE /* fields need no more, and compilers take long */
-
 /* Answers for point `first + order[i]`: of QUEST_SIGN they are abut_nearest, whose distance becomes
  * negative inside; else bytes or doubles, and the other is not looked at. */
 __kernel void winding_answer(__global const bvh_node *nodes, __global const bvh_far_node *fields,
@@ -149,7 +129,5 @@ __kernel void winding_touch(__global const bvh_node *nodes, uint triangle_count,
     }
     inside[(size_t)first + order[i]] = found;
 }
-
-#endif /* SUM_ALONE */
 
 #endif

@@ -88,6 +88,8 @@ if [ "${ABUT_TEST_THREADS:-}" ]; then # answers are all that the build without S
     exit $((failures > 0))
 fi
 
+ABUT_BENCH_SHAPE=cube expect 2 "scan, torus" "$bench" --filter growth/build
+ABUT_BENCH_TRIANGLES=7x expect 2 "from 8 to" "$bench" --filter growth/build
 expect 0 'mesh/create-floats' "$bench" --quick --filter create-f --repeat 3 --threads 2 --out few.json
 [ "$(grep -c '"repeats": 3' few.json)" -eq 1 ] || complain "--repeat or --filter did not work"
 [ "$(grep -c '"threads": 2' few.json)" -eq 1 ] || complain "--threads did not work"

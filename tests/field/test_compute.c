@@ -4,6 +4,7 @@
 
 #include "base/simd.h"
 #include "field/build/compute.h"
+#include "wanted.h"
 
 #include <stdatomic.h>
 
@@ -12,9 +13,9 @@
 static float wanted_value(const abut_bvh *bvh, const abut_grid *grid, const uint32_t cell[3],
                           double limit) {
     abut_nearest nearest;
-    assert_ok(
-        abut_sign_nearest(bvh, grid_centre(grid, cell[0], cell[1], cell[2]), HUGE_VAL, &nearest));
-    double d = nearest.distance;
+    const abut_vec3 centre = grid_centre(grid, cell[0], cell[1], cell[2]);
+    assert_ok(abut_sign_nearest(bvh, centre, HUGE_VAL, &nearest));
+    double d = wanted_distance(bvh, centre, nearest.distance);
     return (float)(d > limit ? limit : d < -limit ? -limit : d);
 }
 
@@ -248,6 +249,59 @@ TEST(holes) {
     check_mesh(make_pierced(walls, points, 2, 0.3), 23);
 }
 
+/* A ball without every third triangle, so that its border is as long as can be. */
+static abut_bvh *make_sieve(uint32_t detail) {
+    abut_mesh *ball = make_shape(NULL, ABUT_SHAPE_ICOSPHERE, detail), *sieve;
+    const uint32_t *indices = abut_mesh_indices(ball), triangles = abut_mesh_triangle_count(ball);
+    uint32_t(*left)[3] = malloc(triangles * sizeof *left), used = 0;
+    assert_non_null(left);
+    for (uint32_t t = 0; t < triangles; t++)
+        if (t % 3)
+            memcpy(left[used++], indices + 3 * (size_t)t, sizeof *left);
+    sieve = test_mesh(NULL, abut_mesh_positions(ball), abut_mesh_vertex_count(ball), left, used);
+    abut_mesh_destroy(ball);
+    free(left);
+    return hierarchy_of(sieve);
+}
+
+/* No winding number changes by more than its bound, within some part of the way to the surface;
+ * and bounds are worth something. */
+static void check_border(const abut_bvh *bvh, double part) {
+    const uint32_t rounds = test_rounds(4000);
+    test_random random = {5};
+    sign_border border;
+    uint32_t useful = 0;
+    assert_ok(abuti_sign_border(bvh, &border));
+    for (uint32_t i = 0; i < rounds; i++) {
+        vec3 p = random_vec(&random, largest_extent(bvh->mesh)), way = random_vec(&random, 1);
+        abut_nearest nearest;
+        double at_p, at_q;
+        assert_ok(abut_nearest_point(bvh, p, HUGE_VAL, &nearest));
+        double rho = nearest.distance * test_random_real(&random, 0, part);
+        assert_ok(abut_sign_winding(bvh, p, &at_p));
+        assert_ok(abut_sign_winding(bvh, v3_along(p, rho / v3_length(way), way), &at_q));
+        double bound =
+            abuti_sign_border_change(&border, v3_scale(v3_sub(p, bvh->mesh->origin), bvh->scale),
+                                     rho * bvh->scale);
+        assert_true(bound >= 0.5 || fabs(at_p - at_q) <= bound + 0.005);
+        useful += bound < 0.25;
+    }
+    assert_true(useful > rounds / 4);
+    abuti_sign_border_destroy(bvh, &border);
+}
+
+TEST(long_borders) {
+    static const abut_vec3 point = {0.3, 0.2, 0.9};
+    abut_bvh *bvh = make_sieve(20);
+    abut_grid grid = grid_about(bvh->mesh, 19, 1.3);
+    check_grid_of(bvh, &grid, INFINITY);
+    check_border(bvh, 0.05);
+    abut_bvh_destroy(bvh);
+    bvh = hierarchy_of(make_pierced(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 9), &point, 1, 0.9));
+    check_border(bvh, 1);
+    abut_bvh_destroy(bvh);
+}
+
 /* Centres on vertices, edges and faces. */
 TEST(aligned) {
     for (int kind = 0; kind < 2; kind++) {
@@ -291,7 +345,7 @@ TEST(odd_grids) {
 
 /* The middle of a sphere, where every list would be too long. */
 TEST(long_lists) {
-    abut_bvh *bvh = hierarchy_of(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 40));
+    abut_bvh *bvh = hierarchy_of(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 41));
     abut_grid grid = {.origin = vec(-1e-4, -1e-4, -1e-4), .cell = 1e-4, .count = {3, 4, 3}};
     assert_true(bvh->triangle_count > REGIONS_LIST_MOST);
     check_grid_of(bvh, &grid, INFINITY);

@@ -4,6 +4,7 @@
 
 #include "device/open.h"
 #include "field/build/device.h"
+#include "wanted.h"
 
 /* ---- making ---- */
 
@@ -51,7 +52,8 @@ static float *values_of(const abut_bvh *bvh, const abut_grid *grid, double band)
     abut_points batch = abut_points_doubles(points, count);
     assert_ok(abut_sign_nearest_batch(bvh, &batch, HUGE_VAL, abut_array_host(nearest)));
     for (size_t i = 0; i < count; i++)
-        values[i] = (float)fmax(-band, fmin(band, nearest[i].distance));
+        values[i] =
+            (float)fmax(-band, fmin(band, wanted_distance(bvh, points[i], nearest[i].distance)));
     free(points);
     free(nearest);
     return values;
@@ -197,6 +199,41 @@ TEST(open_surfaces) {
     check_mesh(make_torn(make_shape(NULL, ABUT_SHAPE_TORUS, 24), 200), 34);
     check_mesh(make_torn(make_shape(NULL, ABUT_SHAPE_TEAPOT, 5), 31), 18);
     check_mesh(make_torn(make_shape(NULL, ABUT_SHAPE_BOX, 1), 6), 16);
+}
+
+/* A device builds another hierarchy than the CPU; values do not depend on it, nor on whether they
+ * go by lists or by the search. Afterwards the hierarchy tells winding numbers as well. */
+TEST(from_other_hierarchies) {
+    abut_mesh *meshes[] = {make_torn(make_shape(NULL, ABUT_SHAPE_TORUS, 24), 150),
+                           make_shape(NULL, ABUT_SHAPE_TEAPOT, 4),
+                           make_torn(make_shape(NULL, ABUT_SHAPE_BOX, 1), 4)};
+    for (size_t m = 0; m < sizeof meshes / sizeof *meshes; m++)
+        for (uint32_t cells = 8; cells <= 40; cells += 32) {
+            abut_field_options options = abut_field_options_default();
+            abut_field *here, *there;
+            abut_bvh *bvh;
+            double winding;
+            options.cells = cells;
+            assert_ok(abut_field_create(meshes[m], &options, &here));
+            options.device = device;
+            assert_ok(abut_field_create(meshes[m], &options, &there));
+            uint64_t bytes = abut_field_info_get(here).bytes;
+            float *values = malloc(bytes);
+            assert_non_null(values);
+            assert_ok(abut_buffer_read(abut_field_values(there), 0, values, bytes));
+            assert_memory_equal(values, here->values, bytes);
+            abut_field_destroy(there);
+            assert_ok(build_there(meshes[m], &bvh));
+            assert_ok(abut_field_create_from(bvh, &options, &there));
+            assert_ok(abut_sign_winding(bvh, abut_mesh_bounds(meshes[m]).lo, &winding));
+            assert_true(fabs(winding) < 1);
+            abut_bvh_destroy(bvh);
+            abut_field_destroy(there);
+            abut_field_destroy(here);
+            free(values);
+        }
+    for (size_t m = 0; m < sizeof meshes / sizeof *meshes; m++)
+        abut_mesh_destroy(meshes[m]);
 }
 
 TEST(soups) {

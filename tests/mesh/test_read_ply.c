@@ -213,6 +213,46 @@ TEST(survives_truncation) {
     }
 }
 
+/* Faces as nearly all programs write them have a way of their own: triangles before and after a
+ * quad, cut off anywhere, or with a corner that is none. */
+TEST(plain_faces) {
+    static const uint32_t expected[] = {0, 1, 2, 0, 1, 2, 0, 2, 3, 0, 2, 3, 3, 2, 1};
+    static const int faces[4][5] = {{3, 0, 1, 2}, {4, 0, 1, 2, 3}, {3, 0, 2, 3}, {3, 3, 2, 1}};
+    bytes file = {.count = 0};
+    size_t begin[5];
+    abut_mesh *mesh = NULL;
+    put(&file, "ply\nformat binary_little_endian 1.0\nelement vertex 4\nproperty float x\nproperty "
+               "float y\nproperty float z\nelement face 4\nproperty list uchar int "
+               "vertex_indices\nend_header\n");
+    for (int i = 0; i < 12; i++)
+        put_value(&file, 6, corner_positions[i], false);
+    for (int i = 0; i < 4; i++) {
+        begin[i] = file.count;
+        put_value(&file, 1, faces[i][0], false);
+        for (int k = 1; k <= faces[i][0]; k++)
+            put_value(&file, 4, faces[i][k], false);
+    }
+    begin[4] = file.count;
+    abut_mesh_read_options options = abut_mesh_read_options_default();
+    options.triangulation = ABUT_TRIANGULATION_FAN;
+    assert_ok(abut_mesh_read(NULL, test_file("plain.ply", file.at, file.count), &options, &mesh));
+    check_mesh(mesh, 4, corner_positions, 5, expected);
+    abut_mesh_destroy(mesh);
+    mesh = NULL;
+    for (size_t length = begin[0]; length < file.count; length++)
+        assert_int_equal(ABUT_ERROR_FORMAT, check_read(file.at, length, "cut.ply", &mesh));
+    for (int i = 0; i < 4; i++)
+        for (size_t at = begin[i] + 1; at < begin[i + 1]; at += 4)
+            for (int high = 0; high < 2; high++) {
+                bytes bad = file;
+                char place[64];
+                memset(bad.at + at, 0, 4);
+                bad.at[at + (high ? 3 : 0)] = high ? 0x80 : 4; /* negative, or one too many */
+                snprintf(place, sizeof place, "byte %zu: face %d names vertex", begin[i], i);
+                check_refused((char *)bad.at, bad.count, "bad.ply", place);
+            }
+}
+
 /* ---- bad ---- */
 
 TEST(refuses_bad_headers) {

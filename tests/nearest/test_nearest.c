@@ -68,12 +68,28 @@ static void check_mesh(abut_mesh *mesh, int rounds, uint64_t seed) {
     abut_bvh_destroy(bvh);
 }
 
+/* A cylinder whose sides are as long as it is: hundreds are almost equally near, and more so where
+ * 16 bits of a leaf's box are coarse. */
+static abut_mesh *make_sides(void) {
+    abut_shape shape = abut_shape_default(ABUT_SHAPE_CYLINDER);
+    abut_mesh *mesh = NULL;
+    shape.radius = 1;
+    shape.height = 150;
+    shape.segments = 900;
+    shape.rings = 1;
+    assert_ok(abut_shape_create(NULL, &shape, &mesh));
+    return mesh;
+}
+
 TEST(shapes) {
     for (int kind = 0; kind < ABUT_SHAPE_COUNT; kind++)
         check_mesh(make_shape(NULL, (abut_shape_kind)kind, 6), test_brief() ? 8 : 30,
                    1 + (uint64_t)kind);
     check_mesh(make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 24), 10, 50);
     check_mesh(make_shape(NULL, ABUT_SHAPE_TEAPOT, 0), 12, 51);
+    check_mesh(make_sides(), test_brief() ? 2 : 6, 52);
+    check_mesh(make_moved(make_sides(), 1e-30, vec(0, 0, 0)), 1, 53);
+    check_mesh(make_moved(make_sides(), 1, vec(1e6, -1e6, 1e6)), 1, 54);
 }
 
 TEST(soups) {

@@ -3,6 +3,7 @@
 #include "winding.h"
 
 #include "base/simd.h"
+#include "sign/sign.h"
 #include "sign/winding_shared.h"
 
 /* What the headers promise. */
@@ -651,6 +652,42 @@ static double winding_sum(const abut_mesh *mesh, abut_vec3 p) {
                                      dot[1] * length[0] + dot[2] * length[1]);
     }
     return sum / (4 * 3.14159265358979323846);
+}
+
+/* Numbers by strips are those of all triangles, but for rounding: anywhere, and where rows along x
+ * pass through vertices and along edges of the border. */
+TEST(strips) {
+    abut_mesh *meshes[] = {make_torn(make_shape(NULL, ABUT_SHAPE_TORUS, 12), 60),
+                           make_torn(make_shape(NULL, ABUT_SHAPE_BOX, 3), 20),
+                           make_shape(NULL, ABUT_SHAPE_TEAPOT, 2), make_pile(3, 2, false)};
+    double worst = 0;
+    for (size_t m = 0; m < sizeof meshes / sizeof *meshes; m++) {
+        abut_bvh *bvh = NULL;
+        const bvh_solid *solid;
+        test_random random = {m + 7};
+        assert_ok(abut_bvh_create(meshes[m], NULL, &bvh));
+        assert_ok(abuti_bvh_solid(bvh, &solid));
+        assert_true(solid->border_count > 8);
+        for (uint32_t i = 0; i < 400; i++) {
+            const uint32_t *edge = solid->border[test_random_below(&random, solid->border_count)];
+            vec3 p = point_around(meshes[m], &random, 1.2),
+                 a = abuti_mesh_position(meshes[m], edge[0]),
+                 b = abuti_mesh_position(meshes[m], edge[1]);
+            p = i % 4 == 1   ? v3(p.x, a.y, a.z)
+                : i % 4 == 2 ? v3(p.x, 0.5 * (a.y + b.y), 0.5 * (a.z + b.z))
+                : i % 4 == 3 ? v3(p.x, a.y, p.z)
+                             : p;
+            if (abuti_sign_touches(bvh, p))
+                continue;
+            double got =
+                abuti_sign_strips(bvh, p, (const uint32_t(*)[2])solid->border, solid->border_count);
+            worst = fmax(worst, fabs(got - winding_sum(meshes[m], p)));
+        }
+        abut_bvh_destroy(bvh);
+        abut_mesh_destroy(meshes[m]);
+    }
+    print_message("strips: off by at most %.2g\n", worst);
+    assert_true(worst < 1e-9);
 }
 
 /* The promise of 0.01 holds however many layers there are, and however finely they are cut. */

@@ -12,8 +12,10 @@
  *   - directions of edges and normals are good to 8 u, but that a normal may turn about the longest
  *     edge by 8 u L / h, where h is the height over it; the place is on that edge, so that p, which
  *     is over the face, is no further from it than h: 8 u L more;
+ *   - places and directions are sums of two floats, which are good to 2^-49, sqrt(3) 16 u, each:
+ *     less than 14 u L for a place, as L is at least 2, and as much for a direction;
  *   - products, sums and the root: 10 u L.
- * That is less than 32 u L in all; the search errs by 4 ulp, 8 u L (geom/closest_shared.h). We take
+ * That is less than 64 u L in all; the search errs by 4 ulp, 8 u L (geom/closest_shared.h). We take
  * 128 u L for e. If d - e and d + e are the same float, that is the float of the search, whatever
  * its last bits are. Else, and where d is not above e, the search is asked.
  * Where there are several, that of F is no less than the least of them, and no more than the
@@ -101,25 +103,47 @@ static inline size_t sign_rows_row(const sign_rows *rows, const uint32_t cell[3]
  * the surface nothing is known. */
 void abuti_sign_rows(const abut_bvh *bvh, const abut_grid *grid, sign_rows *rows);
 
-/* ---- sign_open.c: signs where there is a border ---- */
+/* ---- border.c: the border of a surface ---- */
+
+enum { BORDER_WIDTH = 4, BORDER_LEVELS = 17 };
+
+/* Four edges, or balls of four groups each. In the frame, relative to the mesh's origin: middle,
+ * direction and half the length of an edge, or of all edges of a ball; and the radius of that. And
+ * the box but for the greatest x, as it is. */
+typedef struct border_group {
+    float middle[3][BORDER_WIDTH], along[3][BORDER_WIDTH], half[BORDER_WIDTH], radius[BORDER_WIDTH];
+    double lo[3][BORDER_WIDTH], hi[2][BORDER_WIDTH];
+} border_group;
 
 typedef struct sign_border {
-    uint32_t count;
-    /* Of each edge, relative to the mesh's origin: its middle, direction and half its length, in
-     * the frame, up to a multiple of four; and its box but for the greatest x. */
-    float *middle[3], *along[3], *half;
-    double *lo[3], *hi[2];
-    double *memory; /* all of them */
+    const bvh_solid *solid;
+    border_group *groups;
+    uint32_t levels, first[BORDER_LEVELS]; /* edges first; the last level is one group */
 } sign_border;
 
 /* Of a mesh with a border. */
 abut_status abuti_sign_border(const abut_bvh *bvh, sign_border *border);
 void abuti_sign_border_destroy(const abut_bvh *bvh, sign_border *border);
 
-/* Finds which cells of a span are inside, as abut_sign_nearest() does: `rows` has the
- * crossings, and gets the answers. The distances of a block, `side` along each axis from the begin
- * of the span on, are not above the true ones but for the rounding to floats; of cells with
- * distance 0 nothing is known. */
+/* How much the winding number can change within rho of a point, in the frame; any number from 1/2
+ * on is as good as another. The integral over an edge (see sign_open.c) is at most its length over
+ * the square of its distance, less rho. Floats err by less than 2^-19 in that where coordinates are
+ * no more than 8 (where the place on the edge that they take for the nearest is not quite that, it
+ * is farther by no more than it is off), and what is added up by far less than we take for it. */
+double abuti_sign_border_change(const sign_border *border, vec3 p, double rho);
+/* Whether the strip from an edge to infinity along x may pass through a box. */
+bool abuti_sign_border_meets(const sign_border *border, vec3 lo, vec3 hi);
+
+/* ---- sign_open.c: signs where there is a border ---- */
+
+/* Whether a point at some distance is inside. */
+bool abuti_sign_open_at(const abut_bvh *bvh, const sign_border *border, vec3 point,
+                        double distance);
+
+/* Finds which cells of a span are inside, as abuti_sign_open_at() does: `rows` has the crossings,
+ * and gets the answers. The distances of a block, `side` along each axis from the begin of the span
+ * on, are not above the true ones but for the rounding to floats; of cells with distance 0 nothing
+ * is known. */
 void abuti_sign_open(const abut_bvh *bvh, const abut_grid *grid, const sign_border *border,
                      const sign_rows *rows, const cells_span *block, uint32_t side,
                      const float *distances);

@@ -15,20 +15,18 @@ static void set_winner(regions_winners *w) {
 }
 
 /* The distance of a cell from a plane, a line or a point. */
-static inline double distance_from(const double place[3], const double vector[3], double is_face,
-                                   const double p[3]) {
-    double x = p[0] - place[0], y = p[1] - place[1], z = p[2] - place[2];
-    double along = x * vector[0] + y * vector[1] + z * vector[2];
-    double qx = x - along * vector[0], qy = y - along * vector[1], qz = z - along * vector[2];
-    double line = qx * qx + qy * qy + qz * qz, plane = along * along;
-    return sqrt(is_face > 0 ? plane : line);
+static inline double distance_from(vec3 place, vec3 vector, bool is_face, vec3 p) {
+    vec3 r = v3_sub(p, place);
+    double along = v3_dot(r, vector);
+    double line = v3_length_sq(v3_along(r, -along, vector)), plane = along * along;
+    return sqrt(is_face ? plane : line);
 }
 
 /* Finds the value of a cell that several features may be nearest to; see cells.h. */
 static bool settle(const regions_table *table, const uint32_t *names, uint32_t count,
                    const cells_lanes *const at[3], const regions_winners *w, const cells_rule *rule,
                    uint32_t i, float *value) {
-    const double p[3] = {at[0]->exact[i], at[1]->exact[i], at[2]->exact[i]};
+    const vec3 p = v3(at[0]->exact[i], at[1]->exact[i], at[2]->exact[i]);
     const float reach_sq = regions_reach_sq(w, rule->margin, i);
     if (count > REGIONS_KEPT || w->best[i] == INFINITY)
         return false;
@@ -36,13 +34,13 @@ static bool settle(const regions_table *table, const uint32_t *names, uint32_t c
     for (uint32_t k = 0; k < count; k++) {
         if (!(w->square[k][i] <= reach_sq))
             continue;
-        const feature_support *f = &table->features.exact[names[k]];
-        double d = distance_from(f->place, f->vector, f->is_face, p);
+        const regions_support f = regions_support_of(table, names[k]);
+        double d = distance_from(f.place, f.vector, f.is_face, p);
         lowest = d < lowest ? d : lowest;
         highest = d > highest ? d : highest;
-        if (!(f->is_face > 0))
+        if (!f.is_face)
             most_of_it = d < most_of_it ? d : most_of_it;
-        if (f->is_marked > 0)
+        if (f.is_marked)
             return false;
     }
     most_of_it = sqrt(most_of_it * most_of_it + 4 * (double)rule->margin * rule->margin);
@@ -52,67 +50,77 @@ static bool settle(const regions_table *table, const uint32_t *names, uint32_t c
            *value == other;
 }
 
-#if LANES == 16
-
 /* What wins each cell, a number of all cells side by side. */
-static inline void put_columns(const regions_table *table, const uint32_t *names,
-                               const float *place, double column[8][CELLS_COUNT]) {
-    _Static_assert(sizeof(feature_support) == 8 * sizeof(double), "eight numbers and no more");
-    for (uint32_t i = 0; i < CELLS_COUNT; i += 8) {
-        const double *row[8];
-        d8 turned[8];
-        for (uint32_t k = 0; k < 8; k++)
-            row[k] =
-                (const double *)(const void *)&table->features.exact[names[(int32_t)place[i + k]]];
-        d8_columns(row, turned);
-        for (uint32_t k = 0; k < 8; k++)
-            d8_store(column[k] + i, turned[k]);
-    }
-}
-
-#else
+typedef struct columns {
+    float offset[CELLS_COUNT], marked[CELLS_COUNT];
+    float place[3][CELLS_COUNT], place_rest[3][CELLS_COUNT];
+    float vector[3][CELLS_COUNT], vector_rest[3][CELLS_COUNT];
+} columns;
 
 static inline void put_columns(const regions_table *table, const uint32_t *names,
-                               const float *place, double column[8][CELLS_COUNT]) {
-    for (uint32_t i = 0; i < CELLS_COUNT; i++) {
-        const feature_support *f = &table->features.exact[names[(int32_t)place[i]]];
-        for (int k = 0; k < 3; k++) {
-            column[k][i] = f->place[k];
-            column[3 + k][i] = f->vector[k];
+                               const float *place, columns *c) {
+    _Static_assert(sizeof(feature_rest) == 8 * sizeof(float), "two times four");
+    for (uint32_t i = 0; i < CELLS_COUNT; i += LANES) {
+        const float *row[LANES], *rest[LANES];
+        wide of_place[4], of_rest[4], rest_vector[4], other[4], fourth[4], third[3];
+        for (uint32_t k = 0; k < LANES; k++) {
+            const uint32_t name = names[(int32_t)place[i + k]];
+            row[k] = table->rows[name].column;
+            rest[k] = table->features.rest[name].place;
         }
-        column[6][i] = f->is_face;
-        column[7][i] = f->is_marked;
+        fw_columns(row, REGIONS_PLACE, of_place);
+        fw_columns(rest, 0, of_rest);
+        fw_columns(rest, 4, rest_vector);
+        fw_columns(row, REGIONS_FOURTH, fourth);
+        third[2] = fourth[3];
+        fw_columns(row, REGIONS_FIRST, other);
+        third[0] = other[3];
+        fw_columns(row, REGIONS_SECOND, other);
+        third[1] = other[3];
+        const mask face = is_less(of_place[3], all(0)), edge = is_less(all(0), of_place[3]);
+        store(c->offset + i, of_place[3]);
+        store(c->marked + i, of_rest[3]);
+        for (int k = 0; k < 3; k++) {
+            store(c->place[k] + i, of_place[k]);
+            store(c->place_rest[k] + i, of_rest[k]);
+            store(c->vector[k] + i, choose(face, third[k], choose(edge, fourth[k], all(0))));
+            store(c->vector_rest[k] + i, rest_vector[k]);
+        }
     }
 }
-
-#endif
 
 /* Distances of all cells from what wins each; gives which of them are marked. Loops are plain
  * enough for compilers to make vectors of. */
 static unsigned distances_of_each(const regions_table *table, const uint32_t *names,
                                   const cells_lanes *const at[3], const float *place,
                                   double d[CELLS_COUNT]) {
-    double column[8][CELLS_COUNT];
+    columns c;
     unsigned marked = 0;
-    put_columns(table, names, place, column);
+    put_columns(table, names, place, &c);
     for (uint32_t i = 0; i < CELLS_COUNT; i++) {
-        const double p[3] = {at[0]->exact[i], at[1]->exact[i], at[2]->exact[i]};
-        const double from[3] = {column[0][i], column[1][i], column[2][i]};
-        const double vector[3] = {column[3][i], column[4][i], column[5][i]};
-        d[i] = distance_from(from, vector, column[6][i], p);
+        const double u = (double)c.vector[0][i] + c.vector_rest[0][i],
+                     v = (double)c.vector[1][i] + c.vector_rest[1][i],
+                     w = (double)c.vector[2][i] + c.vector_rest[2][i];
+        const double x = at[0]->exact[i] - ((double)c.place[0][i] + c.place_rest[0][i]),
+                     y = at[1]->exact[i] - ((double)c.place[1][i] + c.place_rest[1][i]),
+                     z = at[2]->exact[i] - ((double)c.place[2][i] + c.place_rest[2][i]);
+        const double along = x * u + y * v + z * w;
+        const double qx = x - along * u, qy = y - along * v, qz = z - along * w;
+        const double line = qx * qx + qy * qy + qz * qz, plane = along * along;
+        d[i] = sqrt(c.offset[i] < 0 ? plane : line);
     }
     for (uint32_t i = 0; i < CELLS_COUNT; i++)
-        marked |= (unsigned)(column[7][i] > 0) << i;
+        marked |= (unsigned)(c.marked[i] > 0) << i;
     return marked;
 }
 
 /* The same where one feature wins all, as it often does. */
-static unsigned distances_of_one(const feature_support *f, const cells_lanes *const at[3],
+static unsigned distances_of_one(const regions_support *f, const cells_lanes *const at[3],
                                  double d[CELLS_COUNT]) {
     const double *px = at[0]->exact, *py = at[1]->exact, *pz = at[2]->exact;
-    const double a = f->place[0], b = f->place[1], c = f->place[2];
-    const double u = f->vector[0], v = f->vector[1], w = f->vector[2];
-    if (f->is_face > 0) /* needs no root */
+    const double a = f->place.x, b = f->place.y, c = f->place.z;
+    const double u = f->vector.x, v = f->vector.y, w = f->vector.z;
+    if (f->is_face) /* needs no root */
         for (uint32_t i = 0; i < CELLS_COUNT; i++)
             d[i] = fabs((px[i] - a) * u + (py[i] - b) * v + (pz[i] - c) * w);
     else
@@ -121,7 +129,7 @@ static unsigned distances_of_one(const feature_support *f, const cells_lanes *co
             double qx = x - along * u, qy = y - along * v, qz = z - along * w;
             d[i] = sqrt(qx * qx + qy * qy + qz * qz);
         }
-    return f->is_marked > 0 ? (1u << CELLS_COUNT) - 1 : 0;
+    return f->is_marked ? (1u << CELLS_COUNT) - 1 : 0;
 }
 
 /* Values of all cells by the feature that wins each. Gives those that are not certain. */
@@ -135,10 +143,12 @@ static unsigned measure_winners(const regions_table *table, const uint32_t *name
     for (uint32_t i = 0; i < CELLS_COUNT; i += LANES)
         others |= mask_bits(is_less(load(w->place + i), all(w->place[0]))) |
                   mask_bits(is_less(all(w->place[0]), load(w->place + i)));
-    if (others)
+    if (others) {
         bits = distances_of_each(table, names, at, w->place, d);
-    else
-        bits = distances_of_one(&table->features.exact[names[(int32_t)w->place[0]]], at, d);
+    } else {
+        const regions_support f = regions_support_of(table, names[(int32_t)w->place[0]]);
+        bits = distances_of_one(&f, at, d);
+    }
     for (uint32_t i = 0; i < CELLS_COUNT; i++) {
         double lo = (d[i] - error) * to_world, hi = (d[i] + error) * to_world;
         lower[i] = lo < band ? lo : band;

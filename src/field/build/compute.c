@@ -433,7 +433,7 @@ abut_status abuti_field_compute(const field_job *job) {
     if (!status && job->table)
         c.table = *job->table;
     else if (!status)
-        status = abuti_regions_create(bvh, FEATURES_EXACT, &c.table);
+        status = abuti_regions_create(bvh, FEATURES_REST, &c.table);
     if (!status && !c.closed)
         status = abuti_sign_border(bvh, &c.border);
     if (!status) {

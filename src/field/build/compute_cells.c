@@ -49,8 +49,7 @@ static double sign_touching(const computing *c, vec3 p, double distance) {
         abuti_sign_crossing(c->table.bvh, NULL, p, &winding, &on_surface);
         inside = on_surface || winding != 0;
     } else {
-        const struct bvh_sign *sign = bvh_sign_of(c->table.bvh);
-        inside = abuti_sign_winding(c->table.bvh, sign->far, p) * sign->facing >= 0.5;
+        inside = abuti_sign_open_at(c->table.bvh, &c->border, p, distance);
     }
     return inside ? -distance : distance;
 }
@@ -74,12 +73,11 @@ static vec3 position_of(const abut_bvh *bvh, uint32_t vertex) {
 
 /* The distance from a feature, exactly but for rounding, if that is less than `best`. */
 static double measure_feature(const regions_table *table, uint32_t name, vec3 p, double best) {
-    const feature_support *f = &table->features.exact[name];
+    const regions_support f = regions_support_of(table, name);
     const uint32_t *ends = table->features.ends[name];
-    vec3 a = v3(f->place[0], f->place[1], f->place[2]), r = v3_sub(p, a);
-    vec3 v = v3(f->vector[0], f->vector[1], f->vector[2]);
-    double along = v3_dot(r, v);
-    if (f->is_face > 0) {
+    vec3 r = v3_sub(p, f.place);
+    double along = v3_dot(r, f.vector);
+    if (f.is_face) {
         abut_triangle t;
         if (fabs(along) > best)
             return INFINITY;
@@ -91,8 +89,8 @@ static double measure_feature(const regions_table *table, uint32_t name, vec3 p,
     vec3 b = position_of(table->bvh, ends[1]);
     if (along <= 0)
         return v3_length(r);
-    return along >= v3_dot(v3_sub(b, a), v) ? v3_length(v3_sub(p, b))
-                                            : v3_length(v3_along(r, -along, v));
+    return along >= v3_dot(v3_sub(b, f.place), f.vector) ? v3_length(v3_sub(p, b))
+                                                         : v3_length(v3_along(r, -along, f.vector));
 }
 
 /* A cell that several features may be nearest to: the n-th of those that were measured. */
@@ -107,7 +105,7 @@ static void settle_cell(worker *w, const uint32_t *names, uint32_t count, uint32
             continue;
         double d = measure_feature(&c->table, names[k], p, best);
         best = real_min(best, d);
-        if (c->table.features.exact[names[k]].is_marked > 0)
+        if (c->table.features.rest[names[k]].is_marked > 0)
             marked = real_min(marked, d);
     }
     if (marked <= best + 4 * (double)w->rule.margin || !cells_value(&w->rule, best, value))

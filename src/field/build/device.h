@@ -25,8 +25,8 @@ typedef enum field_stage {
     FIELD_STAGE_PARTS,
     FIELD_STAGE_FEW,
     FIELD_STAGE_SETTLE, /* cells in doubt */
-    FIELD_STAGE_SIGNS,  /* of cells whose signs are not known, as the host sees it */
-    FIELD_STAGE_SEARCH, /* all cells, the same */
+    FIELD_STAGE_SIGNS,  /* of cells whose signs are not known */
+    FIELD_STAGE_SEARCH, /* all cells, as the host sees it */
     FIELD_STAGES
 } field_stage;
 
@@ -34,7 +34,7 @@ typedef enum field_stage {
 typedef struct field_account {
     double stage_ms[FIELD_STAGES];
     uint64_t doubtful; /* cells that were measured again as the search does it */
-    uint64_t unsure;   /* cells whose signs winding numbers told */
+    uint64_t unsure;   /* cells whose signs floats did not tell */
     uint64_t cut;      /* blocks whose lists were too long */
     uint64_t cut_again;
     uint64_t unsettled; /* large blocks whose signs are not all the same */
@@ -67,12 +67,11 @@ typedef enum field_kernel {
     FIELD_PUT,
     FIELD_CROSS,
     FIELD_SUM,
+    FIELD_UNSURE_CELLS,
     FIELD_SHIFTS,
     FIELD_SIDES,
     FIELD_REST,
     FIELD_SETTLE,
-    FIELD_POINTS,
-    FIELD_TURN,
     FIELD_BRICKS,
     FIELD_FEATURES_COUNT,
     FIELD_FEATURES_LIST,
@@ -81,7 +80,6 @@ typedef enum field_kernel {
     FIELD_FEATURES_NUMBER,
     FIELD_FEATURES_MAKE,
     FIELD_FEATURES_INCIDENTS,
-    FIELD_WINDINGS, /* of sign/winding.cl */
     FIELD_KERNELS
 } field_kernel;
 
@@ -91,7 +89,8 @@ typedef enum field_memory {
     FIELD_EXACT,
     FIELD_INCIDENT_BEGIN,
     FIELD_INCIDENTS,
-    FIELD_BORDER, /* two ends an edge, four floats each */
+    FIELD_BORDER,       /* two ends an edge, four floats each */
+    FIELD_BORDER_EXACT, /* the same, three doubles each */
     /* of field_features.cl */
     FIELD_INDICES, /* where the hierarchy has none */
     FIELD_PLACES,
@@ -120,10 +119,6 @@ typedef enum field_memory {
     FIELD_MIXED,
     FIELD_ROWS,
     FIELD_UNSURE,
-    FIELD_UNSURE_POINTS,
-    FIELD_UNSURE_ORDER,
-    FIELD_UNSURE_SUMS,
-    FIELD_UNSURE_INSIDE,
     /* of sparse fields: a part of the grid, and bricks that are copied out of it */
     FIELD_WINDOW,
     FIELD_BRICK_CELLS,

@@ -5,11 +5,11 @@
 #include "field/build/device.h"
 #include "nearest/nearest_shared.h"
 #include "sign/sign.h"
+#include "sign/strips_shared.h"
 
 #include <math.h>
 
 #define GROUP FIELD_GROUP
-#define SUM_BYTES (4 * sizeof(double))
 
 enum {
     /* Blocks of the largest size; each looks at all features. */
@@ -31,7 +31,7 @@ enum {
     /* Points that go through the search at once. */
     SEARCH_POINTS = 1 << 18,
     /* With more edges of the border each cell asks the search: every edge would cost more. */
-    BORDER_MOST = 4096,
+    BORDER_MOST = STRIPS_MOST,
 };
 /* Lists may take this part of a device's memory. */
 #define POOL_SHARE 8
@@ -236,6 +236,12 @@ static void queue_sides(filling *f, abuti_kit *kit) {
                   ABUTI_BUFFER(f->values), MEMORY(FIELD_UNSURE), ABUTI_VALUE(f->unsure_most),
                   ABUTI_LOCAL_MEMORY(FIELD_SIDES_BYTES));
     stage_end(f, FIELD_STAGE_SIDES);
+    stage_begin(f);
+    ABUTI_KIT_RUN(kit, FIELD_UNSURE_CELLS, queue_items(groups_of(f->unsure_most, GROUP)), GROUP,
+                  ABUTI_VALUE(f->argument), MEMORY(FIELD_BORDER_EXACT),
+                  ABUTI_VALUE(p->border_count), ABUTI_VALUE(p->sign->facing), MEMORY(FIELD_UNSURE),
+                  ABUTI_VALUE(f->unsure_most), MEMORY(FIELD_COUNTERS), ABUTI_BUFFER(f->values));
+    stage_end(f, FIELD_STAGE_SIGNS);
 }
 
 static void queue_top(filling *f) {
@@ -363,56 +369,6 @@ static void queue_settle(filling *f) {
     stage_end(f, FIELD_STAGE_SETTLE);
 }
 
-/* ---- signs that only the fast winding number tells ---- */
-
-/* On a queue of its own, while lists are made. */
-static void queue_windings(filling *f, abuti_kit *aside, uint32_t count) {
-    bvh_on_device *bvh = f->bvh;
-    field_parts *p = f->parts;
-    const mesh_frame frame = frame_of(bvh);
-    abuti_kit_reserve(&p->kit, FIELD_UNSURE_POINTS, 3 * (size_t)count, sizeof(double));
-    abuti_kit_reserve(&p->kit, FIELD_UNSURE_ORDER, count, 4);
-    abuti_kit_reserve(&p->kit, FIELD_UNSURE_SUMS, count, SUM_BYTES);
-    if (abuti_kit_failed(&p->kit))
-        return;
-    ABUTI_KIT_RUN(aside, FIELD_POINTS, count, GROUP, ABUTI_VALUE(f->argument), MEMORY(FIELD_UNSURE),
-                  ABUTI_VALUE(count), MEMORY(FIELD_UNSURE_POINTS), MEMORY(FIELD_UNSURE_ORDER));
-    ABUTI_KIT_RUN(aside, FIELD_WINDINGS, count, GROUP, TREE(bvh, nodes),
-                  KIT_BUFFER(&p->sign->kit, SIGN_FAR), TREE(bvh, blocks),
-                  ABUTI_VALUE(bvh->tree.triangle_count), TREE(bvh, order), TREE(bvh, corners),
-                  MEMORY(FIELD_UNSURE_POINTS), MEMORY(FIELD_UNSURE_ORDER), ABUTI_VALUE(count),
-                  ABUTI_VALUE(frame), MEMORY(FIELD_UNSURE_SUMS));
-}
-
-/* From memory of the main kit, on either queue. */
-static void fetch(filling *f, abuti_kit *kit, field_memory which, void *to, size_t bytes) {
-    if (!abuti_kit_failed(kit))
-        abuti_kit_fail(kit, abuti_buffer_download(kit->queue, &f->parts->kit.buffers[which], 0, to,
-                                                  bytes));
-}
-
-/* As the search ends; then turns what is inside. */
-static void settle_signs(filling *f, abuti_kit *aside, uint32_t count) {
-    abut_context *context = f->bvh->context;
-    field_parts *p = f->parts;
-    double(*sums)[4] = abuti_allocate(context, count, sizeof *sums);
-    uint32_t *inside = abuti_allocate(context, count, sizeof *inside);
-    if (!sums || !inside)
-        abuti_kit_fail(aside, ABUT_ERROR_MEMORY);
-    fetch(f, aside, FIELD_UNSURE_SUMS, sums, count * SUM_BYTES);
-    if (!abuti_kit_failed(aside)) {
-        for (uint32_t i = 0; i < count; i++)
-            inside[i] = abuti_sign_winding_value(sums[i][0], sums[i][1], sums[i][2], sums[i][3]) *
-                            f->parts->sign->facing >=
-                        0.5;
-        abuti_kit_put(&p->kit, FIELD_UNSURE_INSIDE, inside, count, sizeof *inside);
-        ABUTI_KIT_RUN(&p->kit, FIELD_TURN, count, GROUP, MEMORY(FIELD_UNSURE),
-                      MEMORY(FIELD_UNSURE_INSIDE), ABUTI_VALUE(count), ABUTI_BUFFER(f->values),
-                      MEMORY(FIELD_COUNTERS), ABUTI_LOCAL_MEMORY(FIELD_EXTREMES_BYTES));
-    }
-    ABUTI_RELEASE(context, sums, inside);
-}
-
 static void clear(filling *f) {
     const uint32_t infinite = 0x7f800000;
     abuti_kit *kit = &f->parts->kit;
@@ -429,21 +385,18 @@ static void follow(abuti_kit *kit, abuti_kit *other) {
 }
 
 /* Queues everything and waits for the counters. Signs are found on a queue of their own, while
- * lists are made; with a border the host waits for them, to know how many winding numbers it must
- * ask for, which are found beside the distances. Where stages are timed all is on one queue: NVIDIA
- * does not time what runs beside something else. */
+ * lists are made. Where stages are timed all is on one queue: NVIDIA does not time what runs beside
+ * something else. */
 static abut_status try_all(filling *f) {
     field_parts *p = f->parts;
-    bool has_border = p->border_count > 0;
     abuti_kit *kit = &p->kit, *aside = p->account ? kit : &p->aside;
-    uint32_t unsure = 0;
     if (p->account)
         memset(p->account, 0, sizeof *p->account);
     reserve(f);
     clear(f);
     follow(aside, kit);
     queue_rows(f, aside);
-    if (has_border)
+    if (p->border_count > 0)
         queue_sides(f, aside);
     queue_top(f);
     queue_filters(f);
@@ -453,21 +406,9 @@ static abut_status try_all(filling *f) {
     queue_cells(f, true);
     queue_few(f);
     queue_settle(f);
-    if (has_border && !abuti_kit_failed(kit)) {
-        fetch(f, aside, FIELD_COUNTERS, f->counters, sizeof f->counters);
-        unsure = f->counters[FIELD_COUNT_UNSURE];
-        unsure = unsure < f->unsure_most ? unsure : f->unsure_most;
-    }
-    double begin = 1e3 * abuti_seconds();
-    if (unsure) {
-        queue_windings(f, aside, unsure);
-        settle_signs(f, aside, unsure);
-    }
     abuti_kit_fail(kit, aside->queue->stuck);
     bool failed = abuti_kit_failed(kit);
     abut_status status = abuti_kit_get(kit, FIELD_COUNTERS, f->counters, FIELD_COUNTS, 4);
-    if (p->account)
-        p->account->stage_ms[FIELD_STAGE_SIGNS] = 1e3 * abuti_seconds() - begin;
     if (failed || status) { /* nothing may be under way when the caller gets the error */
         (void)abuti_kit_finish(&p->aside);
         (void)abuti_kit_finish(kit);
@@ -485,9 +426,26 @@ static float value_of(double distance, double band) {
 typedef struct searching {
     vec3 *points;
     abut_nearest *nearest;
+    double *windings; /* with a border that is not too long; else null */
     uint32_t *cells;
     float *values;
 } searching;
+
+/* Signs of cells around a border: fast winding numbers depend on the hierarchy, fields do not. */
+static abut_status find_sides(filling *f, const searching *s, const bvh_points *batch) {
+    const abut_bvh *bvh = f->bvh->bvh;
+    const bvh_solid *solid;
+    abut_status status = abuti_bvh_solid(bvh, &solid);
+    if (!status)
+        status = abuti_sign_winding_there("abut_field_create", f->bvh, batch,
+                                          abut_array_host(s->windings));
+    for (size_t i = 0; i < batch->count && !status; i++) {
+        double distance = fabs(s->nearest[i].distance);
+        bool inside = abuti_sign_open_inside(bvh, solid, s->windings[i], s->points[i], distance);
+        s->nearest[i].distance = inside && distance > 0 ? -distance : distance;
+    }
+    return status;
+}
 
 static void search_some(filling *f, const searching *s, size_t first, uint32_t count) {
     field_parts *p = f->parts;
@@ -504,6 +462,8 @@ static void search_some(filling *f, const searching *s, size_t first, uint32_t c
                               false};
     abuti_kit_fail(&p->kit, abuti_sign_nearest_there("abut_field_create", f->bvh, &batch, HUGE_VAL,
                                                      abut_array_host(s->nearest)));
+    if (s->windings && !abuti_kit_failed(&p->kit))
+        abuti_kit_fail(&p->kit, find_sides(f, s, &batch));
     for (uint32_t i = 0; i < count && !abuti_kit_failed(&p->kit); i++) {
         s->values[i] = value_of(s->nearest[i].distance, f->band);
         f->lowest = real_min(f->lowest, s->values[i]);
@@ -520,15 +480,19 @@ static void search_all(filling *f) {
     abuti_kit *kit = &f->parts->kit;
     abut_context *context = f->bvh->context;
     size_t cells = grid_cells(f->grid), most = cells < SEARCH_POINTS ? cells : SEARCH_POINTS;
+    const uint32_t border_count = f->parts->border_count;
+    const bool has_sides =
+        border_count && border_count <= BORDER_MOST && !f->parts->sign->by_normals;
     searching s = {abuti_allocate(context, most, sizeof *s.points),
                    abuti_allocate(context, most, sizeof *s.nearest),
+                   has_sides ? abuti_allocate(context, most, sizeof *s.windings) : NULL,
                    abuti_allocate(context, most, sizeof *s.cells),
                    abuti_allocate(context, most, sizeof *s.values)};
-    if (!s.points || !s.nearest || !s.cells || !s.values)
+    if (!s.points || !s.nearest || (has_sides && !s.windings) || !s.cells || !s.values)
         abuti_kit_fail(kit, ABUT_ERROR_MEMORY);
     for (size_t i = 0; i < cells && !abuti_kit_failed(kit); i += most)
         search_some(f, &s, i, (uint32_t)(cells - i < most ? cells - i : most));
-    ABUTI_RELEASE(context, s.points, s.nearest, s.cells, s.values);
+    ABUTI_RELEASE(context, s.points, s.nearest, s.windings, s.cells, s.values);
 }
 
 /* ---- all ---- */

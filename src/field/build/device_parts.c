@@ -16,16 +16,20 @@ static void put_border(bvh_on_device *bvh, field_parts *p) {
     p->border_count = solid ? solid->border_count : 0;
     size_t count = 2 * (size_t)p->border_count;
     float(*ends)[4] = abuti_allocate_zeroed(bvh->context, count, sizeof *ends);
-    if (!ends)
+    vec3 *exact = abuti_allocate(bvh->context, count, sizeof *exact);
+    if (!ends || !exact)
         abuti_kit_fail(&p->kit, ABUT_ERROR_MEMORY);
-    for (size_t i = 0; ends && i < count; i++) {
-        vec3 at = v3_scale(bvh->tree.mesh->positions[solid->border[i / 2][i % 2]], bvh->tree.scale);
+    for (size_t i = 0; ends && exact && i < count; i++) {
+        const uint32_t vertex = solid->border[i / 2][i % 2];
+        vec3 at = v3_scale(bvh->tree.mesh->positions[vertex], bvh->tree.scale);
         ends[i][0] = (float)at.x;
         ends[i][1] = (float)at.y;
         ends[i][2] = (float)at.z;
+        exact[i] = abuti_mesh_position(bvh->tree.mesh, vertex);
     }
     abuti_kit_put(&p->kit, FIELD_BORDER, ends, count, sizeof *ends);
-    abuti_release(bvh->context, ends);
+    abuti_kit_put(&p->kit, FIELD_BORDER_EXACT, exact, count, sizeof *exact);
+    ABUTI_RELEASE(bvh->context, ends, exact);
 }
 
 /* ---- life ---- */
@@ -41,12 +45,11 @@ static const abuti_kernel_source sources[FIELD_KERNELS] = {
     [FIELD_PUT] = {"field_cells", "field_put", NULL},
     [FIELD_CROSS] = {"field_rows", "field_cross", NULL},
     [FIELD_SUM] = {"field_rows", "field_sum", NULL},
+    [FIELD_UNSURE_CELLS] = {"field_rows", "field_unsure", NULL},
     [FIELD_SHIFTS] = {"field_sides", "field_shifts", NULL},
     [FIELD_SIDES] = {"field_sides", "field_sides", NULL},
     [FIELD_REST] = {"field_sides", "field_rest", NULL},
     [FIELD_SETTLE] = {"field_settle", "field_settle", NULL},
-    [FIELD_POINTS] = {"field_settle", "field_points", NULL},
-    [FIELD_TURN] = {"field_settle", "field_turn", NULL},
     [FIELD_BRICKS] = {"field_settle", "field_bricks", NULL},
     [FIELD_FEATURES_COUNT] = {"field_features", "features_count", NULL},
     [FIELD_FEATURES_LIST] = {"field_features", "features_list", NULL},
@@ -55,7 +58,6 @@ static const abuti_kernel_source sources[FIELD_KERNELS] = {
     [FIELD_FEATURES_NUMBER] = {"field_features", "features_number", NULL},
     [FIELD_FEATURES_MAKE] = {"field_features", "features_make", NULL},
     [FIELD_FEATURES_INCIDENTS] = {"field_features", "features_incidents", NULL},
-    [FIELD_WINDINGS] = {"winding", "winding_sum", "-DSUM_ALONE"},
 };
 
 static const abuti_kit_table table = {.sources = sources,
@@ -65,7 +67,7 @@ static const abuti_kit_table table = {.sources = sources,
 /* What each field needs; and those with a border beside. */
 static const uint32_t needed[] = {FIELD_FEATURES_COUNT, FIELD_TOP, FIELD_CELLS, FIELD_CROSS,
                                   FIELD_SETTLE};
-static const uint32_t needed_open[] = {FIELD_SIDES, FIELD_WINDINGS};
+static const uint32_t needed_open[] = {FIELD_SIDES};
 enum {
     NEEDED = sizeof needed / sizeof *needed,
     NEEDED_OPEN = sizeof needed_open / sizeof *needed_open

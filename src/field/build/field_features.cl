@@ -187,6 +187,7 @@ __kernel void features_first(SURFACE_ARGUMENTS, uint count, __global const uint 
     if (i >= count || *longest > FEATURES_DEGREE)
         return;
     uint t = order[i], found = has_face[t];
+    ABUTI_ROLLED
     for (uint k = 0; k < 3; k++) {
         found |= is_first_of_edge(&s, 3 * t + k) ? 2u << 2 * k : 0;
         found |= is_first_of_vertex(&s, 3 * t + k) ? 4u << 2 * k : 0;
@@ -286,22 +287,25 @@ static uint make_vertex(const surface *s, __global const uint *has_face, uint co
     p.offset = 0;
     for (uint i = from; i < to; i++)
         plain = plain && has_face[s->corners_of[i] / 3];
+    ABUTI_ROLLED
     for (int n = 0; n < 4; n++) { /* spread as wide as can be; see features.c */
         double least = n ? 0.99 : 2;
         p.vector[n] = v3(0, 0, 0);
-        for (uint i = from; i < to; i++)
-            for (uint k = 0; k < 3; k++) {
-                double cosine = -1;
-                vec3 u;
-                if (!direction_to(s, vertex, p.place, s->corners_of[i] / 3 * 3 + k, &u))
-                    continue;
-                for (int j = 0; j < n; j++)
-                    cosine = real_max(cosine, v3_dot(u, p.vector[j]));
-                if (cosine < least) {
-                    least = cosine;
-                    p.vector[n] = u;
-                }
+        ABUTI_ROLLED
+        for (uint which = 0; which < 3 * (to - from); which++) {
+            uint i = from + which / 3, k = which % 3;
+            double cosine = -1;
+            vec3 u;
+            if (!direction_to(s, vertex, p.place, s->corners_of[i] / 3 * 3 + k, &u))
+                continue;
+            ABUTI_ROLLED
+            for (int j = 0; j < n; j++)
+                cosine = real_max(cosine, v3_dot(u, p.vector[j]));
+            if (cosine < least) {
+                least = cosine;
+                p.vector[n] = u;
             }
+        }
     }
     put_record(record, &p, plain ? KIND_PLAIN_VERTEX : KIND_VERTEX);
     put_exact(exact, absolute_at(s, corner), v3(0, 0, 0), 0.0, 0, plain ? 0 : FIELD_IS_LOW);

@@ -90,37 +90,4 @@ field_bricks(__global const float *values, field_grid g, __global const uint *ce
                                           i / (FIELD_SIDE * FIELD_SIDE))];
 }
 
-/* ---- signs ---- */
-
-/* The points of cells whose signs the fast winding number tells; and their order. */
-__kernel void field_points(field_grid g, __global const uint *cells, uint count,
-                           __global double *points, __global uint *order) {
-    uint i = (uint)get_global_id(0);
-    if (i >= count)
-        return;
-    uint cell = cells[i];
-    double3 p = centre_of(&g, cell % g.count[0], cell / g.count[0] % g.count[1],
-                          cell / g.count[0] / g.count[1]);
-    points[3 * i] = p.x;
-    points[3 * i + 1] = p.y;
-    points[3 * i + 2] = p.z;
-    order[i] = i;
-}
-
-/* Turns the values of cells that are inside. What is 0 has no sign. */
-__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-field_turn(__global const uint *cells, __global const uint *inside, uint count,
-           __global float *values, volatile __global uint *counters, __local uint *room) {
-    results to = {values, (__global uint *)0, 0, counters, ABUT_NONE, ABUT_NONE};
-    uint i = (uint)get_global_id(0);
-    if (i < count) {
-        float value = values[cells[i]];
-        value = inside[i] && value != 0.0f ? -value : value;
-        values[cells[i]] = value;
-        to.least = sortable(value);
-        to.most = ~sortable(value);
-    }
-    put_extremes(&to, room);
-}
-
 #endif

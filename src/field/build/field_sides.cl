@@ -6,16 +6,16 @@
  * so that between places with no strip between them S changes by at most the sum of length / (4 pi
  * distance^2) over the edges of the border, times the way. A block that no strip passes through has
  * one S for all its cells, within a bound, and since N is whole their signs are known unless some
- * whole number less S may be within 0.0125 of 0.5: the fast number that counts (winding.c) is
- * within 0.01 of the true one. Rows along x are parallel to the strips: none passes through. So
- * blocks of 32 x 32 x 32 cells are tried first, then 8 x 8 x 8 in those that are not settled, then
- * rows of 8, then single cells; and what is left is left to the search.
+ * whole number less S may be 0.5 but for rounding. Rows along x are parallel to the strips: none
+ * passes through. So blocks of 32 x 32 x 32 cells are tried first, then 8 x 8 x 8 in those that are
+ * not settled, then rows of 8, then single cells; and what is left is left to doubles
+ * (field_unsure() of field_rows.cl).
  */
 #include "base/math_shared.h"
 #include "field/build/grid_cl.h"
 #include "field/field_shared.h"
 
-#define BORDER_DOUBT 0.0125f
+#define BORDER_DOUBT 0x1p-16f /* beside what floats are wrong by, which is told */
 #define LANES (GROUP / 8)
 
 /* ---- strips ---- */
@@ -174,13 +174,14 @@ typedef struct unsure_cells {
     volatile __global uint *counters;
 } unsure_cells;
 
-static inline int side_or_unsure(const unsure_cells *u, size_t cell, int side) {
+/* The side, or N where the cell is noted. */
+static inline int side_or_unsure(const unsure_cells *u, size_t cell, int side, int crossed) {
     if (side >= 0)
         return side;
     uint to = atomic_inc(&u->counters[FIELD_COUNT_UNSURE]);
     if (to < u->most)
         u->cells[to] = (uint)cell;
-    return DOUBTFUL;
+    return crossed;
 }
 
 /* Sums of what some items in a row of local memory have found. */
@@ -191,9 +192,9 @@ static inline float sum_of(__local const float *from, uint count) {
     return sum;
 }
 
-/* Replaces N by 1 inside, 0 outside, or DOUBTFUL in the rows of 8 x 8 x 8 cells that are not
- * settled, 16 rows a group with 8 items each. A row that has some of these goes to field_rest(), by
- * the number of its first cell. */
+/* Replaces N by 1 inside or 0 outside in the rows of 8 x 8 x 8 cells that are not settled, 16 rows
+ * a group with 8 items each. A row that has some of these goes to field_rest(), by the number of
+ * its first cell. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 field_sides(field_grid g, __global const float4 *border_ends, uint border_count, float facing,
             __global const uint *blocks, volatile __global uint *counters, __global int *windings,
@@ -225,8 +226,9 @@ field_sides(field_grid g, __global const float4 *border_ends, uint border_count,
         if (to < rows_most)
             rows[to] = (uint)first; /* field_rest() needs N */
         for (uint k = 0; to >= rows_most && k < length; k++) {
-            int side = side_of((float)windings[first + k] - sum, wrong, facing);
-            windings[first + k] = side_or_unsure(&left, first + k, side);
+            int crossed = windings[first + k];
+            int side = side_of((float)crossed - sum, wrong, facing);
+            windings[first + k] = side_or_unsure(&left, first + k, side, crossed);
         }
         barrier(CLK_LOCAL_MEM_FENCE);
     }
@@ -255,7 +257,7 @@ field_rest(field_grid g, __global const float4 *border_ends, uint border_count, 
             float sum = sum_of(sums + item, LANES), wrong = sum_of(sums + GROUP + item, LANES);
             uint cell = rows[i] + item / LANES;
             int side = side_of((float)windings[cell] - sum, wrong, facing);
-            windings[cell] = side_or_unsure(&left, cell, side);
+            windings[cell] = side_or_unsure(&left, cell, side, windings[cell]);
         }
         barrier(CLK_LOCAL_MEM_FENCE);
     }

@@ -12,9 +12,6 @@
 
 #define GROUP FIELD_GROUP
 
-/* Instead of 0 outside and 1 inside, where that is not known. */
-#define DOUBTFUL (-0x7fffffff - 1)
-
 typedef struct block_place {
     uint x, y, z;
 } block_place;

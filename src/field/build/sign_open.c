@@ -1,35 +1,32 @@
 /* Signs of blocks of cells around a surface with a border.
  *
- * Problem: a cell is inside where the fast winding number (sign/winding.c) is at least 1/2, and
- * that takes a walk of the hierarchy for each cell.
- * Method: the true number w changes smoothly away from the surface, and only because of the border:
- * its gradient is that of the solid angle of the border's loops (the law of Biot and Savart), |grad
- * w| <= 1 / (4 pi) sum over border edges of integral dl / r^2. One fast number at a cell c in the
- * middle of a block and a bound of the change over the block settle the sign of all cells, unless w
- * may come near 1/2; then the block is cut, down to single cells that ask the fast number itself.
- * Where the surface passes through the block, w jumps there. Close the surface by strips from the
- * border edges to infinity along x: around a point p, which is on none of them, the whole winds as
- * often as the row of p crosses the surface before p, a whole number W (sign_rows.c), and w - W is
- * the part of the strips (see abuti_sign_crossing_open()). That is smooth in a block which no strip
- * passes, with the same bound. So w(p) = w(c) - W(c) + W(p) but for the bound. Where a strip
- * passes, a whole number n(p) is added, which is the same along a row, since strips run along rows.
- * From a cell p to a cell q next to it, with no surface between, w does not jump, so that W(q) +
- * n(q) = W(p) + n(p): from row to row that gives n for all of them.
- * Guarantee: fast numbers are off by 0.01 at most (which bvh.h promises), at c and at p: no sign
- * that is nearer to 1/2 than that is taken from elsewhere.
+ * Problem: a cell is inside where the winding number is at least 1/2. The fast one (sign/winding.c)
+ * tells, and nearer to 1/2 than it may be wrong by, that of strips_shared.h; both take a walk of
+ * the hierarchy for each cell. Method: the true number w changes smoothly away from the surface,
+ * and only because of the border: its gradient is that of the solid angle of the border's loops
+ * (the law of Biot and Savart), |grad w| <= 1 / (4 pi) sum over border edges of integral dl / r^2.
+ * One fast number at a cell c in the middle of a block and a bound of the change over the block
+ * settle the sign of all cells, unless w may come near 1/2; then the block is cut, down to single
+ * cells that ask the fast number itself. Where the surface passes through the block, w jumps there.
+ * Close the surface by strips from the border edges to infinity along x: around a point p, which is
+ * on none of them, the whole winds as often as the row of p crosses the surface before p, a whole
+ * number W (sign_rows.c), and w - W is the part of the strips (see abuti_sign_crossing_open()).
+ * That is smooth in a block which no strip passes, with the same bound. So w(p) = w(c) - W(c) +
+ * W(p) but for the bound. Where a strip passes, a whole number n(p) is added, which is the same
+ * along a row, since strips run along rows. From a cell p to a cell q next to it, with no surface
+ * between, w does not jump, so that W(q) + n(q) = W(p) + n(p): from row to row that gives n for all
+ * of them. Guarantee: fast numbers are off by 0.01 at most (which bvh.h promises) where the surface
+ * is not too near (sign_near()), as it is not at c; and at p: no sign that is nearer to 1/2 than
+ * that is taken from elsewhere. So signs depend on no hierarchy, and a device finds the same
+ * (field_sides.cl), unless there are more border edges than STRIPS_MOST.
  */
 #include "field/build/cells.h"
 
-#include "base/simd.h"
 #include "sign/sign.h"
 
 #include <math.h>
 
-#define PI 3.14159265358979323846
 #define FAST_ERROR 0.021 /* two fast numbers, and rounding */
-
-/* With more border edges than this, a bound takes longer than the fast number itself. */
-enum { BORDER_MOST = 4096 };
 
 enum { ROWS_MOST = FIELD_BRICK * FIELD_BRICK }; /* of a block */
 
@@ -43,101 +40,18 @@ typedef struct opening {
     const float *distances; /* null where no surface is near */
 } opening;
 
-/* ---- border ---- */
-
-abut_status abuti_sign_border(const abut_bvh *bvh, sign_border *border) {
-    const bvh_solid *solid;
-    const vec3 *positions = bvh->mesh->positions;
-    abut_status status = abuti_bvh_solid(bvh, &solid);
-    if (status)
-        return status;
-    size_t n = solid->border_count, room = (n + 3) / 4 * 4;
-    double *memory = abuti_allocate(bvh->context, 5 * n + 4 * room, sizeof *memory);
-    if (!memory)
-        return ABUT_ERROR_MEMORY;
-    border->count = solid->border_count;
-    border->memory = memory;
-    for (size_t k = 0; k < 3; k++) {
-        border->lo[k] = memory + k * n;
-        border->middle[k] = (float *)(memory + 5 * n) + k * room;
-        border->along[k] = (float *)(memory + 5 * n) + (4 + k) * room;
-    }
-    border->hi[0] = memory + 3 * n;
-    border->hi[1] = memory + 4 * n;
-    border->half = (float *)(memory + 5 * n) + 3 * room;
-    for (size_t i = 0; i < room; i++) {
-        vec3 a = positions[solid->border[i < n ? i : 0][0]],
-             b = positions[solid->border[i < n ? i : 0][1]];
-        vec3 middle = v3_lerp(a, b, 0.5), lo = v3_min(a, b), hi = v3_max(a, b);
-        vec3 along = v3_normalise(v3_sub(b, a));
-        border->half[i] = i < n ? (float)(0.5 * v3_length(v3_sub(b, a)) * bvh->scale) : 0;
-        for (int k = 0; k < 3; k++) {
-            border->middle[k][i] = i < n ? (float)(v3_get(middle, k) * bvh->scale) : 0x1p50f;
-            border->along[k][i] = (float)v3_get(along, k);
-        }
-        for (int k = 0; i < n && k < 3; k++)
-            border->lo[k][i] = v3_get(lo, k);
-        if (i < n) {
-            border->hi[0][i] = hi.y;
-            border->hi[1][i] = hi.z;
-        }
-    }
-    return ABUT_OK;
-}
-
-void abuti_sign_border_destroy(const abut_bvh *bvh, sign_border *border) {
-    abuti_release(bvh->context, border->memory);
-    border->memory = NULL;
-}
-
-/* How much w can change within rho of a point, in the frame; any number from 1/2 on is as good as
- * another. The integral over an edge is at most its length over the square of its distance, less
- * rho. Floats err by less than 2^-19 in that where coordinates are no more than 8 (where the place
- * on the edge that they take for the nearest is not quite that, it is farther by no more than it is
- * off), and what is added up by far less than we take for it. */
-static double change_within(const sign_border *border, vec3 p, double rho) {
-    const f4 x = f4_all((float)p.x), y = f4_all((float)p.y), z = f4_all((float)p.z);
-    const f4 around = f4_all((float)rho * (1 + 0x1p-20f) + 0x1p-18f), zero = f4_all(0);
-    const float factor = (float)(rho / (2 * PI)) * 1.001f;
-    float sum = 0;
-    if (!(v3_max_abs(p) < 8 && rho < 8))
-        return 1;
-    for (uint32_t i = 0; i < border->count && factor * sum < 0.5f; i += 4) {
-        f4 dx = f4_sub(x, f4_load(border->middle[0] + i)),
-           dy = f4_sub(y, f4_load(border->middle[1] + i)),
-           dz = f4_sub(z, f4_load(border->middle[2] + i)), half = f4_load(border->half + i);
-        f4 ux = f4_load(border->along[0] + i), uy = f4_load(border->along[1] + i),
-           uz = f4_load(border->along[2] + i);
-        f4 s = f4_add(f4_add(f4_mul(dx, ux), f4_mul(dy, uy)), f4_mul(dz, uz));
-        s = f4_max(f4_min(s, half), f4_sub(zero, half));
-        dx = f4_sub(dx, f4_mul(s, ux));
-        dy = f4_sub(dy, f4_mul(s, uy));
-        dz = f4_sub(dz, f4_mul(s, uz));
-        f4 sq = f4_add(f4_add(f4_mul(dx, dx), f4_mul(dy, dy)), f4_mul(dz, dz));
-        f4 apart = f4_sub(f4_sqrt(sq), around);
-        f4 part = f4_div(half, f4_mul(apart, apart));
-        float lane[4];
-        f4_store(lane, f4_select(f4_less(zero, apart), part, f4_all(INFINITY)));
-        sum += (lane[0] + lane[1]) + (lane[2] + lane[3]);
-    }
-    return factor * sum;
-}
-
-/* Whether a strip may pass through a box. */
-static bool meets_strip(const sign_border *border, vec3 lo, vec3 hi) {
-    unsigned met = 0;
-    for (uint32_t i = 0; i < border->count; i++)
-        met |= (unsigned)(border->lo[0][i] <= hi.x) & (unsigned)(border->lo[1][i] <= hi.y) &
-               (unsigned)(border->lo[2][i] <= hi.z) & (unsigned)(border->hi[0][i] >= lo.y) &
-               (unsigned)(border->hi[1][i] >= lo.z);
-    return met;
-}
-
 /* ---- blocks ---- */
 
 static double fast_winding(const opening *o, const uint32_t cell[3]) {
     return abuti_sign_winding(o->bvh, bvh_sign_of(o->bvh)->far,
                               grid_centre(o->grid, cell[0], cell[1], cell[2]));
+}
+
+bool abuti_sign_open_at(const abut_bvh *bvh, const sign_border *border, vec3 point,
+                        double distance) {
+    return abuti_sign_open_inside(bvh, border->solid,
+                                  abuti_sign_winding(bvh, bvh_sign_of(bvh)->far, point), point,
+                                  distance);
 }
 
 /* How far the surface is from a cell, at least. */
@@ -149,6 +63,11 @@ static double distance_of(const opening *o, const uint32_t cell[3]) {
         (cell[0] - begin[0]) +
         (size_t)o->side * ((cell[1] - begin[1]) + (size_t)o->side * (cell[2] - begin[2]));
     return real_min(o->distances[place] * (1 - 1e-6), FLT_MAX);
+}
+
+static bool is_inside(const opening *o, const uint32_t cell[3]) {
+    return abuti_sign_open_at(o->bvh, o->border, grid_centre(o->grid, cell[0], cell[1], cell[2]),
+                              distance_of(o, cell));
 }
 
 /* Whether no surface is between the cells of a span: no point there is farther from the nearest of
@@ -214,8 +133,7 @@ static void ask_all(const opening *o, const cells_span *s) {
     for (cell[2] = s->begin[2]; cell[2] < s->begin[2] + s->count[2]; cell[2]++)
         for (cell[1] = s->begin[1]; cell[1] < s->begin[1] + s->count[1]; cell[1]++)
             for (cell[0] = s->begin[0]; cell[0] < s->begin[0] + s->count[0]; cell[0]++)
-                o->rows->inside[sign_rows_at(o->rows, cell)] =
-                    fast_winding(o, cell) * bvh_sign_of(o->bvh)->facing >= 0.5;
+                o->rows->inside[sign_rows_at(o->rows, cell)] = is_inside(o, cell);
 }
 
 /* ---- rows where strips pass ---- */
@@ -269,13 +187,13 @@ static void link_rows(const opening *o, row_jumps *rows, uint32_t first) {
     }
 }
 
-/* Gives a row that cannot be reached its number from the fast one of a cell that is not on the
- * surface. */
+/* Gives a row that cannot be reached its number from the fast one of a cell that is not too near to
+ * the surface for that. */
 static bool ask_row(const opening *o, row_jumps *rows, uint32_t row, double rest) {
     for (uint32_t i = 0; i < rows->s->count[0]; i++) {
         uint32_t cell[3];
         row_cell(rows, row, i, cell);
-        if (!(distance_of(o, cell) > 0))
+        if (!(distance_of(o, cell) > sign_near(o->bvh)))
             continue;
         rows->jump[row] = (int32_t)rint(fast_winding(o, cell) - winding_at(o, cell) -
                                         bvh_sign_of(o->bvh)->facing * rest);
@@ -330,8 +248,9 @@ static span_place place_of(const opening *o, const cells_span *s) {
 /* How sure fast numbers are within some distance of a point. */
 static double doubt_around(const opening *o, vec3 p, double distance) {
     const double scale = o->bvh->scale;
-    return FAST_ERROR + change_within(o->border, v3_scale(v3_sub(p, o->bvh->mesh->origin), scale),
-                                      distance * scale);
+    return FAST_ERROR + abuti_sign_border_change(o->border,
+                                                 v3_scale(v3_sub(p, o->bvh->mesh->origin), scale),
+                                                 distance * scale);
 }
 
 /* Settles all cells of a span that no surface passes through; false where that cannot be. */
@@ -350,11 +269,11 @@ static bool settle_clear(const opening *o, const cells_span *s, const span_place
 
 static bool strips_pass(const opening *o, const span_place *at) {
     const vec3 wide = v3(at->more, at->more, at->more), origin = o->bvh->mesh->origin;
-    return meets_strip(o->border, v3_sub(v3_sub(at->lo, origin), wide),
-                       v3_add(v3_sub(at->hi, origin), wide));
+    return abuti_sign_border_meets(o->border, v3_sub(v3_sub(at->lo, origin), wide),
+                                   v3_add(v3_sub(at->hi, origin), wide));
 }
 
-/* Gives w - W of the cell in the middle, which is not on the surface; false where it does not tell
+/* Gives w - W of the cell in the middle, where fast numbers are right; false where it does not tell
  * the sides of all cells. */
 static bool find_rest(const opening *o, const span_place *at, double doubt, double *rest) {
     const double facing = bvh_sign_of(o->bvh)->facing;
@@ -366,7 +285,7 @@ static bool find_rest(const opening *o, const span_place *at, double doubt, doub
 static bool settle(const opening *o, const cells_span *s) {
     span_place at = place_of(o, s);
     if (at.away == 0) {
-        set_all(o, s, fast_winding(o, at.cell) * bvh_sign_of(o->bvh)->facing >= 0.5);
+        set_all(o, s, is_inside(o, at.cell));
         return true;
     }
     double distance = distance_of(o, at.cell), rest;
@@ -374,7 +293,7 @@ static bool settle(const opening *o, const cells_span *s) {
         return settle_clear(o, s, &at);
     vec3 c = grid_centre(o->grid, at.cell[0], at.cell[1], at.cell[2]);
     double doubt = doubt_around(o, c, at.away + at.more);
-    if (!(doubt < 0.5 && distance > 0) || !find_rest(o, &at, doubt, &rest))
+    if (!(doubt < 0.5 && distance > sign_near(o->bvh)) || !find_rest(o, &at, doubt, &rest))
         return false;
     if (strips_pass(o, &at)) {
         set_rows(o, s, at.cell, at.more, rest);
@@ -406,34 +325,29 @@ void abuti_sign_open(const abut_bvh *bvh, const abut_grid *grid, const sign_bord
                      const sign_rows *rows, const cells_span *block, uint32_t side,
                      const float *distances) {
     opening o = {bvh, grid, border, rows, block, side, distances};
-    if (border->count > BORDER_MOST)
-        ask_all(&o, block);
-    else
-        settle_parts(&o, block);
+    settle_parts(&o, block);
 }
 
 bool abuti_sign_open_clear(const abut_bvh *bvh, const abut_grid *grid, const sign_border *border,
                            const sign_rows *rows, const cells_span *span, bool always) {
     opening o = {bvh, grid, border, rows, span, 0, NULL};
     if (!always)
-        return border->count <= BORDER_MOST && settle(&o, span);
-    if (border->count > BORDER_MOST)
-        ask_all(&o, span);
-    else
-        settle_parts(&o, span);
+        return settle(&o, span);
+    settle_parts(&o, span);
     return true;
 }
 
 bool abuti_sign_open_through(const abut_bvh *bvh, const abut_grid *grid, const sign_border *border,
                              const sign_rows *rows, const cells_span *span) {
     opening o = {bvh, grid, border, rows, span, 0, NULL};
-    if (border->count > BORDER_MOST)
-        return false;
     span_place at = place_of(&o, span);
     vec3 c = grid_centre(grid, at.cell[0], at.cell[1], at.cell[2]);
     double doubt = doubt_around(&o, c, at.away + at.more), rest;
-    if (!(doubt < 0.5) || strips_pass(&o, &at) || abuti_sign_touches(bvh, c) ||
-        !find_rest(&o, &at, doubt, &rest))
+    abut_nearest nearest;
+    if (!(doubt < 0.5) || strips_pass(&o, &at))
+        return false;
+    abuti_nearest_point(bvh, c, sign_near(bvh), NULL, &nearest);
+    if (nearest.triangle != ABUT_NONE || !find_rest(&o, &at, doubt, &rest))
         return false;
     set_each_row(&o, span, rest);
     return true;

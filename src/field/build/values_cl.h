@@ -58,17 +58,16 @@ static inline size_t cell_at(const field_grid *g, uint x, uint y, uint z) {
     return x + (size_t)g->count[0] * (y + (size_t)g->count[1] * z);
 }
 
-/* Stores a value with its sign. Where that is not known yet it is positive, and not seen. */
+/* Stores a value with its sign. */
 static inline void put_value(results *r, inside_rule rule, size_t at, float value) {
     int winding = ((__global const int *)r->values)[at];
     bool inside = winding != 0, each = rule.has_border && isnan(rule.shift);
-    bool unsure = each && winding == DOUBTFUL;
     if (rule.has_border && !each)
         inside = ((float)winding - rule.shift) * rule.facing > 0.5f;
-    value = inside && !unsure ? -value : value;
+    value = inside ? -value : value;
     r->values[at] = value;
-    r->least = unsure ? r->least : min(r->least, sortable(value));
-    r->most = unsure ? r->most : min(r->most, ~sortable(value));
+    r->least = min(r->least, sortable(value));
+    r->most = min(r->most, ~sortable(value));
 }
 
 /* On the surface there is none. */

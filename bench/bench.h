@@ -56,7 +56,8 @@ extern const bench_case bench_create_cases[], bench_file_cases[], bench_topology
     bench_list_cases[], bench_contact_cases[], bench_world_cases[], bench_field_cases[],
     bench_motion_cases[], bench_sweep_pair_cases[], bench_device_self_cases[], bench_cloth_cases[],
     bench_self_cases[], bench_ode_cases[], bench_layers_cases[], bench_raster_cases[],
-    bench_map_cases[], bench_rival_cases[], bench_dress_cases[], bench_world_mixed_cases[];
+    bench_map_cases[], bench_rival_cases[], bench_dress_cases[], bench_world_mixed_cases[],
+    bench_growth_cases[];
 
 /* The cases of all tables, counted from 0; null beyond the last. */
 const bench_case *bench_case_at(size_t index);
@@ -81,6 +82,9 @@ abut_status bench_device_open(bench_state *state, abut_device **device);
 uint64_t bench_random(uint64_t *state);
 /* A float from lo to hi, as a double. */
 double bench_random_real(uint64_t *state, double lo, double hi);
+/* The point of the unit circle at a share from 0 to 1 of the way around, exact to rounding; about:
+ * the way is not even within a quarter. */
+void bench_circle(double share, double *x, double *y);
 
 /* A torus with bumps of segments x rings quads, each cut into two triangles: closed, oriented, and
  * regular as scans and generated meshes are. Made by +, -, x and / alone and rounded to float, so
@@ -104,6 +108,11 @@ typedef enum bench_model {
     BENCH_MESH_FILE
 } bench_model;
 abut_status bench_model_create(bench_state *state, bench_model model, abut_mesh **mesh);
+
+/* A cube of cells over the box of a mesh and 10%, about its middle; the hash and size of a field.
+ */
+abut_grid bench_field_grid(const abut_mesh *mesh, uint32_t cells);
+abut_status bench_field_hash(bench_state *state, const abut_field *field);
 
 /* A teapot with a field of 64 cells and 500 even samples, each of which the caller destroys, also
  * on failure; and turns that are unit quaternions without any rounding. */

@@ -11,8 +11,7 @@ typedef struct field_data {
     abut_field *field;
 } field_data;
 
-/* A cube of cells over the box and 10%, about its middle. */
-static abut_grid grid_of(const abut_mesh *mesh, uint32_t cells) {
+abut_grid bench_field_grid(const abut_mesh *mesh, uint32_t cells) {
     abut_box b = abut_mesh_bounds(mesh);
     const double lo[3] = {b.lo.x, b.lo.y, b.lo.z}, hi[3] = {b.hi.x, b.hi.y, b.hi.z};
     double longest = 0, first[3];
@@ -57,7 +56,7 @@ static abut_status field_setup(bench_state *state) {
     if (status)
         return status;
     data->options = abut_field_options_default();
-    data->options.grid = grid_of(data->mesh, cells);
+    data->options.grid = bench_field_grid(data->mesh, cells);
     data->options.band = variant & BAND ? 3 * data->options.grid.cell : 0;
     data->options.layout = variant & SPARSE ? ABUT_FIELD_SPARSE : ABUT_FIELD_DENSE;
     state->elements = (double)cells * cells * cells;
@@ -79,9 +78,8 @@ static abut_status run_update(bench_state *state) {
     return status ? status : abut_field_update(data->field, data->mesh, NULL);
 }
 
-static abut_status field_finish(bench_state *state) {
-    field_data *data = state->data;
-    abut_field_info info = abut_field_info_get(data->field);
+abut_status bench_field_hash(bench_state *state, const abut_field *field) {
+    abut_field_info info = abut_field_info_get(field);
     const uint32_t *n = info.grid.count;
     size_t layer = (size_t)n[0] * n[1];
     float *values = malloc(layer * sizeof *values);
@@ -89,11 +87,17 @@ static abut_status field_finish(bench_state *state) {
     state->hash = 0;
     for (uint32_t k = 0; k < n[2] && !status; k++) {
         const uint32_t begin[3] = {0, 0, k}, count[3] = {n[0], n[1], 1};
-        status = abut_field_copy(data->field, begin, count, values);
+        status = abut_field_copy(field, begin, count, values);
         state->hash = bench_hash(state->hash, values, layer * sizeof *values);
     }
     free(values);
     state->result_bytes = (double)info.bytes;
+    return status;
+}
+
+static abut_status field_finish(bench_state *state) {
+    field_data *data = state->data;
+    abut_status status = bench_field_hash(state, data->field);
     if (!data->moved) {
         abut_field_destroy(data->field);
         data->field = NULL;

@@ -125,8 +125,10 @@ def powers(low, high):
     return [10.0 ** power for power in range(-6, 7) if low <= 10.0 ** power <= high]
 
 
-def plot(path, title, unit, y_range, curves, x_unit="triangles", x_range=X_RANGE, x_ticks=None, y_ticks=None):
-    """Points and lines; an axis goes by powers of ten, or evenly where it has ticks."""
+def plot(path, title, unit, y_range, curves, x_unit="triangles", x_range=X_RANGE, x_ticks=None, y_ticks=None,
+         x_marks=None):
+    """Points and lines; an axis goes by powers of ten, or evenly where it has ticks; marks are other numbers than
+    powers."""
     def share(value, low, high, ticks):
         return (value - low) / (high - low) if ticks else math.log(value / low) / math.log(high / low)
 
@@ -146,7 +148,7 @@ def plot(path, title, unit, y_range, curves, x_unit="triangles", x_range=X_RANGE
              'font-family="sans-serif" fill="#222831">',
              f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#ffffff"/>']
     text(LEFT, TOP - 22, title, "start", 16)
-    for value in x_ticks or powers(*x_range):
+    for value in x_ticks or x_marks or powers(*x_range):
         line(place(value, y_range[0]), place(value, y_range[1]))
         text(place(value, y_range[0])[0], HEIGHT - BOTTOM + 20, label(value))
     for value in y_ticks or powers(*y_range):

@@ -17,14 +17,22 @@ double bench_random_real(uint64_t *state, double lo, double hi) {
 
 /* ---- the grid ---- */
 
-/* The point of the unit circle at i of n equal steps of the parameter of its rational form, one
- * quarter at a time: x = (1 - t^2) / (1 + t^2), y = 2t / (1 + t^2) for t from 0 to 1. */
-static void circle(uint32_t i, uint32_t n, double *x, double *y) {
-    uint32_t quarter = (uint32_t)(4 * (uint64_t)i / n);
-    double t = (4.0 * i - (double)quarter * n) / n, below = 1 + t * t;
-    double c = (1 - t * t) / below, s = 2 * t / below;
+/* A quarter at a time: x = (1 - t^2) / (1 + t^2), y = 2t / (1 + t^2) for t from 0 to 1. */
+static void circle(uint32_t quarter, double t, double *x, double *y) {
+    double below = 1 + t * t, c = (1 - t * t) / below, s = 2 * t / below;
     *x = quarter == 0 ? c : quarter == 1 ? -s : quarter == 2 ? -c : s;
     *y = quarter == 0 ? s : quarter == 1 ? c : quarter == 2 ? -s : -c;
+}
+
+void bench_circle(double share, double *x, double *y) {
+    uint32_t quarter = (uint32_t)(4 * share);
+    circle(quarter, 4 * share - quarter, x, y);
+}
+
+/* At i of n equal steps of the parameter. */
+static void circle_step(uint32_t i, uint32_t n, double *x, double *y) {
+    uint32_t quarter = (uint32_t)(4 * (uint64_t)i / n);
+    circle(quarter, (4.0 * i - (double)quarter * n) / n, x, y);
 }
 
 static void place_vertices(bench_grid *grid) {
@@ -32,8 +40,8 @@ static void place_vertices(bench_grid *grid) {
     for (uint32_t j = 0; j < grid->rings; j++)
         for (uint32_t i = 0; i < grid->segments; i++) {
             double around_x, around_y, tube_x, tube_y;
-            circle(i, grid->segments, &around_x, &around_y);
-            circle(j, grid->rings, &tube_x, &tube_y);
+            circle_step(i, grid->segments, &around_x, &around_y);
+            circle_step(j, grid->rings, &tube_x, &tube_y);
             double radius = 0.4 * bench_random_real(&random, 0.995, 1.005);
             double out = 1 + radius * tube_x;
             float *p = grid->positions + 3 * ((size_t)j * grid->segments + i);

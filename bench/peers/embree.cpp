@@ -111,12 +111,14 @@ void compare_nearest(peer::report &report, const model &m, const peer::side &our
         const char *name;
         bool near;
         size_t count;
-    } cases[] = {{"nearest-uniform", false, 100000},
-                 {"nearest-near", true, 100000},
-                 {"nearest-million", false, 1000000}};
+        double part; // of the diagonal, between near points and the surface at most
+    } cases[] = {{"nearest-uniform", false, 100000, 0},
+                 {"nearest-near", true, 100000, 0.02},
+                 {"nearest-close", true, 100000, 0.001},
+                 {"nearest-million", false, 1000000, 0}};
     for (auto &which : cases) {
         const size_t count = report.amount(which.count);
-        std::vector<vec> points = peer::make_points(m, count, which.near);
+        std::vector<vec> points = peer::make_points(m, count, which.near, which.part);
         std::vector<abut_nearest> nearest(count);
         std::vector<answer> answers(count);
         abut_points batch = abut_points_floats(points.data(), count);

@@ -1,12 +1,13 @@
 // Two posed meshes: abut against FCL (BVHModel<OBBRSS<double>>), on the same poses in turn.
 //
-// Usage: peer-fcl [--out FILE] [--quick] [--part mesh|sweep|crowd] [MODEL...]   (see peer.h)
+// Usage: peer-fcl [--out FILE] [--quick] [--part mesh|pairs|sweep|crowd] [MODEL...]   (see peer.h)
 //
 // One thread, one query after the other. FCL's collide() stops at the first contact, as ours does,
 // but does not see a body inside another: such poses are named in the note. Its distance() gives
 // points and no triangles' features; where bodies overlap it gives no distance, so that only the
 // others are compared, and it runs to the end of its search there as well. `grazing` poses are all
-// at one distance, where half of them overlap; the others at any.
+// at one distance, where half of them overlap; the others at any. In `pairs` every model meets
+// every other one, a quarter as large as itself.
 //
 // Rigid paths, turning about the origin of the model: FCL's conservative advancement
 // (`advancement`: on RSS, since with OBBRSS it misses nearly all; with RSS it misses most, see its
@@ -88,17 +89,18 @@ void compare_distance(peer::report &report, const char *what, const std::string 
 }
 
 void compare_pairs(peer::report &report, const model &m, const model &other, const char *kind) {
+    std::string name = m.name == other.name ? m.name : m.name + "+" + other.name;
     std::shared_ptr<body> a = build(m), b = build(other);
     peer::pair_queries queries(m, other, report.amount(500), !std::strcmp(kind, "-grazing"));
     const fcl::Transform3d still = fcl::Transform3d::Identity();
-    peer::compare_overlap(report, (std::string("overlap") + kind).c_str(), m.name, queries, "",
+    peer::compare_overlap(report, (std::string("overlap") + kind).c_str(), name, queries, "",
                           [&](const abut_pose &pose) {
                               fcl::CollisionRequestd request(1, false);
                               fcl::CollisionResultd result;
                               return fcl::collide(a.get(), still, b.get(), to_transform(pose),
                                                   request, result) > 0;
                           });
-    compare_distance(report, (std::string("distance") + kind).c_str(), m.name, queries, *a, *b);
+    compare_distance(report, (std::string("distance") + kind).c_str(), name, queries, *a, *b);
 }
 
 // About the origin; the constructor from two transforms leaves that point unset.
@@ -181,9 +183,19 @@ void compare_mesh(peer::report &report, const model &m) {
     compare_pairs(report, m, peer::scaled(m, 0.25f), "-small");
 }
 
+void compare_with_others(peer::report &report, const model &m) {
+    for (const model &other : report.models)
+        if (other.name != m.name) {
+            float factor = (float)(0.25 * m.diagonal() / other.diagonal());
+            compare_pairs(report, m, peer::scaled(other, factor), "-small");
+        }
+}
+
 void compare(peer::report &report, const model &m) {
     if (report.wants("mesh"))
         compare_mesh(report, m);
+    if (report.wants("pairs"))
+        compare_with_others(report, m);
     if (report.wants("sweep"))
         compare_sweeps(report, m);
 }
@@ -240,7 +252,8 @@ void compare_crowds(peer::report &report) {
 } // namespace
 
 int main(int count, char **words) {
-    peer::report report("fcl", "FCL " FCL_VERSION, count, words, {"mesh", "sweep", "crowd"});
+    peer::report report("fcl", "FCL " FCL_VERSION, count, words,
+                        {"mesh", "pairs", "sweep", "crowd"});
     if (report.wants("crowd"))
         compare_crowds(report);
     for (const model &m : report.models)

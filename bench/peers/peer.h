@@ -199,10 +199,10 @@ class side {
 // ---- queries ----
 
 // In the box x 1.2, or at most 2% of its diagonal from a point on the surface.
-inline std::vector<vec> make_points(const model &m, size_t count, bool near) {
+inline std::vector<vec> make_points(const model &m, size_t count, bool near, double part = 0.02) {
     random numbers(1);
     vec size = m.hi - m.lo;
-    double away = 0.02 / std::sqrt(3) * m.diagonal(); // a cube's middle to its corner: 2%
+    double away = part / std::sqrt(3) * m.diagonal(); // a cube's middle to its corner
     std::vector<vec> points(count);
     for (vec &p : points) {
         p = {(float)(m.lo.x + size.x * numbers.uniform(-0.1, 1.1)),

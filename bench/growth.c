@@ -1,0 +1,227 @@
+/* Cases: how cost grows with triangles and cells, and what shapes with wide medial surfaces cost
+ * beside a scan; bench/growth.py runs them and draws.
+ * ABUT_BENCH_SHAPE names the shape, ABUT_BENCH_TRIANGLES and ABUT_BENCH_CELLS count. */
+#include "growth.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { BUILD, NEAREST, SINGLE, FIELD, BAND, SPARSE, DISTANCE, ALIGNED, SELF };
+
+typedef struct growth_data {
+    abut_mesh *mesh;
+    abut_bvh *bvh;
+    abut_field *field;
+    abut_field_options options;
+    double (*points)[3];
+    abut_nearest *nearest;
+    abut_pose *poses;
+    abut_separation *separations;
+    uint32_t count; /* of points or poses */
+    uint64_t pair_count;
+} growth_data;
+
+/* A whole number of the environment, but none that a quick run has not. */
+static abut_status number(const bench_state *state, const char *name, long quick, long otherwise,
+                          long most, uint32_t *value) {
+    const char *text = getenv(name);
+    char *end = NULL;
+    long given = text && text[0] && !state->quick ? strtol(text, &end, 10)
+                 : state->quick                   ? quick
+                                                  : otherwise;
+    if ((end && *end) || given < 8 || given > most)
+        return bench_fail(ABUT_ERROR_ARGUMENT, "%s is '%s'; a number from 8 to %ld", name, text,
+                          most);
+    *value = (uint32_t)given;
+    return ABUT_OK;
+}
+
+static abut_status make_shape(const bench_state *state, abut_mesh **mesh) {
+    const char *name = getenv("ABUT_BENCH_SHAPE"), *path = getenv("ABUT_BENCH_WRITE");
+    uint32_t triangles;
+    abut_status status = number(state, "ABUT_BENCH_TRIANGLES", 1000, 100000, 100000000, &triangles);
+    if (!status)
+        status = growth_shape_create(state, name && name[0] && !state->quick ? name : "scan",
+                                     triangles, mesh);
+    if (!status && path && path[0] && !state->quick)
+        status = abut_mesh_write(*mesh, path, NULL);
+    return status;
+}
+
+/* In the box x 1.2. */
+static void make_points(growth_data *data) {
+    uint64_t random = 9;
+    abut_box box = abut_mesh_bounds(data->mesh);
+    const double lo[3] = {box.lo.x, box.lo.y, box.lo.z}, hi[3] = {box.hi.x, box.hi.y, box.hi.z};
+    for (uint32_t i = 0; i < data->count; i++)
+        for (int k = 0; k < 3; k++)
+            data->points[i][k] = bench_random_real(&random, lo[k] - 0.1 * (hi[k] - lo[k]),
+                                                   hi[k] + 0.1 * (hi[k] - lo[k]));
+}
+
+/* Two of the same shape that do not meet: turned at random, with the balls about them apart; or
+ * aligned, where whole faces may be equally near: beside each other along an axis, a little off. */
+static void make_poses(growth_data *data, bool aligned) {
+    uint64_t random = 11;
+    abut_box box = abut_mesh_bounds(data->mesh);
+    const double size[3] = {box.hi.x - box.lo.x, box.hi.y - box.lo.y, box.hi.z - box.lo.z};
+    double diagonal = sqrt(size[0] * size[0] + size[1] * size[1] + size[2] * size[2]);
+    for (uint32_t i = 0; i < data->count; i++) {
+        double q[4] = {0, 0, 0, 1}, t[3], way = 0;
+        for (int k = 0; k < 4 && !aligned; k++)
+            q[k] = bench_random_real(&random, -1, 1);
+        for (int k = 0; k < 3; k++) {
+            t[k] = bench_random_real(&random, -1, 1);
+            way += t[k] * t[k];
+        }
+        double times = bench_random_real(&random, 1, 1.3) * diagonal / sqrt(way);
+        for (int k = 0; k < 3; k++)
+            t[k] *= aligned ? 0.01 * size[k] : times;
+        t[i % 3] += aligned ? (i & 1 ? 1.05 : -1.05) * size[i % 3] : 0;
+        data->poses[i].rotation = (abut_quat){q[0], q[1], q[2], q[3]};
+        data->poses[i].translation = (abut_vec3){t[0], t[1], t[2]};
+    }
+}
+
+static abut_status setup_field(bench_state *state, growth_data *data) {
+    uint32_t cells;
+    int question = state->which->variant;
+    abut_status status = number(state, "ABUT_BENCH_CELLS", 16, 128, 2048, &cells);
+    if (status)
+        return status;
+    data->options = abut_field_options_default();
+    data->options.grid = bench_field_grid(data->mesh, cells);
+    data->options.band = question == FIELD ? 0 : 3 * data->options.grid.cell;
+    data->options.layout = question == SPARSE ? ABUT_FIELD_SPARSE : ABUT_FIELD_DENSE;
+    state->elements = (double)cells * cells * cells;
+    return ABUT_OK;
+}
+
+static abut_status run_points(growth_data *data, bool single) {
+    abut_points points = abut_points_doubles(data->points, data->count);
+    abut_status status = ABUT_OK;
+    if (!single)
+        return abut_nearest_batch(data->bvh, &points, HUGE_VAL, abut_array_host(data->nearest));
+    for (uint32_t i = 0; i < data->count && !status; i++) {
+        const double *p = data->points[i];
+        status = abut_nearest_point(data->bvh, (abut_vec3){p[0], p[1], p[2]}, HUGE_VAL,
+                                    &data->nearest[i]);
+    }
+    return status;
+}
+
+static abut_status growth_run(bench_state *state) {
+    growth_data *data = state->data;
+    abut_pair_poses poses = abut_pair_poses_default();
+    abut_status status;
+    switch (state->which->variant) {
+    case BUILD:
+        return abut_bvh_create(data->mesh, NULL, &data->bvh);
+    case NEAREST:
+    case SINGLE:
+        return run_points(data, state->which->variant == SINGLE);
+    case DISTANCE:
+    case ALIGNED:
+        poses.a = poses.b = data->bvh;
+        poses.poses_b = data->poses;
+        poses.count = data->count;
+        return abut_pair_distance_batch(&poses, NULL, data->separations);
+    case SELF:
+        status = abut_pair_self_meetings(data->bvh, NULL, 0, NULL, &data->pair_count);
+        return status == ABUT_ERROR_BUFFER ? ABUT_OK : status;
+    default:
+        return abut_field_create(data->mesh, &data->options, &data->field);
+    }
+}
+
+static abut_status growth_setup(bench_state *state) {
+    growth_data *data = state->data;
+    int question = state->which->variant;
+    abut_status status = make_shape(state, &data->mesh);
+    if (status)
+        return status;
+    if (question == FIELD || question == BAND || question == SPARSE)
+        return setup_field(state, data);
+    state->elements = abut_mesh_triangle_count(data->mesh);
+    if (question == BUILD)
+        return ABUT_OK;
+    bool points = question == NEAREST || question == SINGLE;
+    data->count = points                ? (state->quick          ? 200
+                                           : question == NEAREST ? 200000
+                                                                 : 20000)
+                  : question == SELF    ? 0
+                  : question == ALIGNED ? 6
+                  : state->quick        ? 4
+                                        : 12;
+    state->elements = data->count ? data->count : state->elements;
+    data->points = malloc((points ? data->count : 1) * sizeof *data->points);
+    data->nearest = malloc((points ? data->count : 1) * sizeof *data->nearest);
+    data->poses = malloc((points ? 1 : data->count + 1) * sizeof *data->poses);
+    data->separations = malloc((points ? 1 : data->count + 1) * sizeof *data->separations);
+    if (!data->points || !data->nearest || !data->poses || !data->separations)
+        return bench_fail(ABUT_ERROR_MEMORY, "no memory");
+    if (points)
+        make_points(data);
+    else
+        make_poses(data, question == ALIGNED);
+    status = abut_bvh_create(data->mesh, NULL, &data->bvh);
+    /* What is made after some questions, where many come, is not what these ask for. */
+    return status || points || question == SELF ? status : growth_run(state);
+}
+
+static abut_status growth_finish(bench_state *state) {
+    growth_data *data = state->data;
+    abut_status status = ABUT_OK;
+    if (data->field) {
+        status = bench_field_hash(state, data->field);
+        abut_field_destroy(data->field);
+        data->field = NULL;
+    } else if (state->which->variant == BUILD) {
+        abut_bvh_info info = abut_bvh_info_get(data->bvh);
+        state->hash = bench_hash(0, &info.cost, sizeof info.cost);
+        state->result_bytes = (double)info.bytes;
+        abut_bvh_destroy(data->bvh);
+        data->bvh = NULL;
+    } else if (state->which->variant == SELF) {
+        state->hash = bench_hash(0, &data->pair_count, sizeof data->pair_count);
+    } else {
+        bool points = state->which->variant == NEAREST || state->which->variant == SINGLE;
+        for (uint32_t i = 0; i < data->count; i++)
+            state->hash =
+                bench_hash(state->hash,
+                           points ? &data->nearest[i].distance : &data->separations[i].distance,
+                           sizeof(double));
+    }
+    return status;
+}
+
+static void growth_teardown(bench_state *state) {
+    growth_data *data = state->data;
+    abut_field_destroy(data->field);
+    abut_bvh_destroy(data->bvh);
+    abut_mesh_destroy(data->mesh);
+    free(data->points);
+    free(data->nearest);
+    free(data->poses);
+    free(data->separations);
+}
+
+#define GROWTH(name_, unit_, variant_, threaded_)                                  \
+    {                                                                              \
+        .name = "growth/" name_, .unit = unit_, .data_bytes = sizeof(growth_data), \
+        .setup = growth_setup, .run = growth_run, .finish = growth_finish,         \
+        .teardown = growth_teardown, .variant = variant_, .threaded = threaded_    \
+    }
+
+const bench_case bench_growth_cases[] = {
+    GROWTH("build", "triangle", BUILD, true),
+    GROWTH("nearest", "query", NEAREST, true),
+    GROWTH("nearest-single", "query", SINGLE, false),
+    GROWTH("field", "cell", FIELD, true),
+    GROWTH("field-band", "cell", BAND, true),
+    GROWTH("field-sparse", "cell", SPARSE, true),
+    GROWTH("distance", "pose", DISTANCE, true),
+    GROWTH("distance-aligned", "pose", ALIGNED, true),
+    GROWTH("self", "triangle", SELF, true),
+    {.name = NULL},
+};

@@ -65,7 +65,7 @@ enum {
     AHEAD = 16,            /* points for which memory is called before its turn */
     PAIRS_MOST = 256,      /* that wait to be measured */
 };
-_Static_assert(LONG_LIST <= REGIONS_KEPT, "all squares are there");
+_Static_assert((int)LONG_LIST <= (int)REGIONS_KEPT, "all squares are there");
 
 /* Beyond this many times the size of the mesh a point is far. */
 #define FAR_AWAY 64.0

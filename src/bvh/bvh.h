@@ -69,6 +69,11 @@ abut_status abuti_bvh_part_get(abut_context *context, bvh_parts *parts, const bv
 /* The same for a part of a hierarchy that is made of it alone, which is the owner; on the CPU.
  * Thread-safe among questions, as a const hierarchy may be asked by many. */
 abut_status abuti_bvh_part_share(const abut_bvh *bvh, const bvh_part_kind *kind, bvh_part **part);
+/* The same where it is made only when questions have spent enough without it, of which `more` come
+ * to those that `spent` counts: null until then, while another thread makes it, and for as long
+ * again where there is no memory. */
+bvh_part *abuti_bvh_part_earned(const abut_bvh *bvh, const bvh_part_kind *kind,
+                                atomic_size_t *spent, size_t more, size_t enough);
 /* Makes a part that is in no list yet, and puts one there instead of that of its kind. */
 abut_status abuti_bvh_part_make(abut_context *context, const bvh_part_kind *kind, void *owner,
                                 bvh_part **part);
@@ -95,6 +100,7 @@ struct abut_bvh {
     bvh_parts parts;                   /* what higher floors keep with it on the CPU */
     atomic_size_t ray_count;           /* rays in batches since it was built or refitted */
     atomic_size_t pair_steps;          /* the same of searches for distances; see pair/discs.h */
+    atomic_size_t pair_ties;           /* and of pairs that were equally near; see pair/ties.h */
 };
 
 /* ---- build.c: which triangles stand together ---- */

@@ -74,6 +74,19 @@ abut_status abuti_bvh_part_share(const abut_bvh *bvh, const bvh_part_kind *kind,
     return ABUT_OK;
 }
 
+bvh_part *abuti_bvh_part_earned(const abut_bvh *bvh, const bvh_part_kind *kind,
+                                atomic_size_t *spent, size_t more, size_t enough) {
+    bvh_part *part = abuti_bvh_part(&bvh->parts, kind);
+    if (part || !more)
+        return part;
+    size_t before = atomic_fetch_add_explicit(spent, more, memory_order_relaxed);
+    if (before < enough && before + more >= enough && abuti_bvh_part_share(bvh, kind, &part)) {
+        atomic_store_explicit(spent, 0, memory_order_relaxed); /* tried again after as much */
+        return NULL;
+    }
+    return part;
+}
+
 abut_status abuti_bvh_part_forget(bvh_part *part) {
     (void)part;
     return ABUT_OK;

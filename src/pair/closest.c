@@ -22,7 +22,8 @@
  * than the best so far by more than rounding are dropped: from there on many pairs are equally far.
  */
 #include "pair/discs.h"
-#include "pair/leaf.h"
+#include "pair/near.h"
+#include "pair/ties.h"
 
 #include "geom/distance_shared.h"
 #include "nearest/nearest.h"
@@ -31,6 +32,9 @@
 
 enum {
     CANDIDATE_MOST = 64,
+    EQUAL_MOST = 32,
+    TIES_FIRST = 64, /* pairs equally near, after which a proof is tried, */
+    TIES_MORE = 8,   /* and again after so many times as many */
     HEAP_MOST = 256,
     MEASURE_EFFORT = 16, /* of a measurement in doubles, in pairs of leaves */
     EFFORT_MOST = 1 << 20,
@@ -46,11 +50,11 @@ typedef struct candidate {
     uint32_t place[2]; /* in `order` */
 } candidate;
 
-typedef struct pending {
-    float lower_sq;
-    float size[2]; /* of both boxes */
-    uint32_t place[2];
-} pending;
+/* A pair that is as near as the nearest so far, by the doubt of its distance. */
+typedef struct equal_pair {
+    double distance;
+    uint32_t triangle[2];
+} equal_pair;
 
 typedef struct near_search {
     const pair_frame *frame;
@@ -69,9 +73,15 @@ typedef struct near_search {
     uint32_t count;
     candidate list[CANDIDATE_MOST];
     double limit, best;
-    uint32_t winner[2];
+    double tie;         /* pairs further than the best by no more than this are equally near */
+    uint32_t winner[2]; /* the nearest */
     closest_pair closest;
     abut_feature features[2];
+    equal_pair equals[EQUAL_MOST]; /* in rising order, each nearer than those before */
+    uint32_t equal_count;
+    bool crowded; /* there was no room for an equal */
+    bool known;   /* the best is, from a search before: the lowest pair as near is the answer */
+    uint32_t ties, ties_asked, ties_next; /* pairs that were as near as the best */
 } near_search;
 
 /* ---- candidates ---- */
@@ -92,7 +102,35 @@ static bool is_beyond(const near_search *s, const abut_triangle *a, const abut_t
         hi = real_max(hi, v3_dot(n, v3_sub(a->corner[k], p)));
         lo = real_min(lo, v3_dot(n, v3_sub(b->corner[k], p)));
     }
-    return lo - hi > (s->best * (1 + 0x1p-40) + 4 * s->frame->doubt) * s->best;
+    return lo - hi > (s->best * (1 + 0x1p-40) + s->tie + 4 * s->frame->doubt) * s->best;
+}
+
+static bool is_lower(const uint32_t pair[2], const uint32_t than[2]) {
+    return pair[0] < than[0] || (pair[0] == than[0] && pair[1] < than[1]);
+}
+
+/* Notes a pair as near as the best. Which one is lowest in the end depends on how near the nearest
+ * of all is: so of two the higher is kept too if it is nearer. */
+static void note_equal(near_search *s, equal_pair pair) {
+    uint32_t at = 0, kept = 0;
+    for (uint32_t i = 0; i < s->equal_count; i++)
+        if (s->equals[i].distance <= s->best + s->tie)
+            s->equals[kept++] = s->equals[i];
+    s->equal_count = kept;
+    while (at < kept && is_lower(s->equals[at].triangle, pair.triangle))
+        at++;
+    if (at && (s->known || s->equals[at - 1].distance <= pair.distance))
+        return;
+    uint32_t after = at;
+    while (after < kept && (s->known || s->equals[after].distance >= pair.distance))
+        after++;
+    if (after == at && kept == EQUAL_MOST) {
+        s->crowded = true;
+        return;
+    }
+    memmove(s->equals + at + 1, s->equals + after, (kept - after) * sizeof *s->equals);
+    s->equals[at] = pair;
+    s->equal_count = at + 1 + kept - after;
 }
 
 /* Measures a pair in doubles. */
@@ -106,23 +144,44 @@ static void measure(near_search *s, uint32_t a, uint32_t b) {
     }
     s->effort += MEASURE_EFFORT;
     closest_pair closest = triangle_triangle_apart_at(triangle_a, triangle_b, features);
-    if (!(closest.distance <= s->limit) || closest.distance > s->best ||
-        (closest.distance == s->best &&
-         (a > s->winner[0] || (a == s->winner[0] && b >= s->winner[1]))))
+    if (!(closest.distance <= s->limit) || closest.distance > s->best + s->tie)
         return;
-    s->best = closest.distance;
-    s->winner[0] = a;
-    s->winner[1] = b;
-    s->closest = closest;
-    s->features[0] = features[0];
-    s->features[1] = features[1];
+    if (closest.distance < s->best || s->winner[0] == ABUT_NONE) {
+        s->best = closest.distance;
+        s->winner[0] = a;
+        s->winner[1] = b;
+        s->closest = closest;
+        s->features[0] = features[0];
+        s->features[1] = features[1];
+    }
+    s->ties++;
+    note_equal(s, (equal_pair){closest.distance, {a, b}});
     s->over = s->any;
 }
 
 /* What the best in doubles allows in floats. */
 static void use_best(near_search *s) {
-    float best = bvh_float_above(real_min(s->best, s->limit) * s->frame->scale);
+    float best = bvh_float_above(real_min(s->best + s->tie, s->limit) * s->frame->scale);
     lower_bound_to(s, s->settled ? best - 2 * s->margin : best * SLACK + s->margin);
+}
+
+/* Ends the search where many pairs are equally near and none is nearer, if that can be proved. */
+static void try_ties(near_search *s) {
+    const pair_frame *frame = s->frame;
+    pair_tie tie = {.frame = frame,
+                    .closest = s->closest,
+                    .upper_sq = s->upper_sq,
+                    .steps_most = s->effort,
+                    .lowest = {s->winner[0], s->winner[1]}};
+    for (int k = 0; k < 2; k++)
+        tie.walls[k] = abuti_pair_walls(frame->side[k].bvh, s->ties - s->ties_asked);
+    s->ties_asked = s->ties;
+    s->ties_next *= TIES_MORE;
+    if (!tie.walls[0] || !tie.walls[1] || !abuti_pair_tied(&tie))
+        return;
+    s->equals[0] = (equal_pair){s->best, {tie.lowest[0], tie.lowest[1]}};
+    s->equal_count = 1;
+    s->over = true;
 }
 
 static void measure_all(near_search *s) {
@@ -133,6 +192,8 @@ static void measure_all(near_search *s) {
             use_best(s);
         }
     s->count = 0;
+    if (s->ties >= s->ties_next && s->fast && !s->any && !s->over)
+        try_ties(s);
 }
 
 /* Gives up to tell equals apart. What is then found depends on the steps before, so these must not
@@ -280,31 +341,6 @@ static void measure_leaves(near_search *s, const uint32_t place[2]) {
 }
 
 /* ---- nodes ---- */
-
-/* Squared lower bounds of the distances of a view to the children of a node: the largest of three.
- * Boxes along the axes of either side, and the gap along the line between the middles, which is a
- * direction like any other: of length d, with the middles d apart, the shadows reach
- * sum |d_i| h_i / |d| for a box of half sizes h, d_i along its own axes. Better directions for
- * another tenth of the cost saved 3% of the steps. */
-static inline f4 boxes_lower_sq(const pair_side *side, const pair_view *view, const bvh_node *node,
-                                float pad, f4 offset[3], f4 half[3]) {
-    pair_gaps gaps;
-    f4 zero = f4_all(0), own = zero, other = zero, sum = zero, length_sq = zero;
-    pair_gaps_own(side, view, node, &gaps, offset, half);
-    pair_gaps_other(side, view, &gaps, offset, half);
-    for (int i = 0; i < 3; i++) {
-        f4 g = f4_max(gaps.own[i], zero), h = f4_max(gaps.other[i], zero);
-        own = f4_add(own, f4_mul(g, g));
-        other = f4_add(other, f4_mul(h, h));
-        length_sq = f4_add(length_sq, f4_mul(offset[i], offset[i]));
-        sum = f4_add(sum, f4_mul(f4_abs(offset[i]), half[i]));
-        sum = f4_add(sum, f4_mul(gaps.along[i], f4_all(view->half[i])));
-    }
-    f4 length = f4_sqrt(length_sq);
-    f4 between = f4_sub(length, f4_div(sum, f4_max(length, f4_all(TINY))));
-    between = f4_max(f4_sub(between, f4_all(pad)), zero);
-    return f4_max(f4_mul(between, between), f4_max(own, other));
-}
 
 /* Puts the children that are near enough on the stack, the nearest last. */
 static uint32_t push_children(const near_search *s, pending *stack, uint32_t used, pending next,
@@ -580,6 +616,10 @@ static void search_start(near_search *s, const pair_frame *frame, double limit, 
     s->count = 0;
     s->limit = frame->reach > PAIR_FAR ? INFINITY : limit;
     s->best = INFINITY;
+    s->tie = any ? 0 : TIE_DOUBTS * frame->doubt;
+    s->equal_count = s->ties = s->ties_asked = 0;
+    s->ties_next = TIES_FIRST;
+    s->crowded = s->known = false;
     s->winner[0] = s->winner[1] = ABUT_NONE;
     s->upper = INFINITY;
     float upper;
@@ -587,14 +627,31 @@ static void search_start(near_search *s, const pair_frame *frame, double limit, 
     lower_bound_to(s, upper);
 }
 
-static bool search_end(const near_search *s, double limit, abut_separation *separation) {
+/* Ready to look once more, for the lowest of the pairs that are as near as the best. */
+static void know_best(near_search *s) {
+    s->known = true;
+    s->equal_count = 0;
+    s->effort = 0;
+    note_equal(s, (equal_pair){s->best, {s->winner[0], s->winner[1]}});
+}
+
+/* The lowest of the pairs that are equally near. */
+static bool search_end(near_search *s, double limit, abut_separation *separation) {
     if (s->winner[0] == ABUT_NONE || s->best > limit)
         return false;
-    separation->distance = s->best;
+    uint32_t lowest = 0;
+    while (s->equals[lowest].distance > s->best + s->tie)
+        lowest++;
+    const uint32_t *pair = s->equals[lowest].triangle;
+    if (pair[0] != s->winner[0] || pair[1] != s->winner[1])
+        s->closest =
+            triangle_triangle_apart_at(pair_triangle(&s->frame->side[0], pair[0]),
+                                       pair_triangle(&s->frame->side[1], pair[1]), s->features);
+    separation->distance = s->closest.distance;
     separation->point_a = s->closest.point_a;
     separation->point_b = s->closest.point_b;
-    separation->triangle_a = s->winner[0];
-    separation->triangle_b = s->winner[1];
+    separation->triangle_a = pair[0];
+    separation->triangle_b = pair[1];
     separation->feature_a = s->features[0];
     separation->feature_b = s->features[1];
     return true;
@@ -627,6 +684,10 @@ bool abuti_pair_closest(const pair_frame *frame, double limit, bool any, abut_pa
         search_start(&s, frame, limit, any);
         search(&s, false, cache);
     }
+    if (s.crowded && !s.over && frame->reach <= PAIR_FAR) {
+        know_best(&s);
+        search_near(&s);
+    }
     if (!search_end(&s, limit, separation))
         return false;
     if (cache) {
@@ -642,6 +703,10 @@ bool abuti_pair_closest_of(const pair_frame *frame, const uint32_t (*pairs)[2], 
     near_search s;
     search_start(&s, frame, limit, any);
     for (uint32_t i = 0; i < count && !s.over; i++)
+        measure(&s, pairs[i][0], pairs[i][1]);
+    if (s.crowded)
+        know_best(&s);
+    for (uint32_t i = 0; i < count && s.known; i++)
         measure(&s, pairs[i][0], pairs[i][1]);
     return search_end(&s, limit, separation);
 }

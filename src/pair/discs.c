@@ -171,16 +171,8 @@ static const bvh_part_kind discs_kind = {sizeof(discs_part), create, abuti_bvh_p
                                          destroy};
 
 const pair_disc *abuti_pair_discs(const abut_bvh *bvh, uint32_t steps) {
-    atomic_size_t *taken = &((abut_bvh *)(uintptr_t)bvh)->pair_steps;
-    const size_t enough = (size_t)STEPS_A_LEAF * bvh->leaf_count;
-    bvh_part *part = abuti_bvh_part(&bvh->parts, &discs_kind);
-    if (!part && steps) { /* one thread makes them, the others go on meanwhile */
-        size_t before = atomic_fetch_add_explicit(taken, steps, memory_order_relaxed);
-        if (before < enough && before + steps >= enough &&
-            abuti_bvh_part_share(bvh, &discs_kind, &part)) {
-            atomic_store_explicit(taken, 0, memory_order_relaxed); /* tried again after as many */
-            return NULL;
-        }
-    }
+    bvh_part *part =
+        abuti_bvh_part_earned(bvh, &discs_kind, &((abut_bvh *)(uintptr_t)bvh)->pair_steps, steps,
+                              (size_t)STEPS_A_LEAF * bvh->leaf_count);
     return part ? ((const discs_part *)(const void *)part)->list : NULL;
 }

@@ -1,8 +1,9 @@
 /* Which of the candidates of pair_closest.cl is the closest: a group for each pose.
  *
  * Corners are posed and distances taken in doubles, in the order of operations of the CPU, so that
- * they are the same bits. Of equal ones the lowest pair wins, by the triangle of a, then by that of
- * b. The host measures the winner once more, for its points.
+ * they are the same bits. Of those that are as near as the nearest, but for a tie, the lowest pair
+ * wins, by the triangle of a, then by that of b. The host measures the winner once more, for its
+ * points.
  */
 #include "base/math_shared.h"
 
@@ -30,11 +31,11 @@ ABUTI_APART double distance_of(__global const double *corners_a, __global const 
         .distance;
 }
 
-static inline bool is_before(double distance, uint2 pair, double other, uint2 other_pair) {
-    return distance < other ||
-           (distance == other &&
-            (pair.x < other_pair.x || (pair.x == other_pair.x && pair.y < other_pair.y)));
+static inline bool is_lower(uint2 pair, uint2 than) {
+    return pair.x < than.x || (pair.x == than.x && pair.y < than.y);
 }
+
+#define SHARE (PAIR_CANDIDATES / MEASURE_GROUP) /* of an item */
 
 /* Poses without candidates get none. */
 __kernel __attribute__((reqd_work_group_size(MEASURE_GROUP, 1, 1))) void
@@ -48,23 +49,28 @@ pair_measure(__global const double *corners_a, __global const double *corners_b,
     if (meetings[pose].y == PAIR_MEETS || meetings[pose].y == PAIR_TOO_MUCH ||
         mine.y == PAIR_WITHIN || mine.y == PAIR_TOO_MUCH)
         return;
-    double best = INFINITY;
-    for (uint k = item; k < mine.y; k += MEASURE_GROUP) {
-        uint2 pair = pairs[mine.x + k];
-        double distance = distance_of(corners_a, corners_b, motions + 2 * pose, pair);
-        if (is_before(distance, pair, best, best_pair)) {
-            best = distance;
-            best_pair = pair;
-        }
+    double best = INFINITY, mine_at[SHARE];
+    for (uint k = 0; k < SHARE; k++) {
+        uint which = item + k * MEASURE_GROUP;
+        mine_at[k] = which < mine.y ? distance_of(corners_a, corners_b, motions + 2 * pose,
+                                                  pairs[mine.x + which])
+                                    : INFINITY;
+        best = fmin(best, mine_at[k]);
     }
     distances[item] = best;
-    best_pairs[item] = best_pair;
     barrier(CLK_LOCAL_MEM_FENCE);
     for (uint k = 0; k < MEASURE_GROUP; k++) /* by all items: see docs/decisions.md */
-        if (is_before(distances[k], best_pairs[k], best, best_pair)) {
-            best = distances[k];
+        best = fmin(best, distances[k]);
+    double reach = best + motions[2 * pose].tie;
+    for (uint k = 0; k < SHARE; k++)
+        if (item + k * MEASURE_GROUP < mine.y && mine_at[k] <= reach &&
+            is_lower(pairs[mine.x + item + k * MEASURE_GROUP], best_pair))
+            best_pair = pairs[mine.x + item + k * MEASURE_GROUP];
+    best_pairs[item] = best_pair;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint k = 0; k < MEASURE_GROUP; k++)
+        if (is_lower(best_pairs[k], best_pair))
             best_pair = best_pairs[k];
-        }
     if (item == 0)
         winners[pose] = best_pair;
 }

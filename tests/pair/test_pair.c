@@ -3,6 +3,7 @@
 #include "bvh/meshes.h"
 
 #include "base/simd.h"
+#include "pair/ties.h"
 
 /* ---- the obvious way ---- */
 
@@ -10,19 +11,38 @@ typedef struct slow_answer {
     uint64_t meeting_count;
     abut_pair_meeting *meetings; /* to be freed */
     abut_separation closest;     /* of surfaces */
+    double least;                /* distance of all */
 } slow_answer;
 
-static abut_mesh *transformed(const abut_bvh *bvh, abut_pose pose) {
+static abut_mesh *transformed(const abut_bvh *bvh, abut_pose at) {
     abut_mesh *moved = NULL;
-    assert_ok(abut_mesh_transform(abut_bvh_mesh(bvh), 1, pose, &moved));
+    assert_ok(abut_mesh_transform(abut_bvh_mesh(bvh), 1, at, &moved));
     return moved;
 }
 
-static slow_answer slowly(const abut_mesh *a, const abut_mesh *b) {
+/* By how much distances differ that count as equal: as of copies where poses are far away. */
+static double tie_of(const abut_posed *a, const abut_posed *b, abut_mesh *moved_a,
+                     abut_mesh *moved_b) {
+    pair_frame frame;
+    if (!abuti_pair_start(a, b, &frame)) {
+        abut_posed copy[2] = {*a, *b};
+        memset(&copy[0].pose, 0, sizeof copy[0].pose);
+        memset(&copy[1].pose, 0, sizeof copy[1].pose);
+        copy[0].bvh = hierarchy(abut_mesh_retain(moved_a));
+        copy[1].bvh = hierarchy(abut_mesh_retain(moved_b));
+        assert_true(abuti_pair_start(&copy[0], &copy[1], &frame));
+        abut_bvh_destroy((abut_bvh *)(uintptr_t)copy[0].bvh);
+        abut_bvh_destroy((abut_bvh *)(uintptr_t)copy[1].bvh);
+    }
+    return TIE_DOUBTS * frame.doubt;
+}
+
+/* The lowest of all pairs that are no further than the nearest, but for a tie. */
+static slow_answer slowly(const abut_mesh *a, const abut_mesh *b, double tie) {
     slow_answer slow;
     uint32_t count_a = abut_mesh_triangle_count(a), count_b = abut_mesh_triangle_count(b);
     memset(&slow, 0, sizeof slow);
-    slow.closest.distance = INFINITY;
+    slow.closest.distance = slow.least = INFINITY;
     slow.meetings = malloc(((size_t)count_a * count_b + 1) * sizeof *slow.meetings);
     assert_non_null(slow.meetings);
     for (uint32_t i = 0; i < count_a; i++)
@@ -35,16 +55,17 @@ static slow_answer slowly(const abut_mesh *a, const abut_mesh *b) {
             assert_ok(abut_triangle_triangle_meet(&s, &t, &m->meeting, &m->segment));
             slow.meeting_count += m->meeting != ABUT_MEETING_NONE;
         }
-    for (uint32_t i = 0; i < count_a && !slow.meeting_count; i++)
+    for (uint32_t i = 0; i < 2 * count_a && !slow.meeting_count; i++)
         for (uint32_t j = 0; j < count_b; j++) {
-            abut_triangle s = triangle_of(a, i), t = triangle_of(b, j);
+            abut_triangle s = triangle_of(a, i % count_a), t = triangle_of(b, j);
             abut_closest_pair pair;
             assert_ok(abut_triangle_triangle_closest(&s, &t, &pair));
-            if (pair.distance < slow.closest.distance) {
+            slow.least = fmin(slow.least, pair.distance);
+            if (i >= count_a && pair.distance <= slow.least + tie && isinf(slow.closest.distance)) {
                 slow.closest.distance = pair.distance;
                 slow.closest.point_a = pair.point_a;
                 slow.closest.point_b = pair.point_b;
-                slow.closest.triangle_a = i;
+                slow.closest.triangle_a = i - count_a;
                 slow.closest.triangle_b = j;
             }
         }
@@ -132,7 +153,7 @@ static void check_distance(const abut_posed *a, const abut_posed *b, const abut_
         assert_on_feature(triangle_of(moved_b, got.triangle_b), got.feature_b, got.point_b, size);
     }
     bool within;
-    double distance = got.distance;
+    double distance = slow->meeting_count ? 0 : slow->least;
     assert_ok(abut_pair_within(a, b, distance, &options, cache, &within, NULL));
     assert_true(within);
     assert_ok(abut_pair_within(a, b, 2 * distance, &options, NULL, &within, NULL));
@@ -176,7 +197,7 @@ static void check_pair(const abut_bvh *bvh_a, abut_pose pose_a, const abut_bvh *
                        abut_pose pose_b, bool solid, abut_pair_cache *cache) {
     abut_posed a = {bvh_a, pose_a}, b = {bvh_b, pose_b};
     abut_mesh *moved_a = transformed(bvh_a, pose_a), *moved_b = transformed(bvh_b, pose_b);
-    slow_answer slow = slowly(moved_a, moved_b);
+    slow_answer slow = slowly(moved_a, moved_b, tie_of(&a, &b, moved_a, moved_b));
     abut_pair_options options = abut_pair_options_default();
     abut_pair_relation relation;
     options.surfaces = true;
@@ -273,8 +294,8 @@ TEST(touching) {
         for (int x = 0; x < 4; x++)
             for (int y = 0; y <= x; y++) {
                 static const double shifts[4] = {0, 1, 2, 2.5};
-                abut_pose pose = {turns[t], {shifts[x], shifts[y], y == 2 ? 2 : 0}};
-                check_pair(box, still, box, pose, true, NULL);
+                abut_pose at = {turns[t], {shifts[x], shifts[y], y == 2 ? 2 : 0}};
+                check_pair(box, still, box, at, true, NULL);
             }
     abut_posed a = {box, still}, b = {box, still};
     abut_pair_relation relation;
@@ -326,8 +347,8 @@ TEST(containment) {
                                                   ABUT_PAIR_APART, ABUT_PAIR_MEETING};
     const double heights[] = {0, 0.75, 2, 1};
     for (int i = 0; i < 4; i++) {
-        abut_pose pose = {{0, 0, 0, 0}, {0, 0, heights[i] * radius}};
-        abut_posed a = {solid, still}, b = {pair, pose};
+        abut_pose at = {{0, 0, 0, 0}, {0, 0, heights[i] * radius}};
+        abut_posed a = {solid, still}, b = {pair, at};
         abut_pair_relation relation;
         assert_ok(relation_of(&a, &b, NULL, NULL, &relation));
         assert_int_equal(relation, in_solid[i]);
@@ -337,8 +358,8 @@ TEST(containment) {
         a.bvh = shell;
         assert_ok(relation_of(&a, &b, NULL, NULL, &relation));
         assert_int_equal(relation, in_shell[i]);
-        check_pair(shell, still, pair, pose, true, NULL);
-        check_pair(solid, still, pair, pose, true, NULL);
+        check_pair(shell, still, pair, at, true, NULL);
+        check_pair(solid, still, pair, at, true, NULL);
     }
     abut_bvh_destroy(solid);
     abut_bvh_destroy(shell);
@@ -471,7 +492,7 @@ TEST(far_apart) {
         abut_posed at_b = {b, any_pose(&random, place)};
         at_b.pose.translation.x = at_a.pose.translation.x + place;
         abut_mesh *moved_a = transformed(a, at_a.pose), *moved_b = transformed(b, at_b.pose);
-        slow_answer slow = slowly(moved_a, moved_b);
+        slow_answer slow = slowly(moved_a, moved_b, tie_of(&at_a, &at_b, moved_a, moved_b));
         abut_separation got, again;
         abut_pair_cache cache;
         memset(&cache, 0, sizeof cache);

@@ -1,0 +1,303 @@
+/* Proof of the least distance where many pairs of triangles have it.
+ *
+ * Two parts of surfaces are no nearer than their gap along any direction. Along the line of the
+ * closest pair so far that is all of its distance, where two walls face each other or a rim lies on
+ * a plate, and across a wall so is its normal. So the proof goes down both hierarchies, as a search
+ * does, but ends at two boxes whose corners lie beyond the ends of that line, which is asked for
+ * each side by itself, or whose walls are apart. Directions are such in doubles, and reaches good
+ * to a few roundings, so that this holds for the distances of doubles but for the doubt of a frame.
+ *
+ * Then a second search finds the lowest pair that is equally near: by boxes that may hold it, in
+ * the order of their lowest triangles, so that it ends soon after the first one found.
+ */
+#include "pair/ties.h"
+
+#include "pair/near.h"
+
+#include <math.h>
+
+/* Two boxes, and whether corners of each are known to lie beyond its end of the line. */
+typedef struct pending_tie {
+    float size[2];
+    uint32_t place[2];
+    bool beyond[2];
+} pending_tie;
+
+typedef struct tie_search {
+    const pair_frame *frame;
+    const pair_wall *const *walls;
+    float upper_sq;
+    double best, doubt; /* of a proof */
+    vec3 way[2];        /* the unit vector of the line towards the other side, along own axes */
+    double end[2];      /* how far corners may reach along it, in the frame of the hierarchy */
+    uint64_t steps, steps_most;
+} tie_search;
+
+static bool is_over(tie_search *t) {
+    return ++t->steps > t->steps_most ||
+           (t->steps % PAIR_STEPS == 0 && abuti_stop(t->frame->side[0].bvh->context, "pairs"));
+}
+
+/* ---- one side ---- */
+
+static bool leaf_beyond(const tie_search *t, int k, uint32_t leaf) {
+    const abut_bvh *bvh = t->frame->side[k].bvh;
+    const abut_mesh *mesh = bvh->mesh;
+    uint32_t fill = bvh_leaf_fill(bvh, leaf);
+    for (uint32_t i = 0; i < 3 * fill; i++) {
+        size_t triangle = bvh->order[(size_t)leaf * BVH_WIDTH + i / 3];
+        vec3 at = mesh->positions[mesh->indices[3 * triangle + i % 3]];
+        if (!(v3_dot(t->way[k], at) * bvh->scale <= t->end[k]))
+            return false;
+    }
+    return true;
+}
+
+/* Whether all corners at a place lie beyond the end of the line. */
+static bool is_beyond_end(tie_search *t, int k, uint32_t place) {
+    const abut_bvh *bvh = t->frame->side[k].bvh;
+    uint32_t stack[3 * BVH_DEPTH + 4], used = 0;
+    stack[used++] = place;
+    while (used) {
+        uint32_t next = stack[--used], child = pair_child(&t->frame->side[k], next);
+        if (is_over(t))
+            return false;
+        if (next != PAIR_ROOT &&
+            v3_dot(t->way[k], wall_middle(bvh, next)) + wall_reach(&t->walls[k][next], t->way[k]) <=
+                t->end[k])
+            continue;
+        if (child & BVH_LEAF) {
+            if (!leaf_beyond(t, k, child & ~BVH_LEAF))
+                return false;
+            continue;
+        }
+        for (uint32_t slot = 0; slot < BVH_WIDTH; slot++)
+            if (bvh->nodes[child].child[slot] != ABUT_NONE)
+                stack[used++] = child * BVH_WIDTH + slot;
+    }
+    return true;
+}
+
+/* ---- both ---- */
+
+/* A direction of side k along the axes of the world, and of the world along those of side k. */
+static vec3 to_world(const pair_side *side, vec3 n) {
+    return side->motion.rotates ? m3_apply(&side->motion.rotation, n) : n;
+}
+
+static vec3 to_side(const pair_side *side, vec3 n) {
+    if (!side->motion.rotates)
+        return n;
+    mat3 back = m3_transpose(&side->motion.rotation);
+    return m3_apply(&back, n);
+}
+
+/* The middle of a box in the world. */
+static vec3 world_middle(const pair_side *side, uint32_t place) {
+    vec3 own = v3_scale(wall_middle(side->bvh, place), 1 / side->bvh->scale);
+    return abuti_motion_apply(&side->motion, v3_add(side->bvh->mesh->origin, own));
+}
+
+/* Whether two walls are as far apart as the closest pair along the normal of one of them. */
+static bool walls_apart(const tie_search *t, const uint32_t place[2]) {
+    const pair_side *side = t->frame->side;
+    vec3 between = v3_sub(world_middle(&side[1], place[1]), world_middle(&side[0], place[0]));
+    for (int k = 0; k < 2; k++) {
+        const pair_wall *wall = &t->walls[k][place[k]];
+        vec3 n = to_world(&side[k], v3(wall->m[0], wall->m[1], wall->m[2]));
+        double gap = v3_dot(n, between);
+        n = gap < 0 ? v3_scale(n, -1) : n;
+        gap = fabs(gap);
+        for (int j = 0; j < 2; j++) {
+            vec3 own = to_side(&side[j], j ? v3_scale(n, -1) : n);
+            gap -= wall_reach(&t->walls[j][place[j]], own) / side[j].bvh->scale;
+        }
+        if (gap >= t->best - t->doubt)
+            return true;
+    }
+    return false;
+}
+
+/* Puts the children on the stack of which boxes may have a pair as near. */
+static uint32_t push_children(const tie_search *t, pending_tie *stack, uint32_t used,
+                              pending_tie next, int open, uint32_t child) {
+    const pair_side *side = &t->frame->side[open];
+    const bvh_node *node = &side->bvh->nodes[child];
+    pair_box box = pair_box_at(&t->frame->side[!open], next.place[!open]);
+    pair_view view = pair_view_of(side, &box, t->frame->pad);
+    f4 offset[3], half[3], all = boxes_lower_sq(side, &view, node, t->frame->pad, offset, half);
+    unsigned near = m4_bits(f4_less_equal(all, f4_all(t->upper_sq)));
+    float size[4];
+    f4_store(size, f4_add(f4_add(half[0], half[1]), half[2]));
+    for (uint32_t slot = 0; slot < BVH_WIDTH; slot++)
+        if (near >> slot & 1 && node->child[slot] != ABUT_NONE) {
+            stack[used] = next;
+            stack[used].size[open] = size[slot];
+            stack[used++].place[open] = child * BVH_WIDTH + slot;
+        }
+    return used;
+}
+
+static double distance_of(const tie_search *t, uint32_t a, uint32_t b) {
+    abut_feature features[2];
+    return triangle_triangle_apart_at(pair_triangle(&t->frame->side[0], a),
+                                      pair_triangle(&t->frame->side[1], b), features)
+        .distance;
+}
+
+static pending_tie roots_of(const pair_frame *frame) {
+    pending_tie root = {{0, 0}, {PAIR_ROOT, PAIR_ROOT}, {false, false}};
+    for (int k = 0; k < 2; k++)
+        root.size[k] = pair_box_at(&frame->side[k], PAIR_ROOT).size;
+    return root;
+}
+
+/* The leaves at two places, where both are such. */
+static bool leaves_at(const uint32_t child[2], uint32_t leaf[2]) {
+    for (int k = 0; k < 2; k++)
+        leaf[k] = child[k] & ~BVH_LEAF;
+    return child[0] & BVH_LEAF && child[1] & BVH_LEAF;
+}
+
+static int larger_of(const pending_tie *next, const uint32_t child[2]) {
+    return child[0] & BVH_LEAF || (!(child[1] & BVH_LEAF) && next->size[1] > next->size[0]);
+}
+
+/* Whether no pair is nearer than the best but for the doubt. */
+static bool prove(tie_search *t) {
+    const pair_side *side = t->frame->side;
+    pending_tie stack[PAIR_STACK];
+    uint32_t used = 0, leaf[2];
+    stack[used++] = roots_of(t->frame);
+    while (used) {
+        pending_tie next = stack[--used];
+        if (is_over(t))
+            return false;
+        for (int k = 0; k < 2; k++)
+            next.beyond[k] = next.beyond[k] || is_beyond_end(t, k, next.place[k]);
+        if (next.beyond[0] && next.beyond[1])
+            continue;
+        if (next.place[0] != PAIR_ROOT && next.place[1] != PAIR_ROOT && walls_apart(t, next.place))
+            continue;
+        uint32_t child[2] = {pair_child(&side[0], next.place[0]),
+                             pair_child(&side[1], next.place[1])};
+        if (!leaves_at(child, leaf)) {
+            int open = larger_of(&next, child);
+            used = push_children(t, stack, used, next, open, child[open]);
+            continue;
+        }
+        uint32_t fill[2] = {bvh_leaf_fill(side[0].bvh, leaf[0]),
+                            bvh_leaf_fill(side[1].bvh, leaf[1])};
+        t->steps += fill[0] * fill[1];
+        for (uint32_t i = 0; i < fill[0] * fill[1]; i++)
+            if (distance_of(t, side[0].bvh->order[leaf[0] * BVH_WIDTH + i / fill[1]],
+                            side[1].bvh->order[leaf[1] * BVH_WIDTH + i % fill[1]]) <
+                t->best - t->doubt)
+                return false;
+    }
+    return true;
+}
+
+/* ---- the lowest ---- */
+
+static bool is_lower(uint32_t a, uint32_t b, const uint32_t than[2]) {
+    return a < than[0] || (a == than[0] && b < than[1]);
+}
+
+/* Looks at the pairs of two leaves. False where one may be as near or not, by the doubt. */
+static bool look_at_leaves(tie_search *t, const uint32_t leaf[2], double reach,
+                           uint32_t lowest[2]) {
+    const pair_side *side = t->frame->side;
+    uint32_t fill_a = bvh_leaf_fill(side[0].bvh, leaf[0]);
+    uint32_t fill_b = bvh_leaf_fill(side[1].bvh, leaf[1]);
+    for (uint32_t i = 0; i < fill_a * fill_b; i++) {
+        uint32_t a = side[0].bvh->order[leaf[0] * BVH_WIDTH + i / fill_b];
+        uint32_t b = side[1].bvh->order[leaf[1] * BVH_WIDTH + i % fill_b];
+        if (!is_lower(a, b, lowest))
+            continue;
+        double distance = distance_of(t, a, b);
+        t->steps++;
+        if (distance <= reach - t->doubt) {
+            lowest[0] = a;
+            lowest[1] = b;
+        } else if (distance <= reach) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Sorts places by their lowest triangles, the lowest pair last. */
+static void sort_from(const tie_search *t, pending_tie *stack, uint32_t first, uint32_t used) {
+    for (uint32_t i = first + 1; i < used; i++) {
+        pending_tie item = stack[i];
+        uint32_t own[2] = {0, 0}, j = i;
+        for (int k = 0; k < 2; k++)
+            own[k] = item.place[k] == PAIR_ROOT ? 0 : t->walls[k][item.place[k]].first;
+        for (; j > first; j--) {
+            const uint32_t *place = stack[j - 1].place;
+            uint32_t a = place[0] == PAIR_ROOT ? 0 : t->walls[0][place[0]].first;
+            uint32_t b = place[1] == PAIR_ROOT ? 0 : t->walls[1][place[1]].first;
+            if (!is_lower(a, b, own))
+                break;
+            stack[j] = stack[j - 1];
+        }
+        stack[j] = item;
+    }
+}
+
+/* The lowest pair that is equally near; it begins with one that is. */
+static bool find_lowest(tie_search *t, double reach, uint32_t lowest[2]) {
+    const pair_side *side = t->frame->side;
+    pending_tie stack[PAIR_STACK];
+    uint32_t used = 0, leaf[2];
+    stack[used++] = roots_of(t->frame);
+    while (used) {
+        pending_tie next = stack[--used];
+        uint32_t first[2];
+        if (is_over(t))
+            return false;
+        for (int k = 0; k < 2; k++)
+            first[k] = next.place[k] == PAIR_ROOT ? 0 : t->walls[k][next.place[k]].first;
+        if (!is_lower(first[0], first[1], lowest))
+            continue;
+        uint32_t child[2] = {pair_child(&side[0], next.place[0]),
+                             pair_child(&side[1], next.place[1])};
+        if (leaves_at(child, leaf)) {
+            if (!look_at_leaves(t, leaf, reach, lowest))
+                return false;
+            continue;
+        }
+        int open = larger_of(&next, child);
+        uint32_t from = used;
+        used = push_children(t, stack, used, next, open, child[open]);
+        sort_from(t, stack, from, used);
+    }
+    return true;
+}
+
+bool abuti_pair_tied(pair_tie *tie) {
+    const pair_frame *frame = tie->frame;
+    const closest_pair *closest = &tie->closest;
+    tie_search t = {.frame = frame,
+                    .walls = tie->walls,
+                    .upper_sq = tie->upper_sq,
+                    .best = closest->distance,
+                    .doubt = PROOF_DOUBTS * frame->doubt,
+                    .steps_most = tie->steps_most};
+    vec3 line = v3_sub(closest->point_b, closest->point_a);
+    double longest = v3_max_abs(line);
+    if (!(longest > 0))
+        return false;
+    line = v3_scale(line, 1 / longest);
+    line = v3_scale(line, 1 / v3_length(line));
+    for (int k = 0; k < 2; k++) {
+        const pair_side *side = &frame->side[k];
+        vec3 way = k ? v3_scale(line, -1) : line;
+        vec3 end = v3_sub(k ? closest->point_b : closest->point_a,
+                          abuti_motion_apply(&side->motion, side->bvh->mesh->origin));
+        t.way[k] = to_side(side, way);
+        t.end[k] = (v3_dot(way, end) + 0.5 * t.doubt) * side->bvh->scale;
+    }
+    return prove(&t) && find_lowest(&t, t.best + TIE_DOUBTS * frame->doubt, tie->lowest);
+}

@@ -239,7 +239,7 @@ abut_status abut_bvh_refit(abut_bvh *bvh, abut_mesh *mesh) {
     abuti_bvh_solid_fit(bvh);
     atomic_store_explicit(&bvh->ray_count, 0, memory_order_relaxed);
     atomic_store_explicit(&bvh->pair_steps, 0, memory_order_relaxed);
-    atomic_store_explicit(&bvh->pair_ties, 0, memory_order_relaxed);
+    atomic_store_explicit(&bvh->pair_effort, 0, memory_order_relaxed);
     return abuti_bvh_parts_refit(&bvh->parts);
 }
 

@@ -100,7 +100,7 @@ struct abut_bvh {
     bvh_parts parts;                   /* what higher floors keep with it on the CPU */
     atomic_size_t ray_count;           /* rays in batches since it was built or refitted */
     atomic_size_t pair_steps;          /* the same of searches for distances; see pair/discs.h */
-    atomic_size_t pair_ties;           /* and of pairs that were equally near; see pair/ties.h */
+    atomic_size_t pair_effort;         /* and of those for pairs equally near; see pair/ties.h */
 };
 
 /* ---- build.c: which triangles stand together ---- */

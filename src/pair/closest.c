@@ -33,8 +33,9 @@
 enum {
     CANDIDATE_MOST = 64,
     EQUAL_MOST = 32,
-    TIES_FIRST = 64, /* pairs equally near, after which a proof is tried, */
-    TIES_MORE = 8,   /* and again after so many times as many */
+    VAIN_FIRST = 48,  /* pairs measured in vain, after which a proof is tried, */
+    VAIN_MORE = 4,    /* and again after so many times as many */
+    PROOF_EFFORT = 8, /* of a proof, in that of the search so far */
     HEAP_MOST = 256,
     MEASURE_EFFORT = 16, /* of a measurement in doubles, in pairs of leaves */
     EFFORT_MOST = 1 << 20,
@@ -81,7 +82,8 @@ typedef struct near_search {
     uint32_t equal_count;
     bool crowded; /* there was no room for an equal */
     bool known;   /* the best is, from a search before: the lowest pair as near is the answer */
-    uint32_t ties, ties_asked, ties_next; /* pairs that were as near as the best */
+    uint32_t vain, vain_next; /* pairs measured that were not nearer */
+    uint64_t effort_asked;    /* the effort when walls were asked for last */
 } near_search;
 
 /* ---- candidates ---- */
@@ -138,6 +140,7 @@ static void measure(near_search *s, uint32_t a, uint32_t b) {
     abut_feature features[2];
     abut_triangle triangle_a = pair_triangle(&s->frame->side[0], a);
     abut_triangle triangle_b = pair_triangle(&s->frame->side[1], b);
+    s->vain++;
     if (s->fast && s->winner[0] != ABUT_NONE && is_beyond(s, &triangle_a, &triangle_b)) {
         s->effort++;
         return;
@@ -154,7 +157,6 @@ static void measure(near_search *s, uint32_t a, uint32_t b) {
         s->features[0] = features[0];
         s->features[1] = features[1];
     }
-    s->ties++;
     note_equal(s, (equal_pair){closest.distance, {a, b}});
     s->over = s->any;
 }
@@ -165,19 +167,31 @@ static void use_best(near_search *s) {
     lower_bound_to(s, s->settled ? best - 2 * s->margin : best * SLACK + s->margin);
 }
 
+/* Tells hierarchies what the search has spent since it did last. */
+static void spend(near_search *s, const pair_wall *walls[2]) {
+    for (int k = 0; k < 2; k++)
+        walls[k] = abuti_pair_walls(s->frame->side[k].bvh, s->effort - s->effort_asked);
+    s->effort_asked = s->effort;
+}
+
 /* Ends the search where many pairs are equally near and none is nearer, if that can be proved. */
 static void try_ties(near_search *s) {
-    const pair_frame *frame = s->frame;
-    pair_tie tie = {.frame = frame,
-                    .closest = s->closest,
-                    .upper_sq = s->upper_sq,
-                    .steps_most = s->effort,
-                    .lowest = {s->winner[0], s->winner[1]}};
-    for (int k = 0; k < 2; k++)
-        tie.walls[k] = abuti_pair_walls(frame->side[k].bvh, s->ties - s->ties_asked);
-    s->ties_asked = s->ties;
-    s->ties_next *= TIES_MORE;
-    if (!tie.walls[0] || !tie.walls[1] || !abuti_pair_tied(&tie))
+    pair_tie tie = {.frame = s->frame, .steps_most = PROOF_EFFORT * s->effort};
+    bool proved = false, nearer = true;
+    spend(s, tie.walls);
+    s->vain_next *= VAIN_MORE;
+    for (int turn = 0; turn < REFINE_MOST && nearer && tie.walls[0] && tie.walls[1]; turn++) {
+        tie.closest = s->closest;
+        tie.upper_sq = s->upper_sq;
+        memcpy(tie.lowest, s->winner, sizeof tie.lowest);
+        proved = abuti_pair_tied(&tie);
+        nearer = !proved && tie.nearer[0] != ABUT_NONE;
+        if (nearer) {
+            measure(s, tie.nearer[0], tie.nearer[1]);
+            use_best(s);
+        }
+    }
+    if (!proved)
         return;
     s->equals[0] = (equal_pair){s->best, {tie.lowest[0], tie.lowest[1]}};
     s->equal_count = 1;
@@ -192,7 +206,7 @@ static void measure_all(near_search *s) {
             use_best(s);
         }
     s->count = 0;
-    if (s->ties >= s->ties_next && s->fast && !s->any && !s->over)
+    if (s->vain >= s->vain_next && s->fast && !s->any && !s->over)
         try_ties(s);
 }
 
@@ -617,8 +631,9 @@ static void search_start(near_search *s, const pair_frame *frame, double limit, 
     s->limit = frame->reach > PAIR_FAR ? INFINITY : limit;
     s->best = INFINITY;
     s->tie = any ? 0 : TIE_DOUBTS * frame->doubt;
-    s->equal_count = s->ties = s->ties_asked = 0;
-    s->ties_next = TIES_FIRST;
+    s->equal_count = s->vain = 0;
+    s->effort_asked = 0;
+    s->vain_next = VAIN_FIRST;
     s->crowded = s->known = false;
     s->winner[0] = s->winner[1] = ABUT_NONE;
     s->upper = INFINITY;
@@ -670,6 +685,10 @@ static void search(near_search *s, bool fast, const abut_pair_cache *cache) {
         use_best(s);
     }
     search_near(s);
+    if (fast && s->vain >= VAIN_FIRST) {
+        const pair_wall *walls[2];
+        spend(s, walls);
+    }
 }
 
 bool abuti_pair_closest(const pair_frame *frame, double limit, bool any, abut_pair_cache *cache,

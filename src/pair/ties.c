@@ -8,13 +8,18 @@
  * to a few roundings, so that this holds for the distances of doubles but for the doubt of a frame.
  *
  * Then a second search finds the lowest pair that is equally near: by boxes that may hold it, in
- * the order of their lowest triangles, so that it ends soon after the first one found.
+ * the order of their lowest triangles, so that it ends soon after the first one found. Where all of
+ * both surfaces lies beyond the ends of the line, two that are as near must overlap as seen along
+ * it.
  */
 #include "pair/ties.h"
 
 #include "pair/near.h"
 
 #include <math.h>
+
+/* Directions across the line. */
+enum { ACROSS = 4 };
 
 /* Two boxes, and whether corners of each are known to lie beyond its end of the line. */
 typedef struct pending_tie {
@@ -27,9 +32,14 @@ typedef struct tie_search {
     const pair_frame *frame;
     const pair_wall *const *walls;
     float upper_sq;
-    double best, doubt; /* of a proof */
-    vec3 way[2];        /* the unit vector of the line towards the other side, along own axes */
-    double end[2];      /* how far corners may reach along it, in the frame of the hierarchy */
+    double best, doubt;   /* of a proof */
+    vec3 way[2];          /* the unit vector of the line towards the other side, along own axes */
+    double end[2];        /* how far corners may reach along it, in the frame of the hierarchy */
+    double near_end[2];   /* how far they must if two are equally near, where */
+    bool whole;           /* all of both sides lies beyond the ends */
+    double beside;        /* how far two that are equally near may then be apart across the line */
+    double shift[ACROSS]; /* from side 0 to side 1 along each direction across it, */
+    vec3 across[2][ACROSS]; /* which are these, along the axes of both */
     uint64_t steps, steps_most;
 } tie_search;
 
@@ -53,6 +63,25 @@ static bool leaf_beyond(const tie_search *t, int k, uint32_t leaf) {
     return true;
 }
 
+/* How far a box reaches along a direction from its middle, at most. */
+static double box_reach(const abut_bvh *bvh, uint32_t place, vec3 n) {
+    const bvh_node *node = &bvh->nodes[place / BVH_WIDTH];
+    uint32_t slot = place % BVH_WIDTH;
+    const double along[3] = {fabs(n.x), fabs(n.y), fabs(n.z)};
+    double sum = 0;
+    for (int axis = 0; axis < 3; axis++)
+        sum += along[axis] * ((double)node->hi[axis][slot] - node->lo[axis][slot]);
+    return 0.5 * sum;
+}
+
+/* Whether a corner at a place may reach further along the line. */
+static bool may_reach(const tie_search *t, int k, uint32_t place, double end) {
+    const abut_bvh *bvh = t->frame->side[k].bvh;
+    double left = end - v3_dot(t->way[k], wall_middle(bvh, place));
+    return box_reach(bvh, place, t->way[k]) > left &&
+           wall_reach(&t->walls[k][place], t->way[k]) > left;
+}
+
 /* Whether all corners at a place lie beyond the end of the line. */
 static bool is_beyond_end(tie_search *t, int k, uint32_t place) {
     const abut_bvh *bvh = t->frame->side[k].bvh;
@@ -62,9 +91,7 @@ static bool is_beyond_end(tie_search *t, int k, uint32_t place) {
         uint32_t next = stack[--used], child = pair_child(&t->frame->side[k], next);
         if (is_over(t))
             return false;
-        if (next != PAIR_ROOT &&
-            v3_dot(t->way[k], wall_middle(bvh, next)) + wall_reach(&t->walls[k][next], t->way[k]) <=
-                t->end[k])
+        if (next != PAIR_ROOT && !may_reach(t, k, next, t->end[k]))
             continue;
         if (child & BVH_LEAF) {
             if (!leaf_beyond(t, k, child & ~BVH_LEAF))
@@ -163,8 +190,8 @@ static int larger_of(const pending_tie *next, const uint32_t child[2]) {
     return child[0] & BVH_LEAF || (!(child[1] & BVH_LEAF) && next->size[1] > next->size[0]);
 }
 
-/* Whether no pair is nearer than the best but for the doubt. */
-static bool prove(tie_search *t) {
+/* Whether no pair is nearer than the best but for the doubt, or one that is. */
+static bool prove(tie_search *t, uint32_t nearer[2]) {
     const pair_side *side = t->frame->side;
     pending_tie stack[PAIR_STACK];
     uint32_t used = 0, leaf[2];
@@ -175,8 +202,10 @@ static bool prove(tie_search *t) {
             return false;
         for (int k = 0; k < 2; k++)
             next.beyond[k] = next.beyond[k] || is_beyond_end(t, k, next.place[k]);
-        if (next.beyond[0] && next.beyond[1])
+        if (next.beyond[0] && next.beyond[1]) {
+            t->whole = next.place[0] == PAIR_ROOT && next.place[1] == PAIR_ROOT;
             continue;
+        }
         if (next.place[0] != PAIR_ROOT && next.place[1] != PAIR_ROOT && walls_apart(t, next.place))
             continue;
         uint32_t child[2] = {pair_child(&side[0], next.place[0]),
@@ -189,11 +218,15 @@ static bool prove(tie_search *t) {
         uint32_t fill[2] = {bvh_leaf_fill(side[0].bvh, leaf[0]),
                             bvh_leaf_fill(side[1].bvh, leaf[1])};
         t->steps += fill[0] * fill[1];
-        for (uint32_t i = 0; i < fill[0] * fill[1]; i++)
-            if (distance_of(t, side[0].bvh->order[leaf[0] * BVH_WIDTH + i / fill[1]],
-                            side[1].bvh->order[leaf[1] * BVH_WIDTH + i % fill[1]]) <
-                t->best - t->doubt)
+        for (uint32_t i = 0; i < fill[0] * fill[1]; i++) {
+            uint32_t a = side[0].bvh->order[leaf[0] * BVH_WIDTH + i / fill[1]];
+            uint32_t b = side[1].bvh->order[leaf[1] * BVH_WIDTH + i % fill[1]];
+            if (distance_of(t, a, b) < t->best - t->doubt) {
+                nearer[0] = a;
+                nearer[1] = b;
                 return false;
+            }
+        }
     }
     return true;
 }
@@ -204,19 +237,79 @@ static bool is_lower(uint32_t a, uint32_t b, const uint32_t than[2]) {
     return a < than[0] || (a == than[0] && b < than[1]);
 }
 
+/* Whether two boxes may reach the ends of the line, and overlap as seen along it. */
+static bool may_overlap(const tie_search *t, const uint32_t place[2]) {
+    const abut_bvh *bvh[2] = {t->frame->side[0].bvh, t->frame->side[1].bvh};
+    if (place[0] == PAIR_ROOT || place[1] == PAIR_ROOT || !t->whole)
+        return true;
+    for (int k = 0; k < 2; k++)
+        if (!may_reach(t, k, place[k], t->near_end[k]))
+            return false;
+    vec3 middle[2] = {wall_middle(bvh[0], place[0]), wall_middle(bvh[1], place[1])};
+    for (int i = 0; i < ACROSS; i++) {
+        double at[2], reach[2];
+        for (int k = 0; k < 2; k++) {
+            at[k] = v3_dot(t->across[k][i], middle[k]) / bvh[k]->scale;
+            reach[k] = box_reach(bvh[k], place[k], t->across[k][i]) / bvh[k]->scale;
+        }
+        if (fabs(at[1] - at[0] + t->shift[i]) > reach[0] + reach[1] + t->beside)
+            return false;
+    }
+    return true;
+}
+
+/* The same for two triangles. */
+static bool may_overlap_at(const tie_search *t, uint32_t a, uint32_t b) {
+    const uint32_t which[2] = {a, b};
+    if (!t->whole)
+        return true;
+    for (int i = 0; i < ACROSS; i++) {
+        double lo[2], hi[2];
+        for (int k = 0; k < 2; k++) {
+            const abut_mesh *mesh = t->frame->side[k].bvh->mesh;
+            const uint32_t *corner = mesh->indices + 3 * (size_t)which[k];
+            double at[3];
+            for (int j = 0; j < 3; j++)
+                at[j] = v3_dot(t->across[k][i], mesh->positions[corner[j]]);
+            lo[k] = real_min(at[0], real_min(at[1], at[2]));
+            hi[k] = real_max(at[0], real_max(at[1], at[2]));
+        }
+        if (lo[1] + t->shift[i] - hi[0] > t->beside || lo[0] - hi[1] - t->shift[i] > t->beside)
+            return false;
+    }
+    return true;
+}
+
+/* Whether a triangle reaches its end of the line. */
+static bool reaches_end(const tie_search *t, int k, uint32_t triangle) {
+    const abut_bvh *bvh = t->frame->side[k].bvh;
+    const uint32_t *corner = bvh->mesh->indices + 3 * (size_t)triangle;
+    bool reaches = !t->whole;
+    for (int j = 0; j < 3; j++)
+        reaches = reaches ||
+                  v3_dot(t->way[k], bvh->mesh->positions[corner[j]]) * bvh->scale >= t->near_end[k];
+    return reaches;
+}
+
 /* Looks at the pairs of two leaves. False where one may be as near or not, by the doubt. */
 static bool look_at_leaves(tie_search *t, const uint32_t leaf[2], double reach,
                            uint32_t lowest[2]) {
-    const pair_side *side = t->frame->side;
-    uint32_t fill_a = bvh_leaf_fill(side[0].bvh, leaf[0]);
-    uint32_t fill_b = bvh_leaf_fill(side[1].bvh, leaf[1]);
-    for (uint32_t i = 0; i < fill_a * fill_b; i++) {
-        uint32_t a = side[0].bvh->order[leaf[0] * BVH_WIDTH + i / fill_b];
-        uint32_t b = side[1].bvh->order[leaf[1] * BVH_WIDTH + i % fill_b];
-        if (!is_lower(a, b, lowest))
+    uint32_t list[2][BVH_WIDTH], count[2] = {0, 0};
+    for (int k = 0; k < 2; k++) {
+        const abut_bvh *bvh = t->frame->side[k].bvh;
+        uint32_t fill = bvh_leaf_fill(bvh, leaf[k]);
+        for (uint32_t i = 0; i < fill; i++) {
+            uint32_t triangle = bvh->order[(size_t)leaf[k] * BVH_WIDTH + i];
+            if (reaches_end(t, k, triangle))
+                list[k][count[k]++] = triangle;
+        }
+    }
+    for (uint32_t i = 0; i < count[0] * count[1]; i++) {
+        uint32_t a = list[0][i / count[1]], b = list[1][i % count[1]];
+        t->steps++;
+        if (!is_lower(a, b, lowest) || !may_overlap_at(t, a, b))
             continue;
         double distance = distance_of(t, a, b);
-        t->steps++;
         if (distance <= reach - t->doubt) {
             lowest[0] = a;
             lowest[1] = b;
@@ -259,7 +352,7 @@ static bool find_lowest(tie_search *t, double reach, uint32_t lowest[2]) {
             return false;
         for (int k = 0; k < 2; k++)
             first[k] = next.place[k] == PAIR_ROOT ? 0 : t->walls[k][next.place[k]].first;
-        if (!is_lower(first[0], first[1], lowest))
+        if (!is_lower(first[0], first[1], lowest) || !may_overlap(t, next.place))
             continue;
         uint32_t child[2] = {pair_child(&side[0], next.place[0]),
                              pair_child(&side[1], next.place[1])};
@@ -274,6 +367,27 @@ static bool find_lowest(tie_search *t, double reach, uint32_t lowest[2]) {
         sort_from(t, stack, from, used);
     }
     return true;
+}
+
+/* Directions across the line: every 45 degrees. Two triangles beyond its ends that are equally
+ * near, up to `reach`, are apart across it by no more than what is left of that. */
+static void set_across(tie_search *t, vec3 line, double reach) {
+    const pair_side *side = t->frame->side;
+    const double h = sqrt(0.5), proved = t->best - t->doubt;
+    vec3 e = fabs(line.x) < 0.6 ? v3(1, 0, 0) : v3(0, 1, 0), u = v3_cross(line, e), v;
+    vec3 between = v3_sub(abuti_motion_apply(&side[1].motion, side[1].bvh->mesh->origin),
+                          abuti_motion_apply(&side[0].motion, side[0].bvh->mesh->origin));
+    u = v3_scale(u, 1 / v3_length(u));
+    v = v3_cross(line, u);
+    const vec3 way[ACROSS] = {u, v, v3_scale(v3_add(u, v), h), v3_scale(v3_sub(u, v), h)};
+    t->beside = sqrt(real_max(reach * reach - proved * proved, 0)) + t->doubt;
+    for (int k = 0; k < 2; k++)
+        t->near_end[k] = t->end[k] - (reach - proved + t->doubt) * side[k].bvh->scale;
+    for (int i = 0; i < ACROSS; i++) {
+        t->shift[i] = v3_dot(way[i], between);
+        for (int k = 0; k < 2; k++)
+            t->across[k][i] = to_side(&side[k], way[i]);
+    }
 }
 
 bool abuti_pair_tied(pair_tie *tie) {
@@ -299,5 +413,13 @@ bool abuti_pair_tied(pair_tie *tie) {
         t.way[k] = to_side(side, way);
         t.end[k] = (v3_dot(way, end) + 0.5 * t.doubt) * side->bvh->scale;
     }
-    return prove(&t) && find_lowest(&t, t.best + TIE_DOUBTS * frame->doubt, tie->lowest);
+    const double reach = t.best + TIE_DOUBTS * frame->doubt;
+    tie->nearer[0] = tie->nearer[1] = ABUT_NONE;
+    bool proved = prove(&t, tie->nearer);
+    if (proved) {
+        set_across(&t, line, reach);
+        proved = find_lowest(&t, reach, tie->lowest);
+    }
+    tie->steps_most -= t.steps < t.steps_most ? t.steps : t.steps_most;
+    return proved;
 }

@@ -42,9 +42,9 @@ static inline vec3 wall_middle(const abut_bvh *bvh, uint32_t place) {
 }
 
 /* Those of all places, or null: it does not pay to make them yet, another thread is about it, or
- * there is no memory. `ties` are those that a search has come by since it asked last.
+ * there is no memory. `effort` is what a search has spent since it asked last, in pairs of leaves.
  * Thread-safe. */
-const pair_wall *abuti_pair_walls(const abut_bvh *bvh, uint32_t ties);
+const pair_wall *abuti_pair_walls(const abut_bvh *bvh, uint64_t effort);
 
 /* What is known of the closest pair, and which it is in the end. */
 typedef struct pair_tie {
@@ -52,12 +52,13 @@ typedef struct pair_tie {
     const pair_wall *walls[2];
     closest_pair closest; /* the nearest found so far */
     float upper_sq;       /* boxes that are further apart have no pair as near, in units */
-    uint64_t steps_most;
-    uint32_t lowest[2];
+    uint64_t steps_most;  /* those left */
+    uint32_t lowest[2], nearer[2];
 } pair_tie;
 
 /* Whether no pair is nearer by more than the doubt of a proof, and which is the lowest of those
- * that are equally near. False where that is not known after so many steps. */
+ * that are equally near; `lowest` has one of them before. False where that is not known after so
+ * many steps, or where a pair is nearer, if one was found. */
 bool abuti_pair_tied(pair_tie *tie);
 
 #endif

@@ -5,10 +5,10 @@
 
 #include <math.h>
 
-/* Walls are made after as many pairs that were as near as another: about as long, and not for the
- * few of a small mesh. */
-#define LEAVES_A_TIE 4
-#define TIES_LEAST 1024
+/* The effort of searches for a leaf, in pairs of leaves, beyond which walls are made: it takes
+ * about as long. And not for the few of a small mesh. */
+#define EFFORT_A_LEAF 4
+#define EFFORT_LEAST (1 << 15)
 /* What a reach may err by, 20 roundings, for a box of half the diagonal 1. */
 #define WALL_SLACK 0x1p-48
 
@@ -145,9 +145,10 @@ static void destroy(bvh_part *part) {
 static const bvh_part_kind walls_kind = {sizeof(walls_part), create, abuti_bvh_part_forget,
                                          destroy};
 
-const pair_wall *abuti_pair_walls(const abut_bvh *bvh, uint32_t ties) {
+const pair_wall *abuti_pair_walls(const abut_bvh *bvh, uint64_t effort) {
     bvh_part *part =
-        abuti_bvh_part_earned(bvh, &walls_kind, &((abut_bvh *)(uintptr_t)bvh)->pair_ties, ties,
-                              TIES_LEAST + bvh->leaf_count / LEAVES_A_TIE);
+        abuti_bvh_part_earned(bvh, &walls_kind, &((abut_bvh *)(uintptr_t)bvh)->pair_effort,
+                              (size_t)effort,
+                              EFFORT_LEAST + (size_t)EFFORT_A_LEAF * bvh->leaf_count);
     return part ? ((const walls_part *)(const void *)part)->list : NULL;
 }

@@ -176,22 +176,14 @@ static void spend(near_search *s, const pair_wall *walls[2]) {
 
 /* Ends the search where many pairs are equally near and none is nearer, if that can be proved. */
 static void try_ties(near_search *s) {
-    pair_tie tie = {.frame = s->frame, .steps_most = PROOF_EFFORT * s->effort};
-    bool proved = false, nearer = true;
+    pair_tie tie = {.frame = s->frame,
+                    .closest = s->closest,
+                    .upper_sq = s->upper_sq,
+                    .steps_most = PROOF_EFFORT * s->effort,
+                    .lowest = {s->winner[0], s->winner[1]}};
     spend(s, tie.walls);
     s->vain_next *= VAIN_MORE;
-    for (int turn = 0; turn < REFINE_MOST && nearer && tie.walls[0] && tie.walls[1]; turn++) {
-        tie.closest = s->closest;
-        tie.upper_sq = s->upper_sq;
-        memcpy(tie.lowest, s->winner, sizeof tie.lowest);
-        proved = abuti_pair_tied(&tie);
-        nearer = !proved && tie.nearer[0] != ABUT_NONE;
-        if (nearer) {
-            measure(s, tie.nearer[0], tie.nearer[1]);
-            use_best(s);
-        }
-    }
-    if (!proved)
+    if (!tie.walls[0] || !tie.walls[1] || !abuti_pair_tied(&tie))
         return;
     s->equals[0] = (equal_pair){s->best, {tie.lowest[0], tie.lowest[1]}};
     s->equal_count = 1;

@@ -34,8 +34,8 @@ typedef struct tie_search {
     float upper_sq;
     double best, doubt;   /* of a proof */
     vec3 way[2];          /* the unit vector of the line towards the other side, along own axes */
-    double end[2];        /* how far corners may reach along it, in the frame of the hierarchy */
-    double near_end[2];   /* how far they must if two are equally near, where */
+    double end[2];        /* how far corners may reach along it, as positions of the mesh */
+    double near_end;      /* how near to it two must reach that are equally near, where */
     bool whole;           /* all of both sides lies beyond the ends */
     double beside;        /* how far two that are equally near may then be apart across the line */
     double shift[ACROSS]; /* from side 0 to side 1 along each direction across it, */
@@ -50,19 +50,6 @@ static bool is_over(tie_search *t) {
 
 /* ---- one side ---- */
 
-static bool leaf_beyond(const tie_search *t, int k, uint32_t leaf) {
-    const abut_bvh *bvh = t->frame->side[k].bvh;
-    const abut_mesh *mesh = bvh->mesh;
-    uint32_t fill = bvh_leaf_fill(bvh, leaf);
-    for (uint32_t i = 0; i < 3 * fill; i++) {
-        size_t triangle = bvh->order[(size_t)leaf * BVH_WIDTH + i / 3];
-        vec3 at = mesh->positions[mesh->indices[3 * triangle + i % 3]];
-        if (!(v3_dot(t->way[k], at) * bvh->scale <= t->end[k]))
-            return false;
-    }
-    return true;
-}
-
 /* How far a box reaches along a direction from its middle, at most. */
 static double box_reach(const abut_bvh *bvh, uint32_t place, vec3 n) {
     const bvh_node *node = &bvh->nodes[place / BVH_WIDTH];
@@ -74,12 +61,32 @@ static double box_reach(const abut_bvh *bvh, uint32_t place, vec3 n) {
     return 0.5 * sum;
 }
 
-/* Whether a corner at a place may reach further along the line. */
-static bool may_reach(const tie_search *t, int k, uint32_t place, double end) {
+/* How far corners at a place reach beyond the end of the line, at most; negative where they do not.
+ */
+static double past_end(const tie_search *t, int k, uint32_t place) {
     const abut_bvh *bvh = t->frame->side[k].bvh;
-    double left = end - v3_dot(t->way[k], wall_middle(bvh, place));
-    return box_reach(bvh, place, t->way[k]) > left &&
-           wall_reach(&t->walls[k][place], t->way[k]) > left;
+    double reach =
+        real_min(box_reach(bvh, place, t->way[k]), wall_reach(&t->walls[k][place], t->way[k]));
+    return (v3_dot(t->way[k], wall_middle(bvh, place)) + reach) / bvh->scale - t->end[k];
+}
+
+/* The same of a triangle. */
+static double triangle_past_end(const tie_search *t, int k, uint32_t triangle) {
+    const abut_mesh *mesh = t->frame->side[k].bvh->mesh;
+    const uint32_t *corner = mesh->indices + 3 * (size_t)triangle;
+    double furthest = -INFINITY;
+    for (int j = 0; j < 3; j++)
+        furthest = real_max(furthest, v3_dot(t->way[k], mesh->positions[corner[j]]));
+    return furthest - t->end[k];
+}
+
+static bool leaf_beyond(const tie_search *t, int k, uint32_t leaf) {
+    const abut_bvh *bvh = t->frame->side[k].bvh;
+    uint32_t fill = bvh_leaf_fill(bvh, leaf);
+    bool beyond = true;
+    for (uint32_t i = 0; i < fill; i++)
+        beyond = beyond && triangle_past_end(t, k, bvh->order[(size_t)leaf * BVH_WIDTH + i]) <= 0;
+    return beyond;
 }
 
 /* Whether all corners at a place lie beyond the end of the line. */
@@ -91,7 +98,7 @@ static bool is_beyond_end(tie_search *t, int k, uint32_t place) {
         uint32_t next = stack[--used], child = pair_child(&t->frame->side[k], next);
         if (is_over(t))
             return false;
-        if (next != PAIR_ROOT && !may_reach(t, k, next, t->end[k]))
+        if (next != PAIR_ROOT && past_end(t, k, next) <= 0)
             continue;
         if (child & BVH_LEAF) {
             if (!leaf_beyond(t, k, child & ~BVH_LEAF))
@@ -190,8 +197,8 @@ static int larger_of(const pending_tie *next, const uint32_t child[2]) {
     return child[0] & BVH_LEAF || (!(child[1] & BVH_LEAF) && next->size[1] > next->size[0]);
 }
 
-/* Whether no pair is nearer than the best but for the doubt, or one that is. */
-static bool prove(tie_search *t, uint32_t nearer[2]) {
+/* Whether no pair is nearer than the best but for the doubt. */
+static bool prove(tie_search *t) {
     const pair_side *side = t->frame->side;
     pending_tie stack[PAIR_STACK];
     uint32_t used = 0, leaf[2];
@@ -206,7 +213,9 @@ static bool prove(tie_search *t, uint32_t nearer[2]) {
             t->whole = next.place[0] == PAIR_ROOT && next.place[1] == PAIR_ROOT;
             continue;
         }
-        if (next.place[0] != PAIR_ROOT && next.place[1] != PAIR_ROOT && walls_apart(t, next.place))
+        if (next.place[0] != PAIR_ROOT && next.place[1] != PAIR_ROOT &&
+            (past_end(t, 0, next.place[0]) + past_end(t, 1, next.place[1]) <= 0 ||
+             walls_apart(t, next.place)))
             continue;
         uint32_t child[2] = {pair_child(&side[0], next.place[0]),
                              pair_child(&side[1], next.place[1])};
@@ -221,11 +230,9 @@ static bool prove(tie_search *t, uint32_t nearer[2]) {
         for (uint32_t i = 0; i < fill[0] * fill[1]; i++) {
             uint32_t a = side[0].bvh->order[leaf[0] * BVH_WIDTH + i / fill[1]];
             uint32_t b = side[1].bvh->order[leaf[1] * BVH_WIDTH + i % fill[1]];
-            if (distance_of(t, a, b) < t->best - t->doubt) {
-                nearer[0] = a;
-                nearer[1] = b;
+            if (triangle_past_end(t, 0, a) + triangle_past_end(t, 1, b) > 0 &&
+                distance_of(t, a, b) < t->best - t->doubt)
                 return false;
-            }
         }
     }
     return true;
@@ -243,7 +250,7 @@ static bool may_overlap(const tie_search *t, const uint32_t place[2]) {
     if (place[0] == PAIR_ROOT || place[1] == PAIR_ROOT || !t->whole)
         return true;
     for (int k = 0; k < 2; k++)
-        if (!may_reach(t, k, place[k], t->near_end[k]))
+        if (past_end(t, k, place[k]) < -t->near_end)
             return false;
     vec3 middle[2] = {wall_middle(bvh[0], place[0]), wall_middle(bvh[1], place[1])};
     for (int i = 0; i < ACROSS; i++) {
@@ -280,17 +287,6 @@ static bool may_overlap_at(const tie_search *t, uint32_t a, uint32_t b) {
     return true;
 }
 
-/* Whether a triangle reaches its end of the line. */
-static bool reaches_end(const tie_search *t, int k, uint32_t triangle) {
-    const abut_bvh *bvh = t->frame->side[k].bvh;
-    const uint32_t *corner = bvh->mesh->indices + 3 * (size_t)triangle;
-    bool reaches = !t->whole;
-    for (int j = 0; j < 3; j++)
-        reaches = reaches ||
-                  v3_dot(t->way[k], bvh->mesh->positions[corner[j]]) * bvh->scale >= t->near_end[k];
-    return reaches;
-}
-
 /* Looks at the pairs of two leaves. False where one may be as near or not, by the doubt. */
 static bool look_at_leaves(tie_search *t, const uint32_t leaf[2], double reach,
                            uint32_t lowest[2]) {
@@ -300,7 +296,7 @@ static bool look_at_leaves(tie_search *t, const uint32_t leaf[2], double reach,
         uint32_t fill = bvh_leaf_fill(bvh, leaf[k]);
         for (uint32_t i = 0; i < fill; i++) {
             uint32_t triangle = bvh->order[(size_t)leaf[k] * BVH_WIDTH + i];
-            if (reaches_end(t, k, triangle))
+            if (!t->whole || triangle_past_end(t, k, triangle) >= -t->near_end)
                 list[k][count[k]++] = triangle;
         }
     }
@@ -381,8 +377,7 @@ static void set_across(tie_search *t, vec3 line, double reach) {
     v = v3_cross(line, u);
     const vec3 way[ACROSS] = {u, v, v3_scale(v3_add(u, v), h), v3_scale(v3_sub(u, v), h)};
     t->beside = sqrt(real_max(reach * reach - proved * proved, 0)) + t->doubt;
-    for (int k = 0; k < 2; k++)
-        t->near_end[k] = t->end[k] - (reach - proved + t->doubt) * side[k].bvh->scale;
+    t->near_end = reach - proved + t->doubt;
     for (int i = 0; i < ACROSS; i++) {
         t->shift[i] = v3_dot(way[i], between);
         for (int k = 0; k < 2; k++)
@@ -411,15 +406,11 @@ bool abuti_pair_tied(pair_tie *tie) {
         vec3 end = v3_sub(k ? closest->point_b : closest->point_a,
                           abuti_motion_apply(&side->motion, side->bvh->mesh->origin));
         t.way[k] = to_side(side, way);
-        t.end[k] = (v3_dot(way, end) + 0.5 * t.doubt) * side->bvh->scale;
+        t.end[k] = v3_dot(way, end) + 0.5 * t.doubt;
     }
     const double reach = t.best + TIE_DOUBTS * frame->doubt;
-    tie->nearer[0] = tie->nearer[1] = ABUT_NONE;
-    bool proved = prove(&t, tie->nearer);
-    if (proved) {
-        set_across(&t, line, reach);
-        proved = find_lowest(&t, reach, tie->lowest);
-    }
-    tie->steps_most -= t.steps < t.steps_most ? t.steps : t.steps_most;
-    return proved;
+    if (!prove(&t))
+        return false;
+    set_across(&t, line, reach);
+    return find_lowest(&t, reach, tie->lowest);
 }

@@ -52,13 +52,13 @@ typedef struct pair_tie {
     const pair_wall *walls[2];
     closest_pair closest; /* the nearest found so far */
     float upper_sq;       /* boxes that are further apart have no pair as near, in units */
-    uint64_t steps_most;  /* those left */
-    uint32_t lowest[2], nearer[2];
+    uint64_t steps_most;
+    uint32_t lowest[2];
 } pair_tie;
 
 /* Whether no pair is nearer by more than the doubt of a proof, and which is the lowest of those
  * that are equally near; `lowest` has one of them before. False where that is not known after so
- * many steps, or where a pair is nearer, if one was found. */
+ * many steps. */
 bool abuti_pair_tied(pair_tie *tie);
 
 #endif

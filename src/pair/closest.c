@@ -33,9 +33,11 @@
 enum {
     CANDIDATE_MOST = 64,
     EQUAL_MOST = 32,
-    VAIN_FIRST = 48,  /* pairs measured in vain, after which a proof is tried, */
-    VAIN_MORE = 4,    /* and again after so many times as many */
-    PROOF_EFFORT = 8, /* of a proof, in that of the search so far */
+    VAIN_FIRST = 48,      /* pairs measured in vain, after which a proof is tried, */
+    VAIN_MORE = 4,        /* and again after so many times as many */
+    PROOF_EFFORT = 8,     /* of a proof, in that of the search so far, */
+    PROOF_MOST = 1 << 14, /* but no more than this, and once as much as that */
+    PROOF_LAST = 2,       /* instead of giving up */
     HEAP_MOST = 256,
     MEASURE_EFFORT = 16, /* of a measurement in doubles, in pairs of leaves */
     EFFORT_MOST = 1 << 20,
@@ -175,11 +177,11 @@ static void spend(near_search *s, const pair_wall *walls[2]) {
 }
 
 /* Ends the search where many pairs are equally near and none is nearer, if that can be proved. */
-static void try_ties(near_search *s) {
+static void try_ties(near_search *s, uint64_t steps_most) {
     pair_tie tie = {.frame = s->frame,
                     .closest = s->closest,
                     .upper_sq = s->upper_sq,
-                    .steps_most = PROOF_EFFORT * s->effort,
+                    .steps_most = steps_most,
                     .lowest = {s->winner[0], s->winner[1]}};
     spend(s, tie.walls);
     s->vain_next *= VAIN_MORE;
@@ -199,17 +201,21 @@ static void measure_all(near_search *s) {
         }
     s->count = 0;
     if (s->vain >= s->vain_next && s->fast && !s->any && !s->over)
-        try_ties(s);
+        try_ties(s, PROOF_EFFORT * s->effort < PROOF_MOST ? PROOF_EFFORT * s->effort
+                                                          : PROOF_MOST + s->effort);
 }
 
 /* Gives up to tell equals apart. What is then found depends on the steps before, so these must not
  * depend on what hierarchies were asked earlier. */
 static void give_up(near_search *s) {
+    measure_all(s);
     if (s->fast) {
-        s->over = s->again = true;
+        if (!s->any && !s->over)
+            try_ties(s, PROOF_LAST * s->effort);
+        s->again = !s->over;
+        s->over = true;
         return;
     }
-    measure_all(s);
     s->settled = true;
     use_best(s);
 }

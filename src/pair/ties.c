@@ -18,8 +18,10 @@
 
 #include <math.h>
 
-/* Directions across the line. */
-enum { ACROSS = 4 };
+enum {
+    ACROSS = 4,        /* directions across the line */
+    MEASURE_STEPS = 8, /* what it takes to measure two triangles */
+};
 
 /* Two boxes, and whether corners of each are known to lie beyond its end of the line. */
 typedef struct pending_tie {
@@ -172,11 +174,48 @@ static uint32_t push_children(const tie_search *t, pending_tie *stack, uint32_t 
     return used;
 }
 
-static double distance_of(const tie_search *t, uint32_t a, uint32_t b) {
+/* In doubles, as searches measure. */
+static double distance_of(tie_search *t, const abut_triangle *a, const abut_triangle *b) {
     abut_feature features[2];
-    return triangle_triangle_apart_at(pair_triangle(&t->frame->side[0], a),
-                                      pair_triangle(&t->frame->side[1], b), features)
-        .distance;
+    t->steps += MEASURE_STEPS;
+    return triangle_triangle_apart_at(*a, *b, features).distance;
+}
+
+/* Whether the plane of a triangle is as far from another as the closest pair. */
+static bool plane_apart(const tie_search *t, const abut_triangle *a, const abut_triangle *b) {
+    vec3 n = v3_cross(v3_sub(a->corner[1], a->corner[0]), v3_sub(a->corner[2], a->corner[0]));
+    double least = INFINITY, most = -INFINITY, length = v3_length(n);
+    for (int k = 0; k < 3; k++) {
+        double gap = v3_dot(n, v3_sub(b->corner[k], a->corner[0]));
+        least = real_min(least, gap);
+        most = real_max(most, gap);
+    }
+    return real_max(least, -most) > (t->best - 0.5 * t->doubt) * length;
+}
+
+/* Whether some triangles of two leaves are nearer than the best by more than the doubt. */
+static bool leaves_nearer(tie_search *t, const uint32_t leaf[2]) {
+    const pair_side *side = t->frame->side;
+    uint32_t fill[2];
+    double past[2][BVH_WIDTH];
+    abut_triangle at[2][BVH_WIDTH];
+    for (int k = 0; k < 2; k++) {
+        fill[k] = bvh_leaf_fill(side[k].bvh, leaf[k]);
+        for (uint32_t i = 0; i < fill[k]; i++) {
+            uint32_t triangle = side[k].bvh->order[(size_t)leaf[k] * BVH_WIDTH + i];
+            past[k][i] = triangle_past_end(t, k, triangle);
+            at[k][i] = pair_triangle(&side[k], triangle);
+        }
+    }
+    for (uint32_t i = 0; i < fill[0]; i++)
+        for (uint32_t j = 0; j < fill[1]; j++) {
+            const abut_triangle *a = &at[0][i], *b = &at[1][j];
+            t->steps++;
+            if (past[0][i] + past[1][j] > 0 && !plane_apart(t, a, b) && !plane_apart(t, b, a) &&
+                distance_of(t, a, b) < t->best - t->doubt)
+                return true;
+        }
+    return false;
 }
 
 static pending_tie roots_of(const pair_frame *frame) {
@@ -224,16 +263,8 @@ static bool prove(tie_search *t) {
             used = push_children(t, stack, used, next, open, child[open]);
             continue;
         }
-        uint32_t fill[2] = {bvh_leaf_fill(side[0].bvh, leaf[0]),
-                            bvh_leaf_fill(side[1].bvh, leaf[1])};
-        t->steps += fill[0] * fill[1];
-        for (uint32_t i = 0; i < fill[0] * fill[1]; i++) {
-            uint32_t a = side[0].bvh->order[leaf[0] * BVH_WIDTH + i / fill[1]];
-            uint32_t b = side[1].bvh->order[leaf[1] * BVH_WIDTH + i % fill[1]];
-            if (triangle_past_end(t, 0, a) + triangle_past_end(t, 1, b) > 0 &&
-                distance_of(t, a, b) < t->best - t->doubt)
-                return false;
-        }
+        if (leaves_nearer(t, leaf))
+            return false;
     }
     return true;
 }
@@ -305,7 +336,9 @@ static bool look_at_leaves(tie_search *t, const uint32_t leaf[2], double reach,
         t->steps++;
         if (!is_lower(a, b, lowest) || !may_overlap_at(t, a, b))
             continue;
-        double distance = distance_of(t, a, b);
+        abut_triangle at_a = pair_triangle(&t->frame->side[0], a);
+        abut_triangle at_b = pair_triangle(&t->frame->side[1], b);
+        double distance = distance_of(t, &at_a, &at_b);
         if (distance <= reach - t->doubt) {
             lowest[0] = a;
             lowest[1] = b;

@@ -36,7 +36,7 @@ enum {
     VAIN_FIRST = 48,      /* pairs measured in vain, after which a proof is tried, */
     VAIN_MORE = 4,        /* and again after so many times as many */
     PROOF_EFFORT = 8,     /* of a proof, in that of the search so far, */
-    PROOF_MOST = 1 << 14, /* but no more than this, and once as much as that */
+    PROOF_MOST = 1 << 15, /* but no more than this, and once as much as that */
     PROOF_LAST = 2,       /* instead of giving up */
     HEAP_MOST = 256,
     MEASURE_EFFORT = 16, /* of a measurement in doubles, in pairs of leaves */

@@ -29,7 +29,7 @@ allowed = set(FOR_TESTS.split()) | set(KNOWN.split())
 dead = {}  # name: where, and what is wrong
 
 # ---- symbols ----
-objects = sorted(path for path in build.rglob("*.c.o") if "/tests/" not in path.as_posix())
+objects = sorted(path for path in build.rglob("*.c.o") if path.relative_to(build).parts[0] != "tests")
 defined = {}
 users = collections.defaultdict(set)
 lines = subprocess.run(["nm", "-A", "-g"] + [str(path) for path in objects], check=True,

@@ -246,7 +246,7 @@ static void check_mesh(abut_mesh *mesh, int rounds, uint64_t seed) {
 
 TEST(shapes) {
     for (int kind = 0; kind < ABUT_SHAPE_COUNT; kind++)
-        check_mesh(make_shape(NULL, (abut_shape_kind)kind, 5), test_brief() ? 4 : 10,
+        check_mesh(make_shape(NULL, (abut_shape_kind)kind, 5), test_thorough() ? 10 : 4,
                    1 + (uint64_t)kind);
     assert_true(total_hits > 1000);
 }

@@ -51,16 +51,28 @@ completes "picture " abut help pi
 completes " " abut version me
 completes " " abut bench me
 completes "cpu " abut nearest mesh.obj --device c
-for command in $("$tool" help | sed -n 's/^  \([a-z]*\)  .*/\1/p'); do
-    for option in $("$tool" help "$command" | sed -n 's/^  \(--[a-z0-9-]*\).*/\1/p'); do
-        got=$(bash complete.bash "$source/tools/completion.bash" abut "$command" "$option")
-        checks=$((checks + 1))
-        case " $got" in
-        *" $option "*) ;;
-        *) wrong "abut $command $option is not completed: '$got'" ;;
-        esac
-    done
+# Every option of every command, by one bash: those that are not completed are named.
+cat >options.bash <<'END'
+source "$1"
+while read -r command option; do
+    COMP_WORDS=(abut "$command" "$option")
+    COMP_CWORD=2
+    COMPREPLY=()
+    _abut
+    case " ${COMPREPLY[*]} " in
+    *" $option "*) echo "completed" ;;
+    *) echo "abut $command $option is not completed: '${COMPREPLY[*]}'" ;;
+    esac
 done
+END
+for command in $("$tool" help | sed -n 's/^  \([a-z]*\)  .*/\1/p'); do
+    "$tool" help "$command" | sed -n "s/^  \(--[a-z0-9-]*\).*/$command \1/p"
+done >options
+bash options.bash "$source/tools/completion.bash" <options >completed
+checks=$((checks + $(wc -l <completed)))
+demand "not every option was tried" "$(wc -l <completed)" -eq "$(wc -l <options)"
+demand "no options were found" "$(wc -l <options)" -gt 100
+grep -v '^completed$' completed >missing && while read -r line; do wrong "$line"; done <missing
 # zsh and fish: every command and option is there with its help; the shells themselves read the
 # files where they are installed, else a look at quotes must do.
 try 2 "$tool" completion tcsh

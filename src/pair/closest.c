@@ -76,7 +76,7 @@ typedef struct near_search {
     uint32_t count;
     candidate list[CANDIDATE_MOST];
     double limit, best;
-    double tie;         /* pairs further than the best by no more than this are equally near */
+    double tie;         /* of the frame, or 0 */
     uint32_t winner[2]; /* the nearest */
     closest_pair closest;
     abut_feature features[2];
@@ -84,7 +84,7 @@ typedef struct near_search {
     uint32_t equal_count;
     bool crowded; /* there was no room for an equal */
     bool known;   /* the best is, from a search before: the lowest pair as near is the answer */
-    uint32_t vain, vain_next; /* pairs measured that were not nearer */
+    uint32_t vain, vain_next; /* pairs measured, most of them in vain */
     uint64_t effort_asked;    /* the effort when walls were asked for last */
 } near_search;
 
@@ -97,6 +97,11 @@ static void lower_bound_to(near_search *s, float upper) {
     s->upper_sq = upper > 0 ? upper * upper * SLACK + FLT_MIN : -1;
 }
 
+/* How far pairs may be that are as near as the best. */
+static double reach_of(const near_search *s) {
+    return pair_tie_reach(s->best, s->tie);
+}
+
 /* Whether two triangles are further apart than the best by their shadows on the line of that:
  * for a tenth of what it takes to measure them. Points and products are off by less than doubt. */
 static bool is_beyond(const near_search *s, const abut_triangle *a, const abut_triangle *b) {
@@ -106,7 +111,7 @@ static bool is_beyond(const near_search *s, const abut_triangle *a, const abut_t
         hi = real_max(hi, v3_dot(n, v3_sub(a->corner[k], p)));
         lo = real_min(lo, v3_dot(n, v3_sub(b->corner[k], p)));
     }
-    return lo - hi > (s->best * (1 + 0x1p-40) + s->tie + 4 * s->frame->doubt) * s->best;
+    return lo - hi > (reach_of(s) * (1 + 0x1p-40) + 4 * s->frame->doubt) * s->best;
 }
 
 static bool is_lower(const uint32_t pair[2], const uint32_t than[2]) {
@@ -118,7 +123,7 @@ static bool is_lower(const uint32_t pair[2], const uint32_t than[2]) {
 static void note_equal(near_search *s, equal_pair pair) {
     uint32_t at = 0, kept = 0;
     for (uint32_t i = 0; i < s->equal_count; i++)
-        if (s->equals[i].distance <= s->best + s->tie)
+        if (s->equals[i].distance <= reach_of(s))
             s->equals[kept++] = s->equals[i];
     s->equal_count = kept;
     while (at < kept && is_lower(s->equals[at].triangle, pair.triangle))
@@ -149,7 +154,7 @@ static void measure(near_search *s, uint32_t a, uint32_t b) {
     }
     s->effort += MEASURE_EFFORT;
     closest_pair closest = triangle_triangle_apart_at(triangle_a, triangle_b, features);
-    if (!(closest.distance <= s->limit) || closest.distance > s->best + s->tie)
+    if (!(closest.distance <= s->limit) || closest.distance > reach_of(s))
         return;
     if (closest.distance < s->best || s->winner[0] == ABUT_NONE) {
         s->best = closest.distance;
@@ -165,7 +170,7 @@ static void measure(near_search *s, uint32_t a, uint32_t b) {
 
 /* What the best in doubles allows in floats. */
 static void use_best(near_search *s) {
-    float best = bvh_float_above(real_min(s->best + s->tie, s->limit) * s->frame->scale);
+    float best = bvh_float_above(real_min(reach_of(s), s->limit) * s->frame->scale);
     lower_bound_to(s, s->settled ? best - 2 * s->margin : best * SLACK + s->margin);
 }
 
@@ -177,15 +182,15 @@ static void spend(near_search *s, const pair_wall *walls[2]) {
 }
 
 /* Ends the search where many pairs are equally near and none is nearer, if that can be proved. */
-static void try_ties(near_search *s, uint64_t steps_most) {
+static void try_ties(near_search *s, const pair_wall *const walls[2], uint64_t steps_most) {
     pair_tie tie = {.frame = s->frame,
+                    .walls = {walls[0], walls[1]},
                     .closest = s->closest,
                     .upper_sq = s->upper_sq,
                     .steps_most = steps_most,
                     .lowest = {s->winner[0], s->winner[1]}};
-    spend(s, tie.walls);
-    s->vain_next *= VAIN_MORE;
-    if (!tie.walls[0] || !tie.walls[1] || !abuti_pair_tied(&tie))
+    if (!walls[0] || !walls[1] || s->winner[0] == ABUT_NONE || s->limit < INFINITY ||
+        !abuti_pair_tied(&tie))
         return;
     s->equals[0] = (equal_pair){s->best, {tie.lowest[0], tie.lowest[1]}};
     s->equal_count = 1;
@@ -200,9 +205,13 @@ static void measure_all(near_search *s) {
             use_best(s);
         }
     s->count = 0;
-    if (s->vain >= s->vain_next && s->fast && !s->any && !s->over)
-        try_ties(s, PROOF_EFFORT * s->effort < PROOF_MOST ? PROOF_EFFORT * s->effort
-                                                          : PROOF_MOST + s->effort);
+    if (s->vain >= s->vain_next && s->fast && !s->any && !s->over) {
+        const pair_wall *walls[2];
+        uint64_t most = PROOF_EFFORT * s->effort;
+        spend(s, walls);
+        s->vain_next *= VAIN_MORE;
+        try_ties(s, walls, most < PROOF_MOST ? most : PROOF_MOST + s->effort);
+    }
 }
 
 /* Gives up to tell equals apart. What is then found depends on the steps before, so these must not
@@ -210,8 +219,11 @@ static void measure_all(near_search *s) {
 static void give_up(near_search *s) {
     measure_all(s);
     if (s->fast) {
-        if (!s->any && !s->over)
-            try_ties(s, PROOF_LAST * s->effort);
+        if (!s->any && !s->over) {
+            const pair_wall *walls[2] = {abuti_pair_walls_now(s->frame->side[0].bvh),
+                                         abuti_pair_walls_now(s->frame->side[1].bvh)};
+            try_ties(s, walls, PROOF_LAST * s->effort_most);
+        }
         s->again = !s->over;
         s->over = true;
         return;
@@ -611,7 +623,8 @@ static void search_far(near_search *s) {
 /* ---- one question ---- */
 
 float abuti_pair_bounds(const pair_frame *frame, double limit, float *upper) {
-    float margin = 2 * frame->pad + PAIR_MARGIN * ((float)real_min(frame->reach, PAIR_FAR) + 8);
+    float margin = 2 * frame->pad + (float)(frame->tie * frame->scale) * SLACK +
+                   PAIR_MARGIN * ((float)real_min(frame->reach, PAIR_FAR) + 8);
     *upper = (float)real_min(limit * frame->scale, 8 * PAIR_FAR) * SLACK + margin;
     return margin;
 }
@@ -628,7 +641,7 @@ static void search_start(near_search *s, const pair_frame *frame, double limit, 
     s->count = 0;
     s->limit = frame->reach > PAIR_FAR ? INFINITY : limit;
     s->best = INFINITY;
-    s->tie = any ? 0 : TIE_DOUBTS * frame->doubt;
+    s->tie = any ? 0 : frame->tie;
     s->equal_count = s->vain = 0;
     s->effort_asked = 0;
     s->vain_next = VAIN_FIRST;
@@ -644,7 +657,7 @@ static void search_start(near_search *s, const pair_frame *frame, double limit, 
 static void know_best(near_search *s) {
     s->known = true;
     s->equal_count = 0;
-    s->effort = 0;
+    s->effort = s->effort_asked = 0;
     note_equal(s, (equal_pair){s->best, {s->winner[0], s->winner[1]}});
 }
 
@@ -653,7 +666,7 @@ static bool search_end(near_search *s, double limit, abut_separation *separation
     if (s->winner[0] == ABUT_NONE || s->best > limit)
         return false;
     uint32_t lowest = 0;
-    while (s->equals[lowest].distance > s->best + s->tie)
+    while (s->equals[lowest].distance > reach_of(s))
         lowest++;
     const uint32_t *pair = s->equals[lowest].triangle;
     if (pair[0] != s->winner[0] || pair[1] != s->winner[1])
@@ -683,7 +696,7 @@ static void search(near_search *s, bool fast, const abut_pair_cache *cache) {
         use_best(s);
     }
     search_near(s);
-    if (fast && s->vain >= VAIN_FIRST) {
+    if (fast && s->vain >= VAIN_FIRST && !s->any && !s->over) {
         const pair_wall *walls[2];
         spend(s, walls);
     }
@@ -697,13 +710,17 @@ bool abuti_pair_closest(const pair_frame *frame, double limit, bool any, abut_pa
         search_far(&s);
     else
         search(&s, true, cache);
-    if (s.again) {
-        search_start(&s, frame, limit, any);
-        search(&s, false, cache);
-    }
     if (s.crowded && !s.over && frame->reach <= PAIR_FAR) {
         know_best(&s);
         search_near(&s);
+    }
+    if (s.again) {
+        search_start(&s, frame, limit, any);
+        search(&s, false, cache);
+        if (s.crowded && !s.over && !s.settled) {
+            know_best(&s);
+            search_near(&s);
+        }
     }
     if (!search_end(&s, limit, separation))
         return false;

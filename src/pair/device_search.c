@@ -1,7 +1,6 @@
 /* The host's side of pair.cl, pair_closest.cl and pair_measure.cl: frames of poses, buffers, and
  * the order of the kernels. */
 #include "pair/device.h"
-#include "pair/ties.h"
 
 #include <math.h>
 
@@ -49,8 +48,8 @@ static void frames_task(void *data, size_t chunk, size_t begin, size_t end) {
         to->sure = sure_below(search, &frame);
         for (int k = 0; k < 2 && search->measured; k++) {
             const abuti_motion *m = &frame.side[k].motion;
-            search->motions[i][k] =
-                (pair_motion){m->rotation, m->translation, m->rotates, 0, TIE_DOUBTS * frame.doubt};
+            search->motions[i][k] = (pair_motion){m->rotation, m->translation, m->rotates, 0,
+                                                  search->any ? 0 : frame.tie};
         }
     }
 }

@@ -66,7 +66,12 @@ bool abuti_pair_start(const abut_posed *a, const abut_posed *b, pair_frame *fram
     frame->doubt = 0x1p-45 * (largest_coordinate(&side[0]) + largest_coordinate(&side[1]));
     bool exact = !moves(&side[0].motion) && !moves(&side[1].motion);
     double error = exact ? 0 : frame->doubt * frame->scale;
+    /* Coordinates as they came in are exact, however large: then rounding is that of differences.
+     */
+    double off = exact ? 0x1p-45 * (frame->reach + 8) / frame->scale : frame->doubt;
+    frame->tie = PAIR_TIE_DOUBTS * real_min(off, frame->doubt);
     frame->pad = near ? PAIR_MARGIN * ((float)frame->reach + 8) + (float)error : 0;
+    frame->tie = near ? real_min(frame->tie, frame->pad / frame->scale) : frame->tie;
     return error <= 0x1p-20;
 }
 

@@ -25,6 +25,7 @@
 
 #include "base/simd.h"
 #include "bvh/bvh.h"
+#include "pair/tie_shared.h"
 
 #include <abut/pair.h>
 
@@ -42,6 +43,9 @@ enum {
 
 /* 32 u; see above. */
 #define PAIR_MARGIN 0x1p-19f
+/* Pairs as near as the nearest and this many times what coordinates may be off by are equally near.
+ */
+#define PAIR_TIE_DOUBTS 16.0
 /* Beyond this distance, in units, floats no longer tell one triangle from the next. */
 #define PAIR_FAR 64.0
 
@@ -59,6 +63,7 @@ typedef struct pair_frame {
     float pad;
     double reach;    /* the largest coordinate of the shift: how far apart they are, about */
     double doubt;    /* of posed vertices against exact motions, in the world */
+    double tie;      /* distances that differ by no more are equal; see pair_tie_reach() */
     vec3 way;        /* along which a may be beyond b, in the world; zero = none */
     vec3 own_way[2]; /* the same along the axes of each side, in floats too */
     float side_way[2][3];

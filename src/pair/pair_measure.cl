@@ -12,6 +12,7 @@
 #include "bvh/node_cl.h"
 #include "geom/distance_shared.h"
 #include "pair/pair_shared.h"
+#include "pair/tie_shared.h"
 
 static inline triangle3 posed_triangle(__global const double *corners, uint which,
                                        __global const pair_motion *motion) {
@@ -61,7 +62,7 @@ pair_measure(__global const double *corners_a, __global const double *corners_b,
     barrier(CLK_LOCAL_MEM_FENCE);
     for (uint k = 0; k < MEASURE_GROUP; k++) /* by all items: see docs/decisions.md */
         best = fmin(best, distances[k]);
-    double reach = best + motions[2 * pose].tie;
+    double reach = pair_tie_reach(best, motions[2 * pose].tie);
     for (uint k = 0; k < SHARE; k++)
         if (item + k * MEASURE_GROUP < mine.y && mine_at[k] <= reach &&
             is_lower(pairs[mine.x + item + k * MEASURE_GROUP], best_pair))

@@ -20,7 +20,7 @@ typedef struct pair_motion {
     mat3 rotation;
     vec3 translation;
     word32 rotates, unused;
-    double tie; /* distances that differ by no more are equal */
+    double tie; /* of pair_frame */
 } pair_motion;
 #endif
 

@@ -1,11 +1,12 @@
 /* Proof of the least distance where many pairs of triangles have it.
  *
- * Two parts of surfaces are no nearer than their gap along any direction. Along the line of the
- * closest pair so far that is all of its distance, where two walls face each other or a rim lies on
- * a plate, and across a wall so is its normal. So the proof goes down both hierarchies, as a search
- * does, but ends at two boxes whose corners lie beyond the ends of that line, which is asked for
- * each side by itself, or whose walls are apart. Directions are such in doubles, and reaches good
- * to a few roundings, so that this holds for the distances of doubles but for the doubt of a frame.
+ * Two parts of surfaces are no nearer than their gap along any direction. Where two walls face each
+ * other, or a rim lies over a plate, the gap along the line of the closest pair so far is all of
+ * its distance; so it is along the normal of a wall. The proof goes down both hierarchies, as a
+ * search does, but ends at two boxes whose corners lie beyond the ends of that line, those of each
+ * side by themselves or both taken together, or whose walls are apart. Directions are such in
+ * doubles, and reaches good to a few roundings, so that this holds for the distances of doubles but
+ * for the doubt of a frame; half of it is left for those roundings.
  *
  * Then a second search finds the lowest pair that is equally near: by boxes that may hold it, in
  * the order of their lowest triangles, so that it ends soon after the first one found. Where all of
@@ -148,7 +149,7 @@ static bool walls_apart(const tie_search *t, const uint32_t place[2]) {
             vec3 own = to_side(&side[j], j ? v3_scale(n, -1) : n);
             gap -= wall_reach(&t->walls[j][place[j]], own) / side[j].bvh->scale;
         }
-        if (gap >= t->best - t->doubt)
+        if (gap >= t->best - 0.5 * t->doubt)
             return true;
     }
     return false;
@@ -181,16 +182,17 @@ static double distance_of(tie_search *t, const abut_triangle *a, const abut_tria
     return triangle_triangle_apart_at(*a, *b, features).distance;
 }
 
-/* Whether the plane of a triangle is as far from another as the closest pair. */
+/* Whether two triangles are as far apart as the closest pair along the normal of the first. */
 static bool plane_apart(const tie_search *t, const abut_triangle *a, const abut_triangle *b) {
-    vec3 n = v3_cross(v3_sub(a->corner[1], a->corner[0]), v3_sub(a->corner[2], a->corner[0]));
-    double least = INFINITY, most = -INFINITY, length = v3_length(n);
-    for (int k = 0; k < 3; k++) {
-        double gap = v3_dot(n, v3_sub(b->corner[k], a->corner[0]));
-        least = real_min(least, gap);
-        most = real_max(most, gap);
+    vec3 at = a->corner[0];
+    vec3 n = v3_normalise(v3_cross(v3_sub(a->corner[1], at), v3_sub(a->corner[2], at)));
+    double lo[2] = {INFINITY, INFINITY}, hi[2] = {-INFINITY, -INFINITY};
+    for (int k = 0; k < 6; k++) {
+        double along = v3_dot(n, v3_sub(k < 3 ? a->corner[k] : b->corner[k - 3], at));
+        lo[k / 3] = real_min(lo[k / 3], along);
+        hi[k / 3] = real_max(hi[k / 3], along);
     }
-    return real_max(least, -most) > (t->best - 0.5 * t->doubt) * length;
+    return real_max(lo[1] - hi[0], lo[0] - hi[1]) >= t->best - 0.5 * t->doubt;
 }
 
 /* Whether some triangles of two leaves are nearer than the best by more than the doubt. */
@@ -211,7 +213,7 @@ static bool leaves_nearer(tie_search *t, const uint32_t leaf[2]) {
         for (uint32_t j = 0; j < fill[1]; j++) {
             const abut_triangle *a = &at[0][i], *b = &at[1][j];
             t->steps++;
-            if (past[0][i] + past[1][j] > 0 && !plane_apart(t, a, b) && !plane_apart(t, b, a) &&
+            if (!(past[0][i] + past[1][j] <= 0) && !plane_apart(t, a, b) && !plane_apart(t, b, a) &&
                 distance_of(t, a, b) < t->best - t->doubt)
                 return true;
         }
@@ -402,14 +404,14 @@ static bool find_lowest(tie_search *t, double reach, uint32_t lowest[2]) {
  * near, up to `reach`, are apart across it by no more than what is left of that. */
 static void set_across(tie_search *t, vec3 line, double reach) {
     const pair_side *side = t->frame->side;
-    const double h = sqrt(0.5), proved = t->best - t->doubt;
+    const double h = sqrt(0.5), proved = real_max(t->best - t->doubt, 0);
     vec3 e = fabs(line.x) < 0.6 ? v3(1, 0, 0) : v3(0, 1, 0), u = v3_cross(line, e), v;
     vec3 between = v3_sub(abuti_motion_apply(&side[1].motion, side[1].bvh->mesh->origin),
                           abuti_motion_apply(&side[0].motion, side[0].bvh->mesh->origin));
     u = v3_scale(u, 1 / v3_length(u));
     v = v3_cross(line, u);
     const vec3 way[ACROSS] = {u, v, v3_scale(v3_add(u, v), h), v3_scale(v3_sub(u, v), h)};
-    t->beside = sqrt(real_max(reach * reach - proved * proved, 0)) + t->doubt;
+    t->beside = sqrt(reach - proved) * sqrt(reach + proved) + t->doubt;
     t->near_end = reach - proved + t->doubt;
     for (int i = 0; i < ACROSS; i++) {
         t->shift[i] = v3_dot(way[i], between);
@@ -428,20 +430,18 @@ bool abuti_pair_tied(pair_tie *tie) {
                     .doubt = PROOF_DOUBTS * frame->doubt,
                     .steps_most = tie->steps_most};
     vec3 line = v3_sub(closest->point_b, closest->point_a);
-    double longest = v3_max_abs(line);
-    if (!(longest > 0))
+    const double reach = pair_tie_reach(t.best, frame->tie);
+    if (!(v3_max_abs(line) > 0) || !(reach - t.best >= 4 * t.doubt))
         return false;
-    line = v3_scale(line, 1 / longest);
-    line = v3_scale(line, 1 / v3_length(line));
+    line = v3_normalise(line);
     for (int k = 0; k < 2; k++) {
         const pair_side *side = &frame->side[k];
         vec3 way = k ? v3_scale(line, -1) : line;
         vec3 end = v3_sub(k ? closest->point_b : closest->point_a,
                           abuti_motion_apply(&side->motion, side->bvh->mesh->origin));
         t.way[k] = to_side(side, way);
-        t.end[k] = v3_dot(way, end) + 0.5 * t.doubt;
+        t.end[k] = v3_dot(way, end) + 0.25 * t.doubt; /* the rest is for rounding */
     }
-    const double reach = t.best + TIE_DOUBTS * frame->doubt;
     if (!prove(&t))
         return false;
     set_across(&t, line, reach);

@@ -10,9 +10,7 @@
 #include "geom/distance_shared.h"
 #include "pair/pair.h"
 
-/* Pairs that are no further than the nearest and this many times the doubt of a frame are equally
- * near; what is proved of the nearest may be wrong by PROOF_DOUBTS. */
-#define TIE_DOUBTS 16.0
+/* What is proved of the nearest may be wrong by this many times the doubt of a frame. */
 #define PROOF_DOUBTS 2.0
 
 /* A child of a node, in the hierarchy's frame: seen from the middle of its box, corners reach from
@@ -45,6 +43,8 @@ static inline vec3 wall_middle(const abut_bvh *bvh, uint32_t place) {
  * there is no memory. `effort` is what a search has spent since it asked last, in pairs of leaves.
  * Thread-safe. */
 const pair_wall *abuti_pair_walls(const abut_bvh *bvh, uint64_t effort);
+/* The same, made by all means; null where there is no memory. */
+const pair_wall *abuti_pair_walls_now(const abut_bvh *bvh);
 
 /* What is known of the closest pair, and which it is in the end. */
 typedef struct pair_tie {

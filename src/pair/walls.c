@@ -30,9 +30,7 @@ static vec3 add_normal(vec3 sum, vec3 n) {
 
 /* Begins a wall along a normal; along an axis where there is none. */
 static vec3 wall_begin(pair_wall *wall, vec3 n) {
-    double largest = v3_max_abs(n);
-    vec3 m = largest > 0 ? v3_scale(n, 1 / largest) : v3(0, 0, 1);
-    m = v3_scale(m, 1 / v3_length(m));
+    vec3 m = v3_max_abs(n) > 0 ? v3_normalise(n) : v3(0, 0, 1);
     *wall = (pair_wall){{m.x, m.y, m.z}, INFINITY, -INFINITY, 0, ABUT_NONE};
     return m;
 }
@@ -151,4 +149,11 @@ const pair_wall *abuti_pair_walls(const abut_bvh *bvh, uint64_t effort) {
                               (size_t)effort,
                               EFFORT_LEAST + (size_t)EFFORT_A_LEAF * bvh->leaf_count);
     return part ? ((const walls_part *)(const void *)part)->list : NULL;
+}
+
+const pair_wall *abuti_pair_walls_now(const abut_bvh *bvh) {
+    bvh_part *part;
+    return abuti_bvh_part_share(bvh, &walls_kind, &part)
+               ? NULL
+               : ((const walls_part *)(const void *)part)->list;
 }

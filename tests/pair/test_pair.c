@@ -34,7 +34,7 @@ static double tie_of(const abut_posed *a, const abut_posed *b, abut_mesh *moved_
         abut_bvh_destroy((abut_bvh *)(uintptr_t)copy[0].bvh);
         abut_bvh_destroy((abut_bvh *)(uintptr_t)copy[1].bvh);
     }
-    return TIE_DOUBTS * frame.doubt;
+    return frame.tie;
 }
 
 /* The lowest of all pairs that are no further than the nearest, but for a tie. */
@@ -61,7 +61,8 @@ static slow_answer slowly(const abut_mesh *a, const abut_mesh *b, double tie) {
             abut_closest_pair pair;
             assert_ok(abut_triangle_triangle_closest(&s, &t, &pair));
             slow.least = fmin(slow.least, pair.distance);
-            if (i >= count_a && pair.distance <= slow.least + tie && isinf(slow.closest.distance)) {
+            if (i >= count_a && pair.distance <= pair_tie_reach(slow.least, tie) &&
+                isinf(slow.closest.distance)) {
                 slow.closest.distance = pair.distance;
                 slow.closest.point_a = pair.point_a;
                 slow.closest.point_b = pair.point_b;

@@ -93,7 +93,7 @@ static abut_separation slowly(const abut_posed *a, const abut_posed *b) {
         least = fmin(least, pair.distance);
     }
     for (uint32_t i = 0; i < count[0] * count[1] && isinf(slow.distance); i++)
-        if (distance[i] <= least + TIE_DOUBTS * frame.doubt) {
+        if (distance[i] <= pair_tie_reach(least, frame.tie)) {
             slow.distance = distance[i];
             slow.triangle_a = i / count[1];
             slow.triangle_b = i % count[1];

@@ -145,9 +145,11 @@ abut_status abuti_field_parts(bvh_on_device *bvh, field_parts **parts) {
     p->sign = sign;
     p->closed = sign->closed;
     if (!p->is_ready) {
+        put_border(bvh, p); /* which waits for the queue, where there is nothing yet */
         abuti_field_features(bvh, p);
-        put_border(bvh, p);
-        status = abuti_kit_finish(&p->kit);
+        status = abuti_queue_report(p->kit.queue); /* features may be under way */
+        if (status)
+            (void)abuti_kit_finish(&p->kit);
         p->is_ready = !status;
     }
     *parts = p;

@@ -125,9 +125,9 @@ static abut_status refit(bvh_part *part) {
 
 static void destroy(bvh_part *part) {
     field_parts *p = (field_parts *)part;
-    abuti_kit_close(&p->kit);
     abuti_kit_close(&p->aside);
-    abuti_queue_close(&p->beside);
+    abuti_queue_close(&p->beside); /* waits for what it does with the memory of the other */
+    abuti_kit_retire(&p->kit);
 }
 
 static const bvh_part_kind field_kind = {sizeof(field_parts), create, refit, destroy};

@@ -132,3 +132,41 @@ void abuti_join(uint32_t *parent, uint32_t a, uint32_t b) {
             return;
     }
 }
+
+/* ---- records in parts ---- */
+
+enum { ITEMS_LEAST = 4096 }; /* of a chunk */
+
+typedef struct dealing {
+    abuti_deal *deal;
+    abuti_deal_pass pass;
+    void *data;
+    bool places;
+} dealing;
+
+static void deal_task(void *data, size_t chunk, size_t begin, size_t end) {
+    const dealing *d = data;
+    d->pass(d->data, begin, end, d->places, d->deal->next[chunk]);
+}
+
+void abuti_deal_out(abut_context *context, size_t count, abuti_deal_pass pass, void *data,
+                    abuti_deal *deal) {
+    dealing d = {deal, pass, data, false};
+    size_t sum = 0;
+    size_t grain = count / ABUTI_DEAL_CHUNKS + 1;
+    grain = grain < ITEMS_LEAST ? ITEMS_LEAST : grain;
+    const size_t chunks = abuti_chunk_count(count, grain);
+    memset(deal->next, 0, chunks * sizeof *deal->next);
+    abuti_parallel_for(context, count, grain, deal_task, &d);
+    for (size_t part = 0; part < ABUTI_DEAL_PARTS; part++) {
+        deal->begin[part] = sum;
+        for (size_t chunk = 0; chunk < chunks; chunk++) {
+            size_t here = deal->next[chunk][part];
+            deal->next[chunk][part] = sum;
+            sum += here;
+        }
+    }
+    deal->begin[ABUTI_DEAL_PARTS] = sum;
+    d.places = true;
+    abuti_parallel_for(context, count, grain, deal_task, &d);
+}

@@ -1,10 +1,8 @@
-/* Sorting, by whole numbers and by anything; and sets that are joined. */
+/* Sorting, by whole numbers and by anything; sets that are joined; and records in parts. */
 #ifndef ABUTI_BASE_SORT_H
 #define ABUTI_BASE_SORT_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 /* Something, and the number by which it is sorted. */
 typedef struct sort_key {
@@ -29,6 +27,35 @@ void abuti_sort_keys(uint64_t *keys, uint64_t *buffer, size_t count);
  * once; the outcome does not depend on their order, since the lowest member is always the root. */
 uint32_t abuti_root(uint32_t *parent, uint32_t member);
 void abuti_join(uint32_t *parent, uint32_t a, uint32_t b);
+
+/* ---- records dealt out to parts ----
+ *
+ * A counting sort by few parts, on all threads and without atomics: chunks of items count their
+ * records for each part, then each writes to places of its own. Within a part records stand in the
+ * order of their items. */
+
+enum { ABUTI_DEAL_PARTS = 64, ABUTI_DEAL_CHUNKS = 64 };
+
+typedef struct abuti_deal {
+    size_t begin[ABUTI_DEAL_PARTS + 1]; /* of the records of a part */
+    size_t next[ABUTI_DEAL_CHUNKS][ABUTI_DEAL_PARTS];
+} abuti_deal;
+
+/* Passes over some items: raises next[part] by one for each record, and writes that to the old
+ * place if `places`. Does the same in both passes. */
+typedef void (*abuti_deal_pass)(void *data, size_t begin, size_t end, bool places, size_t *next);
+
+/* Both passes over `count` items. */
+void abuti_deal_out(abut_context *context, size_t count, abuti_deal_pass pass, void *data,
+                    abuti_deal *deal);
+
+/* By how much numbers below `count` are shifted to make parts of them. */
+static inline unsigned abuti_deal_shift(size_t count) {
+    unsigned shift = 0;
+    while (count && (count - 1) >> shift >= ABUTI_DEAL_PARTS)
+        shift++;
+    return shift;
+}
 
 /* ---- places along a curve that fills space (Morton 1966): neighbours on it are neighbours ---- */
 

@@ -17,7 +17,7 @@
 /* Large arrays are mostly written once from end to end, and then half of the time goes into getting
  * pages one by one. Linux gives larger ones where it is asked to. */
 #ifdef MADV_HUGEPAGE
-enum { LARGE_PAGE = 1 << 21, LARGE = 4 * LARGE_PAGE };
+enum { LARGE_PAGE = ABUTI_LARGE_PAGE, LARGE = 4 * LARGE_PAGE };
 
 static void *allocate_large(size_t bytes) {
     void *memory = NULL;
@@ -34,6 +34,24 @@ void abuti_system_wish_large(void *memory, size_t bytes) {
     if (bytes >= LARGE && bytes > before)
         (void)madvise((unsigned char *)memory + before,
                       (bytes - before) & ~(size_t)(LARGE_PAGE - 1), MADV_HUGEPAGE);
+#else
+    (void)memory;
+    (void)bytes;
+#endif
+}
+
+/* Of Linux 5.14; headers may be older. */
+#if defined(__linux__) && !defined(MADV_POPULATE_WRITE)
+#define MADV_POPULATE_WRITE 23
+#endif
+
+void abuti_system_get_pages(void *memory, size_t bytes) {
+#ifdef MADV_POPULATE_WRITE
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    uintptr_t begin = ((uintptr_t)memory + page - 1) / page * page;
+    uintptr_t end = ((uintptr_t)memory + bytes) / page * page;
+    if (begin < end)
+        (void)madvise((void *)begin, end - begin, MADV_POPULATE_WRITE); /* else on first touch */
 #else
     (void)memory;
     (void)bytes;

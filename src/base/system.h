@@ -44,6 +44,10 @@ void abuti_system_release(void *memory);
 /* Memory that is about to be written from end to end, for the first time perhaps: asks for large
  * pages, where the system has such. Nothing but speed changes. */
 void abuti_system_wish_large(void *memory, size_t bytes);
+/* Gets the pages of such memory now, where the system can. Threads that do it for one large page at
+ * once clear it each, and one of them is used: better each has its own, from a multiple of this. */
+enum { ABUTI_LARGE_PAGE = 1 << 21 };
+void abuti_system_get_pages(void *memory, size_t bytes);
 
 /* Another descriptor of the same open file, not passed on to programs that are started; bytes go
  * through it as they are. */

@@ -46,6 +46,11 @@ void abuti_system_wish_large(void *memory, size_t bytes) {
     (void)bytes;
 }
 
+void abuti_system_get_pages(void *memory, size_t bytes) {
+    (void)memory;
+    (void)bytes;
+}
+
 void *abuti_system_allocate(size_t bytes, size_t alignment) {
     return _aligned_malloc(bytes, alignment);
 }

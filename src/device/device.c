@@ -165,6 +165,7 @@ void abut_device_destroy(abut_device *device) {
     if (!device || atomic_fetch_sub_explicit(&device->holds, 1, memory_order_acq_rel) != 1)
         return;
     abuti_lanes_destroy(device);
+    abuti_spares_release(device, 0);
     device->backend->close(device);
 }
 
@@ -245,6 +246,8 @@ abut_status abuti_buffer_create(abut_device *device, size_t count, size_t elemen
                           (unsigned long long)device->info.buffer_bytes);
     abuti_buffer made = {.device = device, .bytes = bytes};
     abut_status status = device->backend->buffer_create(&made);
+    if (status && abuti_spares_release(device, 0))
+        status = device->backend->buffer_create(&made);
     if (status)
         return status;
     abuti_device_retain(device);
@@ -277,6 +280,9 @@ abut_status abuti_buffer_reserve(abut_device *device, size_t count, size_t eleme
         bytes <= buffer->bytes)
         return ABUT_OK;
     abuti_buffer_destroy(buffer); /* first, since both may not fit */
+    if (!abuti_multiply_overflows(count, element_bytes, &bytes) &&
+        abuti_spares_take(device, bytes, buffer))
+        return ABUT_OK;
     return abuti_buffer_create(device, count, element_bytes, buffer);
 }
 

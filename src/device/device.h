@@ -19,6 +19,23 @@ typedef struct abuti_backend abuti_backend;
 /* Queues and memory for what is much to copy; lanes.c. */
 typedef struct abuti_lanes abuti_lanes;
 
+/* Memory on a device. At least 16-byte aligned, so that kernels may read vectors of four. */
+typedef struct abuti_buffer {
+    abut_device *device; /* held; null = none */
+    void *native;
+    size_t bytes;
+} abuti_buffer;
+
+/* Buffers that wait for the next user, the oldest first; spare.c. They do not hold the device. */
+enum { ABUTI_SPARES = 64, ABUTI_SPARE_LEAST = 1 << 16 };
+typedef struct abuti_spares {
+    size_t least;      /* bytes of a buffer that is worth it; tests change it */
+    atomic_flag taken; /* of all below */
+    abuti_buffer kept[ABUTI_SPARES];
+    uint32_t count;
+    size_t bytes;
+} abuti_spares;
+
 /* What every device has; a back end puts its own behind it. */
 struct abut_device {
     const abuti_backend *backend;
@@ -27,16 +44,10 @@ struct abut_device {
     abut_device_info info;
     abuti_lanes *lanes; /* of whoever has set the flag; null = not made yet */
     atomic_flag lanes_taken;
+    abuti_spares spares;
 };
 
 abut_device *abuti_device_retain(abut_device *device);
-
-/* Memory on a device. At least 16-byte aligned, so that kernels may read vectors of four. */
-typedef struct abuti_buffer {
-    abut_device *device; /* held; null = none */
-    void *native;
-    size_t bytes;
-} abuti_buffer;
 
 /* Memory of the host that a device copies from and to by itself, at the full speed of the bus,
  * while the host goes on. Plain memory where the device has none to give. */
@@ -137,6 +148,14 @@ void abuti_buffer_destroy(abuti_buffer *buffer);
  * buffer. */
 void abuti_buffer_make(abuti_queue *queue, const void *data, size_t count, size_t element_bytes,
                        abuti_buffer *buffer);
+/* Destroys it, or keeps its memory for a later abuti_buffer_reserve(). Nothing that is queued may
+ * use it any more. */
+void abuti_buffer_spare(abuti_buffer *buffer);
+/* One that was kept, of this many bytes or some more; false where there is none. */
+bool abuti_spares_take(abut_device *device, size_t bytes, abuti_buffer *buffer);
+/* Releases the oldest until there is room for one more and no more than this is kept; whether there
+ * were any. */
+bool abuti_spares_release(abut_device *device, size_t bytes_left);
 /* Holds memory that someone else made on the device. */
 abut_status abuti_buffer_wrap(abut_device *device, void *native, abuti_buffer *buffer);
 /* Makes sure that a buffer holds at least this much; its content is lost where it grows. */

@@ -34,6 +34,13 @@ void abuti_kit_close(abuti_kit *kit) {
     *kit = (abuti_kit){0};
 }
 
+void abuti_kit_retire(abuti_kit *kit) {
+    bool idle = kit->queue && !kit->queue->device->backend->finish(kit->queue);
+    for (uint32_t i = 0; idle && i < kit->table->buffer_count; i++)
+        abuti_buffer_spare(&kit->buffers[i]);
+    abuti_kit_close(kit);
+}
+
 /* ---- kernels ---- */
 
 /* The program of a kernel: a module in the table's list, or else of the library. */

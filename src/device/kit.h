@@ -56,6 +56,10 @@ abut_status abuti_kit_open(abuti_queue *queue, const abuti_kit_table *table, con
 /* Waits for nothing. An empty one is allowed. */
 void abuti_kit_close(abuti_kit *kit);
 
+/* Closes it when its queue has done all, and keeps its memory for other kits of the device
+ * (abuti_buffer_spare()). What other queues do with its buffers must be done. */
+void abuti_kit_retire(abuti_kit *kit);
+
 /* ---- what sticks ---- */
 
 /* Makes a failure of the caller's stick, unless one does already or it is ABUT_OK. */

@@ -2,22 +2,23 @@
  *
  * A driver copies from and to plain memory of the host by way of locked ("pinned") memory of its
  * own, one piece after the other on one thread, and the first touch of new pages costs as much
- * again: 3 GB/s on an H200 whose bus moves 50. Here the bus moves one piece of locked memory while
- * all threads copy the other, and so touch the pages of a result together, large ones where they
- * can be had. Locking memory takes milliseconds, so the device keeps these pieces and their queues.
- * One thread has them at a time; others, and all where there are none to be had, leave the copy to
- * the driver. */
+ * again: 3 GB/s on an H200 whose bus moves 50. Here the bus moves pieces of locked memory while all
+ * threads copy others. While the first ones come, threads get the pages of a result, a large page
+ * each: left to the copies, all of them would clear the same page. Locking memory takes
+ * milliseconds, so the device keeps these pieces and their queues. One thread has them at a time;
+ * others, and all where there are none to be had, leave the copy to the driver. */
 #include "base/system.h"
 #include "device/device.h"
 
 enum {
-    LANES = 2,
+    LANES = 3,             /* with two the bus waits for threads now and then */
     FETCH_LEAST = 1 << 17, /* bytes; less comes at once */
     UPLOAD_LEAST = 1 << 19,
-    PARTS = 8, /* at least, of what is larger */
-    PART_LEAST = 1 << 16,
+    PARTS = 8,            /* at least, of what is larger */
+    PART_LEAST = 1 << 20, /* which threads copy together */
     PART_MOST = 8 << 20,
-    COPY_GRAIN = 1 << 17
+    COPY_GRAIN = 1 << 17,
+    PAGES_LEAST = 4 * ABUTI_LARGE_PAGE /* bytes whose pages are worth a pass of their own */
 };
 
 struct abuti_lanes {
@@ -122,12 +123,32 @@ static abut_status start_fetch(const transfer *t, const abuti_buffer *from, size
                                 t->lanes->staging[i % LANES].at, part_bytes(t, i));
 }
 
+typedef struct pages {
+    unsigned char *begin;
+    size_t before; /* bytes of its large page that stand before it */
+} pages;
+
+static void pages_task(void *data, size_t chunk, size_t begin, size_t end) {
+    const pages *p = data;
+    (void)chunk;
+    begin = begin < p->before ? p->before : begin;
+    abuti_system_get_pages(p->begin + (begin - p->before), end - begin);
+}
+
+static void get_pages(abut_context *context, unsigned char *to, size_t bytes) {
+    pages p = {to, (uintptr_t)to % ABUTI_LARGE_PAGE};
+    if (bytes >= PAGES_LEAST)
+        abuti_parallel_for(context, p.before + bytes, ABUTI_LARGE_PAGE, pages_task, &p);
+}
+
 static abut_status fetch_parts(const transfer *t, const abuti_buffer *from, abut_context *context,
                                unsigned char *to) {
     const size_t count = abuti_chunk_count(t->bytes, t->part);
     abut_status status = ABUT_OK;
     for (size_t i = 0; i < LANES && i < count && !status; i++)
         status = start_fetch(t, from, i);
+    if (!status)
+        get_pages(context, to, t->bytes);
     for (size_t i = 0; i < count && !status; i++) {
         copying c = {t->lanes->staging[i % LANES].at, to + i * t->part};
         status = abuti_queue_finish(&t->lanes->queue[i % LANES]);

@@ -1,18 +1,26 @@
 /* The border of a surface: edges that triangles run along more often one way than the other.
  *
  * Every side of a triangle goes to its lower vertex, those of a vertex are sorted, and each pair of
- * opposites cancels. O(n log n); linear where vertices have few sides.
+ * opposites cancels. O(n log n); linear where vertices have few sides. Sides are first dealt out to
+ * ranges of vertices: threads that count them for all vertices at once, by atomics, mostly wait for
+ * each other's cache lines.
  */
 #include "mesh/mesh.h"
 
 #include <string.h>
 
-enum { VERTICES_A_TASK = 2048, TRIANGLES_A_TASK = 8192 };
+enum { KEY_BITS = 33 }; /* of a side, below the number of its vertex in the range */
 
-struct border_chunk {
+struct border_part {
     size_t count, first; /* edges, and where they stand in the list */
     bool flipped;
 };
+
+/* Where the sides of a vertex begin; they end at the next word. A range has a word more than it has
+ * vertices, so that ranges share none. */
+static size_t *sides_of(const abuti_border *b, size_t vertex) {
+    return b->begin + vertex + (vertex >> b->shift);
+}
 
 /* A side of a triangle, if it has a length: the lower vertex, and a key of the other one and of
  * whether the side runs down to the lower. */
@@ -25,53 +33,38 @@ static bool side_at(const abut_mesh *mesh, const uint32_t *names, size_t t, size
     return from != to;
 }
 
-typedef struct side_listing {
-    const abuti_border *border;
+typedef struct border_finding {
+    abuti_border *border;
     const uint32_t *names;
-    bool places; /* else they are counted */
-} side_listing;
+    abuti_deal deal;
+} border_finding;
 
-static void sides_task(void *data, size_t chunk, size_t begin, size_t end) {
-    const side_listing *l = data;
-    const abuti_border *b = l->border;
+/* Sides to the range of their lower vertex, as its number there and the key. */
+static void deal_sides(void *data, size_t begin, size_t end, bool places, size_t *next) {
+    const border_finding *f = data;
+    const abuti_border *b = f->border;
+    const uint32_t inside = ((uint32_t)1 << b->shift) - 1;
     uint32_t low;
     uint64_t key;
-    (void)chunk;
     for (size_t t = begin; t < end; t++)
         for (size_t k = 0; k < 3; k++) {
-            if (!side_at(b->mesh, l->names, t, k, &low, &key))
+            if (!side_at(b->mesh, f->names, t, k, &low, &key))
                 continue;
-            if (l->places)
-                b->sides[__atomic_sub_fetch(&b->begin[low], 1, __ATOMIC_RELAXED)] = key;
-            else
-                __atomic_fetch_add(&b->begin[low], 1, __ATOMIC_RELAXED);
+            size_t at = next[low >> b->shift]++;
+            if (places)
+                b->buffer[at] = (uint64_t)(low & inside) << KEY_BITS | key;
         }
-}
-
-/* Puts all sides with their lower vertices, in any order. */
-static void list_sides(const abuti_border *b, const uint32_t *names) {
-    const abut_mesh *mesh = b->mesh;
-    side_listing l = {b, names, false};
-    size_t *begin = b->begin, sum = 0;
-    memset(begin, 0, ((size_t)mesh->vertex_count + 1) * sizeof *begin);
-    abuti_parallel_for(mesh->context, mesh->triangle_count, TRIANGLES_A_TASK, sides_task, &l);
-    for (size_t v = 0; v < mesh->vertex_count; v++) {
-        sum += begin[v];
-        begin[v] = sum; /* the end, which comes down to the begin below */
-    }
-    begin[mesh->vertex_count] = sum;
-    l.places = true;
-    abuti_parallel_for(mesh->context, mesh->triangle_count, TRIANGLES_A_TASK, sides_task, &l);
 }
 
 /* The sides of a vertex, sorted, that run more often one way: writes them unless null. */
 static uint32_t border_of(const abuti_border *b, uint32_t vertex, uint32_t (*edges)[2],
                           bool *flipped) {
     const uint64_t *sides = b->sides;
+    const size_t *begin = sides_of(b, vertex);
     uint32_t count = 0;
-    for (size_t i = b->begin[vertex], next; i < b->begin[vertex + 1]; i = next) {
+    for (size_t i = begin[0], next; i < begin[1]; i = next) {
         uint32_t ups = 0, downs = 0, high = (uint32_t)(sides[i] >> 1);
-        for (next = i; next < b->begin[vertex + 1] && sides[next] >> 1 == high; next++) {
+        for (next = i; next < begin[1] && sides[next] >> 1 == high; next++) {
             ups += !(sides[next] & 1);
             downs += sides[next] & 1;
         }
@@ -86,25 +79,56 @@ static uint32_t border_of(const abuti_border *b, uint32_t vertex, uint32_t (*edg
     return count;
 }
 
-static void sort_task(void *data, size_t chunk, size_t begin, size_t end) {
-    const abuti_border *b = data;
-    struct border_chunk found = {0, 0, false};
-    for (size_t v = begin; v < end; v++) {
-        size_t first = b->begin[v];
-        abuti_sort_keys(b->sides + first, b->buffer + first, b->begin[v + 1] - first);
+static size_t end_of_range(const abuti_border *b, size_t part) {
+    size_t end = (part + 1) << b->shift;
+    return end < b->mesh->vertex_count ? end : b->mesh->vertex_count;
+}
+
+/* Puts the sides of a range with their vertices, in any order. */
+static void list_sides(const border_finding *f, size_t part) {
+    const abuti_border *b = f->border;
+    const size_t first = part << b->shift, count = end_of_range(b, part) - first;
+    size_t *begin = sides_of(b, first), sum = f->deal.begin[part];
+    memset(begin, 0, count * sizeof *begin);
+    for (size_t i = f->deal.begin[part]; i < f->deal.begin[part + 1]; i++)
+        begin[b->buffer[i] >> KEY_BITS]++;
+    for (size_t v = 0; v < count; v++) {
+        sum += begin[v];
+        begin[v] = sum; /* the end, which comes down to the begin below */
+    }
+    begin[count] = sum;
+    for (size_t i = f->deal.begin[part]; i < f->deal.begin[part + 1]; i++)
+        b->sides[--begin[b->buffer[i] >> KEY_BITS]] =
+            b->buffer[i] & (((uint64_t)1 << KEY_BITS) - 1);
+}
+
+static void find_task(void *data, size_t part, size_t begin, size_t end) {
+    const border_finding *f = data;
+    const abuti_border *b = f->border;
+    struct border_part found = {0, 0, false};
+    (void)begin;
+    (void)end;
+    list_sides(f, part);
+    for (size_t v = part << b->shift; v < end_of_range(b, part); v++) {
+        const size_t *at = sides_of(b, v);
+        abuti_sort_keys(b->sides + at[0], b->buffer + at[0], at[1] - at[0]);
         found.count += border_of(b, (uint32_t)v, NULL, &found.flipped);
     }
-    b->chunks[chunk] = found;
+    b->parts[part] = found;
+}
+
+/* How many ranges have vertices. */
+static size_t part_count(const abuti_border *b) {
+    return (((size_t)b->mesh->vertex_count - 1) >> b->shift) + 1;
 }
 
 abut_status abuti_border_begin(const abut_mesh *mesh, abuti_border *border) {
-    const size_t vertices = mesh->vertex_count;
-    *border = (abuti_border){.mesh = mesh};
+    *border = (abuti_border){.mesh = mesh, .shift = abuti_deal_shift(mesh->vertex_count)};
     border->sides = abuti_allocate(mesh->context, mesh->triangle_count, 6 * sizeof *border->sides);
-    border->begin = abuti_allocate(mesh->context, vertices + 1, sizeof *border->begin);
-    border->chunks = abuti_allocate(mesh->context, abuti_chunk_count(vertices, VERTICES_A_TASK),
-                                    sizeof *border->chunks);
-    if (border->sides && border->begin && border->chunks) {
+    border->begin = abuti_allocate(mesh->context, (size_t)mesh->vertex_count + ABUTI_DEAL_PARTS,
+                                   sizeof *border->begin);
+    border->parts = abuti_allocate(mesh->context, ABUTI_DEAL_PARTS, sizeof *border->parts);
+    if (border->sides && border->begin && border->parts) {
         border->buffer = border->sides + 3 * (size_t)mesh->triangle_count;
         return ABUT_OK;
     }
@@ -114,14 +138,15 @@ abut_status abuti_border_begin(const abut_mesh *mesh, abuti_border *border) {
 
 void abuti_border_find(abuti_border *border, const uint32_t *names) {
     const abut_mesh *mesh = border->mesh;
+    border_finding f = {.border = border, .names = names};
     size_t count = 0;
     border->flipped = false;
-    list_sides(border, names);
-    abuti_parallel_for(mesh->context, mesh->vertex_count, VERTICES_A_TASK, sort_task, border);
-    for (size_t i = 0; i < abuti_chunk_count(mesh->vertex_count, VERTICES_A_TASK); i++) {
-        border->chunks[i].first = count;
-        count += border->chunks[i].count;
-        border->flipped |= border->chunks[i].flipped;
+    abuti_deal_out(mesh->context, mesh->triangle_count, deal_sides, &f, &f.deal);
+    abuti_parallel_for(mesh->context, part_count(border), 1, find_task, &f);
+    for (size_t i = 0; i < part_count(border); i++) {
+        border->parts[i].first = count;
+        count += border->parts[i].count;
+        border->flipped |= border->parts[i].flipped;
     }
     border->count = (uint32_t)count;
 }
@@ -131,22 +156,24 @@ typedef struct border_listing {
     uint32_t (*edges)[2];
 } border_listing;
 
-static void list_task(void *data, size_t chunk, size_t begin, size_t end) {
+static void list_task(void *data, size_t part, size_t begin, size_t end) {
     const border_listing *l = data;
-    const struct border_chunk *found = &l->border->chunks[chunk];
+    const abuti_border *b = l->border;
+    const struct border_part *found = &b->parts[part];
     bool flipped = false;
-    for (size_t v = begin, count = 0; v < end && count < found->count; v++)
-        count += border_of(l->border, (uint32_t)v, l->edges + found->first + count, &flipped);
+    (void)begin;
+    (void)end;
+    for (size_t v = part << b->shift, count = 0; count < found->count; v++)
+        count += border_of(b, (uint32_t)v, l->edges + found->first + count, &flipped);
 }
 
 void abuti_border_list(const abuti_border *border, uint32_t (*edges)[2]) {
     border_listing l = {border, edges};
     if (border->count)
-        abuti_parallel_for(border->mesh->context, border->mesh->vertex_count, VERTICES_A_TASK,
-                           list_task, &l);
+        abuti_parallel_for(border->mesh->context, part_count(border), 1, list_task, &l);
 }
 
 void abuti_border_end(abuti_border *border) {
     abut_context *context = border->mesh->context;
-    ABUTI_RELEASE(context, border->sides, border->begin, border->chunks);
+    ABUTI_RELEASE(context, border->sides, border->begin, border->parts);
 }

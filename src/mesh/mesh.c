@@ -26,123 +26,17 @@ static double choose_origin(double lo, double hi) {
     return centre;
 }
 
-/* Finds out on all threads whether some item is bad; who says which one looks for the first. */
-typedef struct checking {
-    const uint32_t *indices;
-    const vec3 *positions;
-    size_t vertex_count;
-    atomic_bool bad;
-} checking;
+enum { ITEMS_A_TASK = 4096, CHUNKS_MOST = 64 };
 
-enum { ITEMS_A_TASK = 16384 };
+/* ---- a look at all that comes in ----
+ *
+ * On all threads, once over the positions and once over the indices: each pass of its own would
+ * cost as much again to call the threads. Who says what is wrong looks for the first. */
 
 static bool is_legal(vec3 p) {
     return fabs(p.x) <= ABUT_COORDINATE_MAX && fabs(p.y) <= ABUT_COORDINATE_MAX &&
            fabs(p.z) <= ABUT_COORDINATE_MAX;
 }
-
-static void indices_task(void *data, size_t chunk, size_t begin, size_t end) {
-    checking *c = data;
-    bool bad = false;
-    (void)chunk;
-    for (size_t i = begin; i < end; i++)
-        bad |= c->indices[i] >= c->vertex_count;
-    if (bad)
-        atomic_store(&c->bad, true);
-}
-
-static void positions_task(void *data, size_t chunk, size_t begin, size_t end) {
-    checking *c = data;
-    bool bad = false;
-    (void)chunk;
-    for (size_t i = begin; i < end; i++)
-        bad |= !is_legal(c->positions[i]);
-    if (bad)
-        atomic_store(&c->bad, true);
-}
-
-static abut_status check_indices(const char *name, const uint32_t *indices, size_t triangle_count,
-                                 size_t vertex_count, abut_context *context) {
-    checking c = {.indices = indices, .vertex_count = vertex_count};
-    abuti_parallel_for(context, 3 * triangle_count, ITEMS_A_TASK, indices_task, &c);
-    for (size_t i = 0; atomic_load(&c.bad) && i < 3 * triangle_count; i++)
-        if (indices[i] >= vertex_count)
-            return abuti_fail(ABUT_ERROR_ARGUMENT,
-                              "%s: triangle %zu names vertex %u, but there are only %zu", name,
-                              i / 3, indices[i], vertex_count);
-    return ABUT_OK;
-}
-
-static abut_status check_positions(const char *name, const vec3 *positions, size_t count,
-                                   abut_context *context) {
-    checking c = {.positions = positions};
-    abuti_parallel_for(context, count, ITEMS_A_TASK, positions_task, &c);
-    for (size_t i = 0; atomic_load(&c.bad) && i < count; i++) {
-        vec3 p = positions[i];
-        if (!is_legal(p))
-            return abuti_fail(ABUT_ERROR_ARGUMENT,
-                              "%s: vertex %zu is (%g, %g, %g); coordinates must be finite and at "
-                              "most %g in magnitude",
-                              name, i, p.x, p.y, p.z, ABUT_COORDINATE_MAX);
-    }
-    return ABUT_OK;
-}
-
-/* ---- bounds ---- */
-
-enum { VERTICES_A_TASK = 8192, CHUNKS_MOST = 64 };
-
-typedef struct bounding {
-    const abut_mesh *mesh;
-    box3 boxes[CHUNKS_MOST];
-} bounding;
-
-static void used_task(void *data, size_t chunk, size_t begin, size_t end) {
-    bounding *b = data;
-    box3 box = box_empty();
-    for (size_t i = begin; i < end; i++)
-        box = box_grow(box, b->mesh->positions[b->mesh->indices[i]]);
-    b->boxes[chunk] = box;
-}
-
-static void all_task(void *data, size_t chunk, size_t begin, size_t end) {
-    bounding *b = data;
-    box3 box = box_empty();
-    for (size_t i = begin; i < end; i++)
-        box = box_grow(box, b->mesh->positions[i]);
-    b->boxes[chunk] = box;
-}
-
-/* The box of what a task looks at, over all its items. */
-static box3 bounds_by(const abut_mesh *mesh, size_t count,
-                      void (*task)(void *data, size_t chunk, size_t begin, size_t end)) {
-    bounding b = {.mesh = mesh};
-    box3 box = box_empty();
-    size_t each = count / CHUNKS_MOST + 1;
-    each = each < VERTICES_A_TASK ? VERTICES_A_TASK : each;
-    abuti_parallel_for(mesh->context, count, each, task, &b);
-    for (size_t i = 0; i < abuti_chunk_count(count, each); i++)
-        box = box_join(box, b.boxes[i]);
-    return box;
-}
-
-static void move_task(void *data, size_t chunk, size_t begin, size_t end) {
-    abut_mesh *mesh = data;
-    (void)chunk;
-    for (size_t i = begin; i < end; i++)
-        mesh->positions[i] = v3_sub(mesh->positions[i], mesh->origin);
-}
-
-/* Bounds of used vertices, then the origin from the bounds of all vertices, then relative. */
-static void settle(abut_mesh *mesh) {
-    mesh->bounds = bounds_by(mesh, 3 * (size_t)mesh->triangle_count, used_task);
-    box3 all = bounds_by(mesh, mesh->vertex_count, all_task);
-    mesh->origin = v3(choose_origin(all.lo.x, all.hi.x), choose_origin(all.lo.y, all.hi.y),
-                      choose_origin(all.lo.z, all.hi.z));
-    abuti_parallel_for(mesh->context, mesh->vertex_count, VERTICES_A_TASK, move_task, mesh);
-}
-
-/* ---- checks ---- */
 
 /* The last bits of three coordinates must multiply to something that is not 0, or exact signs are
  * not (geom/predicates_shared.h). Who reads of it can scale the mesh; a few such coordinates beside
@@ -153,26 +47,117 @@ static bool is_tiny(double x) {
     return x != 0 && fabs(x) < COORDINATE_MIN;
 }
 
-static void warn_of_tiny(abut_context *context, const char *name, const vec3 *positions,
-                         size_t count) {
+static bool has_tiny(vec3 p) {
+    return is_tiny(p.x) || is_tiny(p.y) || is_tiny(p.z);
+}
+
+typedef struct looking {
+    const uint32_t *indices;
+    const vec3 *positions;
+    size_t vertex_count;
+    atomic_bool bad, tiny;
+    box3 boxes[CHUNKS_MOST]; /* of what a chunk looked at */
+} looking;
+
+static void positions_task(void *data, size_t chunk, size_t begin, size_t end) {
+    looking *l = data;
+    bool bad = false, tiny = false;
+    box3 box = box_empty();
+    for (size_t i = begin; i < end; i++) {
+        vec3 p = l->positions[i];
+        bad |= !is_legal(p);
+        tiny |= has_tiny(p);
+        box = box_grow(box, p);
+    }
+    if (bad)
+        atomic_store(&l->bad, true);
+    if (tiny)
+        atomic_store(&l->tiny, true);
+    l->boxes[chunk] = box;
+}
+
+static void indices_task(void *data, size_t chunk, size_t begin, size_t end) {
+    looking *l = data;
+    bool bad = false;
+    box3 box = box_empty();
+    for (size_t i = begin; i < end; i++) {
+        if (l->indices[i] < l->vertex_count)
+            box = box_grow(box, l->positions[l->indices[i]]);
+        else
+            bad = true;
+    }
+    if (bad)
+        atomic_store(&l->bad, true);
+    l->boxes[chunk] = box;
+}
+
+/* The box of all items, or of those before a bad one. */
+static box3 look(looking *l, abut_context *context, size_t count,
+                 void (*task)(void *data, size_t chunk, size_t begin, size_t end)) {
+    box3 box = box_empty();
+    size_t each = count / CHUNKS_MOST + 1;
+    each = each < ITEMS_A_TASK ? ITEMS_A_TASK : each;
+    abuti_parallel_for(context, count, each, task, l);
+    for (size_t i = 0; i < abuti_chunk_count(count, each); i++)
+        box = box_join(box, l->boxes[i]);
+    return box;
+}
+
+static abut_status refuse_index(const char *name, const looking *l) {
+    size_t i = 0;
+    while (l->indices[i] < l->vertex_count)
+        i++;
+    return abuti_fail(ABUT_ERROR_ARGUMENT,
+                      "%s: triangle %zu names vertex %u, but there are only %zu", name, i / 3,
+                      l->indices[i], l->vertex_count);
+}
+
+static abut_status refuse_position(const char *name, const looking *l) {
+    size_t i = 0;
+    while (is_legal(l->positions[i]))
+        i++;
+    vec3 p = l->positions[i];
+    return abuti_fail(ABUT_ERROR_ARGUMENT,
+                      "%s: vertex %zu is (%g, %g, %g); coordinates must be finite and at "
+                      "most %g in magnitude",
+                      name, i, p.x, p.y, p.z, ABUT_COORDINATE_MAX);
+}
+
+static void warn_of_tiny(abut_context *context, const char *name, const looking *l) {
     size_t tiny = 0, first = 0;
-    for (size_t i = 0; i < count; i++)
-        if (is_tiny(positions[i].x) || is_tiny(positions[i].y) || is_tiny(positions[i].z)) {
+    for (size_t i = 0; i < l->vertex_count; i++)
+        if (has_tiny(l->positions[i])) {
             first = tiny ? first : i;
             tiny++;
         }
-    if (tiny)
-        abuti_log(context, ABUT_LOG_WARNING,
-                  "%s: %zu of %zu vertices have coordinates below %g that are not 0 (the first is "
-                  "vertex %zu), of which products of three are too small for a double: whether "
-                  "triangles touch there, and which side of them a point is on, may be told "
-                  "wrongly; scale the mesh up",
-                  name, tiny, count, COORDINATE_MIN, first);
+    abuti_log(context, ABUT_LOG_WARNING,
+              "%s: %zu of %zu vertices have coordinates below %g that are not 0 (the first is "
+              "vertex %zu), of which products of three are too small for a double: whether "
+              "triangles touch there, and which side of them a point is on, may be told "
+              "wrongly; scale the mesh up",
+              name, tiny, l->vertex_count, COORDINATE_MIN, first);
+}
+
+static void move_task(void *data, size_t chunk, size_t begin, size_t end) {
+    abut_mesh *mesh = data;
+    (void)chunk;
+    for (size_t i = begin; i < end; i++)
+        mesh->positions[i] = v3_sub(mesh->positions[i], mesh->origin);
+}
+
+/* The origin from the box of all vertices, then positions relative to it. */
+static void settle(abut_mesh *mesh, box3 all) {
+    mesh->origin = v3(choose_origin(all.lo.x, all.hi.x), choose_origin(all.lo.y, all.hi.y),
+                      choose_origin(all.lo.z, all.hi.z));
+    if (mesh->origin.x != 0 || mesh->origin.y != 0 || mesh->origin.z != 0)
+        abuti_parallel_for(mesh->context, mesh->vertex_count, ITEMS_A_TASK, move_task, mesh);
 }
 
 abut_status abuti_mesh_adopt(abut_context *context, const char *name, vec3 *positions,
                              size_t vertex_count, uint32_t *indices, size_t triangle_count,
                              abut_mesh **mesh) {
+    looking l = {.indices = indices, .positions = positions, .vertex_count = vertex_count};
+    box3 used = box_empty(), all = box_empty();
     abut_status status = ABUT_OK;
     abut_mesh *made = NULL;
     if (triangle_count == 0)
@@ -182,8 +167,14 @@ abut_status abuti_mesh_adopt(abut_context *context, const char *name, vec3 *posi
         status = abuti_fail(ABUT_ERROR_LIMIT,
                             "%s: %zu vertices and %zu triangles; at most %u and %u are possible",
                             name, vertex_count, triangle_count, ABUT_NONE - 1, ABUT_NONE / 3 - 1);
-    status = status ? status : check_indices(name, indices, triangle_count, vertex_count, context);
-    status = status ? status : check_positions(name, positions, vertex_count, context);
+    if (!status) {
+        used = look(&l, context, 3 * triangle_count, indices_task);
+        status = atomic_load(&l.bad) ? refuse_index(name, &l) : ABUT_OK;
+    }
+    if (!status) {
+        all = look(&l, context, vertex_count, positions_task);
+        status = atomic_load(&l.bad) ? refuse_position(name, &l) : ABUT_OK;
+    }
     if (!status && !(made = abuti_allocate_zeroed(context, 1, sizeof *made)))
         status = ABUT_ERROR_MEMORY;
     if (status) {
@@ -196,8 +187,10 @@ abut_status abuti_mesh_adopt(abut_context *context, const char *name, vec3 *posi
     made->triangle_count = (uint32_t)triangle_count;
     made->positions = positions;
     made->indices = indices;
-    warn_of_tiny(context, name, positions, vertex_count);
-    settle(made);
+    made->bounds = used;
+    if (atomic_load(&l.tiny))
+        warn_of_tiny(context, name, &l);
+    settle(made, all);
     *mesh = made;
     return ABUT_OK;
 }

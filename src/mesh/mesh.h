@@ -128,7 +128,8 @@ typedef struct abuti_border {
     const abut_mesh *mesh;
     uint64_t *sides, *buffer; /* as many again to sort with */
     size_t *begin;            /* of the sides of a vertex, which is the lower one of each */
-    struct border_chunk *chunks;
+    unsigned shift;           /* that makes ranges of vertices */
+    struct border_part *parts;
 } abuti_border;
 
 /* Memory to find it. What was begun without failure must be ended. */

@@ -107,50 +107,71 @@ static abut_status match_many(abut_context *context, const vec3 *positions, uint
 typedef struct hash_work {
     abut_context *context;
     const vec3 *positions;
-    uint32_t *hashes;
-    unsigned shift;
-    uint32_t *begin, *members; /* of buckets */
+    uint32_t *hashes; /* numbers of buckets */
+    unsigned bits;    /* of such a number */
+    unsigned shift;   /* that makes ranges of buckets */
+    size_t bucket_count;
+    uint32_t *dealt;           /* vertices by ranges */
+    uint32_t *begin, *members; /* of buckets; ranges share no word, see bucket_at() */
     uint32_t *lowest;
+    abuti_deal deal;
     atomic_bool crowded; /* some buckets are for match_many() */
 } hash_work;
 
-static void hash_chunk(void *data, size_t chunk, size_t begin, size_t end) {
+/* Where the members of a bucket begin; they end at the next word. */
+static uint32_t *bucket_at(const hash_work *w, size_t bucket) {
+    return w->begin + bucket + (bucket >> w->shift);
+}
+
+static void deal_vertices(void *data, size_t begin, size_t end, bool places, size_t *next) {
     hash_work *w = data;
-    (void)chunk;
-    for (size_t v = begin; v < end; v++)
-        w->hashes[v] = (uint32_t)(hash_position(w->positions[v]) >> w->shift);
+    for (size_t v = begin; v < end; v++) {
+        if (!places)
+            w->hashes[v] = (uint32_t)(hash_position(w->positions[v]) >> (64 - w->bits));
+        size_t at = next[w->hashes[v] >> w->shift]++;
+        if (places)
+            w->dealt[at] = (uint32_t)v;
+    }
 }
 
 static bool match_bucket(hash_work *w, size_t bucket) {
-    uint32_t begin = w->begin[bucket];
-    return match_few(w->positions, w->members + begin, w->begin[bucket + 1] - begin, w->lowest);
+    const uint32_t *begin = bucket_at(w, bucket);
+    return match_few(w->positions, w->members + begin[0], begin[1] - begin[0], w->lowest);
 }
 
-static void match_chunk(void *data, size_t chunk, size_t begin, size_t end) {
+/* Fills the buckets of a range, and looks at them. */
+static void match_range(void *data, size_t part, size_t unused, size_t unused_end) {
     hash_work *w = data;
-    (void)chunk;
-    for (size_t i = begin; i < end; i++)
-        if (!match_bucket(w, i))
+    const size_t first = part << w->shift, left = w->bucket_count - first;
+    const size_t count = left < (size_t)1 << w->shift ? left : (size_t)1 << w->shift;
+    const size_t dealt = w->deal.begin[part], dealt_end = w->deal.begin[part + 1];
+    uint32_t *begin = bucket_at(w, first), sum = (uint32_t)dealt;
+    (void)unused;
+    (void)unused_end;
+    memset(begin, 0, count * sizeof *begin);
+    for (size_t i = dealt; i < dealt_end; i++)
+        begin[w->hashes[w->dealt[i]] - first]++;
+    for (size_t i = 0; i < count; i++)
+        begin[i] = sum += begin[i];
+    begin[count] = sum;
+    for (size_t i = dealt_end; i-- > dealt;)
+        w->members[--begin[w->hashes[w->dealt[i]] - first]] = w->dealt[i];
+    for (size_t i = 0; i < count; i++)
+        if (!match_bucket(w, first + i))
             atomic_store_explicit(&w->crowded, true, memory_order_relaxed);
 }
 
-/* `hashes` holds bucket numbers and `begin` zeros on entry. */
-static abut_status match_buckets(hash_work *w, uint32_t count, size_t bucket_count) {
-    uint32_t *begin = w->begin, sum = 0;
-    for (size_t v = 0; v < count; v++)
-        begin[w->hashes[v]]++;
-    for (size_t i = 0; i < bucket_count; i++)
-        begin[i] = sum += begin[i];
-    begin[bucket_count] = sum;
-    for (uint32_t v = count; v-- > 0;)
-        w->members[--begin[w->hashes[v]]] = v;
+static abut_status match_buckets(hash_work *w, uint32_t count) {
+    abuti_deal_out(w->context, count, deal_vertices, w, &w->deal);
     abut_status status =
-        abuti_parallel_try(w->context, "weld", bucket_count, 16384, match_chunk, w);
+        abuti_parallel_try(w->context, "weld", ((w->bucket_count - 1) >> w->shift) + 1, 1,
+                           match_range, w);
     if (status || !atomic_load(&w->crowded))
         return status;
-    for (size_t i = 0; i < bucket_count; i++) {
-        if (!match_bucket(w, i) && match_many(w->context, w->positions, w->members + begin[i],
-                                              begin[i + 1] - begin[i], w->lowest))
+    for (size_t i = 0; i < w->bucket_count; i++) {
+        const uint32_t *begin = bucket_at(w, i);
+        if (!match_bucket(w, i) && match_many(w->context, w->positions, w->members + begin[0],
+                                              begin[1] - begin[0], w->lowest))
             return ABUT_ERROR_MEMORY;
         if (i % 4096 == 0 && abuti_stop(w->context, "weld"))
             break;
@@ -160,24 +181,19 @@ static abut_status match_buckets(hash_work *w, uint32_t count, size_t bucket_cou
 
 abut_status abuti_coincident_vertices(abut_context *context, const vec3 *positions, uint32_t count,
                                       uint32_t *lowest) {
-    unsigned bits = 1;
-    while (bits < 31 && (uint32_t)1 << bits < count)
-        bits++;
-    size_t bucket_count = (size_t)1 << bits;
-    hash_work w = {.context = context,
-                   .positions = positions,
-                   .shift = 64 - bits,
-                   .lowest = lowest};
+    hash_work w = {.context = context, .positions = positions, .bits = 1, .lowest = lowest};
+    while (w.bits < 31 && (uint32_t)1 << w.bits < count)
+        w.bits++;
+    w.bucket_count = (size_t)1 << w.bits;
+    w.shift = abuti_deal_shift(w.bucket_count);
     atomic_init(&w.crowded, false);
     w.hashes = abuti_allocate(context, count, sizeof *w.hashes);
-    w.begin = abuti_allocate_zeroed(context, bucket_count + 1, sizeof *w.begin);
+    w.dealt = abuti_allocate(context, count, sizeof *w.dealt);
+    w.begin = abuti_allocate(context, w.bucket_count + ABUTI_DEAL_PARTS, sizeof *w.begin);
     w.members = abuti_allocate(context, count, sizeof *w.members);
-    abut_status status = w.hashes && w.begin && w.members ? ABUT_OK : ABUT_ERROR_MEMORY;
-    if (!status) {
-        abuti_parallel_for(context, count, 16384, hash_chunk, &w);
-        status = match_buckets(&w, count, bucket_count);
-    }
-    ABUTI_RELEASE(context, w.hashes, w.begin, w.members);
+    abut_status status =
+        w.hashes && w.dealt && w.begin && w.members ? match_buckets(&w, count) : ABUT_ERROR_MEMORY;
+    ABUTI_RELEASE(context, w.hashes, w.dealt, w.begin, w.members);
     return status;
 }
 

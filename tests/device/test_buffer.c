@@ -157,7 +157,11 @@ TEST(staging) {
 /* Much of a buffer at once, both ways, in parts; by several threads, of which one has the lanes;
  * and when a call fails, any of them: nothing is under way then, and the next one is as good as
  * new. Where locked memory is refused, a plain copy does it. */
-enum { MUCH = 700001, FROM = 123, LANE_CALLS = 6 /* at first: a queue, a buffer, a map; twice */ };
+enum {
+    MUCH = 2200001, /* nine parts, and pages of its own */
+    FROM = 123,
+    LANE_CALLS = 9 /* at first: a queue, a buffer, a map; for each of three lanes */
+};
 typedef struct much {
     abut_device *device;
     abuti_buffer buffer;

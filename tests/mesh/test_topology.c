@@ -500,3 +500,62 @@ TEST(null_arguments) {
 }
 
 /* ---- the tools below ---- */
+
+/* ---- the border ---- */
+
+enum { BORDER_VERTICES = 300, BORDER_TRIANGLES = 9000 };
+
+/* By counting how often each pair of vertices is run along. */
+static void check_border(const uint32_t *indices, const uint32_t *names, uint32_t triangles,
+                         const abuti_border *border, uint32_t (*edges)[2]) {
+    static int runs[BORDER_VERTICES][BORDER_VERTICES];
+    uint32_t count = 0;
+    bool flipped = false;
+    memset(runs, 0, sizeof runs);
+    for (uint32_t i = 0; i < 3 * triangles; i++) {
+        uint32_t from = indices[i], to = indices[i % 3 == 2 ? i - 2 : i + 1];
+        from = names ? names[from] : from;
+        to = names ? names[to] : to;
+        if (from != to)
+            runs[from < to ? from : to][from < to ? to : from] += from < to ? 1 : -1;
+    }
+    for (uint32_t low = 0; low < BORDER_VERTICES; low++)
+        for (uint32_t high = low + 1; high < BORDER_VERTICES; high++) {
+            int more = runs[low][high];
+            flipped = flipped || more > 1 || more < -1;
+            for (int k = 0; k < (more < 0 ? -more : more); k++, count++) {
+                assert_true(count < border->count);
+                assert_int_equal(more > 0 ? low : high, edges[count][0]);
+                assert_int_equal(more > 0 ? high : low, edges[count][1]);
+            }
+        }
+    assert_int_equal(count, border->count);
+    assert_int_equal(flipped, border->flipped);
+}
+
+TEST(borders_of_anything) {
+    static abut_vec3 positions[BORDER_VERTICES];
+    static uint32_t indices[3 * BORDER_TRIANGLES], names[BORDER_VERTICES];
+    static uint32_t edges[3 * BORDER_TRIANGLES][2];
+    test_random random = {.state = 3};
+    for (uint32_t vertices = 3; vertices <= BORDER_VERTICES; vertices = 2 * vertices - 1)
+        for (uint32_t triangles = 1; triangles <= BORDER_TRIANGLES; triangles *= 9) {
+            abut_mesh *mesh = NULL;
+            abuti_border border;
+            for (uint32_t i = 0; i < vertices; i++)
+                names[i] = test_random_below(&random, i + 1);
+            for (uint32_t i = 0; i < 3 * triangles; i++)
+                indices[i] = test_random_below(&random, vertices);
+            abut_mesh_input input =
+                abut_mesh_input_doubles(positions, vertices, indices, triangles);
+            assert_ok(abut_mesh_create(NULL, &input, &mesh));
+            assert_ok(abuti_border_begin(mesh, &border));
+            for (int named = 0; named < 2; named++) {
+                abuti_border_find(&border, named ? names : NULL);
+                abuti_border_list(&border, edges);
+                check_border(indices, named ? names : NULL, triangles, &border, edges);
+            }
+            abuti_border_end(&border);
+            abut_mesh_destroy(mesh);
+        }
+}

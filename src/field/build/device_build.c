@@ -604,6 +604,8 @@ abut_status abuti_device_field_fill(bvh_on_device *bvh, const abut_grid *grid,
     if (!status) {
         *lowest = f.lowest;
         *highest = f.highest;
+    } else {
+        f.parts->is_ready = false; /* features may be what failed */
     }
     return status;
 }

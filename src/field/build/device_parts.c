@@ -125,9 +125,9 @@ static abut_status refit(bvh_part *part) {
 
 static void destroy(bvh_part *part) {
     field_parts *p = (field_parts *)part;
-    abuti_kit_close(&p->kit);
     abuti_kit_close(&p->aside);
-    abuti_queue_close(&p->beside);
+    abuti_queue_close(&p->beside); /* waits for what it does with the memory of the other */
+    abuti_kit_retire(&p->kit);
 }
 
 static const bvh_part_kind field_kind = {sizeof(field_parts), create, refit, destroy};
@@ -145,9 +145,11 @@ abut_status abuti_field_parts(bvh_on_device *bvh, field_parts **parts) {
     p->sign = sign;
     p->closed = sign->closed;
     if (!p->is_ready) {
+        put_border(bvh, p); /* which waits for the queue, where there is nothing yet */
         abuti_field_features(bvh, p);
-        put_border(bvh, p);
-        status = abuti_kit_finish(&p->kit);
+        status = abuti_queue_report(p->kit.queue); /* features may be under way */
+        if (status)
+            (void)abuti_kit_finish(&p->kit);
         p->is_ready = !status;
     }
     *parts = p;

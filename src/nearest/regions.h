@@ -141,7 +141,17 @@ typedef struct regions_winners {
     float bound[REGIONS_POINTS], best[REGIONS_POINTS], next[REGIONS_POINTS];
     float place[REGIONS_POINTS];
     float square[REGIONS_KEPT][REGIONS_POINTS];
+    /* What `candidates` finds: places in the list above, points below as bits. */
+    uint32_t candidate_count, candidate[REGIONS_KEPT];
 } regions_winners;
+
+static inline uint32_t regions_candidate_place(const regions_winners *w, uint32_t c) {
+    return w->candidate[c] >> REGIONS_POINTS;
+}
+
+static inline bool regions_is_candidate(const regions_winners *w, uint32_t c, uint32_t point) {
+    return w->candidate[c] >> point & 1;
+}
 
 /* Features no farther than that from point i may win it. */
 static inline float regions_reach_sq(const regions_winners *w, float margin, uint32_t i) {
@@ -164,6 +174,9 @@ typedef struct regions_kernel {
     /* Measures sixteen points: at[k] has a coordinate of each. */
     void (*winners)(const regions_row *rows, const uint32_t *names, uint32_t count,
                     const float *const at[3], float outside, regions_winners *winners);
+    /* Lists the features, in order, that may win some of these points: all of them in one pass over
+     * the squares, as a pass for each point waits for memory. None where squares were not kept. */
+    void (*candidates)(uint32_t count, float margin, unsigned points, regions_winners *winners);
 } regions_kernel;
 
 /* regions_lanes.c; ABUTI_BY_LANES(abuti_regions) is the quickest that runs here. */

@@ -226,4 +226,24 @@ static void winners(const regions_row *rows, const uint32_t *names, uint32_t cou
     }
 }
 
-const regions_kernel BY_LANES(abuti_regions) = {gather, take, filter, winners};
+static void candidates(uint32_t count, float m, unsigned points, regions_winners *w) {
+    _Static_assert(((uint64_t)REGIONS_KEPT << REGIONS_POINTS) <= UINT32_MAX, "place and bits");
+    wide reach_sq[REGIONS_POINTS / LANES];
+    w->candidate_count = 0;
+    if (count > REGIONS_KEPT)
+        return;
+    for (uint32_t i = 0; i < REGIONS_POINTS; i += LANES) { /* as regions_reach_sq() */
+        const wide reach = add(fw_sqrt(load(w->bound + i)), all(2 * m));
+        reach_sq[i / LANES] = mul(mul(reach, reach), all(NEAREST_SLACK));
+    }
+    for (uint32_t k = 0; k < count; k++) {
+        unsigned bits = 0;
+        for (uint32_t i = 0; i < REGIONS_POINTS; i += LANES)
+            bits |= mask_bits(is_less_equal(load(w->square[k] + i), reach_sq[i / LANES])) << i;
+        bits &= points;
+        w->candidate[w->candidate_count] = k << REGIONS_POINTS | bits;
+        w->candidate_count += bits != 0;
+    }
+}
+
+const regions_kernel BY_LANES(abuti_regions) = {gather, take, filter, winners, candidates};

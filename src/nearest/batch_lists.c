@@ -230,17 +230,26 @@ static bool add_feature(worker *w, uint32_t i, uint32_t name) {
     return true;
 }
 
+/* Points that several features may be nearest to, as bits. */
+static unsigned crowded_points(const worker *w, uint32_t count) {
+    const regions_winners *found = &w->winners;
+    unsigned crowded = 0;
+    for (uint32_t n = 0; n < count; n++)
+        crowded |= (unsigned)(found->next[n] <= regions_reach_sq(found, w->margin, n)) << n;
+    return crowded;
+}
+
 /* The candidates of point n of the sixteen from `begin` on. */
 static bool add_candidates(worker *w, uint32_t begin, uint32_t n, const uint32_t *names,
-                           uint32_t count) {
+                           bool is_crowded) {
     const regions_winners *found = &w->winners;
-    const float reach_sq = regions_reach_sq(found, w->margin, n);
-    if (!(found->best[n] <= reach_sq))
+    if (!(found->best[n] <= regions_reach_sq(found, w->margin, n)))
         return true; /* nothing is within the radius */
-    if (found->next[n] > reach_sq)
+    if (!is_crowded)
         return add_feature(w, begin + n, names[(uint32_t)found->place[n]]);
-    for (uint32_t k = 0; k < count; k++)
-        if (found->square[k][n] <= reach_sq && !add_feature(w, begin + n, names[k]))
+    for (uint32_t c = 0; c < found->candidate_count; c++)
+        if (regions_is_candidate(found, c, n) &&
+            !add_feature(w, begin + n, names[regions_candidate_place(found, c)]))
             return false;
     return true;
 }
@@ -255,8 +264,11 @@ static void measure_points(worker *w, uint32_t begin, uint32_t end, const uint32
     set_no_answers(w, begin, end);
     w->lists.kernel->winners(w->lists.table->rows, names, count, at, OUTSIDE * w->margin,
                              &w->winners);
+    const unsigned crowded = crowded_points(w, end - begin);
+    if (crowded)
+        w->lists.kernel->candidates(count, w->margin, crowded, &w->winners);
     for (uint32_t i = begin; i < end; i++)
-        if (!add_candidates(w, begin, i - begin, names, count))
+        if (!add_candidates(w, begin, i - begin, names, crowded >> (i - begin) & 1))
             search_points(w, i, i + 1);
 }
 

@@ -140,14 +140,13 @@ static unsigned children_met(const bvh_node *node, const culling *cull) {
 
 /* Room for a list of so many, or false. */
 static bool take_room(regions_room *room, uint32_t count, regions_list *list) {
-    uint32_t stride = regions_stride(count);
-    if (stride > REGIONS_ROOM - room->used)
+    uint32_t capacity = regions_capacity(count);
+    if (capacity > REGIONS_ROOM - room->used)
         return false;
     list->count = count;
-    list->stride = stride;
     list->columns = room->columns + (size_t)room->used * REGIONS_COLUMNS;
     list->names = room->names + room->used;
-    room->used += stride;
+    room->used += capacity;
     return true;
 }
 
@@ -174,10 +173,9 @@ static regions_list list_waiting(collection *c) {
     for (uint32_t i = 0; i < c->waiting; i++)
         for (uint32_t k = 0; k < REGIONS_GROUP; k++)
             names[REGIONS_GROUP * i + k] = REGIONS_GROUP * c->groups[i] + k;
-    regions_list list = {REGIONS_GROUP * c->waiting, 0, room->columns, names};
+    regions_list list = {REGIONS_GROUP * c->waiting, room->columns, names};
     while (names[list.count - 1] >= features)
         list.count--;
-    list.stride = regions_stride(list.count);
     room->kernel->gather(room->table->rows, &list);
     return list;
 }

@@ -53,9 +53,9 @@ enum {
     REGIONS_ROOM = 65536,      /* features of all lists from the first to the last */
 };
 
-/* An odd number of groups, so that columns do not get into each other's way in the cache. */
-static inline uint32_t regions_stride(uint32_t count) {
-    return (((count + REGIONS_GROUP - 1) / REGIONS_GROUP + 1) | 1) * REGIONS_GROUP;
+/* Features that a list of so many takes room for. */
+static inline uint32_t regions_capacity(uint32_t count) {
+    return (count + REGIONS_GROUP - 1) / REGIONS_GROUP * REGIONS_GROUP;
 }
 
 /* ---- the features of a hierarchy ---- */
@@ -110,13 +110,19 @@ void abuti_regions_destroy(regions_table *table);
 
 /* ---- lists ---- */
 
-/* Column c of all features begins at c x stride. Behind the last there is room for a group, and up
- * to the next multiple of a group it is there again. Faces stand first, then edges. */
+/* Groups of sixteen features, one after the other, have their columns side by side: loops read one
+ * stream of memory, and columns are known steps apart. Up to the next multiple of the lanes the
+ * last feature is there again. Faces stand first, then edges. */
 typedef struct regions_list {
-    uint32_t count, stride;
+    uint32_t count;
     float *columns;
     uint32_t *names; /* rows of the table */
 } regions_list;
+
+/* Where the columns of the i-th feature begin; column c is c groups further on. */
+static inline size_t regions_columns_at(uint32_t i) {
+    return (size_t)(i / REGIONS_GROUP) * (REGIONS_GROUP * REGIONS_COLUMNS) + i % REGIONS_GROUP;
+}
 
 /* A box of points in the frame. */
 typedef struct regions_box {
@@ -141,7 +147,17 @@ typedef struct regions_winners {
     float bound[REGIONS_POINTS], best[REGIONS_POINTS], next[REGIONS_POINTS];
     float place[REGIONS_POINTS];
     float square[REGIONS_KEPT][REGIONS_POINTS];
+    /* What `candidates` finds: places in the list above, points below as bits. */
+    uint32_t candidate_count, candidate[REGIONS_KEPT];
 } regions_winners;
+
+static inline uint32_t regions_candidate_place(const regions_winners *w, uint32_t c) {
+    return w->candidate[c] >> REGIONS_POINTS;
+}
+
+static inline bool regions_is_candidate(const regions_winners *w, uint32_t c, uint32_t point) {
+    return w->candidate[c] >> point & 1;
+}
 
 /* Features no farther than that from point i may win it. */
 static inline float regions_reach_sq(const regions_winners *w, float margin, uint32_t i) {
@@ -164,6 +180,9 @@ typedef struct regions_kernel {
     /* Measures sixteen points: at[k] has a coordinate of each. */
     void (*winners)(const regions_row *rows, const uint32_t *names, uint32_t count,
                     const float *const at[3], float outside, regions_winners *winners);
+    /* Lists the features, in order, that may win some of these points: all of them in one pass over
+     * the squares, as a pass for each point waits for memory. None where squares were not kept. */
+    void (*candidates)(uint32_t count, float margin, unsigned points, regions_winners *winners);
 } regions_kernel;
 
 /* regions_lanes.c; ABUTI_BY_LANES(abuti_regions) is the quickest that runs here. */

@@ -14,33 +14,39 @@ static void gather(const regions_row *rows, regions_list *list) {
             const uint32_t place = i + k < count ? i + k : count - 1;
             row[k] = rows[names[place]].column;
         }
+        float *to = list->columns + regions_columns_at(i);
         for (uint32_t c = 0; c < REGIONS_COLUMNS; c += 4) {
             wide column[4];
             fw_columns(row, c, column);
             for (uint32_t k = 0; k < 4; k++)
-                store(list->columns + (size_t)(c + k) * list->stride + i, column[k]);
+                store(to + REGIONS_GROUP * (c + k), column[k]);
         }
     }
 }
 
 #if LANES == 16
 
-/* Columns are near by, rows may be anywhere. */
+/* Columns are near by, rows may be anywhere. What is taken at a time comes from one group and goes
+ * to one. */
 static void take(const regions_row *rows, const regions_list *from, const uint32_t *places,
                  regions_list *list) {
+    const uint32_t count = list->count, last = (count - 1) % REGIONS_GROUP;
     (void)rows;
-    float *to = list->columns;
-    for (uint32_t i = 0; i < list->count;) {
-        uint32_t group = places[i] / LANES * LANES, begin = i;
+    for (uint32_t i = 0; i < count;) {
+        const uint32_t group = places[i] / REGIONS_GROUP * REGIONS_GROUP, begin = i;
         unsigned bits = 0;
-        for (; i < list->count && places[i] < group + LANES; i++)
-            bits |= 1u << (places[i] - group);
+        do
+            bits |= 1u << (places[i++] - group);
+        while (i < count && i % REGIONS_GROUP && places[i] < group + REGIONS_GROUP);
+        const unsigned taken = (1u << (i - begin)) - 1;
+        const float *source = from->columns + regions_columns_at(group);
+        float *to = list->columns + regions_columns_at(begin);
         for (uint32_t c = 0; c < REGIONS_COLUMNS; c++)
-            fw_pack(to + (size_t)c * list->stride + begin, bits,
-                    load(from->columns + (size_t)c * from->stride + group));
+            fw_pack_first(to + REGIONS_GROUP * c, taken, bits, load(source + REGIONS_GROUP * c));
     }
-    for (uint32_t c = 0; c < REGIONS_COLUMNS; c++, to += list->stride)
-        store(to + list->count, all(to[list->count - 1]));
+    float *to = list->columns + regions_columns_at(count - 1 - last);
+    for (uint32_t c = 0; c < REGIONS_COLUMNS; c++, to += REGIONS_GROUP)
+        fw_store_some(to, 0xffffu << last, all(to[last]));
 }
 
 #else
@@ -59,8 +65,8 @@ static void take(const regions_row *rows, const regions_list *from, const uint32
 /* Features of a list from the i-th on, and where a point is from each. */
 static inline feature_lanes load_features(const regions_list *list, uint32_t i, const wide p[3],
                                           wide r[3]) {
-    const float *from = list->columns + i;
-#define COLUMN(c) load(from + (size_t)(c)*list->stride)
+    const float *from = list->columns + regions_columns_at(i);
+#define COLUMN(c) load(from + REGIONS_GROUP * (c))
     const wide offset = COLUMN(REGIONS_OFFSET);
     const feature_lanes f = {
         .first = {COLUMN(REGIONS_FIRST), COLUMN(REGIONS_FIRST + 1), COLUMN(REGIONS_FIRST + 2)},
@@ -226,4 +232,24 @@ static void winners(const regions_row *rows, const uint32_t *names, uint32_t cou
     }
 }
 
-const regions_kernel BY_LANES(abuti_regions) = {gather, take, filter, winners};
+static void candidates(uint32_t count, float m, unsigned points, regions_winners *w) {
+    _Static_assert(((uint64_t)REGIONS_KEPT << REGIONS_POINTS) <= UINT32_MAX, "place and bits");
+    wide reach_sq[REGIONS_POINTS / LANES];
+    w->candidate_count = 0;
+    if (count > REGIONS_KEPT)
+        return;
+    for (uint32_t i = 0; i < REGIONS_POINTS; i += LANES) { /* as regions_reach_sq() */
+        const wide reach = add(fw_sqrt(load(w->bound + i)), all(2 * m));
+        reach_sq[i / LANES] = mul(mul(reach, reach), all(NEAREST_SLACK));
+    }
+    for (uint32_t k = 0; k < count; k++) {
+        unsigned bits = 0;
+        for (uint32_t i = 0; i < REGIONS_POINTS; i += LANES)
+            bits |= mask_bits(is_less_equal(load(w->square[k] + i), reach_sq[i / LANES])) << i;
+        bits &= points;
+        w->candidate[w->candidate_count] = k << REGIONS_POINTS | bits;
+        w->candidate_count += bits != 0;
+    }
+}
+
+const regions_kernel BY_LANES(abuti_regions) = {gather, take, filter, winners, candidates};

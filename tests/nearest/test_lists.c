@@ -273,12 +273,11 @@ typedef struct whole {
 static whole whole_create(abut_mesh *mesh) {
     whole w = {.mesh = mesh, .bvh = hierarchy(abut_mesh_retain(mesh))};
     assert_ok(abuti_regions_create(w.bvh, FEATURES_INCIDENTS, &w.table));
-    uint32_t count = w.table.features.count, stride = regions_stride(count);
-    w.kept = malloc(stride * sizeof *w.kept);
-    w.scratch = malloc(4 * stride * sizeof *w.scratch);
-    w.list =
-        (regions_list){count, stride, malloc(REGIONS_COLUMNS * stride * sizeof *w.list.columns),
-                       malloc(stride * sizeof *w.list.names)};
+    uint32_t count = w.table.features.count, room = regions_capacity(count) + REGIONS_GROUP;
+    w.kept = malloc(room * sizeof *w.kept);
+    w.scratch = malloc(4 * room * sizeof *w.scratch);
+    w.list = (regions_list){count, malloc(REGIONS_COLUMNS * room * sizeof *w.list.columns),
+                            malloc(room * sizeof *w.list.names)};
     assert_true(w.kept && w.scratch && w.list.columns && w.list.names);
     for (uint32_t i = 0; i < count; i++)
         w.list.names[i] = i;

@@ -23,18 +23,17 @@ static inline double distance_from(vec3 place, vec3 vector, bool is_face, vec3 p
 }
 
 /* Finds the value of a cell that several features may be nearest to; see cells.h. */
-static bool settle(const regions_table *table, const uint32_t *names, uint32_t count,
+static bool settle(const regions_table *table, const uint32_t *names,
                    const cells_lanes *const at[3], const regions_winners *w, const cells_rule *rule,
                    uint32_t i, float *value) {
     const vec3 p = v3(at[0]->exact[i], at[1]->exact[i], at[2]->exact[i]);
-    const float reach_sq = regions_reach_sq(w, rule->margin, i);
-    if (count > REGIONS_KEPT || w->best[i] == INFINITY)
+    if (!w->candidate_count || w->best[i] == INFINITY)
         return false;
     double lowest = INFINITY, highest = 0, most_of_it = INFINITY;
-    for (uint32_t k = 0; k < count; k++) {
-        if (!(w->square[k][i] <= reach_sq))
+    for (uint32_t c = 0; c < w->candidate_count; c++) {
+        if (!regions_is_candidate(w, c, i))
             continue;
-        const regions_support f = regions_support_of(table, names[k]);
+        const regions_support f = regions_support_of(table, names[regions_candidate_place(w, c)]);
         double d = distance_from(f.place, f.vector, f.is_face, p);
         lowest = d < lowest ? d : lowest;
         highest = d > highest ? d : highest;
@@ -186,8 +185,10 @@ static unsigned measure(const regions_table *table, const uint32_t *names, uint3
                      (const float *const[3]){at[0]->rounded, at[1]->rounded, at[2]->rounded},
                      rule->margin, w);
     unsigned doubtful = measure_winners(table, names, at, w, rule, values), left = 0;
+    if (doubtful)
+        BY_LANES(abuti_regions).candidates(count, rule->margin, doubtful, w);
     for (uint32_t i = 0; doubtful >> i; i++)
-        if (doubtful >> i & 1 && !settle(table, names, count, at, w, rule, i, &values[i]))
+        if (doubtful >> i & 1 && !settle(table, names, at, w, rule, i, &values[i]))
             left |= 1u << i;
     return left;
 }

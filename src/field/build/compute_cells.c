@@ -94,18 +94,18 @@ static double measure_feature(const regions_table *table, uint32_t name, vec3 p,
 }
 
 /* A cell that several features may be nearest to: the n-th of those that were measured. */
-static void settle_cell(worker *w, const uint32_t *names, uint32_t count, uint32_t n,
-                        const uint32_t cell[3], float *value) {
+static void settle_cell(worker *w, const uint32_t *names, uint32_t n, const uint32_t cell[3],
+                        float *value) {
     const computing *c = w->c;
-    const float reach_sq = regions_reach_sq(&w->winners, w->rule.margin, n);
     vec3 p = v3(c->frame[0][cell[0]], c->frame[1][cell[1]], c->frame[2][cell[2]]);
     double best = INFINITY, marked = INFINITY;
-    for (uint32_t k = 0; k < count && count <= REGIONS_KEPT; k++) {
-        if (!(w->winners.square[k][n] <= reach_sq))
+    for (uint32_t k = 0; k < w->winners.candidate_count; k++) {
+        if (!regions_is_candidate(&w->winners, k, n))
             continue;
-        double d = measure_feature(&c->table, names[k], p, best);
+        const uint32_t name = names[regions_candidate_place(&w->winners, k)];
+        double d = measure_feature(&c->table, name, p, best);
         best = real_min(best, d);
-        if (c->table.features.rest[names[k]].is_marked > 0)
+        if (c->table.features.rest[name].is_marked > 0)
             marked = real_min(marked, d);
     }
     if (marked <= best + 4 * (double)w->rule.margin || !cells_value(&w->rule, best, value))
@@ -129,7 +129,7 @@ static void measure_cells(worker *w, const cells_span *s, const uint32_t *names,
             continue;
         const uint32_t cell[3] = {s->begin[0] + step[0], s->begin[1] + step[1],
                                   s->begin[2] + step[2]};
-        settle_cell(w, names, count, n, cell, &values[n]);
+        settle_cell(w, names, n, cell, &values[n]);
     }
     for (uint32_t k = 0; k < s->count[2]; k++)
         for (uint32_t j = 0; j < s->count[1]; j++) {

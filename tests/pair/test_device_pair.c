@@ -204,6 +204,32 @@ TEST(crowds) {
     }
 }
 
+/* Walls turned together, where distances differ by rounding: within the least of them the device
+ * says what the CPU says, whichever pair is the lowest. */
+TEST(within_of_ties) {
+    test_random random = {6};
+    two_bodies two =
+        make_two(make_shape(NULL, ABUT_SHAPE_BOX, 6), make_shape(NULL, ABUT_SHAPE_BOX, 7));
+    for (int i = 0; i < 6; i++) {
+        abut_pose at[2] = {any_pose(&random, 0.3), {{0, 0, 0, 0}, {0, 0, 0}}};
+        abuti_motion motion = abuti_motion_of(&at[0]);
+        at[1].rotation = at[0].rotation;
+        at[1].translation = abuti_motion_apply(&motion, v3(2.5, 0.01, 0.02));
+        abut_pair_poses poses = abut_pair_poses_default();
+        poses.a = two.a;
+        poses.b = two.b;
+        poses.poses_a = &at[0];
+        poses.poses_b = &at[1];
+        poses.count = 1;
+        double distance = check_distance(&two, &poses, NULL);
+        for (int k = 0; k < 8; k++) {
+            check_within(&two, &poses, distance, NULL);
+            distance = nextafter(distance, 0);
+        }
+    }
+    destroy_two(&two);
+}
+
 /* A ball in a ball and in the shell of one, and a mesh on itself. */
 TEST(nested) {
     abut_pose list[5];

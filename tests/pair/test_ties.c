@@ -181,6 +181,64 @@ TEST(peg_in_a_shaft) {
     abut_mesh_destroy(peg);
 }
 
+/* The same of all sizes, and far from the origin: posed there, and as the coordinates came in. */
+TEST(sizes_and_places) {
+    static const double sizes[5] = {1e-165, 1e-85, 1e-9, 1e9, 1e60};
+    test_random random = {8};
+    for (int i = 0; i < 5; i++) {
+        abut_mesh *box = make_moved(make_shape(NULL, ABUT_SHAPE_BOX, 9), sizes[i], vec(0, 0, 0));
+        abut_pose at_a = any_pose(&random, 0), at_b = at_a;
+        abuti_motion motion = abuti_motion_of(&at_a);
+        vec3 by = v3_scale(v3(0.01, 3, 0.02), sizes[i]);
+        at_b.translation = abuti_motion_apply(&motion, by);
+        check(box, box, at_a, at_b);
+        at_a = at_b = still;
+        at_b.translation = by;
+        check(box, box, at_a, at_b);
+        abut_mesh_destroy(box);
+    }
+    for (int i = 0; i < 3; i++) {
+        vec3 away = v3(i < 2 ? 1e4 : 1e8, 0, i ? 1e5 : 0);
+        abut_mesh *box = make_moved(make_shape(NULL, ABUT_SHAPE_BOX, 9), 1, away);
+        abut_mesh *next = make_moved(make_shape(NULL, ABUT_SHAPE_CYLINDER, 9), 1,
+                                     v3_add(away, v3(0.01, 0.02, 3)));
+        abut_pose tilted = {{1e-9, 0, 0, 1}, {0, 0, 0}};
+        check(box, next, still, still);
+        if (i < 2) { /* else copies are asked */
+            check(box, box, still, (abut_pose){{0, 0, 0, 0}, {3, 0, 0.01}});
+            check(box, next, tilted, tilted);
+        }
+        abut_mesh_destroy(box);
+        abut_mesh_destroy(next);
+    }
+}
+
+/* Needles have no normal to speak of, and those of subnormal width none at all: proofs do not rest
+ * on them. */
+TEST(needles) {
+    static const double widths[4] = {1e-6, 1e-15, 3e-309, 0};
+    enum { NEEDLES = 40 };
+    test_random random = {77};
+    for (int i = 0; i < 8; i++) {
+        abut_vec3 corners[2][3 * NEEDLES];
+        for (int n = 0; n < 6 * NEEDLES; n += 3) {
+            abut_vec3 *c = &corners[n / (3 * NEEDLES)][n % (3 * NEEDLES)];
+            double z = n < 3 * NEEDLES ? 0 : 0.04, x = test_random_below(&random, 8);
+            vec3 to = i % 2 ? random_vec(&random, 0.5) : v3(0.7, 0.5, 0.3);
+            c[0] = vec(x, n % 7, z);
+            c[1] = v3_add(c[0], v3(to.x, to.y, n < 3 * NEEDLES ? -fabs(to.z) : fabs(to.z)));
+            c[2] = v3_add(v3_scale(c[1], 1 - 0x1p-20), v3_scale(c[0], 0x1p-20));
+            c[2].y += widths[i / 2];
+        }
+        abut_mesh *a = make_soup(NULL, corners[0], NEEDLES);
+        abut_mesh *b = make_soup(NULL, corners[1], NEEDLES);
+        check(a, b, still, still);
+        check(a, b, any_pose(&random, 0.01), still);
+        abut_mesh_destroy(a);
+        abut_mesh_destroy(b);
+    }
+}
+
 /* Where walls of a hundred thousand pairs are equally near, a search ends soon after walls were
  * made, gives the same pair, and does without where there is no memory. */
 TEST(large_walls) {

@@ -107,15 +107,16 @@ typedef struct abut_separation {
     abut_advice advice;
 } abut_separation;
 
-/* Finds closest points of two bodies. Pairs of triangles whose distances differ by less than
- * rounding could, 1e-12 of the largest coordinate, count as equally near; of these the lowest is
- * given, by the triangle of a, then by that of b, with its distance. Where surfaces meet it is one
- * of the pairs that do, always the same for the same hierarchies and poses, and where a part lies
- * inside the other body, a corner of it. Between bodies further apart than 64 times their size any
- * of the pairs that are equally near may be given. Where millions are so in all directions, as
+/* Finds closest points of two bodies. Pairs of triangles whose distances differ by next to nothing
+ * count as equally near: by less than 2^-41 of the coordinates of both, some 1e-12 of the larger,
+ * and less than a thousandth of the distance. Of these the lowest is given, by the triangle of a,
+ * then by that of b, with its distance. Where surfaces meet it is one of the pairs that do, always
+ * the same for the same hierarchies and poses, and where a part lies inside the other body, a
+ * corner of it. Between bodies further apart than 64 times their size any of the pairs that are
+ * equally near may be given. Where more than some sixty thousand are so and no wall parts them, as
  * between meshes of many triangles in one place, the distance is good to 1e-4 of the size only.
  * Memory as abut_pair_overlap, and once many distances were asked for, some 11 bytes a triangle
- * that the hierarchy keeps; 16 more where many pairs were equally near. Thread-safe. */
+ * that the hierarchy keeps; 22 more where many pairs were equally near. Thread-safe. */
 ABUT_API abut_status abut_pair_distance(const abut_posed *a, const abut_posed *b,
                                         const abut_pair_options *options, abut_pair_cache *cache,
                                         abut_separation *separation);

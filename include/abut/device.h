@@ -63,8 +63,9 @@ ABUT_API abut_status abut_device_open(abut_context *context, const char *selecto
 /* Tells what the open device says of itself. Null gives zeros. Thread-safe. */
 ABUT_API abut_device_info abut_device_info_get(const abut_device *device);
 
-/* Gives up the caller's hold on a device; objects that work on it keep it alive. Null is allowed.
- * Thread-safe. */
+/* Gives up the caller's hold on a device; objects that work on it keep it alive. With the last of
+ * them goes what it keeps for the next: memory of builds that are done, up to 256 MB or a 32nd of
+ * what the device has, and pinned memory of the host. Null is allowed. Thread-safe. */
 ABUT_API void abut_device_destroy(abut_device *device);
 
 /* ---- memory on a device ---- */

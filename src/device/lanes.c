@@ -14,7 +14,7 @@ enum {
     LANES = 3,             /* with two the bus waits for threads now and then */
     FETCH_LEAST = 1 << 17, /* bytes; less comes at once */
     UPLOAD_LEAST = 1 << 19,
-    PARTS = 8,            /* at least, of what is larger */
+    PARTS = 8,            /* about, of what is larger */
     PART_LEAST = 1 << 20, /* which threads copy together */
     PART_MOST = 8 << 20,
     COPY_GRAIN = 1 << 17,

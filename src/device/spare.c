@@ -1,9 +1,9 @@
 /* Memory of a device that is kept for the next user of about as much.
  *
  * A driver takes some 50 us for a piece of a megabyte or more when a kernel first uses it, and as
- * long to take it back (NVIDIA's, on an H200): two of nine milliseconds for a field from arrays of
+ * long to take it back (NVIDIA's, on an H200): one of nine milliseconds for a field from arrays of
  * the host, whose hierarchy and lists have some forty pieces. What is kept is bounded; the oldest
- * goes first, and all of it where memory is refused. */
+ * goes first, and all of it where the driver refuses a new piece. */
 #include "device/device.h"
 
 enum { MEMORY_SHARE = 32 }; /* of the device's memory may be kept */
@@ -55,7 +55,8 @@ void abuti_buffer_spare(abuti_buffer *buffer) {
     }
     abuti_spares_release(device, most - buffer->bytes);
     lock(&device->spares);
-    bool kept = device->spares.count < ABUTI_SPARES; /* another thread may have been here */
+    bool kept = device->spares.count < ABUTI_SPARES && /* another thread may have been here */
+                device->spares.bytes <= most - buffer->bytes;
     if (kept) {
         device->spares.kept[device->spares.count++] = *buffer;
         device->spares.bytes += buffer->bytes;

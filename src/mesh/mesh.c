@@ -91,7 +91,7 @@ static void indices_task(void *data, size_t chunk, size_t begin, size_t end) {
     l->boxes[chunk] = box;
 }
 
-/* The box of all items, or of those before a bad one. */
+/* The box of all items but bad ones. */
 static box3 look(looking *l, abut_context *context, size_t count,
                  void (*task)(void *data, size_t chunk, size_t begin, size_t end)) {
     box3 box = box_empty();

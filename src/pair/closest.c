@@ -102,16 +102,45 @@ static double reach_of(const near_search *s) {
     return pair_tie_reach(s->best, s->tie);
 }
 
-/* Whether two triangles are further apart than the best by their shadows on the line of that:
- * for a tenth of what it takes to measure them. Points and products are off by less than doubt. */
+/* The gap between shadows of two triangles on a direction; negative where they overlap. */
+static double gap_of(const double a[3], const double b[3]) {
+    double lo_a = real_min(a[0], real_min(a[1], a[2])), hi_a = real_max(a[0], real_max(a[1], a[2]));
+    double lo_b = real_min(b[0], real_min(b[1], b[2])), hi_b = real_max(b[0], real_max(b[1], b[2]));
+    return real_max(lo_b - hi_a, lo_a - hi_b);
+}
+
+/* Whether two triangles are further apart than the best by their shadows on the line of that, and
+ * across it, every 45 degrees: for a tenth of what it takes to measure them. Where two ridges cross
+ * all pairs around are as near along the line, and only across it are they not. Points and products
+ * are off by less than doubt. */
 static bool is_beyond(const near_search *s, const abut_triangle *a, const abut_triangle *b) {
+    const double most = reach_of(s) * (1 + 0x1p-40) + 4 * s->frame->doubt;
     vec3 p = s->closest.point_a, n = v3_sub(s->closest.point_b, p);
-    double lo = INFINITY, hi = -INFINITY;
+    double at[2][3], along[2][3], across[2][3], sum[2][3], rest[2][3];
     for (int k = 0; k < 3; k++) {
-        hi = real_max(hi, v3_dot(n, v3_sub(a->corner[k], p)));
-        lo = real_min(lo, v3_dot(n, v3_sub(b->corner[k], p)));
+        at[0][k] = v3_dot(n, v3_sub(a->corner[k], p)) / s->best;
+        at[1][k] = v3_dot(n, v3_sub(b->corner[k], p)) / s->best;
     }
-    return lo - hi > (reach_of(s) * (1 + 0x1p-40) + 4 * s->frame->doubt) * s->best;
+    double gap = gap_of(at[0], at[1]);
+    if (!(gap > 0) || gap > most)
+        return gap > most;
+    n = v3_scale(n, 1 / s->best);
+    vec3 u = v3_cross(n, fabs(n.x) < 0.6 ? v3(1, 0, 0) : v3(0, 1, 0));
+    u = v3_scale(u, 1 / v3_length(u));
+    vec3 v = v3_cross(n, u);
+    for (int k = 0; k < 6; k++) {
+        vec3 from = v3_sub(k < 3 ? a->corner[k] : b->corner[k - 3], p);
+        along[k / 3][k % 3] = v3_dot(u, from);
+        across[k / 3][k % 3] = v3_dot(v, from);
+        sum[k / 3][k % 3] = along[k / 3][k % 3] + across[k / 3][k % 3];
+        rest[k / 3][k % 3] = along[k / 3][k % 3] - across[k / 3][k % 3];
+    }
+    double beside = real_max(gap_of(along[0], along[1]), gap_of(across[0], across[1]));
+    double aslant = real_max(gap_of(sum[0], sum[1]), gap_of(rest[0], rest[1]));
+    beside = real_max(beside, aslant * 0.7071067811865475) - s->frame->doubt;
+    gap /= most; /* squares of lengths may underflow */
+    beside /= most;
+    return beside > 0 && gap * gap + beside * beside > 1;
 }
 
 static bool is_lower(const uint32_t pair[2], const uint32_t than[2]) {

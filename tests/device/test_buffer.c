@@ -158,7 +158,7 @@ TEST(staging) {
  * and when a call fails, any of them: nothing is under way then, and the next one is as good as
  * new. Where locked memory is refused, a plain copy does it. */
 enum {
-    MUCH = 2200001, /* nine parts, and pages of its own */
+    MUCH = 2200001, /* several parts, and pages of its own */
     FROM = 123,
     LANE_CALLS = 9 /* at first: a queue, a buffer, a map; for each of three lanes */
 };

@@ -35,7 +35,11 @@ void abuti_kit_close(abuti_kit *kit) {
 }
 
 void abuti_kit_retire(abuti_kit *kit) {
-    bool idle = kit->queue && !kit->queue->device->backend->finish(kit->queue);
+    bool worth = false; /* waiting for, since something will be kept */
+    for (uint32_t i = 0; kit->queue && i < kit->table->buffer_count; i++)
+        worth = worth || (kit->buffers[i].device &&
+                          kit->buffers[i].bytes >= kit->queue->device->spares.least);
+    bool idle = worth && !kit->queue->device->backend->finish(kit->queue);
     for (uint32_t i = 0; idle && i < kit->table->buffer_count; i++)
         abuti_buffer_spare(&kit->buffers[i]);
     abuti_kit_close(kit);

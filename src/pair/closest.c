@@ -102,13 +102,6 @@ static double reach_of(const near_search *s) {
     return pair_tie_reach(s->best, s->tie);
 }
 
-/* The gap between shadows of two triangles on a direction; negative where they overlap. */
-static double gap_of(const double a[3], const double b[3]) {
-    double lo_a = real_min(a[0], real_min(a[1], a[2])), hi_a = real_max(a[0], real_max(a[1], a[2]));
-    double lo_b = real_min(b[0], real_min(b[1], b[2])), hi_b = real_max(b[0], real_max(b[1], b[2]));
-    return real_max(lo_b - hi_a, lo_a - hi_b);
-}
-
 /* Whether two triangles are further apart than the best by their shadows on the line of that, and
  * across it, every 45 degrees: for a tenth of what it takes to measure them. Where two ridges cross
  * all pairs around are as near along the line, and only across it are they not. Points and products
@@ -141,10 +134,6 @@ static bool is_beyond(const near_search *s, const abut_triangle *a, const abut_t
     gap /= most; /* squares of lengths may underflow */
     beside /= most;
     return beside > 0 && gap * gap + beside * beside > 1;
-}
-
-static bool is_lower(const uint32_t pair[2], const uint32_t than[2]) {
-    return pair[0] < than[0] || (pair[0] == than[0] && pair[1] < than[1]);
 }
 
 /* Notes a pair as near as the best. Which one is lowest in the end depends on how near the nearest

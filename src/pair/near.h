@@ -37,4 +37,16 @@ static inline f4 boxes_lower_sq(const pair_side *side, const pair_view *view, co
     return f4_max(f4_mul(between, between), f4_max(own, other));
 }
 
+/* The gap between shadows of two triangles on a direction; negative where they overlap. */
+static inline double gap_of(const double a[3], const double b[3]) {
+    double lo_a = real_min(a[0], real_min(a[1], a[2])), hi_a = real_max(a[0], real_max(a[1], a[2]));
+    double lo_b = real_min(b[0], real_min(b[1], b[2])), hi_b = real_max(b[0], real_max(b[1], b[2]));
+    return real_max(lo_b - hi_a, lo_a - hi_b);
+}
+
+/* By the triangle of a, then by that of b. */
+static inline bool is_lower(const uint32_t pair[2], const uint32_t than[2]) {
+    return pair[0] < than[0] || (pair[0] == than[0] && pair[1] < than[1]);
+}
+
 #endif

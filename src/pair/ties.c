@@ -273,8 +273,10 @@ static bool prove(tie_search *t) {
 
 /* ---- the lowest ---- */
 
-static bool is_lower(uint32_t a, uint32_t b, const uint32_t than[2]) {
-    return a < than[0] || (a == than[0] && b < than[1]);
+/* The lowest triangles at two places. */
+static void lowest_at(const tie_search *t, const uint32_t place[2], uint32_t lowest[2]) {
+    for (int k = 0; k < 2; k++)
+        lowest[k] = place[k] == PAIR_ROOT ? 0 : t->walls[k][place[k]].first;
 }
 
 /* Whether two boxes may reach the ends of the line, and overlap as seen along it. */
@@ -299,22 +301,19 @@ static bool may_overlap(const tie_search *t, const uint32_t place[2]) {
 }
 
 /* The same for two triangles. */
-static bool may_overlap_at(const tie_search *t, uint32_t a, uint32_t b) {
-    const uint32_t which[2] = {a, b};
+static bool may_overlap_at(const tie_search *t, const uint32_t which[2]) {
     if (!t->whole)
         return true;
     for (int i = 0; i < ACROSS; i++) {
-        double lo[2], hi[2];
+        double at[2][3];
         for (int k = 0; k < 2; k++) {
             const abut_mesh *mesh = t->frame->side[k].bvh->mesh;
             const uint32_t *corner = mesh->indices + 3 * (size_t)which[k];
-            double at[3];
             for (int j = 0; j < 3; j++)
-                at[j] = v3_dot(t->across[k][i], mesh->positions[corner[j]]);
-            lo[k] = real_min(at[0], real_min(at[1], at[2]));
-            hi[k] = real_max(at[0], real_max(at[1], at[2]));
+                at[k][j] =
+                    v3_dot(t->across[k][i], mesh->positions[corner[j]]) + (k ? t->shift[i] : 0);
         }
-        if (lo[1] + t->shift[i] - hi[0] > t->beside || lo[0] - hi[1] - t->shift[i] > t->beside)
+        if (gap_of(at[0], at[1]) > t->beside)
             return false;
     }
     return true;
@@ -334,16 +333,15 @@ static bool look_at_leaves(tie_search *t, const uint32_t leaf[2], double reach,
         }
     }
     for (uint32_t i = 0; i < count[0] * count[1]; i++) {
-        uint32_t a = list[0][i / count[1]], b = list[1][i % count[1]];
+        const uint32_t pair[2] = {list[0][i / count[1]], list[1][i % count[1]]};
         t->steps++;
-        if (!is_lower(a, b, lowest) || !may_overlap_at(t, a, b))
+        if (!is_lower(pair, lowest) || !may_overlap_at(t, pair))
             continue;
-        abut_triangle at_a = pair_triangle(&t->frame->side[0], a);
-        abut_triangle at_b = pair_triangle(&t->frame->side[1], b);
+        abut_triangle at_a = pair_triangle(&t->frame->side[0], pair[0]);
+        abut_triangle at_b = pair_triangle(&t->frame->side[1], pair[1]);
         double distance = distance_of(t, &at_a, &at_b);
         if (distance <= reach - t->doubt) {
-            lowest[0] = a;
-            lowest[1] = b;
+            memcpy(lowest, pair, sizeof pair);
         } else if (distance <= reach) {
             return false;
         }
@@ -355,14 +353,11 @@ static bool look_at_leaves(tie_search *t, const uint32_t leaf[2], double reach,
 static void sort_from(const tie_search *t, pending_tie *stack, uint32_t first, uint32_t used) {
     for (uint32_t i = first + 1; i < used; i++) {
         pending_tie item = stack[i];
-        uint32_t own[2] = {0, 0}, j = i;
-        for (int k = 0; k < 2; k++)
-            own[k] = item.place[k] == PAIR_ROOT ? 0 : t->walls[k][item.place[k]].first;
+        uint32_t own[2], before[2], j = i;
+        lowest_at(t, item.place, own);
         for (; j > first; j--) {
-            const uint32_t *place = stack[j - 1].place;
-            uint32_t a = place[0] == PAIR_ROOT ? 0 : t->walls[0][place[0]].first;
-            uint32_t b = place[1] == PAIR_ROOT ? 0 : t->walls[1][place[1]].first;
-            if (!is_lower(a, b, own))
+            lowest_at(t, stack[j - 1].place, before);
+            if (!is_lower(before, own))
                 break;
             stack[j] = stack[j - 1];
         }
@@ -381,9 +376,8 @@ static bool find_lowest(tie_search *t, double reach, uint32_t lowest[2]) {
         uint32_t first[2];
         if (is_over(t))
             return false;
-        for (int k = 0; k < 2; k++)
-            first[k] = next.place[k] == PAIR_ROOT ? 0 : t->walls[k][next.place[k]].first;
-        if (!is_lower(first[0], first[1], lowest) || !may_overlap(t, next.place))
+        lowest_at(t, next.place, first);
+        if (!is_lower(first, lowest) || !may_overlap(t, next.place))
             continue;
         uint32_t child[2] = {pair_child(&side[0], next.place[0]),
                              pair_child(&side[1], next.place[1])};

@@ -185,15 +185,18 @@ def draw(results, folder, device_name):
            [(e["triangles"], e["cpu_ms"] / e["device_ms"]) for e in both])])
 
 
+def put_between(page, begin, end, lines):
+    """Puts lines between two marks of a page."""
+    with open(page, encoding="utf-8") as file:
+        before, rest = file.read().split(begin)
+    with open(page, "w", encoding="utf-8") as file:
+        file.write(before + begin + "\n" + "\n".join(lines) + "\n" + end + rest.split(end)[1])
+
+
 def write(arguments):
     with open(arguments.results, encoding="utf-8") as file:
         results = json.load(file)
-    with open(arguments.page, encoding="utf-8") as file:
-        page = file.read()
-    before, rest = page.split(BEGIN)
-    after = rest.split(END)[1]
-    with open(arguments.page, "w", encoding="utf-8") as file:
-        file.write(before + BEGIN + "\n" + "\n".join(table(results, arguments.called)) + "\n" + END + after)
+    put_between(arguments.page, BEGIN, END, table(results, arguments.called))
     draw(results, arguments.pictures, arguments.called)
 
 

@@ -18,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 
-from field_tables import plot
+from field_tables import plot, put_between
 
 BEGIN, END = "<!-- growth: begin -->", "<!-- growth: end -->"
 SHAPES = ["scan", "torus", "nested", "cylinder", "plates", "spiral"]
@@ -175,16 +175,11 @@ def draw(results, folder):
 def write(arguments):
     with open(arguments.results, encoding="utf-8") as file:
         results = json.load(file)["growth"]
-    with open(arguments.page, encoding="utf-8") as file:
-        page = file.read()
-    before, rest = page.split(BEGIN)
-    after = rest.split(END)[1]
     days, commits = ({e[key] for e in results} for key in ("date", "commit"))
     parts = shape_table(results) + [""] + exponent_table(results) + [""] + cell_table(results)
     parts += ["", f"Measured {', '.join(sorted(days))} at commit {', '.join(sorted(commits))};",
               f"in `bench/results/{os.path.basename(arguments.results)}`."]
-    with open(arguments.page, "w", encoding="utf-8") as file:
-        file.write(before + BEGIN + "\n" + "\n".join(parts) + "\n" + END + after)
+    put_between(arguments.page, BEGIN, END, parts)
     draw(results, arguments.pictures)
 
 

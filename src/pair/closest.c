@@ -21,7 +21,7 @@
  * Far away, beyond PAIR_FAR, boxes are compared in doubles, and pairs whose boxes are not closer
  * than the best so far by more than rounding are dropped: from there on many pairs are equally far.
  */
-#include "pair/discs.h"
+#include "pair/line.h"
 #include "pair/near.h"
 #include "pair/ties.h"
 
@@ -86,6 +86,8 @@ typedef struct near_search {
     bool known;   /* the best is, from a search before: the lowest pair as near is the answer */
     uint32_t ties, ties_next; /* pairs measured that were as near as the best */
     uint64_t effort_asked;    /* the effort when walls were asked for last */
+    bool lined;               /* there is a line */
+    pair_line line;
 } near_search;
 
 /* ---- candidates ---- */
@@ -102,38 +104,9 @@ static double reach_of(const near_search *s) {
     return pair_tie_reach(s->best, s->tie);
 }
 
-/* Whether two triangles are further apart than the best by their shadows on the line of that, and
- * across it, every 45 degrees: for a tenth of what it takes to measure them. Where two ridges cross
- * all pairs around are as near along the line, and only across it are they not. Points and products
- * are off by less than doubt. */
-static bool is_beyond(const near_search *s, const abut_triangle *a, const abut_triangle *b) {
-    const double most = reach_of(s) * (1 + 0x1p-40) + 4 * s->frame->doubt;
-    vec3 p = s->closest.point_a, n = v3_sub(s->closest.point_b, p);
-    double at[2][3], along[2][3], across[2][3], sum[2][3], rest[2][3];
-    for (int k = 0; k < 3; k++) {
-        at[0][k] = v3_dot(n, v3_sub(a->corner[k], p)) / s->best;
-        at[1][k] = v3_dot(n, v3_sub(b->corner[k], p)) / s->best;
-    }
-    double gap = gap_of(at[0], at[1]);
-    if (!(gap > 0) || gap > most)
-        return gap > most;
-    n = v3_scale(n, 1 / s->best);
-    vec3 u = v3_cross(n, fabs(n.x) < 0.6 ? v3(1, 0, 0) : v3(0, 1, 0));
-    u = v3_scale(u, 1 / v3_length(u));
-    vec3 v = v3_cross(n, u);
-    for (int k = 0; k < 6; k++) {
-        vec3 from = v3_sub(k < 3 ? a->corner[k] : b->corner[k - 3], p);
-        along[k / 3][k % 3] = v3_dot(u, from);
-        across[k / 3][k % 3] = v3_dot(v, from);
-        sum[k / 3][k % 3] = along[k / 3][k % 3] + across[k / 3][k % 3];
-        rest[k / 3][k % 3] = along[k / 3][k % 3] - across[k / 3][k % 3];
-    }
-    double beside = real_max(gap_of(along[0], along[1]), gap_of(across[0], across[1]));
-    double aslant = real_max(gap_of(sum[0], sum[1]), gap_of(rest[0], rest[1]));
-    beside = real_max(beside, aslant * 0.7071067811865475) - s->frame->doubt;
-    gap /= most; /* squares of lengths may underflow */
-    beside /= most;
-    return beside > 0 && gap * gap + beside * beside > 1;
+/* What is further apart than this cannot win: points and products are off by less than doubt. */
+static double beyond_of(const near_search *s) {
+    return reach_of(s) * (1 + 0x1p-40) + 4 * s->frame->doubt;
 }
 
 /* Notes a pair as near as the best. Which one is lowest in the end depends on how near the nearest
@@ -165,7 +138,10 @@ static void measure(near_search *s, uint32_t a, uint32_t b) {
     abut_feature features[2];
     abut_triangle triangle_a = pair_triangle(&s->frame->side[0], a);
     abut_triangle triangle_b = pair_triangle(&s->frame->side[1], b);
-    if (s->fast && s->winner[0] != ABUT_NONE && is_beyond(s, &triangle_a, &triangle_b)) {
+    if (s->fast && s->winner[0] != ABUT_NONE &&
+        (pair_shadows_beyond(&s->closest, &triangle_a, &triangle_b, beyond_of(s),
+                             s->frame->doubt) ||
+         (s->lined && pair_faces_beyond(&triangle_a, &triangle_b, beyond_of(s))))) {
         s->effort++;
         return;
     }
@@ -173,6 +149,10 @@ static void measure(near_search *s, uint32_t a, uint32_t b) {
     closest_pair closest = triangle_triangle_apart_at(triangle_a, triangle_b, features);
     if (!(closest.distance <= s->limit) || closest.distance > reach_of(s))
         return;
+    /* triangles around the same two points are no other tie */
+    if (s->best <= pair_tie_reach(closest.distance, s->tie) &&
+        v3_max_abs(v3_sub(closest.point_a, s->closest.point_a)) > s->frame->doubt)
+        s->ties++;
     if (closest.distance < s->best || s->winner[0] == ABUT_NONE) {
         s->best = closest.distance;
         s->winner[0] = a;
@@ -181,7 +161,6 @@ static void measure(near_search *s, uint32_t a, uint32_t b) {
         s->features[0] = features[0];
         s->features[1] = features[1];
     }
-    s->ties++;
     note_equal(s, (equal_pair){closest.distance, {a, b}});
     s->over = s->any;
 }
@@ -422,10 +401,7 @@ static uint32_t push_children(const near_search *s, pending *stack, uint32_t use
 
 /* A point of the world, as the mesh of a side has it. */
 static vec3 point_on(const pair_side *side, vec3 point) {
-    if (!side->motion.rotates)
-        return v3_sub(point, side->motion.translation);
-    mat3 back = m3_transpose(&side->motion.rotation);
-    return m3_apply(&back, v3_sub(point, side->motion.translation));
+    return pair_to_side(side, v3_sub(point, side->motion.translation));
 }
 
 /* From the nearest pair so far to one where the distance is least around: the closest point of
@@ -451,11 +427,22 @@ static void refine(near_search *s) {
     use_best(s);
 }
 
+/* Whether two boxes are beyond the best, as seen from its line. */
+static bool is_off_line(near_search *s, const uint32_t place[2]) {
+    if (!s->lined || place[0] == PAIR_ROOT || place[1] == PAIR_ROOT)
+        return false;
+    if (s->best < s->line.length)
+        abuti_pair_line_change(&s->line, &s->closest);
+    return abuti_pair_line_beyond(&s->line, place, beyond_of(s));
+}
+
 /* One step: measures a pair of leaves, or puts the children of the larger box behind `used`. */
 static uint32_t step(near_search *s, pending *stack, uint32_t used, pending next) {
     const pair_side *side = s->frame->side;
     uint32_t child[2] = {pair_child(&side[0], next.place[0]), pair_child(&side[1], next.place[1])};
     bool leaf_a = child[0] & BVH_LEAF, leaf_b = child[1] & BVH_LEAF;
+    if (is_off_line(s, next.place))
+        return used;
     if (leaf_a && leaf_b) {
         measure_leaves(s, next.place);
         if (!s->measured && s->fast)
@@ -485,6 +472,10 @@ static inline void look(near_search *s) {
         return;
     if (s->fast && !s->discs[0])
         take_discs(s, PAIR_STEPS);
+    if (s->fast && s->discs[0] && !s->lined && s->best > 0 && s->winner[0] != ABUT_NONE) {
+        abuti_pair_line_start(&s->line, s->frame, s->discs, &s->closest);
+        s->lined = true;
+    }
     if (abuti_stop(s->frame->side[0].bvh->context, "pairs"))
         s->over = true;
 }
@@ -663,8 +654,9 @@ static void search_start(near_search *s, const pair_frame *frame, double limit, 
     s->equal_count = s->ties = 0;
     s->effort_asked = 0;
     s->ties_next = TIES_FIRST;
-    s->crowded = s->known = false;
+    s->crowded = s->known = s->lined = false;
     s->winner[0] = s->winner[1] = ABUT_NONE;
+    s->closest.point_a = v3(INFINITY, INFINITY, INFINITY);
     s->upper = INFINITY;
     float upper;
     s->margin = abuti_pair_bounds(frame, limit, &upper);

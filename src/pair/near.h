@@ -4,6 +4,7 @@
 #ifndef ABUTI_PAIR_NEAR_H
 #define ABUTI_PAIR_NEAR_H
 
+#include "geom/types_shared.h"
 #include "pair/leaf.h"
 
 typedef struct pending {
@@ -42,6 +43,64 @@ static inline double gap_of(const double a[3], const double b[3]) {
     double lo_a = real_min(a[0], real_min(a[1], a[2])), hi_a = real_max(a[0], real_max(a[1], a[2]));
     double lo_b = real_min(b[0], real_min(b[1], b[2])), hi_b = real_max(b[0], real_max(b[1], b[2]));
     return real_max(lo_b - hi_a, lo_a - hi_b);
+}
+
+/* Whether two triangles are further apart than `most` by their shadows on the line of a closest
+ * pair, and across it, every 45 degrees: for a tenth of what it takes to measure them. Where two
+ * ridges cross all pairs around are as near along the line, and only across it are they not. */
+static inline bool pair_shadows_beyond(const closest_pair *line, const abut_triangle *a,
+                                       const abut_triangle *b, double most, double doubt) {
+    vec3 p = line->point_a, n = v3_sub(line->point_b, p);
+    double at[2][3], along[2][3], across[2][3], sum[2][3], rest[2][3];
+    for (int k = 0; k < 3; k++) {
+        at[0][k] = v3_dot(n, v3_sub(a->corner[k], p)) / line->distance;
+        at[1][k] = v3_dot(n, v3_sub(b->corner[k], p)) / line->distance;
+    }
+    double gap = gap_of(at[0], at[1]);
+    if (!(gap > 0) || gap > most)
+        return gap > most;
+    n = v3_scale(n, 1 / line->distance);
+    vec3 u = v3_cross(n, fabs(n.x) < 0.6 ? v3(1, 0, 0) : v3(0, 1, 0));
+    u = v3_scale(u, 1 / v3_length(u));
+    vec3 v = v3_cross(n, u);
+    for (int k = 0; k < 6; k++) {
+        vec3 from = v3_sub(k < 3 ? a->corner[k] : b->corner[k - 3], p);
+        along[k / 3][k % 3] = v3_dot(u, from);
+        across[k / 3][k % 3] = v3_dot(v, from);
+        sum[k / 3][k % 3] = along[k / 3][k % 3] + across[k / 3][k % 3];
+        rest[k / 3][k % 3] = along[k / 3][k % 3] - across[k / 3][k % 3];
+    }
+    double beside = real_max(gap_of(along[0], along[1]), gap_of(across[0], across[1]));
+    double aslant = real_max(gap_of(sum[0], sum[1]), gap_of(rest[0], rest[1]));
+    beside = real_max(beside, aslant * 0.7071067811865475) - doubt;
+    gap /= most; /* squares of lengths may underflow */
+    beside /= most;
+    return beside > 0 && gap * gap + beside * beside > 1;
+}
+
+/* The unit normal of a triangle, in the sense of a way; zero where it has none. */
+static inline vec3 pair_normal_along(const abut_triangle *t, vec3 way) {
+    vec3 n = v3_normalise(
+        v3_cross(v3_sub(t->corner[1], t->corner[0]), v3_sub(t->corner[2], t->corner[0])));
+    return v3_dot(n, way) < 0 ? v3_scale(n, -1) : n;
+}
+
+/* The same by their shadows on their normals, and half-way between: where faces are nearly
+ * parallel, far from the closest pair. */
+static inline bool pair_faces_beyond(const abut_triangle *a, const abut_triangle *b, double most) {
+    vec3 p = a->corner[0], way = v3_sub(b->corner[0], p);
+    vec3 n[3] = {pair_normal_along(a, way), pair_normal_along(b, way)};
+    n[2] = v3_normalise(v3_add(n[0], n[1]));
+    for (int i = 3; i-- > 0;) {
+        double at[2][3];
+        for (int k = 0; k < 3; k++) {
+            at[0][k] = v3_dot(n[i], v3_sub(a->corner[k], p));
+            at[1][k] = v3_dot(n[i], v3_sub(b->corner[k], p));
+        }
+        if (gap_of(at[0], at[1]) > most)
+            return true;
+    }
+    return false;
 }
 
 /* By the triangle of a, then by that of b. */

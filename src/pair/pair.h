@@ -29,6 +29,7 @@
 
 #include <abut/pair.h>
 
+#include <math.h>
 #include <stdatomic.h>
 
 enum {
@@ -84,7 +85,40 @@ static inline abut_triangle pair_triangle(const pair_side *side, uint32_t triang
     return t;
 }
 
+/* A direction of the world along the axes of a side. */
+static inline vec3 pair_to_side(const pair_side *side, vec3 n) {
+    if (!side->motion.rotates)
+        return n;
+    mat3 back = m3_transpose(&side->motion.rotation);
+    return m3_apply(&back, n);
+}
+
+/* Where the origin of its mesh is. */
+static inline vec3 pair_origin(const pair_side *side) {
+    return abuti_motion_apply(&side->motion, side->bvh->mesh->origin);
+}
+
 /* ---- boxes ---- */
+
+/* The middle of the box at a place in doubles, in the frame of the hierarchy. */
+static inline vec3 pair_middle(const abut_bvh *bvh, uint32_t place) {
+    const bvh_node *node = &bvh->nodes[place / BVH_WIDTH];
+    uint32_t slot = place % BVH_WIDTH;
+    return v3(0.5 * ((double)node->lo[0][slot] + node->hi[0][slot]),
+              0.5 * ((double)node->lo[1][slot] + node->hi[1][slot]),
+              0.5 * ((double)node->lo[2][slot] + node->hi[2][slot]));
+}
+
+/* How far it reaches from there along a direction. */
+static inline double pair_box_reach(const abut_bvh *bvh, uint32_t place, vec3 n) {
+    const bvh_node *node = &bvh->nodes[place / BVH_WIDTH];
+    uint32_t slot = place % BVH_WIDTH;
+    const double along[3] = {fabs(n.x), fabs(n.y), fabs(n.z)};
+    double sum = 0;
+    for (int axis = 0; axis < 3; axis++)
+        sum += along[axis] * ((double)node->hi[axis][slot] - node->lo[axis][slot]);
+    return 0.5 * sum;
+}
 
 /* A box as middle and half size along its own axes. */
 typedef struct pair_box {

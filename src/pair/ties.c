@@ -53,24 +53,13 @@ static bool is_over(tie_search *t) {
 
 /* ---- one side ---- */
 
-/* How far a box reaches along a direction from its middle, at most. */
-static double box_reach(const abut_bvh *bvh, uint32_t place, vec3 n) {
-    const bvh_node *node = &bvh->nodes[place / BVH_WIDTH];
-    uint32_t slot = place % BVH_WIDTH;
-    const double along[3] = {fabs(n.x), fabs(n.y), fabs(n.z)};
-    double sum = 0;
-    for (int axis = 0; axis < 3; axis++)
-        sum += along[axis] * ((double)node->hi[axis][slot] - node->lo[axis][slot]);
-    return 0.5 * sum;
-}
-
 /* How far corners at a place reach beyond the end of the line, at most; negative where they do not.
  */
 static double past_end(const tie_search *t, int k, uint32_t place) {
     const abut_bvh *bvh = t->frame->side[k].bvh;
     double reach =
-        real_min(box_reach(bvh, place, t->way[k]), wall_reach(&t->walls[k][place], t->way[k]));
-    return (v3_dot(t->way[k], wall_middle(bvh, place)) + reach) / bvh->scale - t->end[k];
+        real_min(pair_box_reach(bvh, place, t->way[k]), wall_reach(&t->walls[k][place], t->way[k]));
+    return (v3_dot(t->way[k], pair_middle(bvh, place)) + reach) / bvh->scale - t->end[k];
 }
 
 /* The same of a triangle. */
@@ -117,21 +106,14 @@ static bool is_beyond_end(tie_search *t, int k, uint32_t place) {
 
 /* ---- both ---- */
 
-/* A direction of side k along the axes of the world, and of the world along those of side k. */
+/* A direction of a side along the axes of the world. */
 static vec3 to_world(const pair_side *side, vec3 n) {
     return side->motion.rotates ? m3_apply(&side->motion.rotation, n) : n;
 }
 
-static vec3 to_side(const pair_side *side, vec3 n) {
-    if (!side->motion.rotates)
-        return n;
-    mat3 back = m3_transpose(&side->motion.rotation);
-    return m3_apply(&back, n);
-}
-
 /* The middle of a box in the world. */
 static vec3 world_middle(const pair_side *side, uint32_t place) {
-    vec3 own = v3_scale(wall_middle(side->bvh, place), 1 / side->bvh->scale);
+    vec3 own = v3_scale(pair_middle(side->bvh, place), 1 / side->bvh->scale);
     return abuti_motion_apply(&side->motion, v3_add(side->bvh->mesh->origin, own));
 }
 
@@ -146,7 +128,7 @@ static bool walls_apart(const tie_search *t, const uint32_t place[2]) {
         n = gap < 0 ? v3_scale(n, -1) : n;
         gap = fabs(gap);
         for (int j = 0; j < 2; j++) {
-            vec3 own = to_side(&side[j], j ? v3_scale(n, -1) : n);
+            vec3 own = pair_to_side(&side[j], j ? v3_scale(n, -1) : n);
             gap -= wall_reach(&t->walls[j][place[j]], own) / side[j].bvh->scale;
         }
         if (gap >= t->best - 0.5 * t->doubt)
@@ -182,19 +164,6 @@ static double distance_of(tie_search *t, const abut_triangle *a, const abut_tria
     return triangle_triangle_apart_at(*a, *b, features).distance;
 }
 
-/* Whether two triangles are as far apart as the closest pair along the normal of the first. */
-static bool plane_apart(const tie_search *t, const abut_triangle *a, const abut_triangle *b) {
-    vec3 at = a->corner[0];
-    vec3 n = v3_normalise(v3_cross(v3_sub(a->corner[1], at), v3_sub(a->corner[2], at)));
-    double lo[2] = {INFINITY, INFINITY}, hi[2] = {-INFINITY, -INFINITY};
-    for (int k = 0; k < 6; k++) {
-        double along = v3_dot(n, v3_sub(k < 3 ? a->corner[k] : b->corner[k - 3], at));
-        lo[k / 3] = real_min(lo[k / 3], along);
-        hi[k / 3] = real_max(hi[k / 3], along);
-    }
-    return real_max(lo[1] - hi[0], lo[0] - hi[1]) >= t->best - 0.5 * t->doubt;
-}
-
 /* Whether some triangles of two leaves are nearer than the best by more than the doubt. */
 static bool leaves_nearer(tie_search *t, const uint32_t leaf[2]) {
     const pair_side *side = t->frame->side;
@@ -213,7 +182,8 @@ static bool leaves_nearer(tie_search *t, const uint32_t leaf[2]) {
         for (uint32_t j = 0; j < fill[1]; j++) {
             const abut_triangle *a = &at[0][i], *b = &at[1][j];
             t->steps++;
-            if (!(past[0][i] + past[1][j] <= 0) && !plane_apart(t, a, b) && !plane_apart(t, b, a) &&
+            if (!(past[0][i] + past[1][j] <= 0) &&
+                !pair_faces_beyond(a, b, t->best - 0.5 * t->doubt) &&
                 distance_of(t, a, b) < t->best - t->doubt)
                 return true;
         }
@@ -287,12 +257,12 @@ static bool may_overlap(const tie_search *t, const uint32_t place[2]) {
     for (int k = 0; k < 2; k++)
         if (past_end(t, k, place[k]) < -t->near_end)
             return false;
-    vec3 middle[2] = {wall_middle(bvh[0], place[0]), wall_middle(bvh[1], place[1])};
+    vec3 middle[2] = {pair_middle(bvh[0], place[0]), pair_middle(bvh[1], place[1])};
     for (int i = 0; i < ACROSS; i++) {
         double at[2], reach[2];
         for (int k = 0; k < 2; k++) {
             at[k] = v3_dot(t->across[k][i], middle[k]) / bvh[k]->scale;
-            reach[k] = box_reach(bvh[k], place[k], t->across[k][i]) / bvh[k]->scale;
+            reach[k] = pair_box_reach(bvh[k], place[k], t->across[k][i]) / bvh[k]->scale;
         }
         if (fabs(at[1] - at[0] + t->shift[i]) > reach[0] + reach[1] + t->beside)
             return false;
@@ -400,8 +370,7 @@ static void set_across(tie_search *t, vec3 line, double reach) {
     const pair_side *side = t->frame->side;
     const double h = sqrt(0.5), proved = real_max(t->best - t->doubt, 0);
     vec3 e = fabs(line.x) < 0.6 ? v3(1, 0, 0) : v3(0, 1, 0), u = v3_cross(line, e), v;
-    vec3 between = v3_sub(abuti_motion_apply(&side[1].motion, side[1].bvh->mesh->origin),
-                          abuti_motion_apply(&side[0].motion, side[0].bvh->mesh->origin));
+    vec3 between = v3_sub(pair_origin(&side[1]), pair_origin(&side[0]));
     u = v3_scale(u, 1 / v3_length(u));
     v = v3_cross(line, u);
     const vec3 way[ACROSS] = {u, v, v3_scale(v3_add(u, v), h), v3_scale(v3_sub(u, v), h)};
@@ -410,7 +379,7 @@ static void set_across(tie_search *t, vec3 line, double reach) {
     for (int i = 0; i < ACROSS; i++) {
         t->shift[i] = v3_dot(way[i], between);
         for (int k = 0; k < 2; k++)
-            t->across[k][i] = to_side(&side[k], way[i]);
+            t->across[k][i] = pair_to_side(&side[k], way[i]);
     }
 }
 
@@ -431,9 +400,8 @@ bool abuti_pair_tied(pair_tie *tie) {
     for (int k = 0; k < 2; k++) {
         const pair_side *side = &frame->side[k];
         vec3 way = k ? v3_scale(line, -1) : line;
-        vec3 end = v3_sub(k ? closest->point_b : closest->point_a,
-                          abuti_motion_apply(&side->motion, side->bvh->mesh->origin));
-        t.way[k] = to_side(side, way);
+        vec3 end = v3_sub(k ? closest->point_b : closest->point_a, pair_origin(side));
+        t.way[k] = pair_to_side(side, way);
         t.end[k] = v3_dot(way, end) + 0.25 * t.doubt; /* the rest is for rounding */
     }
     if (!prove(&t))

@@ -30,15 +30,6 @@ static inline double wall_reach(const pair_wall *wall, vec3 n) {
     return real_max(c * wall->lo, c * wall->hi) + v3_length(v3_sub(n, v3_scale(m, c))) * wall->r;
 }
 
-/* The middle of the box at a place, in the frame. */
-static inline vec3 wall_middle(const abut_bvh *bvh, uint32_t place) {
-    const bvh_node *node = &bvh->nodes[place / BVH_WIDTH];
-    uint32_t slot = place % BVH_WIDTH;
-    return v3(0.5 * ((double)node->lo[0][slot] + node->hi[0][slot]),
-              0.5 * ((double)node->lo[1][slot] + node->hi[1][slot]),
-              0.5 * ((double)node->lo[2][slot] + node->hi[2][slot]));
-}
-
 /* Those of all places, or null: it does not pay to make them yet, another thread is about it, or
  * there is no memory. `effort` is what a search has spent since it asked last, in pairs of leaves.
  * Thread-safe. */

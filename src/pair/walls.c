@@ -63,7 +63,7 @@ static void make_leaf(const wall_maker *maker, uint32_t place, uint32_t leaf) {
     const abut_bvh *bvh = maker->bvh;
     const uint32_t *order = bvh->order + (size_t)leaf * BVH_WIDTH;
     uint32_t fill = bvh_leaf_fill(bvh, leaf);
-    vec3 c = wall_middle(bvh, place), sum = v3(0, 0, 0);
+    vec3 c = pair_middle(bvh, place), sum = v3(0, 0, 0);
     for (uint32_t i = 0; i < fill; i++) {
         vec3 at = corner_of(bvh, order[i], 0);
         sum = add_normal(sum, v3_cross(v3_sub(corner_of(bvh, order[i], 1), at),
@@ -82,7 +82,7 @@ static void make_leaf(const wall_maker *maker, uint32_t place, uint32_t leaf) {
 static void make_node(const wall_maker *maker, uint32_t place, uint32_t node) {
     const abut_bvh *bvh = maker->bvh;
     const bvh_node *boxes = &bvh->nodes[node];
-    vec3 c = wall_middle(bvh, place), sum = v3(0, 0, 0);
+    vec3 c = pair_middle(bvh, place), sum = v3(0, 0, 0);
     for (uint32_t i = 0; i < BVH_WIDTH; i++)
         if (boxes->child[i] != ABUT_NONE)
             sum = add_normal(sum, maker->normals[node * BVH_WIDTH + i]);
@@ -92,7 +92,7 @@ static void make_node(const wall_maker *maker, uint32_t place, uint32_t node) {
         uint32_t below = node * BVH_WIDTH + i;
         if (boxes->child[i] == ABUT_NONE)
             continue;
-        vec3 from = v3_sub(wall_middle(bvh, below), c);
+        vec3 from = v3_sub(pair_middle(bvh, below), c);
         double along = v3_dot(m, from), beside = v3_length(v3_sub(from, v3_scale(m, along)));
         wall_extend(wall, along - wall_reach(&maker->walls[below], back),
                     along + wall_reach(&maker->walls[below], m), beside + half_of(boxes, i),

@@ -28,7 +28,7 @@ static uint32_t check_walls(const abut_bvh *bvh, const pair_wall *walls, uint32_
         else
             count += check_walls(bvh, walls, child, list + count);
         vec3 m = v3(wall->m[0], wall->m[1], wall->m[2]);
-        vec3 middle = wall_middle(bvh, node * BVH_WIDTH + slot);
+        vec3 middle = pair_middle(bvh, node * BVH_WIDTH + slot);
         assert_true(fabs(v3_dot(m, m) - 1) < 1e-15);
         for (uint32_t i = begin; i < count; i++)
             first = list[i] < first ? list[i] : first;

@@ -1,0 +1,153 @@
+/* What lies beyond the line of a closest pair: never what is nearer, and answers are the same by it
+ * and without. */
+#include "bvh/meshes.h"
+
+#include "pair/line.h"
+
+enum { TRIANGLES = 60 };
+
+static const abut_pose still = {{0, 0, 0, 0}, {0, 0, 0}};
+
+static const pair_disc *discs_of(const abut_bvh *bvh) {
+    const pair_disc *discs = abuti_pair_discs(bvh, bvh->leaf_count);
+    assert_non_null(discs);
+    return discs;
+}
+
+/* Which triangles are below a place, by their numbers in `order`. */
+static uint32_t list_below(const abut_bvh *bvh, uint32_t place, uint32_t *list) {
+    uint32_t child = bvh->nodes[place / BVH_WIDTH].child[place % BVH_WIDTH], count = 0;
+    if (child == ABUT_NONE)
+        return 0;
+    if (!(child & BVH_LEAF)) {
+        for (uint32_t slot = 0; slot < BVH_WIDTH; slot++)
+            count += list_below(bvh, child * BVH_WIDTH + slot, list + count);
+        return count;
+    }
+    for (uint32_t i = 0; i < bvh_leaf_fill(bvh, child & ~BVH_LEAF); i++)
+        list[count++] = bvh->order[(child & ~BVH_LEAF) * BVH_WIDTH + i];
+    return count;
+}
+
+typedef struct counts {
+    int beyond, told;
+} counts;
+
+/* Asks about all places, with any pair's line and any bound: what is said to be beyond it is. */
+static void check_line(const abut_bvh *a, const abut_bvh *b, abut_pose at, test_random *random,
+                       counts *seen) {
+    static double distance[TRIANGLES][TRIANGLES];
+    const abut_posed posed[2] = {{a, still}, {b, at}};
+    const pair_disc *discs[2] = {discs_of(a), discs_of(b)};
+    uint32_t list[2][TRIANGLES];
+    pair_frame frame;
+    pair_line line;
+    closest_pair closest = {0, {0, 0, 0}, {0, 0, 0}}, least = {INFINITY, {0, 0, 0}, {0, 0, 0}};
+    assert_true(abuti_pair_start(&posed[0], &posed[1], &frame));
+    for (uint32_t i = 0; i < a->triangle_count; i++)
+        for (uint32_t j = 0; j < b->triangle_count; j++) {
+            abut_triangle s = pair_triangle(&frame.side[0], i);
+            abut_triangle t = pair_triangle(&frame.side[1], j);
+            abut_closest_pair pair;
+            assert_ok(abut_triangle_triangle_closest(&s, &t, &pair));
+            distance[i][j] = pair.distance;
+            closest.distance = pair.distance;
+            closest.point_a = pair.point_a;
+            closest.point_b = pair.point_b;
+            least = pair.distance < least.distance ? closest : least;
+        }
+    if (!(least.distance > 0))
+        return;
+    abuti_pair_line_start(&line, &frame, discs, &least);
+    for (int turn = 0; turn < 3; turn++) {
+        double most =
+            (turn < 2 ? least : closest).distance * (1 + turn * test_random_real(random, 0, 1)) +
+            4 * frame.doubt;
+        if (turn == 2 && closest.distance > 0)
+            abuti_pair_line_change(&line, &closest);
+        for (uint32_t i = 0; i < BVH_WIDTH * a->node_count; i++)
+            for (uint32_t j = 0; j < BVH_WIDTH * b->node_count; j++) {
+                const uint32_t place[2] = {i, j};
+                const uint32_t count[2] = {list_below(a, i, list[0]), list_below(b, j, list[1])};
+                double nearest = INFINITY;
+                for (uint32_t k = 0; k < count[0] * count[1]; k++)
+                    nearest = fmin(nearest, distance[list[0][k / count[1]]][list[1][k % count[1]]]);
+                if (!count[0] || !count[1])
+                    continue;
+                bool told = abuti_pair_line_beyond(&line, place, most);
+                assert_false(told && nearest < most - 4 * frame.doubt);
+                seen->beyond += turn < 2 && nearest > most;
+                seen->told += turn < 2 && told;
+            }
+    }
+}
+
+TEST(beyond_the_line) {
+    test_random random = {41};
+    counts seen = {0, 0};
+    for (int i = 0; i < SOUP_COUNT + 8; i++) {
+        abut_bvh *a = hierarchy(i < SOUP_COUNT ? make_kind(NULL, (soup_kind)i, TRIANGLES, 5)
+                                               : make_shape(NULL, ABUT_SHAPE_TORUS, 5));
+        abut_bvh *b = hierarchy(
+            make_moved(make_shape(NULL, ABUT_SHAPE_TORUS, 5), i % 2 ? 1 : 0.02, vec(0, 0, 0)));
+        assert_true(a->triangle_count <= TRIANGLES && b->triangle_count <= TRIANGLES);
+        check_line(a, b, any_pose(&random, i % 3 ? 6 : 2), &random, &seen);
+        abut_bvh_destroy(a);
+        abut_bvh_destroy(b);
+    }
+    assert_true(seen.told > seen.beyond / 2);
+}
+
+static abut_bvh *pipe(double radius, double height, uint32_t segments, uint32_t rings) {
+    abut_shape shape = abut_shape_default(ABUT_SHAPE_CYLINDER);
+    abut_mesh *mesh = NULL;
+    shape.radius = radius;
+    shape.height = height;
+    shape.segments = segments;
+    shape.rings = rings;
+    assert_ok(abut_shape_create(NULL, &shape, &mesh));
+    return hierarchy(mesh);
+}
+
+/* Pipes that pass each other, a thin one or one as thick, and rings: the same with discs and the
+ * line as without both. */
+TEST(pipes_and_rings) {
+    enum { POSES = 30, KINDS = 3 };
+    test_random random = {7};
+    int apart = 0;
+    for (int k = 0; k < KINDS; k++) {
+        abut_bvh *with[2], *without[2];
+        for (int i = 0; i < 2; i++) {
+            abut_bvh **list = i ? with : without;
+            list[0] =
+                k < 2 ? pipe(0.1, 4, 24, 150) : hierarchy(make_shape(NULL, ABUT_SHAPE_TORUS, 60));
+            list[1] = k == 1 ? pipe(0.02, 4, 6, 150) : list[0];
+        }
+        for (int i = 0; i < 2; i++) {
+            discs_of(with[i]);
+            atomic_store(&without[i]->pair_steps, SIZE_MAX / 2); /* as if they were being made */
+        }
+        for (int i = 0; i < POSES; i++) {
+            abut_separation found, expected;
+            abut_posed a = {with[0], still}, b = {with[1], any_pose(&random, 0)};
+            b.pose.translation = random_vec(&random, i % 2 ? 2 : 0.5);
+            if (k == 2 && i % 4 == 0) {
+                b.pose.rotation = still.rotation;
+                b.pose.translation = vec(0.01, -0.02, 1);
+            }
+            assert_ok(abut_pair_distance(&a, &b, NULL, NULL, &found));
+            a.bvh = without[0];
+            b.bvh = without[1];
+            assert_ok(abut_pair_distance(&a, &b, NULL, NULL, &expected));
+            assert_memory_equal(&found, &expected, sizeof found);
+            apart += found.relation == ABUT_PAIR_APART;
+        }
+        for (int i = 0; i < 2; i++) {
+            abut_bvh **list = i ? with : without;
+            if (list[1] != list[0])
+                abut_bvh_destroy(list[1]);
+            abut_bvh_destroy(list[0]);
+        }
+    }
+    assert_true(apart > POSES);
+}

@@ -42,8 +42,9 @@ enum {
     MEASURE_EFFORT = 16, /* of a measurement in doubles, in pairs of leaves */
     EFFORT_MOST = 1 << 20,
     EFFORT_A_LEAF = 64,
-    EFFORT_FAST = 4, /* of these a part, since little is left to try */
-    REFINE_MOST = 8  /* turns; two or three are usual */
+    LINE_TRIES = 512, /* in vain, until the line is no longer asked; */
+    LINE_GAIN = 16,   /* what is dropped by it is worth so many */
+    REFINE_MOST = 8   /* turns; two or three are usual */
 };
 
 #define BOUND_FAR (1.0 - 0x1p-44)
@@ -87,6 +88,7 @@ typedef struct near_search {
     uint32_t ties, ties_next; /* pairs measured that were as near as the best */
     uint64_t effort_asked;    /* the effort when walls were asked for last */
     bool lined;               /* there is a line */
+    int64_t line_gain;        /* of asking it; it is no longer asked if that is negative */
     pair_line line;
 } near_search;
 
@@ -429,11 +431,13 @@ static void refine(near_search *s) {
 
 /* Whether two boxes are beyond the best, as seen from its line. */
 static bool is_off_line(near_search *s, const uint32_t place[2]) {
-    if (!s->lined || place[0] == PAIR_ROOT || place[1] == PAIR_ROOT)
+    if (!s->lined || s->line_gain < 0 || place[0] == PAIR_ROOT || place[1] == PAIR_ROOT)
         return false;
     if (s->best < s->line.length)
         abuti_pair_line_change(&s->line, &s->closest);
-    return abuti_pair_line_beyond(&s->line, place, beyond_of(s));
+    bool beyond = abuti_pair_line_beyond(&s->line, place, beyond_of(s));
+    s->line_gain += beyond ? LINE_GAIN : -1;
+    return beyond;
 }
 
 /* One step: measures a pair of leaves, or puts the children of the larger box behind `used`. */
@@ -475,6 +479,7 @@ static inline void look(near_search *s) {
     if (s->fast && s->discs[0] && !s->lined && s->best > 0 && s->winner[0] != ABUT_NONE) {
         abuti_pair_line_start(&s->line, s->frame, s->discs, &s->closest);
         s->lined = true;
+        s->line_gain = LINE_TRIES;
     }
     if (abuti_stop(s->frame->side[0].bvh->context, "pairs"))
         s->over = true;
@@ -696,10 +701,8 @@ static bool search_end(near_search *s, double limit, abut_separation *separation
 /* From what is remembered of the last time, if anything. */
 static void search(near_search *s, bool fast, const abut_pair_cache *cache) {
     s->fast = fast;
-    if (fast) {
-        s->effort_most /= EFFORT_FAST;
+    if (fast)
         take_discs(s, 0);
-    }
     if (cache && cache->known && cache->triangle_a < s->frame->side[0].bvh->triangle_count &&
         cache->triangle_b < s->frame->side[1].bvh->triangle_count) {
         measure(s, cache->triangle_a, cache->triangle_b);

@@ -33,11 +33,10 @@
 enum {
     CANDIDATE_MOST = 64,
     EQUAL_MOST = 32,
-    TIES_FIRST = 48,      /* pairs as near as the best, after which a proof is tried, */
-    TIES_MORE = 4,        /* and again after so many times as many */
-    PROOF_EFFORT = 8,     /* of a proof, in that of the search so far, */
-    PROOF_MOST = 1 << 15, /* but no more than this, and once as much as that */
-    PROOF_LAST = 2,       /* instead of giving up */
+    TIES_FIRST = 48,  /* pairs as near as the best, after which a proof is tried, */
+    TIES_MORE = 4,    /* and again after so many times as many */
+    PROOF_EFFORT = 8, /* of a proof, in that of the search so far, */
+    PROOF_LAST = 2,   /* and instead of giving up */
     HEAP_MOST = 256,
     MEASURE_EFFORT = 16, /* of a measurement in doubles, in pairs of leaves */
     EFFORT_MOST = 1 << 20,
@@ -206,10 +205,9 @@ static void measure_all(near_search *s) {
     s->count = 0;
     if (s->ties >= s->ties_next && s->fast && !s->any && !s->over) {
         const pair_wall *walls[2];
-        uint64_t most = PROOF_EFFORT * s->effort;
         spend(s, walls);
         s->ties_next *= TIES_MORE;
-        try_ties(s, walls, most < PROOF_MOST ? most : PROOF_MOST + s->effort / 4);
+        try_ties(s, walls, PROOF_EFFORT * s->effort);
     }
 }
 

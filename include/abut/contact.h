@@ -226,7 +226,8 @@ typedef struct abut_patch_options {
                      * bodies that have gone through each other, or clasp each other: then patches
                      * keep their own depths, where a shift that separates would be more than four
                      * times as deep, and `separates` is false. Zero = none */
-    bool unchecked; /* depths are not checked; see abut_patches.separates */
+    bool unchecked; /* depths are not checked, see abut_patches.separates, nor gaps of a margin up
+                     * to a twentieth of the smaller body, which may be told too small */
 } abut_patch_options;
 
 ABUT_DEFAULT(abut_patch_options)

@@ -21,15 +21,7 @@
 #define WIDE 0.05        /* of the smaller body: a margin beyond which gaps are checked */
 #define GAP 1e-12 /* of the smaller body: bodies that touch may be this far apart by rounding */
 
-enum {
-    KEEP = 4,
-    ROUNDS = 3,
-    SHIFT_ROUNDS = 512,
-    MANY = 32,
-    TOO_MANY = 1024,
-    TOGETHER = 8,
-    SOME_SEGMENTS = 8
-};
+enum { ROUNDS = 3, SHIFT_ROUNDS = 512, MANY = 32, TOGETHER = 8, SOME_SEGMENTS = 8 };
 
 typedef struct patch_call {
     patch_memory *memory;
@@ -442,47 +434,6 @@ static abut_status answer_regions(patch_work *work, patch_call *call, uint32_t k
     return status || call->separates ? status : answer_deep(work, call, last, keep);
 }
 
-/* Where the margin is wide, skins may meet at corners of bodies that are further apart, and tell
- * gaps that are none; or one may be inside the other. What is nearer than the bodies are is
- * dropped; if that is all, or no gap was found to be one, their closest points are told. */
-static abut_status check_gaps(const patch_work *work, patch_call *call) {
-    abut_separation found;
-    size_t kept = 0;
-    bool near = true;
-    unsigned doubt = 0;
-    abut_status status = ABUT_OK;
-    bool wide = call->options.margin > WIDE * call->size;
-    bool lost = call->options.margin > 0 && work->region_count && !call->count;
-    if (!(wide || lost) || (call->count && call->answers[0].depth > 0))
-        return ABUT_OK;
-    if (!call->count)
-        status = abuti_pair_within(&call->posed[0], &call->posed[1], call->gap, false, NULL, &near,
-                                   &doubt);
-    if (!status && near)
-        status = abuti_pair_distance(&call->posed[0], &call->posed[1], false, NULL, &found);
-    if (status || !near || !(found.distance > 0))
-        return status;
-    for (size_t i = 0; i < call->count; i++)
-        if (found.distance <= call->gap &&
-            -call->answers[i].depth >= (1 - SLACK) * found.distance - HAIR * call->size)
-            call->answers[kept++] = call->answers[i];
-    call->count = kept;
-    if (kept || found.distance > call->gap)
-        return ABUT_OK;
-    vec3 way = v3_sub(found.point_a, found.point_b);
-    patch_answer answer = {.normal = v3_normalise(way),
-                           .depth = -found.distance,
-                           .centre = v3_sub(v3_along(found.point_b, 0.5, way),
-                                            work->body[1].bvh->mesh->origin),
-                           .count = 1};
-    answer.points[0] = (patch_point){.at = answer.centre,
-                                     .depth = answer.depth,
-                                     .kind = ABUT_CONTACT_FACE,
-                                     .element = found.triangle_a};
-    call->separates = true;
-    return add_answer(call, &answer);
-}
-
 /* Where no contour is: one inside the other, or a touch, or nothing. */
 static abut_status answer_rest(patch_work *work, patch_call *call, uint32_t keep) {
     pair_frame frame;
@@ -526,6 +477,69 @@ static abut_status answer_rest(patch_work *work, patch_call *call, uint32_t keep
         return add_answer(call, &answer);
     }
     return answer_parts(work, call, keep);
+}
+
+/* What the contours tell, or the rest. */
+static abut_status answer_found(patch_work *work, patch_call *call, uint32_t keep) {
+    abut_status status = work->region_count ? answer_regions(work, call, keep) : ABUT_OK;
+    return status || call->count ? status : answer_rest(work, call, keep);
+}
+
+/* Answers once more, without the margin: for bodies that overlap where skins hid it. */
+static abut_status answer_bare(patch_work *work, patch_call *call, uint32_t keep) {
+    call->gap -= call->options.margin;
+    call->options.margin = 0;
+    start_work(work, call->memory);
+    abut_status status = find(work, call, 0);
+    return status ? status : answer_found(work, call, keep);
+}
+
+/* Skins may meet at corners of bodies that are further apart, and tell gaps that are none; or one
+ * may be inside the other. What is nearer than the bodies are is dropped; if that is all, or no gap
+ * was found to be one, their closest points are told. */
+static abut_status check_gaps(patch_work *work, patch_call *call, uint32_t keep) {
+    const abut_posed *a = &call->posed[0], *b = &call->posed[1];
+    double nearest = call->gap, hair = HAIR * call->size;
+    abut_separation found;
+    size_t kept = 0;
+    unsigned doubt;
+    bool within, any = call->count > 0, wide = call->options.margin > WIDE * call->size;
+    for (size_t i = 0; i < call->count; i++)
+        nearest = real_min(nearest, -call->answers[i].depth * (1 + SLACK) + hair);
+    bool trusted = call->options.unchecked || nearest <= 2 * hair;
+    if (!(call->options.margin > 0) || (!wide && (any ? trusted : !work->region_count)) ||
+        (any && call->answers[0].depth > 0))
+        return ABUT_OK;
+    abut_status status = ABUT_OK;
+    if (!any || !wide) {
+        status = abuti_pair_within(a, b, nearest, false, NULL, &within, &doubt);
+        if (status || within == any)
+            return status;
+    }
+    status = abuti_pair_distance(a, b, false, NULL, &found);
+    if (status || (any && found.distance == 0))
+        return status;
+    if (found.distance == 0)
+        return answer_bare(work, call, keep);
+    for (size_t i = 0; i < call->count; i++)
+        if (found.distance <= call->gap &&
+            -call->answers[i].depth >= (1 - SLACK) * found.distance - HAIR * call->size)
+            call->answers[kept++] = call->answers[i];
+    call->count = kept;
+    if (kept || found.distance > call->gap)
+        return ABUT_OK;
+    vec3 way = v3_sub(found.point_a, found.point_b);
+    patch_answer answer = {.normal = v3_normalise(way),
+                           .depth = -found.distance,
+                           .centre = v3_sub(v3_along(found.point_b, 0.5, way),
+                                            work->body[1].bvh->mesh->origin),
+                           .count = 1};
+    answer.points[0] = (patch_point){.at = answer.centre,
+                                     .depth = answer.depth,
+                                     .kind = ABUT_CONTACT_FACE,
+                                     .element = found.triangle_a};
+    call->separates = true;
+    return add_answer(call, &answer);
 }
 
 /* ---- certain depths ---- */
@@ -651,91 +665,7 @@ static abut_status check(patch_work *work, patch_call *call, uint32_t keep) {
                : check_together(work, call, keep);
 }
 
-/* ---- out ---- */
-
-static vec3 to_world(const patch_frame *frame, vec3 p) {
-    return abuti_motion_apply(&frame->motion, v3_add(p, frame->origin));
-}
-
-/* The id of a contact: that of its feature, and where patches before have it too, as the walls of a
- * corner do, with the axis that the normal is nearest to. */
-static uint64_t unique_id(const abut_contact *list, uint64_t before, uint64_t id, vec3 normal) {
-    vec3 size = v3_abs(normal);
-    uint64_t axis = size.x >= size.y && size.x >= size.z ? 1 : size.y >= size.z ? 2 : 3, own = id;
-    for (int turn = 0; turn < 3; turn++) {
-        bool again = false;
-        for (uint64_t i = 0; i < before && before <= TOO_MANY && !again; i++)
-            again = list[i].id == own;
-        if (!again)
-            return own;
-        own = id | ((axis + (uint64_t)turn - 1) % 3 + 1) << CONTACT_ID_SPARE;
-    }
-    return own;
-}
-
-abut_status abuti_patch_write(const patch_frame *frame, const patch_answer *answers, size_t count,
-                              bool separates, abut_advice advice, abut_patches *out) {
-    uint64_t contacts = 0;
-    for (size_t i = 0; i < count; i++)
-        contacts += answers[i].count;
-    out->count = count;
-    out->contact_count = contacts;
-    if (count > out->capacity || contacts > out->contact_capacity)
-        return abuti_fail(ABUT_ERROR_BUFFER,
-                          "%s: there are %llu patches with %llu contacts, but room for %llu and "
-                          "%llu",
-                          frame->function, (unsigned long long)count, (unsigned long long)contacts,
-                          (unsigned long long)out->capacity,
-                          (unsigned long long)out->contact_capacity);
-    out->separates = separates || !count;
-    out->advice = advice;
-    contacts = 0;
-    for (size_t i = 0; i < count; i++) {
-        const patch_answer *a = &answers[i];
-        vec3 normal = m3_apply(&frame->motion.rotation, a->normal);
-        normal = v3_add(v3_scale(normal, frame->swapped ? -1 : 1), v3(0, 0, 0)); /* no -0 */
-        out->list[i] = (abut_patch){normal,         to_world(frame, a->centre),
-                                    a->depth + 0.0, a->area,
-                                    a->volume,      contacts,
-                                    a->count};
-        for (uint32_t k = 0; k < a->count; k++) {
-            const patch_point *p = &a->points[k];
-            uint32_t side = p->side ^ (uint32_t)frame->swapped;
-            uint64_t id = contact_id(side, p->kind, p->element, p->part);
-            id = unique_id(out->contacts, out->list[i].first, id, normal);
-            out->contacts[contacts++] = (abut_contact){.point = to_world(frame, p->at),
-                                                       .normal = normal,
-                                                       .depth = p->depth + 0.0,
-                                                       .id = id,
-                                                       .pair = frame->pair,
-                                                       .side = side,
-                                                       .kind = (abut_contact_kind)p->kind,
-                                                       .element = p->element,
-                                                       .part = p->part};
-        }
-    }
-    return ABUT_OK;
-}
-
-abut_status abuti_patch_options(const char *function, const abut_patch_options *options,
-                                const abut_patches *patches, abut_patch_options *ours) {
-    if (!patches)
-        return abuti_null(function, "patches");
-    if ((!patches->list && patches->capacity) || (!patches->contacts && patches->contact_capacity))
-        return abuti_null(function, "a list with room");
-    *ours = abut_patch_options_default();
-    abut_status status = abuti_options_read(ours, sizeof *ours, options, function);
-    if (status)
-        return status;
-    if (!(ours->margin >= 0 && ours->margin <= ABUT_COORDINATE_MAX))
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: options->margin is %g; it must be a length",
-                          function, ours->margin);
-    if (ours->keep > PATCH_POINTS)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: options->keep is %u; it may be at most %d",
-                          function, ours->keep, PATCH_POINTS);
-    ours->keep = ours->keep ? ours->keep : KEEP;
-    return abuti_contact_check(function, "options->hint", &ours->hint.x, 3);
-}
+/* ---- the public function ---- */
 
 static abut_status check_call(const abut_posed *a, const abut_posed *b,
                               const abut_patch_options *options, patch_call *call,
@@ -777,13 +707,15 @@ abut_status abut_contact_patches(const abut_posed *a, const abut_posed *b,
         call.size = real_min(skins[0]->size, skins[1]->size);
         call.gap = call.options.margin + real_max(GAP * call.size, ROUNDING * call.largest);
         advice = skins[skins[1]->advice.verdict > skins[0]->advice.verdict]->advice;
-        status = work.region_count ? answer_regions(&work, &call, keep) : ABUT_OK;
-        if (!status && !call.count)
-            status = answer_rest(&work, &call, keep);
-        status = status ? status : check_gaps(&work, &call);
+        status = answer_found(&work, &call, keep);
+        status = status ? status : check_gaps(&work, &call, keep);
     }
-    if (!status && call.count && !call.options.unchecked && !call.separates)
+    while (!status && call.count && !call.options.unchecked && !call.separates) {
         status = check(&work, &call, keep);
+        if (status || call.count || !(call.options.margin > 0))
+            break;
+        status = answer_bare(&work, &call, keep);
+    }
     status = status ? status
                     : abuti_patch_write(&frame, call.answers, call.count, call.separates, advice,
                                         patches);

@@ -347,7 +347,7 @@ abut_status abuti_patch_points_along(patch_work *work, const patch_region *regio
 /* The largest depth of all regions but gaps along a normal. */
 abut_status abuti_patch_depth(patch_work *work, vec3 normal, double *depth);
 
-/* ---- patch.c: options and answers, of solids too ---- */
+/* ---- patch_write.c: options and answers, of solids too ---- */
 
 /* From the frame of answers to the world. */
 typedef struct patch_frame {
@@ -361,10 +361,13 @@ typedef struct patch_frame {
 /* Reads and checks options, with the default of `keep` in its place, and the lists. */
 abut_status abuti_patch_options(const char *function, const abut_patch_options *options,
                                 const abut_patches *patches, abut_patch_options *ours);
+abut_status abuti_patch_write(const patch_frame *frame, const patch_answer *answers, size_t count,
+                              bool separates, abut_advice advice, abut_patches *out);
+
+/* ---- patch.c ---- */
+
 /* A shift of a that satisfies all answers, and a hair more of `size`; false where there is none, as
  * between opposite walls. */
 bool abuti_patch_shift(double size, const patch_answer *answers, size_t count, vec3 *shift);
-abut_status abuti_patch_write(const patch_frame *frame, const patch_answer *answers, size_t count,
-                              bool separates, abut_advice advice, abut_patches *out);
 
 #endif

@@ -392,8 +392,8 @@ TEST(wide_margins_make_no_depth) {
         abut_patch_options options = abut_patch_options_default();
         abut_patches found = room();
         abut_separation separation;
-        options.margin = test_random_real(&random, 0, 1);
-        options.unchecked = round % 2;
+        options.margin = test_random_real(&random, 0, round % 3 == 1 ? 0.06 : 1);
+        options.unchecked = round % 2 && options.margin > 0.1; /* that is wide for all of them */
         assert_ok(abut_pair_distance(&a, &b, NULL, NULL, &separation));
         assert_ok(abut_contact_patches(&a, &b, &options, &found));
         if (separation.distance == 0 || separation.distance > options.margin) {

@@ -9,7 +9,8 @@ enum { BVH_FETCH_AHEAD = 8 /* leaves */ };
 
 /* Asks for what comes next, since triangles are in any order: first for indices, and half as far
  * ahead for the corners that they name. */
-static inline void bvh_fetch_later(const abut_bvh *bvh, const abut_mesh *mesh, uint32_t leaf) {
+static inline __attribute__((always_inline)) void
+bvh_fetch_later(const abut_bvh *bvh, const abut_mesh *mesh, uint32_t leaf) {
     if (leaf + BVH_FETCH_AHEAD >= bvh->leaf_count)
         return;
     const uint32_t *later = bvh->order + (size_t)(leaf + BVH_FETCH_AHEAD) * BVH_WIDTH;
@@ -22,8 +23,8 @@ static inline void bvh_fetch_later(const abut_bvh *bvh, const abut_mesh *mesh, u
 }
 
 /* Corner k of all four on an axis is corner[axis][k], in the frame. */
-static inline void bvh_leaf_corners(const abut_bvh *bvh, const abut_mesh *mesh, uint32_t leaf,
-                                    d4 corner[3][3]) {
+static inline __attribute__((always_inline)) void
+bvh_leaf_corners(const abut_bvh *bvh, const abut_mesh *mesh, uint32_t leaf, d4 corner[3][3]) {
     const uint32_t *order = bvh->order + (size_t)leaf * BVH_WIDTH;
     d4 scale = d4_all(bvh->scale);
     bvh_fetch_later(bvh, mesh, leaf);

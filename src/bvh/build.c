@@ -206,10 +206,14 @@ static void gather_bins(const item *items, size_t begin, size_t end, const binni
         join_bins(g->bins, others[k - 1], to.count);
 }
 
+static inline f4 extent_of(box4 box) {
+    return f4_sub(f4_sub(f4_all(0), box4_minus_high(box)), box4_low(box));
+}
+
 /* Half the surface of a box. */
 static inline float area_of(box4 box) {
     float d[4];
-    f4_store(d, f4_sub(f4_sub(f4_all(0), box4_minus_high(box)), box4_low(box)));
+    f4_store(d, extent_of(box));
     return d[0] * d[1] + d[1] * d[2] + d[2] * d[0];
 }
 
@@ -217,36 +221,46 @@ static float leaves_of(uint32_t count) {
     return (float)((count + BVH_WIDTH - 1) / BVH_WIDTH);
 }
 
-/* The border of least cost; the first of equals. */
-static border choose_border(const gathering *g, const binning *how, uint32_t total) {
+/* What one side of every border of an axis costs: cost[i] that of the first i + 1 bins, or the
+ * last; and how many items they hold. Not a number where there are none: inf x 0. Areas four at a
+ * time. */
+static inline void sum_up(const bin bins[BIN_MOST], uint32_t bin_count, bool from_end,
+                          float cost[BIN_MOST], uint32_t counts[BIN_MOST]) {
+    float extent[BIN_MOST][4], leaves[BIN_MOST];
+    box4 box = box4_all(FLT_MAX);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < bin_count; i++) {
+        const bin *b = &bins[from_end ? bin_count - 1 - i : i];
+        box = box4_join(box, box4_load(b->box));
+        counts[i] = count += b->count;
+        leaves[i] = leaves_of(count);
+        f4_store(extent[i], extent_of(box));
+    }
+    for (uint32_t i = 0; i < bin_count; i += 4) {
+        const float *const rows[4] = {extent[i], extent[i + 1], extent[i + 2], extent[i + 3]};
+        f4 d[4];
+        f4_columns(rows, 0, d);
+        f4 area = f4_add(f4_add(f4_mul(d[0], d[1]), f4_mul(d[1], d[2])), f4_mul(d[2], d[0]));
+        f4_store(cost + i, f4_mul(area, f4_load(leaves + i)));
+    }
+}
+
+/* The border of least cost; the first of equals. Each has items on both sides. */
+static border choose_border(const gathering *g, const binning *how) {
     border best = {-1, 0, 0};
     float best_cost = FLT_MAX;
     for (int axis = 0; axis < 3; axis++) {
-        float right_cost[BIN_MOST];
+        float left[BIN_MOST], right[BIN_MOST];
+        uint32_t left_count[BIN_MOST], right_count[BIN_MOST];
         if (how->flat[axis])
             continue;
-        box4 box = box4_all(FLT_MAX);
-        uint32_t count = 0;
-        for (uint32_t b = how->count - 1; b > 0; b--) {
-            const bin *from = &g->bins[axis][b];
-            box = box4_join(box, box4_load(from->box));
-            count += from->count;
-            right_cost[b] = count ? area_of(box) * leaves_of(count) : 0;
-        }
-        box = box4_all(FLT_MAX);
-        count = 0;
+        sum_up(g->bins[axis], how->count, false, left, left_count);
+        sum_up(g->bins[axis], how->count, true, right, right_count);
         for (uint32_t b = 0; b + 1 < how->count; b++) {
-            const bin *from = &g->bins[axis][b];
-            box = box4_join(box, box4_load(from->box));
-            count += from->count;
-            if (count == 0 || count == total)
-                continue;
-            float cost = area_of(box) * leaves_of(count) + right_cost[b + 1];
+            float cost = left[b] + right[how->count - 2 - b];
             if (cost < best_cost) {
                 best_cost = cost;
-                best.axis = axis;
-                best.bin = b;
-                best.left_count = count;
+                best = (border){axis, b, left_count[b]};
             }
         }
     }
@@ -437,7 +451,7 @@ static size_t split_small(builder *b, const range *r, gathering *g) {
         return split_few(b, r);
     binning how = choose_bins(g, count);
     gather_bins(b->items, r->begin, r->end, &how, g);
-    border where = choose_border(g, &how, count);
+    border where = choose_border(g, &how);
     if (where.axis < 0)
         return halve(r);
     side s = side_of(&how, &where);
@@ -604,7 +618,7 @@ static void split_large(builder *b, range r, range children[2]) {
         pass(b, count, bins_task);
         for (size_t c = 1; c < chunks; c++)
             join_bins(g->bins, b->chunks[c].bins, b->how.count);
-        b->where = choose_border(g, &b->how, count);
+        b->where = choose_border(g, &b->how);
     }
     if (b->where.axis >= 0) {
         divide_large(b, count);

@@ -118,6 +118,10 @@ static inline size_t abuti_chunk_count(size_t count, size_t grain) {
     return count / grain + (count % grain != 0);
 }
 
+/* Memory that is about to be written from end to end, for the first time perhaps: gets its pages
+ * now, where the system can, each large one by one thread. Nothing but speed changes. */
+void abuti_get_pages(abut_context *context, void *memory, size_t bytes);
+
 /* ---- files ---- */
 
 /* A stream of bytes from a file or from memory, read forwards once through a window. */

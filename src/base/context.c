@@ -321,6 +321,23 @@ abut_status abuti_parallel_try(abut_context *context, const char *stage, size_t 
     return abuti_stop_status(stage);
 }
 
+typedef struct pages {
+    unsigned char *begin;
+    size_t before; /* bytes of its large page that stand before it */
+} pages;
+
+static void pages_task(void *data, size_t chunk, size_t begin, size_t end) {
+    const pages *p = data;
+    (void)chunk;
+    begin = begin < p->before ? p->before : begin;
+    abuti_system_get_pages(p->begin + (begin - p->before), end - begin);
+}
+
+void abuti_get_pages(abut_context *context, void *memory, size_t bytes) {
+    pages p = {memory, (uintptr_t)memory % ABUTI_LARGE_PAGE};
+    abuti_parallel_for(context, p.before + bytes, ABUTI_LARGE_PAGE, pages_task, &p);
+}
+
 /* ---- for code on top ---- */
 
 void *abut_context_allocate(abut_context *context, size_t count, size_t element_bytes) {

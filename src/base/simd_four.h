@@ -81,6 +81,20 @@ static inline uint32_t fw_number(uint32_t *to, uint32_t first, unsigned bits) {
     _mm512_storeu_si512(to, _mm512_maskz_compress_epi32((mw)bits, all));
     return (uint32_t)__builtin_popcount(bits);
 }
+static inline unsigned fw_any_equal(const uint32_t a[3][4], const uint32_t b[3][4], uint32_t none) {
+    const __m512i group = _mm512_set_epi32(3, 3, 3, 3, 2, 2, 2, 2, 1, 1, 1, 1, 0, 0, 0, 0);
+    unsigned met = 0;
+    for (int k = 0; k < 3; k++) {
+        __m128i four = _mm_loadu_si128((const __m128i *)(const void *)a[k]);
+        __m512i one = _mm512_permutexvar_epi32(group, _mm512_castsi128_si512(four));
+        mw some = _mm512_cmpneq_epi32_mask(one, _mm512_set1_epi32((int)none));
+        for (int i = 0; i < 3; i++) {
+            four = _mm_loadu_si128((const __m128i *)(const void *)b[i]);
+            met |= _mm512_mask_cmpeq_epi32_mask(some, one, _mm512_broadcast_i32x4(four));
+        }
+    }
+    return met;
+}
 static inline __m512i abuti_load_four(const void *a, const void *b, const void *c, const void *d) {
     __m512i r = _mm512_castsi128_si512(_mm_loadu_si128((const __m128i *)a));
     r = _mm512_inserti32x4(r, _mm_loadu_si128((const __m128i *)b), 1);

@@ -233,6 +233,27 @@ static inline uint32_t fw_pack_ordered(float *keys, uint32_t *values, fw key, co
     _mm256_storeu_si256((__m256i *)(void *)values, _mm256_permutevar8x32_epi32(v, lanes));
     return (uint32_t)__builtin_popcount(bits);
 }
+static inline unsigned fw_any_equal(const uint32_t a[3][4], const uint32_t b[3][4], uint32_t none) {
+    unsigned met = 0;
+    for (int half = 0; half < 2; half++) {
+        const __m256i group = _mm256_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1);
+        __m256i any = _mm256_setzero_si256();
+        for (int k = 0; k < 3; k++) {
+            __m128i two = _mm_loadl_epi64((const __m128i *)(const void *)(a[k] + 2 * half));
+            __m256i one = _mm256_permutevar8x32_epi32(_mm256_castsi128_si256(two), group);
+            __m256i equal = _mm256_setzero_si256();
+            for (int i = 0; i < 3; i++) {
+                __m128i four = _mm_loadu_si128((const __m128i *)(const void *)b[i]);
+                __m256i others = _mm256_broadcastsi128_si256(four);
+                equal = _mm256_or_si256(equal, _mm256_cmpeq_epi32(one, others));
+            }
+            __m256i missing = _mm256_cmpeq_epi32(one, _mm256_set1_epi32((int)none));
+            any = _mm256_or_si256(any, _mm256_andnot_si256(missing, equal));
+        }
+        met |= (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(any)) << 8 * half;
+    }
+    return met;
+}
 /* The least of all lanes. */
 static inline float fw_least(fw a) {
     __m128 m = _mm_min_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
@@ -325,6 +346,17 @@ static inline uint32_t fw_pack_ordered(float *keys, uint32_t *values, fw key, co
         count += bits >> order[i] & 1;
     }
     return count;
+}
+
+/* Bit 4 i + j where one of the numbers a[0][i], a[1][i], a[2][i] is one of b[0][j], b[1][j] and
+ * b[2][j]; `none` is equal to nothing. */
+static inline unsigned fw_any_equal(const uint32_t a[3][4], const uint32_t b[3][4], uint32_t none) {
+    unsigned met = 0;
+    for (int i = 0; i < 4; i++)
+        for (int k = 0; k < 3; k++)
+            if (a[k][i] != none)
+                met |= m4_bits(m4_any_equal(b, a[k][i])) << 4 * i;
+    return met;
 }
 
 typedef struct d4 {

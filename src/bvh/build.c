@@ -30,14 +30,24 @@ enum {
     MIDDLING_MOST = SMALL_PARTS + 2 /* ranges that are not small, at a time */
 };
 
-/* The box of a triangle as a box4; the fourth numbers are 0. */
+/* The box of a triangle as a box4, whose fourth numbers are the triangle's: its lower 24 bits and
+ * the others, which floats hold exactly. So items move as one, and nothing else with them. */
 typedef struct item {
     float box[8];
 } item;
 
+static inline void name_item(item *it, uint32_t triangle) {
+    it->box[3] = (float)(triangle & 0xffffff);
+    it->box[7] = (float)(triangle >> 24);
+}
+
+static inline uint32_t triangle_of(const item *it) {
+    return (uint32_t)(int32_t)it->box[3] | (uint32_t)(int32_t)it->box[7] << 24;
+}
+
 typedef struct range {
     uint32_t begin, end, slot, depth;
-    bool away; /* its items stand in the spare arrays */
+    bool away; /* its items stand in the spare array */
 } range;
 
 typedef struct bin {
@@ -70,7 +80,7 @@ typedef struct builder {
     const abut_mesh *mesh;
     double scale;
     item *items, *spare;
-    uint32_t *order, *spare_order;
+    uint32_t *order; /* of the triangles in the end */
     bvh_split *splits;
     gathering *chunks;
     uint32_t *chunk_left;
@@ -196,10 +206,14 @@ static void gather_bins(const item *items, size_t begin, size_t end, const binni
         join_bins(g->bins, others[k - 1], to.count);
 }
 
+static inline f4 extent_of(box4 box) {
+    return f4_sub(f4_sub(f4_all(0), box4_minus_high(box)), box4_low(box));
+}
+
 /* Half the surface of a box. */
 static inline float area_of(box4 box) {
     float d[4];
-    f4_store(d, f4_sub(f4_sub(f4_all(0), box4_minus_high(box)), box4_low(box)));
+    f4_store(d, extent_of(box));
     return d[0] * d[1] + d[1] * d[2] + d[2] * d[0];
 }
 
@@ -207,36 +221,46 @@ static float leaves_of(uint32_t count) {
     return (float)((count + BVH_WIDTH - 1) / BVH_WIDTH);
 }
 
-/* The border of least cost; the first of equals. */
-static border choose_border(const gathering *g, const binning *how, uint32_t total) {
+/* What one side of every border of an axis costs: cost[i] that of the first i + 1 bins, or the
+ * last; and how many items they hold. Not a number where there are none: inf x 0. Areas four at a
+ * time. */
+static inline void sum_up(const bin bins[BIN_MOST], uint32_t bin_count, bool from_end,
+                          float cost[BIN_MOST], uint32_t counts[BIN_MOST]) {
+    float extent[BIN_MOST][4], leaves[BIN_MOST];
+    box4 box = box4_all(FLT_MAX);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < bin_count; i++) {
+        const bin *b = &bins[from_end ? bin_count - 1 - i : i];
+        box = box4_join(box, box4_load(b->box));
+        counts[i] = count += b->count;
+        leaves[i] = leaves_of(count);
+        f4_store(extent[i], extent_of(box));
+    }
+    for (uint32_t i = 0; i < bin_count; i += 4) {
+        const float *const rows[4] = {extent[i], extent[i + 1], extent[i + 2], extent[i + 3]};
+        f4 d[4];
+        f4_columns(rows, 0, d);
+        f4 area = f4_add(f4_add(f4_mul(d[0], d[1]), f4_mul(d[1], d[2])), f4_mul(d[2], d[0]));
+        f4_store(cost + i, f4_mul(area, f4_load(leaves + i)));
+    }
+}
+
+/* The border of least cost; the first of equals. Each has items on both sides. */
+static border choose_border(const gathering *g, const binning *how) {
     border best = {-1, 0, 0};
     float best_cost = FLT_MAX;
     for (int axis = 0; axis < 3; axis++) {
-        float right_cost[BIN_MOST];
+        float left[BIN_MOST], right[BIN_MOST];
+        uint32_t left_count[BIN_MOST], right_count[BIN_MOST];
         if (how->flat[axis])
             continue;
-        box4 box = box4_all(FLT_MAX);
-        uint32_t count = 0;
-        for (uint32_t b = how->count - 1; b > 0; b--) {
-            const bin *from = &g->bins[axis][b];
-            box = box4_join(box, box4_load(from->box));
-            count += from->count;
-            right_cost[b] = count ? area_of(box) * leaves_of(count) : 0;
-        }
-        box = box4_all(FLT_MAX);
-        count = 0;
+        sum_up(g->bins[axis], how->count, false, left, left_count);
+        sum_up(g->bins[axis], how->count, true, right, right_count);
         for (uint32_t b = 0; b + 1 < how->count; b++) {
-            const bin *from = &g->bins[axis][b];
-            box = box4_join(box, box4_load(from->box));
-            count += from->count;
-            if (count == 0 || count == total)
-                continue;
-            float cost = area_of(box) * leaves_of(count) + right_cost[b + 1];
+            float cost = left[b] + right[how->count - 2 - b];
             if (cost < best_cost) {
                 best_cost = cost;
-                best.axis = axis;
-                best.bin = b;
-                best.left_count = count;
+                best = (border){axis, b, left_count[b]};
             }
         }
     }
@@ -245,13 +269,10 @@ static border choose_border(const gathering *g, const binning *how, uint32_t tot
 
 /* ---- two sides ---- */
 
-static inline void swap_items(item *items, uint32_t *order, size_t i, size_t j) {
+static inline void swap_items(item *items, size_t i, size_t j) {
     box4 box = box4_load(items[i].box);
-    uint32_t number = order[i];
     box4_store(items[i].box, box4_load(items[j].box));
-    order[i] = order[j];
     box4_store(items[j].box, box);
-    order[j] = number;
 }
 
 /* Which side of a border: the bin as bins_of() tells it, on one axis alone. */
@@ -278,11 +299,11 @@ static inline bool goes_left(const side *s, const item *it) {
 
 /* Each item in turn changes places with the first that goes right: more copies than need be, but no
  * branch, and half of the branches would be mistaken. */
-static void divide(item *items, uint32_t *order, const range *r, const side *s) {
+static void divide(item *items, const range *r, const side *s) {
     size_t middle = r->begin;
     for (size_t i = r->begin; i < r->end; i++) {
         bool left = goes_left(s, &items[i]);
-        swap_items(items, order, i, middle);
+        swap_items(items, i, middle);
         middle += left;
     }
 }
@@ -296,12 +317,12 @@ static uint32_t round_count(uint32_t left, uint32_t total) {
 
 /* Of items from begin to end, the one nearest to a border before them (`lowest`) or behind them; of
  * equals the lowest triangle. */
-static size_t nearest_item(const item *items, const uint32_t *order, size_t begin, size_t end,
-                           int axis, bool lowest) {
+static size_t nearest_item(const item *items, size_t begin, size_t end, int axis, bool lowest) {
     size_t best = begin;
     for (size_t i = begin + 1; i < end; i++) {
         float x = middle_on(&items[i], axis), y = middle_on(&items[best], axis);
-        if ((lowest ? x < y : x > y) || (x == y && order[i] < order[best]))
+        if ((lowest ? x < y : x > y) ||
+            (x == y && triangle_of(&items[i]) < triangle_of(&items[best])))
             best = i;
     }
     return best;
@@ -309,14 +330,13 @@ static size_t nearest_item(const item *items, const uint32_t *order, size_t begi
 
 /* Moves the border from `middle` to `wanted`, a few places away: each time the item nearest to it
  * changes sides. */
-static void move_border(item *items, uint32_t *order, const range *r, size_t middle, size_t wanted,
-                        int axis) {
+static void move_border(item *items, const range *r, size_t middle, size_t wanted, int axis) {
     while (middle != wanted) {
         bool grow = middle < wanted; /* the left side takes the lowest of the right */
         size_t begin = grow ? middle : r->begin, end = grow ? r->end : middle;
-        size_t best = nearest_item(items, order, begin, end, axis, grow);
+        size_t best = nearest_item(items, begin, end, axis, grow);
         middle -= !grow;
-        swap_items(items, order, best, middle);
+        swap_items(items, best, middle);
         middle += grow;
     }
 }
@@ -350,7 +370,7 @@ typedef struct sort_keys {
     int32_t middle[3][SWEEP_MOST], triangle[SWEEP_MOST];
 } sort_keys;
 
-static void make_keys(const item *items, const uint32_t *order, uint32_t count, sort_keys *keys) {
+static void make_keys(const item *items, uint32_t count, sort_keys *keys) {
     memset(keys, 0, sizeof *keys);
     for (uint32_t i = 0; i < count; i++) {
         float middle[4];
@@ -359,7 +379,7 @@ static void make_keys(const item *items, const uint32_t *order, uint32_t count, 
         memcpy(bits, middle, sizeof bits);
         for (int axis = 0; axis < 3; axis++)
             keys->middle[axis][i] = bits[axis] < 0 ? bits[axis] ^ INT32_MAX : bits[axis];
-        keys->triangle[i] = (int32_t)order[i];
+        keys->triangle[i] = (int32_t)triangle_of(&items[i]);
     }
 }
 
@@ -400,13 +420,13 @@ static float best_border(const sorted *s, uint32_t count, uint32_t *left) {
 
 /* Splits a few items where it is best of all: they are sorted on every axis. */
 static size_t split_few(builder *b, const range *r) {
-    uint32_t count = r->end - r->begin, best_left = 0, order[SWEEP_MOST];
+    uint32_t count = r->end - r->begin, best_left = 0;
     item *items = b->items + r->begin, kept[SWEEP_MOST];
     sorted s[3];
     sort_keys keys;
     int best = 0;
     float best_cost = FLT_MAX;
-    make_keys(items, b->order + r->begin, count, &keys);
+    make_keys(items, count, &keys);
     for (int axis = 0; axis < 3; axis++) {
         uint32_t left = 0;
         sort_on(items, &keys, count, axis, &s[axis]);
@@ -418,11 +438,8 @@ static size_t split_few(builder *b, const range *r) {
         }
     }
     memcpy(kept, items, count * sizeof *kept);
-    memcpy(order, b->order + r->begin, count * sizeof *order);
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; i++)
         items[i] = kept[s[best].item[i]];
-        b->order[r->begin + i] = order[s[best].item[i]];
-    }
     return r->begin + best_left;
 }
 
@@ -434,13 +451,13 @@ static size_t split_small(builder *b, const range *r, gathering *g) {
         return split_few(b, r);
     binning how = choose_bins(g, count);
     gather_bins(b->items, r->begin, r->end, &how, g);
-    border where = choose_border(g, &how, count);
+    border where = choose_border(g, &how);
     if (where.axis < 0)
         return halve(r);
     side s = side_of(&how, &where);
-    divide(b->items, b->order, r, &s);
+    divide(b->items, r, &s);
     size_t middle = r->begin + round_count(where.left_count, count);
-    move_border(b->items, b->order, r, r->begin + where.left_count, middle, where.axis);
+    move_border(b->items, r, r->begin + where.left_count, middle, where.axis);
     return middle;
 }
 
@@ -467,6 +484,8 @@ static void build_small(builder *b, range root) {
         float area = area_of(box4_load(g.box));
         if (count <= BVH_WIDTH) {
             b->splits[r.slot] = (bvh_split){area, 0, r.begin / BVH_WIDTH};
+            for (uint32_t i = r.begin; i < r.end; i++)
+                b->order[i] = triangle_of(&b->items[i]);
             continue;
         }
         range children[2];
@@ -476,12 +495,11 @@ static void build_small(builder *b, range root) {
     }
 }
 
-/* Brings the items of a range back from the spare arrays. */
+/* Brings the items of a range back from the spare array. */
 static void bring_back(builder *b, range *r) {
     size_t count = r->end - r->begin;
     if (r->away) {
         memcpy(b->items + r->begin, b->spare + r->begin, count * sizeof *b->items);
-        memcpy(b->order + r->begin, b->spare_order + r->begin, count * sizeof *b->order);
         r->away = false;
     }
 }
@@ -503,10 +521,6 @@ static item *items_now(const builder *b) {
     return b->now.away ? b->spare : b->items;
 }
 
-static uint32_t *order_now(const builder *b) {
-    return b->now.away ? b->spare_order : b->order;
-}
-
 static void boxes_task(void *data, size_t chunk, size_t begin, size_t end) {
     builder *b = data;
     gather_boxes(items_now(b), b->now.begin + begin, b->now.begin + end, &b->chunks[chunk]);
@@ -517,7 +531,7 @@ static void bins_task(void *data, size_t chunk, size_t begin, size_t end) {
     gather_bins(items_now(b), b->now.begin + begin, b->now.begin + end, &b->how, &b->chunks[chunk]);
 }
 
-/* To the other arrays, where both sides keep their order; chunk_left holds where the chunk's left
+/* To the other array, where both sides keep their order; chunk_left holds where the chunk's left
  * ones go. */
 static void scatter_task(void *data, size_t chunk, size_t begin, size_t end) {
     builder *b = data;
@@ -525,22 +539,17 @@ static void scatter_task(void *data, size_t chunk, size_t begin, size_t end) {
     size_t right = first + b->where.left_count + begin - b->chunk_left[chunk];
     side s = side_of(&b->how, &b->where);
     const item *from = items_now(b);
-    const uint32_t *from_order = order_now(b);
-    item *to_items = b->now.away ? b->items : b->spare;
-    uint32_t *to_order = b->now.away ? b->order : b->spare_order;
-    for (size_t i = first + begin; i < first + end; i++) {
-        size_t to = goes_left(&s, &from[i]) ? left++ : right++;
-        to_items[to] = from[i];
-        to_order[to] = from_order[i];
-    }
+    item *to = b->now.away ? b->items : b->spare;
+    for (size_t i = first + begin; i < first + end; i++)
+        to[goes_left(&s, &from[i]) ? left++ : right++] = from[i];
 }
 
 /* Of each chunk of a side, the item nearest to the border. */
 static void nearest_task(void *data, size_t chunk, size_t begin, size_t end) {
     builder *b = data;
     size_t first = b->side_begin;
-    b->chunk_left[chunk] = (uint32_t)nearest_item(items_now(b), order_now(b), first + begin,
-                                                  first + end, b->where.axis, b->side_lowest);
+    b->chunk_left[chunk] = (uint32_t)nearest_item(items_now(b), first + begin, first + end,
+                                                  b->where.axis, b->side_lowest);
 }
 
 /* A pass over the range that is being split. */
@@ -572,7 +581,6 @@ static void divide_large(builder *b, size_t count) {
 /* As move_border(), by all threads. */
 static void move_border_large(builder *b, size_t middle, size_t wanted) {
     item *items = items_now(b);
-    uint32_t *order = order_now(b);
     while (middle != wanted) {
         bool grow = middle < wanted;
         size_t end = grow ? b->now.end : middle;
@@ -584,11 +592,12 @@ static void move_border_large(builder *b, size_t middle, size_t wanted) {
             size_t other = b->chunk_left[c];
             float x = middle_on(&items[other], b->where.axis);
             float y = middle_on(&items[best], b->where.axis);
-            if ((grow ? x < y : x > y) || (x == y && order[other] < order[best]))
+            if ((grow ? x < y : x > y) ||
+                (x == y && triangle_of(&items[other]) < triangle_of(&items[best])))
                 best = other;
         }
         middle -= !grow;
-        swap_items(items, order, best, middle);
+        swap_items(items, best, middle);
         middle += grow;
     }
 }
@@ -609,7 +618,7 @@ static void split_large(builder *b, range r, range children[2]) {
         pass(b, count, bins_task);
         for (size_t c = 1; c < chunks; c++)
             join_bins(g->bins, b->chunks[c].bins, b->how.count);
-        b->where = choose_border(g, &b->how, count);
+        b->where = choose_border(g, &b->how);
     }
     if (b->where.axis >= 0) {
         divide_large(b, count);
@@ -628,8 +637,7 @@ static void item_task(void *data, size_t chunk, size_t begin, size_t end) {
             b->items[i].box[axis] = (float)lo[axis];
             b->items[i].box[4 + axis] = -(float)hi[axis];
         }
-        b->items[i].box[3] = b->items[i].box[7] = 0;
-        b->order[i] = (uint32_t)i;
+        name_item(&b->items[i], (uint32_t)i);
     }
     gather_boxes(b->items, begin, end, &b->chunks[chunk]);
 }
@@ -728,16 +736,19 @@ static abut_status split_mesh(abut_context *context, const abut_mesh *mesh, doub
         .context = context, .mesh = mesh, .scale = scale, .order = order, .splits = splits};
     b.items = abuti_allocate(context, count, sizeof *b.items);
     b.spare = abuti_allocate(context, shared ? count : 0, sizeof *b.spare);
-    b.spare_order = abuti_allocate(context, shared ? count : 0, sizeof *b.spare_order);
     b.chunks = abuti_allocate(context, chunks, sizeof *b.chunks);
     b.chunk_left = abuti_allocate(context, chunks, sizeof *b.chunk_left);
     range *ranges = b.ranges = abuti_allocate(context, range_room, sizeof *b.ranges);
     abut_status status = ABUT_ERROR_MEMORY;
-    if (b.items && b.spare && b.spare_order && b.chunks && b.chunk_left && b.ranges) {
+    if (b.items && b.spare && b.chunks && b.chunk_left && b.ranges) {
+        if (shared) {
+            abuti_get_pages(context, b.items, count * sizeof *b.items);
+            abuti_get_pages(context, b.spare, count * sizeof *b.spare);
+        }
         status = abuti_parallel_try(context, "bvh", count, CHUNK, item_task, &b);
         status = status ? status : build_all(&b, mesh->triangle_count);
     }
-    ABUTI_RELEASE(context, b.items, b.spare, b.spare_order, b.chunks, b.chunk_left, ranges);
+    ABUTI_RELEASE(context, b.items, b.spare, b.chunks, b.chunk_left, ranges);
     return status;
 }
 

@@ -3,16 +3,11 @@
  * Guarantee: each box holds what is below it. A box is rounded outwards from the doubles of its
  * triangles, once, and boxes of inner nodes are minima and maxima of those.
  */
-#include "bvh/bvh.h"
-
-#include "base/simd.h"
+#include "bvh/corners.h"
 
 #include <math.h>
 
-enum {
-    NODES_A_TASK = 512,
-    FETCH_AHEAD = 8 /* leaves */
-};
+enum { NODES_A_TASK = 512 };
 
 /* The box of four triangles, rounded outwards. */
 static inline void fit_box(const d4 corner[3][3], float lo[4], float hi[4]) {
@@ -46,36 +41,11 @@ static inline void fit_steps(const d4 corner[3], float lo, float hi, uint16_t *c
     }
 }
 
-/* Asks for what comes next, since triangles are in any order: first for indices, and half as far
- * ahead for the corners that they name. */
-static inline __attribute__((always_inline)) void
-fetch_later(const abut_bvh *bvh, const abut_mesh *mesh, uint32_t leaf) {
-    if (leaf + FETCH_AHEAD >= bvh->leaf_count)
-        return;
-    const uint32_t *later = bvh->order + (size_t)(leaf + FETCH_AHEAD) * BVH_WIDTH;
-    const uint32_t *soon = bvh->order + (size_t)(leaf + FETCH_AHEAD / 2) * BVH_WIDTH;
-    for (int i = 0; i < BVH_WIDTH; i++) {
-        ABUTI_PREFETCH(&mesh->indices[3 * (size_t)later[i]]);
-        for (size_t k = 0; k < 3; k++)
-            ABUTI_PREFETCH(&mesh->positions[mesh->indices[3 * (size_t)soon[i] + k]]);
-    }
-}
-
 static void fit_leaf(abut_bvh *bvh, const abut_mesh *mesh, bvh_node *node, int slot) {
     uint32_t leaf = node->child[slot] & ~BVH_LEAF;
-    const uint32_t *order = bvh->order + (size_t)leaf * BVH_WIDTH;
-    d4 corner[3][3], scale = d4_all(bvh->scale);
+    d4 corner[3][3];
     float lo[4], hi[4];
-    fetch_later(bvh, mesh, leaf);
-    for (size_t k = 0; k < 3; k++) {
-        const double *from[BVH_WIDTH];
-        d4 at[3];
-        for (int i = 0; i < BVH_WIDTH; i++)
-            from[i] = &mesh->positions[mesh->indices[3 * (size_t)order[i] + k]].x;
-        d4_load_three(from, at);
-        for (int axis = 0; axis < 3; axis++)
-            corner[axis][k] = d4_mul(at[axis], scale);
-    }
+    bvh_leaf_corners(bvh, mesh, leaf, corner);
     fit_box(corner, lo, hi);
     bvh_block *block = &bvh->blocks[leaf];
     for (int axis = 0; axis < 3; axis++) {

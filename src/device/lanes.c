@@ -123,32 +123,14 @@ static abut_status start_fetch(const transfer *t, const abuti_buffer *from, size
                                 t->lanes->staging[i % LANES].at, part_bytes(t, i));
 }
 
-typedef struct pages {
-    unsigned char *begin;
-    size_t before; /* bytes of its large page that stand before it */
-} pages;
-
-static void pages_task(void *data, size_t chunk, size_t begin, size_t end) {
-    const pages *p = data;
-    (void)chunk;
-    begin = begin < p->before ? p->before : begin;
-    abuti_system_get_pages(p->begin + (begin - p->before), end - begin);
-}
-
-static void get_pages(abut_context *context, unsigned char *to, size_t bytes) {
-    pages p = {to, (uintptr_t)to % ABUTI_LARGE_PAGE};
-    if (bytes >= PAGES_LEAST)
-        abuti_parallel_for(context, p.before + bytes, ABUTI_LARGE_PAGE, pages_task, &p);
-}
-
 static abut_status fetch_parts(const transfer *t, const abuti_buffer *from, abut_context *context,
                                unsigned char *to) {
     const size_t count = abuti_chunk_count(t->bytes, t->part);
     abut_status status = ABUT_OK;
     for (size_t i = 0; i < LANES && i < count && !status; i++)
         status = start_fetch(t, from, i);
-    if (!status)
-        get_pages(context, to, t->bytes);
+    if (!status && t->bytes >= PAGES_LEAST)
+        abuti_get_pages(context, to, t->bytes);
     for (size_t i = 0; i < count && !status; i++) {
         copying c = {t->lanes->staging[i % LANES].at, to + i * t->part};
         status = abuti_queue_finish(&t->lanes->queue[i % LANES]);

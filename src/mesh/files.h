@@ -2,8 +2,8 @@
  *
  * A reader streams: it sees the file through the window of an abuti_source, pushes what it finds
  * into lists that grow by blocks as data really arrive (a header's count is never trusted with
- * memory), and hands exact-size arrays over at the end. So memory stays below about twice the
- * result, and a hostile file costs no more than its own size.
+ * memory beyond what the file has bytes for), and hands exact-size arrays over at the end. So
+ * memory stays below about twice the result, and a hostile file costs no more than its own size.
  */
 #ifndef ABUTI_MESH_FILES_H
 #define ABUTI_MESH_FILES_H
@@ -35,11 +35,16 @@ typedef struct abuti_list {
     size_t count;
     unsigned char **blocks;
     size_t block_count, block_capacity;
+    unsigned char *whole; /* room for as many as are expected, where full blocks stand; or null */
+    size_t expected;
 } abuti_list;
 
 static inline void *abuti_list_at(const abuti_list *list, size_t index) {
     return list->blocks[index / ABUTI_BLOCK] + index % ABUTI_BLOCK * list->element_bytes;
 }
+/* So many elements will come to an empty list, most likely: where they do, the list need not be
+ * copied in the end. */
+abut_status abuti_list_expect(abut_context *context, abuti_list *list, uint64_t count);
 /* Adds a block. */
 abut_status abuti_list_grow(abut_context *context, abuti_list *list);
 /* Adds an element and returns its room, or null with the error set. */
@@ -49,7 +54,7 @@ static inline void *abuti_list_push(abut_context *context, abuti_list *list) {
     return abuti_list_at(list, list->count++);
 }
 void abuti_list_release(abut_context *context, abuti_list *list);
-/* Copies a list to one array and releases it. Null with the error set where memory is short. */
+/* Makes one array of a list and releases it. Null with the error set where memory is short. */
 void *abuti_list_flatten(abut_context *context, abuti_list *list);
 
 /* ---- a file being read ---- */

@@ -42,28 +42,45 @@ typedef struct mass_work {
     double (*chunks)[SUM_COUNT];
 } mass_work;
 
-/* Adds the moments of one triangle or tetrahedron of size d. */
-static void add_moments(double *sum, double d, vec3 a, vec3 b, vec3 c, double first,
-                        double second) {
+/* What the moments of a triangle and of its tetrahedron share: s, and the terms of second degree.
+ */
+typedef struct terms {
+    vec3 s;
+    double xx, yy, zz, xy, yz, zx;
+} terms;
+
+static inline terms terms_of(vec3 a, vec3 b, vec3 c) {
     vec3 s = v3_add(v3_add(a, b), c);
-    double p = d / first, q = d / second;
-    sum[ZERO] += d;
-    sum[X] += p * s.x;
-    sum[Y] += p * s.y;
-    sum[Z] += p * s.z;
-    sum[XX] += q * (s.x * s.x + a.x * a.x + b.x * b.x + c.x * c.x);
-    sum[YY] += q * (s.y * s.y + a.y * a.y + b.y * b.y + c.y * c.y);
-    sum[ZZ] += q * (s.z * s.z + a.z * a.z + b.z * b.z + c.z * c.z);
-    sum[XY] += q * (s.x * s.y + a.x * a.y + b.x * b.y + c.x * c.y);
-    sum[YZ] += q * (s.y * s.z + a.y * a.z + b.y * b.z + c.y * c.z);
-    sum[ZX] += q * (s.z * s.x + a.z * a.x + b.z * b.x + c.z * c.x);
+    terms t = {s,
+               s.x * s.x + a.x * a.x + b.x * b.x + c.x * c.x,
+               s.y * s.y + a.y * a.y + b.y * b.y + c.y * c.y,
+               s.z * s.z + a.z * a.z + b.z * b.z + c.z * c.z,
+               s.x * s.y + a.x * a.y + b.x * b.y + c.x * c.y,
+               s.y * s.z + a.y * a.z + b.y * b.z + c.y * c.z,
+               s.z * s.x + a.z * a.x + b.z * b.x + c.z * c.x};
+    return t;
 }
 
+/* Adds the moments of one triangle or tetrahedron of size d. */
+static inline void add_moments(double *sum, double d, const terms *t, double first, double second) {
+    double p = d / first, q = d / second;
+    sum[ZERO] += d;
+    sum[X] += p * t->s.x;
+    sum[Y] += p * t->s.y;
+    sum[Z] += p * t->s.z;
+    sum[XX] += q * t->xx;
+    sum[YY] += q * t->yy;
+    sum[ZZ] += q * t->zz;
+    sum[XY] += q * t->xy;
+    sum[YZ] += q * t->yz;
+    sum[ZX] += q * t->zx;
+}
+
+/* Sums are kept on the stack: rows of chunks share cache lines, which two threads would pass to and
+ * fro for every triangle. */
 static void sum_chunk(void *data, size_t chunk, size_t begin, size_t end) {
-    mass_work *w = data;
-    double *sum = w->chunks[chunk];
-    for (int i = 0; i < SUM_COUNT; i++)
-        sum[i] = 0;
+    const mass_work *w = data;
+    double sum[SUM_COUNT] = {0};
     for (size_t t = begin; t < end; t++) {
         const uint32_t *corner = w->mesh->indices + 3 * t;
         vec3 a = abuti_unit_position(&w->frame, w->mesh->positions[corner[0]]);
@@ -71,10 +88,12 @@ static void sum_chunk(void *data, size_t chunk, size_t begin, size_t end) {
         vec3 c = abuti_unit_position(&w->frame, w->mesh->positions[corner[2]]);
         vec3 normal = v3_cross(v3_sub(b, a), v3_sub(c, a));
         double volume = v3_dot(a, normal) / 6;
-        add_moments(sum + SURFACE, 0.5 * v3_length(normal), a, b, c, 3, 12);
-        add_moments(sum + SOLID, volume, a, b, c, 4, 20);
+        terms shared = terms_of(a, b, c);
+        add_moments(sum + SURFACE, 0.5 * v3_length(normal), &shared, 3, 12);
+        add_moments(sum + SOLID, volume, &shared, 4, 20);
         sum[MAGNITUDE] += fabs(volume);
     }
+    memcpy(w->chunks[chunk], sum, sizeof sum);
 }
 
 static void add_chunks(const mass_work *w, size_t chunk_count, double *sum) {

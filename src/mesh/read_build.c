@@ -7,6 +7,19 @@
 
 /* ---- lists ---- */
 
+abut_status abuti_list_expect(abut_context *context, abuti_list *list, uint64_t count) {
+    if (list->block_count || list->whole || count < ABUTI_BLOCK || count > ABUT_NONE)
+        return ABUT_OK;
+    list->whole = abuti_allocate(context, (size_t)count, list->element_bytes);
+    list->expected = list->whole ? (size_t)count : 0;
+    return list->whole ? ABUT_OK : ABUT_ERROR_MEMORY;
+}
+
+/* How many blocks stand in the room for all. */
+static size_t blocks_in_whole(const abuti_list *list) {
+    return list->expected / ABUTI_BLOCK;
+}
+
 abut_status abuti_list_grow(abut_context *context, abuti_list *list) {
     if (list->block_count == list->block_capacity) {
         size_t capacity = list->block_capacity ? 2 * list->block_capacity : 16;
@@ -19,7 +32,9 @@ abut_status abuti_list_grow(abut_context *context, abuti_list *list) {
         list->blocks = blocks;
         list->block_capacity = capacity;
     }
-    unsigned char *block = abuti_allocate(context, ABUTI_BLOCK, list->element_bytes);
+    unsigned char *block = list->block_count < blocks_in_whole(list)
+                               ? list->whole + list->block_count * ABUTI_BLOCK * list->element_bytes
+                               : abuti_allocate(context, ABUTI_BLOCK, list->element_bytes);
     if (!block)
         return ABUT_ERROR_MEMORY;
     list->blocks[list->block_count++] = block;
@@ -27,21 +42,27 @@ abut_status abuti_list_grow(abut_context *context, abuti_list *list) {
 }
 
 void abuti_list_release(abut_context *context, abuti_list *list) {
-    for (size_t i = 0; i < list->block_count; i++)
+    for (size_t i = blocks_in_whole(list); i < list->block_count; i++)
         abuti_release(context, list->blocks[i]);
-    abuti_release(context, list->blocks);
+    ABUTI_RELEASE(context, list->blocks, list->whole);
     *list = (abuti_list){.element_bytes = list->element_bytes};
 }
 
 void *abuti_list_flatten(abut_context *context, abuti_list *list) {
-    unsigned char *all = abuti_allocate(context, list->count, list->element_bytes);
-    for (size_t i = 0; all && i < list->block_count; i++) {
+    bool whole = list->whole && list->count == list->expected;
+    unsigned char *all =
+        whole ? list->whole : abuti_allocate(context, list->count, list->element_bytes);
+    for (size_t i = whole ? blocks_in_whole(list) : 0; all && i < list->block_count; i++) {
         size_t begin = i * ABUTI_BLOCK, left = list->count - begin;
         memcpy(all + begin * list->element_bytes, list->blocks[i],
                (left < ABUTI_BLOCK ? left : ABUTI_BLOCK) * list->element_bytes);
-        abuti_release(context, list->blocks[i]);
-        list->blocks[i] = NULL;
+        if (i >= blocks_in_whole(list)) {
+            abuti_release(context, list->blocks[i]);
+            list->blocks[i] = NULL;
+        }
     }
+    if (whole)
+        list->whole = NULL; /* handed over */
     abuti_list_release(context, list);
     return all;
 }

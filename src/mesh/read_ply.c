@@ -486,12 +486,20 @@ static abut_status read_one(ply *file, const element *e, uint64_t index) {
     return status;
 }
 
+/* Whether the file has bytes enough for all of an element, each of which takes `record`. */
+static bool has_bytes_for(const ply *file, const element *e, size_t record) {
+    uint64_t left = abuti_read_left(file->reader);
+    return left != UINT64_MAX && record && e->count <= left / record;
+}
+
 /* Vertices of binary scalars, all at fixed places of a record: no need to go by property. */
 static abut_status read_packed_vertices(ply *file, const element *e, size_t record,
                                         const size_t *offsets, const value_type *types) {
     abuti_reader *reader = file->reader;
     abuti_source *source = &reader->source;
     abut_status status = ABUT_OK;
+    if (has_bytes_for(file, e, record))
+        status = abuti_list_expect(reader->context, &reader->positions, e->count);
     for (uint64_t i = 0; i < e->count && !status; i++) {
         if (abuti_read_fill(reader, record) < record)
             return fail_data_end(file, e, i);
@@ -515,9 +523,10 @@ static bool has_plain_faces(const ply *file, const element *e) {
            (p->count_type == U8 || p->count_type == I8) && (p->type == I32 || p->type == U32);
 }
 
+enum { PLAIN_BYTES = 1 + 3 * sizeof(uint32_t) };
+
 /* Takes triangles as long as they come whole and right; the caller looks at what does not. */
 static abut_status read_plain_triangles(ply *file, const element *e, uint64_t *index) {
-    enum { BYTES = 1 + 3 * sizeof(uint32_t) };
     abuti_reader *reader = file->reader;
     abuti_source *source = &reader->source;
     const property *p = abuti_list_at(&file->properties, e->first);
@@ -525,13 +534,13 @@ static abut_status read_plain_triangles(ply *file, const element *e, uint64_t *i
     const uint32_t most = (uint32_t)(file->vertex_count < limit ? file->vertex_count : limit);
     uint32_t corner[3]; /* a negative one is too large */
     abut_status status = ABUT_OK;
-    while (*index < e->count && !status && abuti_read_fill(reader, BYTES) >= BYTES &&
+    while (*index < e->count && !status && abuti_read_fill(reader, PLAIN_BYTES) >= PLAIN_BYTES &&
            source->at[0] == 3) {
         memcpy(corner, source->at + 1, sizeof corner);
         if (corner[0] >= most || corner[1] >= most || corner[2] >= most)
             break;
         status = abuti_read_triangle(reader, corner[0], corner[1], corner[2]);
-        source->at += BYTES;
+        source->at += PLAIN_BYTES;
         ++*index;
         if (!status)
             status = abuti_read_tick(reader);
@@ -564,6 +573,8 @@ static abut_status read_elements(ply *file, const element *e) {
         return read_packed_vertices(file, e, record, offsets, types);
     abut_status status = ABUT_OK;
     bool plain = e->property_count && has_plain_faces(file, e);
+    if (plain && has_bytes_for(file, e, PLAIN_BYTES))
+        status = abuti_list_expect(reader->context, &reader->triangles, e->count);
     for (uint64_t k = 0; e->property_count && k < e->count && !status; k++) {
         if (plain)
             status = read_plain_triangles(file, e, &k);

@@ -144,6 +144,8 @@ static abut_status read_binary(abuti_reader *reader, corner_table *table) {
                                " triangles) follow",
                                count, left, left / TRIANGLE_BYTES);
     abut_status status = ABUT_OK;
+    if (left != UINT64_MAX)
+        status = abuti_list_expect(reader->context, &reader->triangles, count);
     for (uint32_t i = 0; i < count && !status; i++) {
         if (abuti_read_fill(reader, TRIANGLE_BYTES) < TRIANGLE_BYTES)
             return abuti_read_fail_end(reader, "in a triangle");

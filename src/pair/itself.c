@@ -1,141 +1,31 @@
 /* Triangles of one mesh that meet each other.
  *
  * Method: the tree is walked against itself. A pair of nodes is opened where their boxes overlap,
- * four boxes against one at a time, down to pairs of leaves; there the boxes of the triangles are
- * compared in the same way, and what is left is decided by the exact predicates of src/geom. Boxes
- * are rounded outwards, so that none is missed. Most of what is left are neighbours; those around a
- * vertex that is clean (stars.c) are cleared by their indices, one triangle against four at a time;
- * the rest by one or two orientations (geom/neighbour_shared.h). Triangles of one plane without a
- * common corner, as in regular grids, would all need exact arithmetic: most are seen to be apart by
- * their shadows on a coordinate plane (are_apart).
+ * four boxes against four, down to pairs of leaves; there the boxes of the triangles are compared
+ * in the same way (itself_lanes.c), and what is left is decided by the exact predicates of
+ * src/geom. Boxes are rounded outwards, so that none is missed. Most of what is left are
+ * neighbours; those around a vertex that is clean (stars.c) are cleared by their indices, four
+ * against four; the rest by one or two orientations (geom/neighbour_shared.h). Triangles of one
+ * plane without a common corner, as in regular grids, would all need exact arithmetic: most are
+ * seen to be apart by their shadows on a coordinate plane (are_apart).
  *
  * Work is a pool of pairs of nodes. Tasks take some each and run on all threads for a bounded
  * number of steps; what they have not come to goes back into the pool. So the time between two
  * reports of progress is bounded whatever the mesh, memory does not grow with the number of pairs
  * that are only counted, and where the work ends does not depend on the number of threads.
  */
-#include "pair/pair.h"
+#include "pair/itself.h"
 
 #include "base/simd.h"
 #include "geom/neighbour_shared.h"
 
-#include <stdatomic.h>
-
 enum {
     TASKS = 64,         /* between two reports */
     PORTIONS = 64,      /* most of a task */
-    STEPS = 2048,       /* of a task; */
-    TESTS = 4096,       /* it ends at the step after so many pairs of triangles, */
-    FOUND_MOST = 2048,  /* or where the next step might find more than this */
     SPREAD_LEAST = 1024 /* pairs of nodes to start with, so that all threads have some */
 };
 
-/* Opening a pair takes one from the stack and puts at most 16 there; one of the two goes a level
- * down each time. */
-#define PENDING_MOST (15 * 2 * BVH_DEPTH + 16)
-#define NOT_CLEAN UINT32_MAX /* no vertex of a mesh has this number */
-
 enum { LEAVES_A_TASK = 1024, PAIRS_A_TASK = 1024 };
-
-/* The boxes of a leaf's triangles, in the frame, rounded outwards; of an empty slot as in nodes.
- * A corner is a vertex that is clean, or NOT_CLEAN. */
-typedef struct leaf_boxes {
-    float lo[3][BVH_WIDTH], hi[3][BVH_WIDTH];
-    uint32_t corner[3][BVH_WIDTH];
-    float all_lo[3], all_hi[3];
-} leaf_boxes;
-
-/* Two references as in nodes, leaf or not; the same one twice: everything below against itself. */
-typedef struct node_pair {
-    uint32_t a, b;
-} node_pair;
-
-/* With the part of the whole work that it is, as guessed for progress. */
-typedef struct portion {
-    node_pair pair;
-    float weight;
-} portion;
-
-/* What one task did. */
-typedef struct share_out {
-    node_pair pending[PENDING_MOST]; /* what is left of the portion before `next` */
-    uint64_t found[FOUND_MOST];      /* lower << 32 | higher */
-    uint32_t pending_count, found_count, tests;
-    size_t next, end; /* portions that it has not come to */
-    double done;
-} share_out;
-
-typedef struct search {
-    const abut_bvh *bvh;
-    bool by_index;
-    bool any; /* the first pair ends it */
-    uint64_t limit;
-    leaf_boxes *leaves;
-    unsigned char *clean; /* see abuti_pair_stars */
-    share_out *shares;    /* task_most of them */
-    portion *taken;       /* from the end of the pool for the tasks that run */
-    size_t task_most;
-    portion *pool;
-    size_t pool_count, pool_room;
-    atomic_bool stop;
-    double done; /* of 1 */
-    uint64_t tests, count;
-    unsigned char *marks; /* for every triangle whether it is in a pair, unless null */
-    uint64_t *keys;       /* what was found, unsorted; null = only counted */
-    size_t keys_room, keys_most;
-} search;
-
-/* ---- leaves ---- */
-
-static void note_corners(search *s, size_t leaf, uint32_t slot, bool filled) {
-    const uint32_t *from = s->bvh->mesh->indices;
-    size_t triangle = filled ? s->bvh->order[leaf * BVH_WIDTH + slot] : 0;
-    for (size_t k = 0; k < 3; k++) {
-        uint32_t vertex = from[3 * triangle + k];
-        bool clean = filled && s->clean[vertex];
-        s->leaves[leaf].corner[k][slot] = clean ? vertex : NOT_CLEAN;
-    }
-}
-
-static void leaves_task(void *data, size_t chunk, size_t begin, size_t end) {
-    search *s = data;
-    (void)chunk;
-    for (size_t leaf = begin; leaf < end; leaf++) {
-        leaf_boxes *boxes = &s->leaves[leaf];
-        uint32_t fill = bvh_leaf_fill(s->bvh, (uint32_t)leaf);
-        for (int axis = 0; axis < 3; axis++) {
-            boxes->all_lo[axis] = INFINITY;
-            boxes->all_hi[axis] = -INFINITY;
-        }
-        for (uint32_t i = 0; i < BVH_WIDTH; i++) {
-            double lo[3] = {INFINITY, INFINITY, INFINITY};
-            double hi[3] = {-INFINITY, -INFINITY, -INFINITY};
-            if (i < fill)
-                bvh_triangle_box(s->bvh->mesh, s->bvh->scale, s->bvh->order[leaf * BVH_WIDTH + i],
-                                 lo, hi);
-            note_corners(s, leaf, i, i < fill);
-            for (int axis = 0; axis < 3; axis++) {
-                float below = bvh_float_below(lo[axis]), above = bvh_float_above(hi[axis]);
-                boxes->lo[axis][i] = below;
-                boxes->hi[axis][i] = above;
-                boxes->all_lo[axis] = below < boxes->all_lo[axis] ? below : boxes->all_lo[axis];
-                boxes->all_hi[axis] = above > boxes->all_hi[axis] ? above : boxes->all_hi[axis];
-            }
-        }
-    }
-}
-
-/* Which of four boxes overlap one. */
-static unsigned overlaps(const float lo[3][BVH_WIDTH], const float hi[3][BVH_WIDTH],
-                         const float one_lo[3], const float one_hi[3]) {
-    m4 met = m4_and(f4_less_equal(f4_load(lo[0]), f4_all(one_hi[0])),
-                    f4_less_equal(f4_all(one_lo[0]), f4_load(hi[0])));
-    for (int axis = 1; axis < 3; axis++) {
-        met = m4_and(met, f4_less_equal(f4_load(lo[axis]), f4_all(one_hi[axis])));
-        met = m4_and(met, f4_less_equal(f4_all(one_lo[axis]), f4_load(hi[axis])));
-    }
-    return m4_bits(met);
-}
 
 /* ---- triangles ---- */
 
@@ -147,7 +37,7 @@ static triangle3 corners_of(const abut_mesh *mesh, uint32_t triangle) {
     return t;
 }
 
-static common_corners common_of(const search *s, uint32_t a, const triangle3 *ta, uint32_t b,
+static common_corners common_of(const itself_search *s, uint32_t a, const triangle3 *ta, uint32_t b,
                                 const triangle3 *tb) {
     common_corners common = {0, 0};
     const uint32_t *ia = s->bvh->mesh->indices + 3 * (size_t)a;
@@ -159,16 +49,6 @@ static common_corners common_of(const search *s, uint32_t a, const triangle3 *ta
                 common.in_b |= 1u << j;
             }
     return common;
-}
-
-/* Which of four triangles are around a vertex that clears them with one, without a look at their
- * places. */
-static unsigned are_clear(const leaf_boxes *a, uint32_t i, const leaf_boxes *b) {
-    unsigned clear = 0;
-    for (int k = 0; k < 3; k++)
-        if (a->corner[k][i] != NOT_CLEAN)
-            clear |= m4_bits(m4_any_equal(b->corner, a->corner[k][i]));
-    return clear;
 }
 
 /* A determinant of differences errs by less than this: (3 + 16 e) e of the sum of its products,
@@ -213,7 +93,7 @@ static bool are_apart(const triangle3 *a, const triangle3 *b) {
     return false;
 }
 
-static void try_pair(search *s, share_out *out, uint32_t a, uint32_t b) {
+void abuti_itself_try(itself_search *s, share_out *out, uint32_t a, uint32_t b) {
     triangle3 ta = corners_of(s->bvh->mesh, a), tb = corners_of(s->bvh->mesh, b);
     common_corners common = common_of(s, a, &ta, b, &tb);
     if ((!common.in_a && are_apart(&ta, &tb)) || !neighbours_meet(ta, tb, common))
@@ -223,104 +103,10 @@ static void try_pair(search *s, share_out *out, uint32_t a, uint32_t b) {
         atomic_store_explicit(&s->stop, true, memory_order_relaxed);
 }
 
-/* Triangle i of one leaf against those of another, or of the same that come after it. */
-static void try_triangle(search *s, share_out *out, uint32_t leaf_a, uint32_t i, uint32_t leaf_b) {
-    const leaf_boxes *a = &s->leaves[leaf_a], *b = &s->leaves[leaf_b];
-    const float lo[3] = {a->lo[0][i], a->lo[1][i], a->lo[2][i]};
-    const float hi[3] = {a->hi[0][i], a->hi[1][i], a->hi[2][i]};
-    unsigned met = overlaps(b->lo, b->hi, lo, hi);
-    if (leaf_a == leaf_b)
-        met &= 14u << i;
-    if (!met)
-        return;
-    out->tests += (met & 1) + (met >> 1 & 1) + (met >> 2 & 1) + (met >> 3 & 1);
-    met &= ~are_clear(a, i, b);
-    uint32_t triangle = s->bvh->order[leaf_a * BVH_WIDTH + i];
-    for (uint32_t j = 0; j < BVH_WIDTH; j++)
-        if (met >> j & 1)
-            try_pair(s, out, triangle, s->bvh->order[leaf_b * BVH_WIDTH + j]);
-}
-
-static void try_leaves(search *s, share_out *out, uint32_t leaf_a, uint32_t leaf_b) {
-    const leaf_boxes *a = &s->leaves[leaf_a], *b = &s->leaves[leaf_b];
-    unsigned near = overlaps(a->lo, a->hi, b->all_lo, b->all_hi);
-    for (uint32_t i = 0; i < BVH_WIDTH; i++)
-        if (near >> i & 1)
-            try_triangle(s, out, leaf_a, i, leaf_b);
-}
-
-/* ---- nodes ---- */
-
-static uint32_t push_met(const bvh_node *node, unsigned met, uint32_t other, node_pair *stack,
-                         uint32_t used) {
-    for (uint32_t slot = 0; slot < BVH_WIDTH; slot++)
-        if (met >> slot & 1)
-            stack[used++] = (node_pair){other, node->child[slot]};
-    return used;
-}
-
-/* Children of a against children of b; of the same node, each pair once and each with itself. */
-static uint32_t open_nodes(const search *s, uint32_t a, uint32_t b, node_pair *stack,
-                           uint32_t used) {
-    const bvh_node *na = &s->bvh->nodes[a], *nb = &s->bvh->nodes[b];
-    for (uint32_t slot = 0; slot < BVH_WIDTH; slot++) {
-        if (na->child[slot] == ABUT_NONE)
-            continue;
-        const float lo[3] = {na->lo[0][slot], na->lo[1][slot], na->lo[2][slot]};
-        const float hi[3] = {na->hi[0][slot], na->hi[1][slot], na->hi[2][slot]};
-        unsigned met = overlaps(nb->lo, nb->hi, lo, hi);
-        used = push_met(nb, a == b ? met & 15u << slot : met, na->child[slot], stack, used);
-    }
-    return used;
-}
-
-/* Puts what a pair consists of on the stack; not for two leaves. */
-static uint32_t open_pair(const search *s, node_pair pair, node_pair *stack, uint32_t used) {
-    bool leaf_a = pair.a & BVH_LEAF, leaf_b = pair.b & BVH_LEAF;
-    if (!leaf_a && !leaf_b)
-        return open_nodes(s, pair.a, pair.b, stack, used);
-    uint32_t leaf = leaf_a ? pair.a : pair.b;
-    const bvh_node *node = &s->bvh->nodes[leaf_a ? pair.b : pair.a];
-    const leaf_boxes *boxes = &s->leaves[leaf & ~BVH_LEAF];
-    unsigned met = overlaps(node->lo, node->hi, boxes->all_lo, boxes->all_hi);
-    return push_met(node, met, leaf, stack, used);
-}
-
-static bool is_leaf_pair(node_pair pair) {
-    return pair.a & pair.b & BVH_LEAF;
-}
-
-static bool is_spent(const search *s, const share_out *out, uint32_t steps) {
-    return steps >= STEPS || out->tests >= TESTS ||
-           out->found_count > FOUND_MOST - BVH_WIDTH * BVH_WIDTH ||
-           (s->any && atomic_load_explicit(&s->stop, memory_order_relaxed));
-}
-
-static void search_task(void *data, size_t chunk, size_t begin, size_t end) {
-    search *s = data;
-    share_out *out = &s->shares[chunk];
-    uint32_t used = 0, steps = 0;
-    out->found_count = out->tests = 0;
-    out->done = 0;
-    out->end = end;
-    for (out->next = begin; out->next < end && !is_spent(s, out, steps);) {
-        const portion *now = &s->taken[out->next++];
-        out->pending[used++] = now->pair;
-        for (; used && !is_spent(s, out, steps); steps++) {
-            node_pair pair = out->pending[--used];
-            if (is_leaf_pair(pair))
-                try_leaves(s, out, pair.a & ~BVH_LEAF, pair.b & ~BVH_LEAF);
-            else
-                used = open_pair(s, pair, out->pending, used);
-        }
-        out->done += (double)(now->weight / (float)(used + 1));
-    }
-    out->pending_count = used;
-}
-
 /* ---- the pool ---- */
 
-static abut_status pool_add(search *s, const node_pair *pairs, uint32_t count, float weight) {
+static abut_status pool_add(itself_search *s, const node_pair *pairs, uint32_t count,
+                            float weight) {
     abut_status status = abuti_grow(s->bvh->context, &s->pool, s->pool_count, s->pool_count + count,
                                     sizeof *s->pool, &s->pool_room);
     for (uint32_t i = 0; i < count && !status; i++)
@@ -329,9 +115,11 @@ static abut_status pool_add(search *s, const node_pair *pairs, uint32_t count, f
 }
 
 /* Opens the root and what is below until there is enough for all threads, level by level. */
-static abut_status spread(search *s) {
+static abut_status spread(itself_search *s) {
     node_pair root = {0, 0}, opened[BVH_WIDTH * BVH_WIDTH];
     abut_status status = pool_add(s, &root, 1, 1);
+    uint32_t (*open)(const itself_search *, node_pair, node_pair *, uint32_t) =
+        ABUTI_BY_LANES(abuti_itself_open);
     bool more = true;
     while (!status && more && s->pool_count < SPREAD_LEAST) {
         portion *old = s->pool;
@@ -341,7 +129,7 @@ static abut_status spread(search *s) {
         more = false;
         for (size_t i = 0; i < old_count && !status; i++) {
             bool leaves = is_leaf_pair(old[i].pair);
-            uint32_t count = leaves ? 0 : open_pair(s, old[i].pair, opened, 0);
+            uint32_t count = leaves ? 0 : open(s, old[i].pair, opened, 0);
             if (leaves)
                 opened[count++] = old[i].pair;
             more = more || !leaves;
@@ -356,7 +144,7 @@ static abut_status spread(search *s) {
 }
 
 /* Keeps what a task found, unless there is more than anyone wants. */
-static abut_status keep_found(search *s, const share_out *out) {
+static abut_status keep_found(itself_search *s, const share_out *out) {
     abut_context *context = s->bvh->context;
     size_t before = (size_t)s->count;
     abut_status status = ABUT_OK;
@@ -377,7 +165,7 @@ static abut_status keep_found(search *s, const share_out *out) {
 }
 
 /* Puts back what a task left over. */
-static abut_status put_back(search *s, const share_out *out) {
+static abut_status put_back(itself_search *s, const share_out *out) {
     abut_status status = ABUT_OK;
     for (size_t i = out->next; i < out->end && !status; i++)
         status = pool_add(s, &s->taken[i].pair, 1, s->taken[i].weight);
@@ -388,14 +176,14 @@ static abut_status put_back(search *s, const share_out *out) {
     return status;
 }
 
-static abut_status run_group(search *s) {
+static abut_status run_group(itself_search *s) {
     size_t most = s->task_most * PORTIONS;
     size_t count = s->pool_count < most ? s->pool_count : most;
     abut_status status = ABUT_OK;
     s->pool_count -= count;
     memcpy(s->taken, s->pool + s->pool_count, count * sizeof *s->taken);
     size_t each = abuti_chunk_count(count, s->task_most), tasks = abuti_chunk_count(count, each);
-    abuti_parallel_for(s->bvh->context, count, each, search_task, s);
+    abuti_parallel_for(s->bvh->context, count, each, ABUTI_BY_LANES(abuti_itself_task), s);
     for (size_t i = 0; i < tasks && !status; i++) {
         const share_out *out = &s->shares[i];
         s->tests += out->tests;
@@ -406,7 +194,7 @@ static abut_status run_group(search *s) {
     return status;
 }
 
-static abut_status run_all(search *s, const char *function) {
+static abut_status run_all(itself_search *s, const char *function) {
     abut_status status = spread(s);
     while (!status && s->pool_count && !(s->any && s->count)) {
         status = run_group(s);
@@ -426,7 +214,7 @@ static abut_status run_all(search *s, const char *function) {
 /* ---- public ---- */
 
 /* Searches with options that are the caller's; s->keys is left to the caller. */
-static abut_status search_run(search *s, const char *function,
+static abut_status search_run(itself_search *s, const char *function,
                               const abut_pair_self_options *options) {
     abut_pair_self_options ours = abut_pair_self_options_default();
     abut_status status = abuti_options_read(&ours, sizeof ours, options, function);
@@ -445,7 +233,8 @@ static abut_status search_run(search *s, const char *function,
     status = s->leaves && s->shares && s->taken && s->clean ? ABUT_OK : ABUT_ERROR_MEMORY;
     status = status ? status : abuti_pair_stars(s->bvh->mesh, s->clean);
     if (!status) {
-        abuti_parallel_for(context, leaf_count, LEAVES_A_TASK, leaves_task, s);
+        abuti_parallel_for(context, leaf_count, LEAVES_A_TASK, ABUTI_BY_LANES(abuti_itself_leaves),
+                           s);
         status = run_all(s, function);
     }
     ABUTI_RELEASE(context, s->leaves, s->clean, s->shares, s->taken, s->pool);
@@ -472,7 +261,7 @@ static void fill_task(void *data, size_t chunk, size_t begin, size_t end) {
     }
 }
 
-static abut_status write_pairs(search *s, abut_pair_self *pairs) {
+static abut_status write_pairs(itself_search *s, abut_pair_self *pairs) {
     abut_context *context = s->bvh->context;
     size_t count = (size_t)s->count;
     uint64_t *buffer = abuti_allocate(context, count, sizeof *buffer);
@@ -493,7 +282,7 @@ abut_status abut_pair_self_meetings(const abut_bvh *bvh, const abut_pair_self_op
                             __func__, (unsigned long long)capacity);
     if (status)
         return status;
-    search s;
+    itself_search s;
     memset(&s, 0, sizeof s);
     s.bvh = bvh;
     s.keys_most = capacity < SIZE_MAX / sizeof *pairs ? (size_t)capacity : SIZE_MAX / sizeof *pairs;
@@ -514,7 +303,7 @@ abut_status abut_pair_self_any(const abut_bvh *bvh, const abut_pair_self_options
     abut_status status = abuti_bvh_check(__func__, bvh, any, "any");
     if (status)
         return status;
-    search s;
+    itself_search s;
     memset(&s, 0, sizeof s);
     s.bvh = bvh;
     s.any = true;
@@ -534,7 +323,7 @@ abut_status abut_pair_examine(const abut_bvh *bvh, const abut_pair_self_options 
                             __func__, report->triangle_count, bvh->triangle_count);
     if (status)
         return status;
-    search s;
+    itself_search s;
     memset(&s, 0, sizeof s);
     s.bvh = bvh;
     s.marks = abuti_allocate_zeroed(bvh->context, bvh->triangle_count, 1);

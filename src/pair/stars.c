@@ -12,9 +12,10 @@
  */
 #include "pair/pair.h"
 
+#include "base/simd.h"
 #include "geom/predicates_shared.h"
 
-enum { RING_MOST = 32, VERTICES_A_TASK = 2048 };
+enum { RING_MOST = 32, VERTICES_A_TASK = 2048, FETCH_AHEAD = 16 /* vertices */ };
 
 typedef struct stars {
     const abut_mesh *mesh;
@@ -28,15 +29,16 @@ typedef struct ring {
 } ring;
 
 static bool gather_ring(const stars *s, uint32_t vertex, ring *r) {
+    static const uint8_t next[4] = {1, 2, 0, 0}, last[4] = {2, 0, 1, 1}; /* 3: it comes twice */
     uint32_t begin = s->begin[vertex], count = s->begin[vertex + 1] - begin;
     r->count = count;
     if (count < 3 || count > RING_MOST)
         return false;
     for (uint32_t i = 0; i < count; i++) {
         const uint32_t *corner = s->mesh->indices + 3 * (size_t)s->faces[begin + i];
-        uint32_t at = corner[0] == vertex ? 0 : corner[1] == vertex ? 1 : 2;
-        r->from[i] = corner[(at + 1) % 3];
-        r->to[i] = corner[(at + 2) % 3];
+        uint32_t at = (uint32_t)(corner[1] == vertex) + 2 * (uint32_t)(corner[2] == vertex);
+        r->from[i] = corner[next[at]]; /* no branch: none could be foreseen */
+        r->to[i] = corner[last[at]];
     }
     return true;
 }
@@ -88,11 +90,29 @@ static bool is_clean(const stars *s, uint32_t vertex) {
     return turns == 1 && is_closed(&r);
 }
 
+/* Asks for the triangles of a vertex that comes later, since their numbers may be any, and half as
+ * far ahead for their corners: two of each will do, since the third is one of the next triangle's.
+ */
+static inline void fetch_later(const stars *s, size_t vertex) {
+    const abut_mesh *mesh = s->mesh;
+    if (vertex + FETCH_AHEAD >= mesh->vertex_count)
+        return;
+    const uint32_t *later = s->begin + vertex + FETCH_AHEAD;
+    const uint32_t *soon = s->begin + vertex + FETCH_AHEAD / 2;
+    for (uint32_t i = later[0]; i < later[1]; i++)
+        ABUTI_PREFETCH(&mesh->indices[3 * (size_t)s->faces[i]]);
+    for (uint32_t i = soon[0]; i < soon[1]; i++)
+        for (size_t k = 0; k < 2; k++)
+            ABUTI_PREFETCH(&mesh->positions[mesh->indices[3 * (size_t)s->faces[i] + k]]);
+}
+
 static void stars_task(void *data, size_t chunk, size_t begin, size_t end) {
     stars *s = data;
     (void)chunk;
-    for (size_t vertex = begin; vertex < end; vertex++)
+    for (size_t vertex = begin; vertex < end; vertex++) {
+        fetch_later(s, vertex);
         s->clean[vertex] = is_clean(s, (uint32_t)vertex);
+    }
 }
 
 /* Sorts the corners of all triangles by their vertices: begin has vertex_count + 1 words. */

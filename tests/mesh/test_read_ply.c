@@ -253,6 +253,33 @@ TEST(plain_faces) {
             }
 }
 
+/* Room is made for as many triangles as there are faces; quads are two each. */
+TEST(more_triangles_than_faces) {
+    enum { FACES = 10000, FACE_BYTES = 1 + 4 * 4 };
+    static const int32_t corners[] = {0, 1, 2, 3};
+    static unsigned char data[FACES * FACE_BYTES + 1000];
+    bytes head = {.count = 0};
+    put(&head, "ply\nformat binary_little_endian 1.0\nelement vertex 4\nproperty float x\nproperty "
+               "float y\nproperty float z\nelement face 10000\nproperty list uchar int "
+               "vertex_indices\nend_header\n");
+    for (int i = 0; i < 12; i++)
+        put_value(&head, 6, corner_positions[i], false);
+    memcpy(data, head.at, head.count);
+    for (size_t i = 0, at = head.count; i < FACES; i++, at += FACE_BYTES) {
+        data[at] = 4;
+        memcpy(data + at + 1, corners, sizeof corners);
+    }
+    abut_mesh_read_options options = abut_mesh_read_options_default();
+    abut_mesh *mesh = NULL;
+    options.triangulation = ABUT_TRIANGULATION_FAN;
+    size_t length = head.count + (size_t)FACES * FACE_BYTES;
+    assert_ok(abut_mesh_read(NULL, test_file("quads.ply", data, length), &options, &mesh));
+    assert_int_equal(abut_mesh_triangle_count(mesh), 2 * FACES);
+    for (size_t i = 0; i < FACES; i++)
+        assert_memory_equal(abut_mesh_indices(mesh) + 6 * i, two_triangles, sizeof two_triangles);
+    abut_mesh_destroy(mesh);
+}
+
 /* ---- bad ---- */
 
 TEST(refuses_bad_headers) {

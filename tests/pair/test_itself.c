@@ -3,6 +3,7 @@
  * hull of the common vertices. */
 #include "bvh/meshes.h"
 
+#include "base/simd.h"
 #include "geom/clip.h"
 
 /* One thread, for meshes so small that starting more would be most of the work. */
@@ -74,7 +75,10 @@ static bool referee_meets(const abut_mesh *mesh, bool by_index, uint32_t a, uint
     return false;
 }
 
+/* Each mesh with the next number of lanes; pairs are counted with the most. */
 static uint64_t check(abut_mesh *mesh, bool by_index) {
+    static const int lanes[] = {4, 8, 16};
+    static size_t checks;
     abut_pair_self_options options = abut_pair_self_options_default();
     options.by_index = by_index;
     abut_bvh *bvh;
@@ -86,10 +90,12 @@ static uint64_t check(abut_mesh *mesh, bool by_index) {
     assert_int_equal(status, count ? ABUT_ERROR_BUFFER : ABUT_OK);
     abut_pair_self *pairs = calloc(count + 1, sizeof *pairs);
     assert_non_null(pairs);
+    abuti_simd_at_most(lanes[checks++ % 3]);
     assert_ok(abut_pair_self_meetings(bvh, &options, count, pairs, &again));
     assert_int_equal(count, again);
     assert_ok(abut_pair_self_any(bvh, &options, &any));
     assert_int_equal(any, count > 0);
+    abuti_simd_at_most(16);
     for (uint32_t a = 0; a < n; a++)
         for (uint32_t b = a + 1; b < n; b++) {
             bool listed = at < count && pairs[at].triangle[0] == a && pairs[at].triangle[1] == b;

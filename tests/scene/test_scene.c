@@ -242,7 +242,7 @@ TEST(what_is_refused) {
     refused("one of 'file', 'shape' and 'figure'", MESH("'shape': 'box', 'figure': 'ogre'"));
     refused("meshes.y: there is no figure 'orge'", MESH("'figure': 'orge'"));
     refused("meshes.y: there is no clip 'wlak' among the 3",
-            MESH("'figure': 'ogre', 'clip': 'wlak'"));
+            MESH("'figure': 'mannequin', 'clip': 'wlak'"));
     refused("'clip' belongs to 'figure'", MESH("'shape': 'box', 'clip': 'walk'"));
     refused("'scale' is not for characters", MESH("'figure': 'ogre', 'scale': 2"));
     refused("'rings' belongs to 'shape'", MESH("'figure': 'ogre', 'rings': 2"));

@@ -330,9 +330,7 @@ static void finish_points(worker *w, uint32_t begin, uint32_t end, const regions
     }
     if (count > MEASURE_LIST) {
         regions_box box = box_of(w, begin, end);
-        count = abuti_regions_filter(&w->lists, list, &box);
-        for (uint32_t i = 0; i < count; i++)
-            w->lists.kept[i] = names[w->lists.kept[i]];
+        abuti_regions_filter(&w->lists, list, &box, 1, &count);
         names = w->lists.kept;
     }
     if (count > LONG_LIST && end - begin > 1) {
@@ -349,8 +347,7 @@ static void finish_points(worker *w, uint32_t begin, uint32_t end, const regions
 static void divide(worker *w, uint32_t begin, uint32_t end, const regions_list *list,
                    uint32_t made_for) {
     uint32_t count = end - begin, before = w->lists.used;
-    regions_list own;
-    bool clear;
+    regions_narrowed made;
     if (count <= REGIONS_POINTS) {
         finish_points(w, begin, end, list);
         return;
@@ -358,7 +355,9 @@ static void divide(worker *w, uint32_t begin, uint32_t end, const regions_list *
     if (count * DIVISION <= made_for) {
         regions_box box = box_of(w, begin, end);
         made_for = count;
-        if (abuti_regions_narrow(&w->lists, &box, &list, &own, &clear) == REGIONS_NOTHING) {
+        abuti_regions_narrow(&w->lists, list, &box, 1, &made);
+        list = made.list;
+        if (!list) {
             set_no_answers(w, begin, end);
             return;
         }

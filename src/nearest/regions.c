@@ -51,7 +51,7 @@ static void rows_task(void *data, size_t chunk, size_t begin, size_t end) {
     (void)chunk;
     for (size_t i = begin; i < end; i++) {
         feature_kind kind = feature_kind_of(&table->features.records[i]);
-        make_row(kind, table->features.marked[i], &table->rows[i]);
+        make_row(kind, feature_is_marked(&table->features, (uint32_t)i), &table->rows[i]);
     }
 }
 

@@ -104,17 +104,22 @@ typedef struct regions_support {
 /* Of a table with rests. */
 static inline regions_support regions_support_of(const regions_table *table, uint32_t name) {
     const float *row = table->rows[name].column;
-    const feature_rest *rest = &table->features.rest[name];
     const bool face = row[REGIONS_OFFSET]<0, edge = row[REGIONS_OFFSET]> 0;
-    double v[3] = {0, 0, 0};
-    for (int k = 0; k < 3 && (face || edge); k++)
-        v[k] = (double)row[face ? REGIONS_THIRD_X + 4 * k : REGIONS_FOURTH + k] + rest->vector[k];
-    return (regions_support){.place = v3((double)row[REGIONS_PLACE] + rest->place[0],
-                                         (double)row[REGIONS_PLACE + 1] + rest->place[1],
-                                         (double)row[REGIONS_PLACE + 2] + rest->place[2]),
+    uint32_t word[4];
+    memcpy(word, table->features.rest[name].word, sizeof word);
+    const float left[3] = {rest_low(word[0], word[1], REST_VECTOR_STEP),
+                           rest_low(word[2], word[3], REST_VECTOR_STEP),
+                           rest_high(word[3], REST_VECTOR_STEP)};
+    double p[3], v[3] = {0, 0, 0};
+    for (int k = 0; k < 3; k++) {
+        p[k] = (double)row[REGIONS_PLACE + k] + rest_high(word[k], REST_PLACE_STEP);
+        if (face || edge)
+            v[k] = (double)row[face ? REGIONS_THIRD_X + 4 * k : REGIONS_FOURTH + k] + left[k];
+    }
+    return (regions_support){.place = v3(p[0], p[1], p[2]),
                              .vector = v3(v[0], v[1], v[2]),
                              .is_face = face,
-                             .is_marked = rest->is_marked > 0};
+                             .is_marked = word[3] & REST_MARK};
 }
 
 /* `wanted` is that of abuti_features_create(). */

@@ -301,16 +301,19 @@ static vec3 in_frame(const whole *w, abut_vec3 p) {
 
 /* The distance from a feature in the frame; negative where that is the distance from no plane. */
 static double distance_from(const whole *w, uint32_t name, vec3 p) {
-    const uint32_t *ends = w->table.features.ends[name];
-    if (ends[1] != ABUT_NONE) {
+    const uint32_t source = feature_source(&w->table.features, name);
+    const float offset = w->table.rows[name].column[REGIONS_OFFSET];
+    uint32_t ends[2] = {source, source};
+    if (offset > 0)
+        feature_ends(w->mesh->indices, source, ends);
+    if (offset >= 0) {
         segment3 s = {{v3_scale(w->mesh->positions[ends[0]], w->bvh->scale),
                        v3_scale(w->mesh->positions[ends[1]], w->bvh->scale)}};
         return segment_closest_point(s, p).distance;
     }
     triangle3 t;
     for (uint32_t k = 0; k < 3; k++)
-        t.corner[k] =
-            v3_scale(w->mesh->positions[w->mesh->indices[3 * ends[0] + k]], w->bvh->scale);
+        t.corner[k] = v3_scale(w->mesh->positions[w->mesh->indices[3 * source + k]], w->bvh->scale);
     closest_on_triangle closest = triangle_closest_point(t, p);
     return closest.feature == ABUT_FEATURE_FACE ? closest.distance : -1;
 }

@@ -280,7 +280,7 @@ static void divide_blocks(worker *w, const block_span *b, const known *k) {
 /* The rule for cells whose coordinates are at most `largest` in the frame. */
 static void set_rule(worker *w, double largest) {
     w->rule.margin = cells_margin((float)largest);
-    w->rule.error = 0x1p-46 * (largest + 2);
+    w->rule.error = cells_error(largest);
 }
 
 /* A cube of blocks, from the hierarchy on. */

@@ -88,26 +88,31 @@ static vec3 position_of(const abut_bvh *bvh, uint32_t vertex) {
     return v3_scale(bvh->mesh->positions[vertex], bvh->scale);
 }
 
-/* The distance from a feature, exactly but for rounding, if that is less than `best`. */
-static double measure_feature(const regions_table *table, uint32_t name, vec3 p, double best) {
-    const regions_support f = regions_support_of(table, name);
-    const uint32_t *ends = table->features.ends[name];
-    vec3 r = v3_sub(p, f.place);
-    double along = v3_dot(r, f.vector);
-    if (f.is_face) {
-        abut_triangle t;
-        if (fabs(along) > best)
-            return INFINITY;
-        for (size_t k = 0; k < 3; k++)
-            t.corner[k] =
-                position_of(table->bvh, table->bvh->mesh->indices[3 * (size_t)ends[0] + k]);
-        return triangle_closest_point(t, p).distance;
+/* The distance from a feature, as the search finds it, if that is less than `best`; less exactly
+ * from one that is marked. */
+static double measure_feature(const worker *w, uint32_t name, vec3 p, double best) {
+    const regions_table *table = &w->c->table;
+    const uint32_t source = feature_source(&table->features, name);
+    const uint32_t *indices = table->bvh->mesh->indices;
+    const float offset = table->rows[name].column[REGIONS_OFFSET];
+    if (offset > 0) {
+        uint32_t ends[2];
+        feature_ends(indices, source, ends);
+        segment3 s = {{position_of(table->bvh, ends[0]), position_of(table->bvh, ends[1])}};
+        return segment_closest_point(s, p).distance;
     }
-    vec3 b = position_of(table->bvh, ends[1]);
-    if (along <= 0)
+    const regions_support f = regions_support_of(table, name);
+    const vec3 r = v3_sub(p, f.place);
+    if (f.is_marked) /* perhaps an edge of no length */
         return v3_length(r);
-    return along >= v3_dot(v3_sub(b, f.place), f.vector) ? v3_length(v3_sub(p, b))
-                                                         : v3_length(v3_along(r, -along, f.vector));
+    if (offset == 0)
+        return v3_length(v3_sub(p, position_of(table->bvh, source)));
+    if (fabs(v3_dot(r, f.vector)) > best + w->rule.error)
+        return INFINITY;
+    abut_triangle t;
+    for (size_t k = 0; k < 3; k++)
+        t.corner[k] = position_of(table->bvh, indices[3 * (size_t)source + k]);
+    return triangle_closest_point(t, p).distance;
 }
 
 /* A cell that several features may be nearest to: the n-th of those that were measured. */
@@ -116,16 +121,18 @@ static void settle_cell(worker *w, const uint32_t *names, uint32_t n, const uint
     const computing *c = w->c;
     vec3 p = v3(c->frame[0][cell[0]], c->frame[1][cell[1]], c->frame[2][cell[2]]);
     double best = INFINITY, marked = INFINITY;
+    cells_rule exact = w->rule;
     for (uint32_t k = 0; k < w->winners.candidate_count; k++) {
         if (!regions_is_candidate(&w->winners, k, n))
             continue;
         const uint32_t name = names[regions_candidate_place(&w->winners, k)];
-        double d = measure_feature(&c->table, name, p, best);
+        double d = measure_feature(w, name, p, best);
         best = real_min(best, d);
-        if (c->table.features.rest[name].is_marked > 0)
+        if (feature_is_marked(&c->table.features, name))
             marked = real_min(marked, d);
     }
-    if (marked <= best + 4 * (double)w->rule.margin || !cells_value(&w->rule, best, value))
+    exact.error = w->rule.error * CELLS_EXACTER;
+    if (marked <= best + 4 * (double)w->rule.margin || !cells_value(&exact, best, value))
         search_cell(w, cell, value);
 }
 

@@ -343,11 +343,13 @@ void abuti_regions_narrow(regions_room *room, const regions_list *from, regions_
         if (kept_count[i] == 0 || kept_count[i] > from->count / 4 * 3 ||
             !take_room(room, kept_count[i], own))
             continue;
-        for (uint32_t k = 0; k < kept_count[i]; k++)
+        for (uint32_t k = 0; k < kept_count[i]; k++) {
             own->names[k] = from->names[kept[k]];
+            ABUTI_PREFETCH(&room->table->rows[own->names[k]]);
+        }
         for (int k = 0; k < 3; k++)
             own->near[k] = box->centre[k] - box->near[k];
-        room->kernel->take(room->table->rows, from, kept, own);
+        room->kernel->gather(room->table->rows, own);
         made[i].list = own;
     }
 }

@@ -188,9 +188,6 @@ static inline float regions_reach_sq(const regions_winners *w, float margin, uin
 typedef struct regions_kernel {
     /* Fills the columns of a list with rows of the table. */
     void (*gather)(const regions_row *rows, regions_list *list);
-    /* The same, where they are those of another list at some places, ascending. */
-    void (*take)(const regions_row *rows, const regions_list *from, const uint32_t *places,
-                 regions_list *list);
     /* Finds which features of a list can be nearest in each of some boxes, which differ by their
      * centres alone: their places in the list, in order. `kept` has room for regions_stride()
      * numbers of each box. Finds the point of the mesh that is

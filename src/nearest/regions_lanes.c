@@ -24,42 +24,6 @@ static void gather(const regions_row *rows, regions_list *list) {
     }
 }
 
-#if LANES == 16
-
-/* Columns are near by, rows may be anywhere. What is taken at a time comes from one group and goes
- * to one. */
-static void take(const regions_row *rows, const regions_list *from, const uint32_t *places,
-                 regions_list *list) {
-    const uint32_t count = list->count, last = (count - 1) % REGIONS_GROUP;
-    (void)rows;
-    for (uint32_t i = 0; i < count;) {
-        const uint32_t group = places[i] / REGIONS_GROUP * REGIONS_GROUP, begin = i;
-        unsigned bits = 0;
-        do
-            bits |= 1u << (places[i++] - group);
-        while (i < count && i % REGIONS_GROUP && places[i] < group + REGIONS_GROUP);
-        const unsigned taken = (1u << (i - begin)) - 1;
-        const float *source = from->columns + regions_columns_at(group);
-        float *to = list->columns + regions_columns_at(begin);
-        for (uint32_t c = 0; c < REGIONS_COLUMNS; c++)
-            fw_pack_first(to + REGIONS_GROUP * c, taken, bits, load(source + REGIONS_GROUP * c));
-    }
-    float *to = list->columns + regions_columns_at(count - 1 - last);
-    for (uint32_t c = 0; c < REGIONS_COLUMNS; c++, to += REGIONS_GROUP)
-        fw_store_some(to, 0xffffu << last, all(to[last]));
-}
-
-#else
-
-static void take(const regions_row *rows, const regions_list *from, const uint32_t *places,
-                 regions_list *list) {
-    (void)from;
-    (void)places;
-    gather(rows, list);
-}
-
-#endif
-
 /* ---- filter ---- */
 
 /* What all boxes have in common: their half extents and the length of these, with the margin. */
@@ -342,4 +306,4 @@ static void candidates(uint32_t count, float m, unsigned points, regions_winners
     }
 }
 
-const regions_kernel BY_LANES(abuti_regions) = {gather, take, filter, winners, candidates};
+const regions_kernel BY_LANES(abuti_regions) = {gather, filter, winners, candidates};

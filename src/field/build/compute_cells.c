@@ -9,25 +9,24 @@
 
 /* ---- lists ---- */
 
-static regions_box box_of(const worker *w, const cells_span *s) {
-    regions_box box;
-    for (int k = 0; k < 3; k++) {
-        double lo = w->c->frame[k][s->begin[k]], hi = w->c->frame[k][s->begin[k] + s->count[k] - 1];
-        box.centre[k] = (float)(0.5 * (lo + hi));
-        box.half[k] = (float)(0.5 * (hi - lo)) + 0.25f * w->rule.margin; /* and rounding */
-    }
-    box.margin = box.outside = w->rule.margin;
-    box.reach = (float)(w->rule.band * w->c->table.bvh->scale) * NEAREST_SLACK;
-    return box;
-}
-
-/* The same for some spans, with extents that are enough for each. */
+/* Boxes of some spans, with extents that are enough for each. */
 static void boxes_of(const worker *w, const cells_span *spans, uint32_t count, regions_box *boxes) {
+    const float margin = w->rule.margin,
+                reach = (float)(w->rule.band * w->c->table.bvh->scale) * NEAREST_SLACK;
     float half[3] = {0, 0, 0};
     for (uint32_t i = 0; i < count; i++) {
-        boxes[i] = box_of(w, &spans[i]);
-        for (int k = 0; k < 3; k++)
-            half[k] = fmaxf(half[k], boxes[i].half[k]);
+        boxes[i].margin = boxes[i].outside = margin;
+        boxes[i].reach = reach;
+    }
+    for (int k = 0; k < 3; k++) {
+        const double *frame = w->c->frame[k];
+        for (uint32_t i = 0; i < count; i++) {
+            const double lo = frame[spans[i].begin[k]],
+                         hi = frame[spans[i].begin[k] + spans[i].count[k] - 1];
+            const float extent = (float)(0.5 * (hi - lo)) + 0.25f * margin; /* and rounding */
+            boxes[i].centre[k] = (float)(0.5 * (lo + hi));
+            half[k] = extent > half[k] ? extent : half[k];
+        }
     }
     for (uint32_t i = 0; i < count; i++)
         memcpy(boxes[i].half, half, sizeof half);
@@ -41,7 +40,8 @@ void abuti_compute_narrow(worker *w, const regions_list *list, const cells_span 
 }
 
 regions_outcome abuti_compute_collect(worker *w, const cells_span *s, regions_narrowed *made) {
-    const regions_box box = box_of(w, s);
+    regions_box box;
+    boxes_of(w, s, 1, &box);
     regions_outcome found =
         abuti_regions_collect(&w->lists, &box, REGIONS_LIST_MOST, &made->own, &made->clear);
     made->list = found == REGIONS_LISTED ? &made->own : NULL;

@@ -137,14 +137,6 @@ static inline nw nw_low(nw a) {
 static inline void fw_pack(float *to, unsigned bits, fw a) {
     _mm512_storeu_ps(to, _mm512_maskz_compress_ps((mw)bits, a));
 }
-/* Lanes whose bits are set, each in its place; others of the memory stay as they are. */
-static inline void fw_store_some(float *to, unsigned bits, fw a) {
-    _mm512_mask_storeu_ps(to, (mw)bits, a);
-}
-/* As fw_pack, but nothing behind what is packed is written: `packed` has as many lowest bits. */
-static inline void fw_pack_first(float *to, unsigned packed, unsigned bits, fw a) {
-    fw_store_some(to, packed, _mm512_maskz_compress_ps((mw)bits, a));
-}
 static inline void nw_pack(uint32_t *to, unsigned bits, nw a) {
     _mm512_storeu_si512(to, _mm512_maskz_compress_epi32((mw)bits, a));
 }

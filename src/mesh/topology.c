@@ -20,6 +20,7 @@ typedef struct build {
     const uint32_t *indices;
     uint32_t vertex_count, triangle_count;
     bool has_collapsed;
+    bool is_whole; /* or without edges, neighbours and components */
     uint32_t *vertex_face_begin, *vertex_faces;
     uint32_t *key_begin;     /* a vertex's slice of keys */
     uint32_t *edge_begin;    /* its edges; first counts, then offsets */
@@ -140,19 +141,22 @@ static void sort_vertices(void *data, size_t chunk, size_t begin, size_t end) {
 /* Writes one edge from its keys; returns how many faces it has. */
 static uint32_t write_edge(build *b, uint32_t edge, uint32_t high, const uint64_t *keys,
                            size_t count, uint32_t *faces) {
-    b->edges[2 * (size_t)edge] = (uint32_t)(keys[0] >> 32);
-    b->edges[2 * (size_t)edge + 1] = high;
     uint32_t face_count = 0;
     for (size_t i = 0; i < count; i++) {
         uint32_t half = (uint32_t)keys[i];
         b->triangle_edges[half] = edge;
-        b->neighbours[half] = ABUT_NONE;
         if (is_real_face(b, half))
             faces[face_count++] = half;
     }
-    if (face_count == 2) {
-        b->neighbours[faces[0]] = faces[1] / 3;
-        b->neighbours[faces[1]] = faces[0] / 3;
+    if (b->is_whole) {
+        b->edges[2 * (size_t)edge] = (uint32_t)(keys[0] >> 32);
+        b->edges[2 * (size_t)edge + 1] = high;
+        for (size_t i = 0; i < count; i++)
+            b->neighbours[(uint32_t)keys[i]] = ABUT_NONE;
+        if (face_count == 2) {
+            b->neighbours[faces[0]] = faces[1] / 3;
+            b->neighbours[faces[1]] = faces[0] / 3;
+        }
     }
     for (uint32_t i = 0; i < face_count; i++)
         faces[i] /= 3;
@@ -188,7 +192,8 @@ static void write_collapsed(build *b) {
             if (is_side && edge == ABUT_NONE)
                 edge = b->triangle_edges[3 * t + k];
             b->triangle_edges[3 * t + k] = is_side ? edge : ABUT_NONE;
-            b->neighbours[3 * t + k] = ABUT_NONE;
+            if (b->is_whole)
+                b->neighbours[3 * t + k] = ABUT_NONE;
         }
     }
 }
@@ -278,13 +283,17 @@ static abut_status find_edges(build *b, abut_topology *made) {
     sum_to_begins(b->edge_begin, vertex_count);
     sum_to_begins(b->face_begin, vertex_count);
     size_t edge_count = b->edge_begin[vertex_count], face_count = b->face_begin[vertex_count];
-    b->edges = made->arrays[0] = abuti_allocate(b->context, edge_count, 2 * sizeof(uint32_t));
     b->triangle_edges = made->arrays[1] = abuti_allocate(b->context, half_count, sizeof(uint32_t));
     b->edge_face_begin = made->arrays[2] =
         abuti_allocate(b->context, edge_count + 1, sizeof(uint32_t));
     b->edge_faces = made->arrays[3] = abuti_allocate(b->context, face_count, sizeof(uint32_t));
-    b->neighbours = made->arrays[6] = abuti_allocate(b->context, half_count, sizeof(uint32_t));
-    if (!b->edges || !b->triangle_edges || !b->edge_face_begin || !b->edge_faces || !b->neighbours)
+    if (b->is_whole) {
+        b->edges = made->arrays[0] = abuti_allocate(b->context, edge_count, 2 * sizeof(uint32_t));
+        b->neighbours = made->arrays[6] = abuti_allocate(b->context, half_count, sizeof(uint32_t));
+        if (!b->edges || !b->neighbours)
+            return ABUT_ERROR_MEMORY;
+    }
+    if (!b->triangle_edges || !b->edge_face_begin || !b->edge_faces)
         return ABUT_ERROR_MEMORY;
     status =
         abuti_parallel_try(b->context, "topology", vertex_count, VERTEX_GRAIN, write_vertices, b);
@@ -320,7 +329,8 @@ static abut_status fill(build *b, abut_topology *made) {
     status = status ? status : abuti_progress(b->context, "topology", 0.2);
     status = status ? status : find_edges(b, made);
     status = status ? status : abuti_progress(b->context, "topology", 0.7);
-    status = status ? status : find_components(b, made);
+    if (!status && b->is_whole)
+        status = find_components(b, made);
     if (status)
         return status;
     abut_topology_arrays *view = &made->view;
@@ -342,9 +352,7 @@ static void release_scratch(build *b) {
     ABUTI_RELEASE(b->context, b->key_begin, b->edge_begin, b->face_begin, b->keys, b->buffer);
 }
 
-abut_status abut_topology_create(abut_mesh *mesh, abut_topology **topology) {
-    if (!mesh || !topology)
-        return abuti_null(__func__, mesh ? "topology" : "mesh");
+static abut_status create(abut_mesh *mesh, bool is_whole, abut_topology **topology) {
     abut_topology *made = abuti_allocate_zeroed(mesh->context, 1, sizeof *made);
     if (!made)
         return ABUT_ERROR_MEMORY;
@@ -352,17 +360,29 @@ abut_status abut_topology_create(abut_mesh *mesh, abut_topology **topology) {
     build b = {.context = mesh->context,
                .indices = mesh->indices,
                .vertex_count = mesh->vertex_count,
-               .triangle_count = mesh->triangle_count};
+               .triangle_count = mesh->triangle_count,
+               .is_whole = is_whole};
     abut_status status = fill(&b, made);
     release_scratch(&b);
     status = status ? status : abuti_progress(mesh->context, "topology", 0.9);
-    status = status ? status : abuti_topology_loops(made);
+    if (!status && is_whole)
+        status = abuti_topology_loops(made);
     status = status ? status : abuti_progress(mesh->context, "topology", 1);
     if (status)
         abut_topology_destroy(made);
     else
         *topology = made;
     return status;
+}
+
+abut_status abut_topology_create(abut_mesh *mesh, abut_topology **topology) {
+    if (!mesh || !topology)
+        return abuti_null(__func__, mesh ? "topology" : "mesh");
+    return create(mesh, true, topology);
+}
+
+abut_status abuti_topology_faces(abut_mesh *mesh, abut_topology **topology) {
+    return create(mesh, false, topology);
 }
 
 void abut_topology_destroy(abut_topology *topology) {

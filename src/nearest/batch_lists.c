@@ -176,7 +176,7 @@ static void set_no_answers(worker *w, uint32_t begin, uint32_t end) {
 /* Whether a point is behind all edges of a vertex, so that the lowest of its triangles will do. */
 static bool is_behind(const worker *w, uint32_t i, uint32_t name) {
     const regions_table *table = w->lists.table;
-    const feature_fan *fan = &table->features.fans[table->features.ends[name][0]];
+    const feature_fan *fan = &table->features.fans[feature_source(&table->features, name)];
     const float *place = table->rows[name].column + REGIONS_PLACE;
     if (!(fan->least >= 16 * OUTSIDE * w->margin))
         return false;
@@ -209,12 +209,11 @@ static bool add_feature(worker *w, uint32_t i, uint32_t name) {
     const regions_table *table = w->lists.table;
     const abuti_features *features = &table->features;
     const float *row = table->rows[name].column, offset = row[REGIONS_OFFSET];
-    const uint32_t *ends = features->ends[name];
     pairs_kind kind = PAIRS_BORDER;
-    if (features->marked[name])
+    if (feature_is_marked(features, name))
         return false;
     if (offset < 0) {
-        add_pair(w, PAIRS_FACE, i, ends[0], 0);
+        add_pair(w, PAIRS_FACE, i, feature_source(features, name), 0);
         return true;
     }
     uint32_t k = features->incident_begin[name], end = features->incident_begin[name + 1];
@@ -330,9 +329,7 @@ static void finish_points(worker *w, uint32_t begin, uint32_t end, const regions
     }
     if (count > MEASURE_LIST) {
         regions_box box = box_of(w, begin, end);
-        count = abuti_regions_filter(&w->lists, list, &box);
-        for (uint32_t i = 0; i < count; i++)
-            w->lists.kept[i] = names[w->lists.kept[i]];
+        abuti_regions_filter(&w->lists, list, &box, 1, &count);
         names = w->lists.kept;
     }
     if (count > LONG_LIST && end - begin > 1) {
@@ -349,8 +346,7 @@ static void finish_points(worker *w, uint32_t begin, uint32_t end, const regions
 static void divide(worker *w, uint32_t begin, uint32_t end, const regions_list *list,
                    uint32_t made_for) {
     uint32_t count = end - begin, before = w->lists.used;
-    regions_list own;
-    bool clear;
+    regions_narrowed made;
     if (count <= REGIONS_POINTS) {
         finish_points(w, begin, end, list);
         return;
@@ -358,7 +354,9 @@ static void divide(worker *w, uint32_t begin, uint32_t end, const regions_list *
     if (count * DIVISION <= made_for) {
         regions_box box = box_of(w, begin, end);
         made_for = count;
-        if (abuti_regions_narrow(&w->lists, &box, &list, &own, &clear) == REGIONS_NOTHING) {
+        abuti_regions_narrow(&w->lists, list, &box, 1, &made);
+        list = made.list;
+        if (!list) {
             set_no_answers(w, begin, end);
             return;
         }

@@ -17,8 +17,7 @@ typedef struct making {
     unsigned char *has_face;                                /* of a triangle */
     float *height;                                          /* and its least one, for fans */
     unsigned char *edge_low;                                /* whether a face of it is too low */
-    uint32_t *source;    /* of a feature: its face, edge or vertex */
-    unsigned char *kind; /* and which of these */
+    unsigned char *kind;                                    /* of a feature */
     abuti_features *to;
 } making;
 
@@ -72,16 +71,8 @@ static bool is_face(const making *m, uint32_t triangle) {
     return high;
 }
 
-static void make_face(const making *m, uint32_t triangle, feature_record *r) {
-    vec3 corner[3];
-    corners_of(m, triangle, corner);
-    feature_parts p = feature_of_face(corner);
-    put_parts(r, &p, FEATURE_FACE);
-}
-
 /* The corner of a face that is no end of its edge. */
-static vec3 top_of(const making *m, uint32_t face, uint32_t edge) {
-    const uint32_t *ends = m->topology.edges + 2 * (size_t)edge;
+static vec3 top_of(const making *m, uint32_t face, const uint32_t ends[2]) {
     const uint32_t *index = m->mesh->indices + 3 * (size_t)face;
     uint32_t top = index[0];
     for (int k = 1; k < 3; k++)
@@ -90,13 +81,15 @@ static vec3 top_of(const making *m, uint32_t face, uint32_t edge) {
     return corner_at(m, top);
 }
 
-static void make_edge(const making *m, uint32_t edge, feature_record *r) {
-    const uint32_t *ends = m->topology.edges + 2 * (size_t)edge, *faces;
+static void make_edge(const making *m, uint32_t corner, feature_record *r) {
+    const uint32_t edge = m->topology.triangle_edges[corner], *faces;
+    uint32_t ends[2];
+    feature_ends(m->mesh->indices, corner, ends);
     feature_parts p = feature_of_edge(corner_at(m, ends[0]), corner_at(m, ends[1]));
     uint32_t count = abuti_edge_faces(&m->topology, edge, &faces);
     for (uint32_t i = 0, used = 0; i < count && used < EDGE_FACES && p.offset > 0; i++) {
         vec3 into;
-        if (edge_face_excludes(&p, top_of(m, faces[i], edge), &into))
+        if (edge_face_excludes(&p, top_of(m, faces[i], ends), &into))
             p.vector[++used] = into;
     }
     put_parts(r, &p, FEATURE_EDGE);
@@ -181,7 +174,7 @@ static void faces_task(void *data, size_t chunk, size_t begin, size_t end) {
 
 static uint32_t add_feature(making *m, uint32_t source, feature_kind kind) {
     uint32_t feature = m->to->count++;
-    m->source[feature] = source;
+    m->to->source[feature] = source;
     m->kind[feature] = (unsigned char)kind;
     return feature;
 }
@@ -197,11 +190,11 @@ static void number_features(making *m) {
         uint32_t triangle = m->order[place];
         if (m->has_face[triangle])
             m->face_feature[triangle] = add_feature(m, triangle, FEATURE_FACE);
-        for (size_t k = 0; k < 3; k++) {
-            uint32_t edge = m->topology.triangle_edges[3 * (size_t)triangle + k];
-            uint32_t vertex = m->mesh->indices[3 * (size_t)triangle + k];
+        for (uint32_t corner = 3 * triangle; corner < 3 * triangle + 3; corner++) {
+            uint32_t edge = m->topology.triangle_edges[corner];
+            uint32_t vertex = m->mesh->indices[corner];
             if (edge != ABUT_NONE && m->edge_feature[edge] == ABUT_NONE)
-                m->edge_feature[edge] = add_feature(m, edge, FEATURE_EDGE);
+                m->edge_feature[edge] = add_feature(m, corner, FEATURE_EDGE);
             if (edge != ABUT_NONE && !m->has_face[triangle])
                 m->edge_low[edge] = 1;
             if (m->vertex_feature[vertex] == ABUT_NONE)
@@ -253,69 +246,95 @@ static void list_incidents(making *m, uint32_t *place) {
                 place ? place[t] : 4 * t + corners[i];
 }
 
+/* Edges and vertices, with the topology still there. */
 static void records_task(void *data, size_t chunk, size_t begin, size_t end) {
     const making *m = data;
     abuti_features *to = m->to;
     (void)chunk;
     for (size_t i = begin; i < end; i++) {
         feature_record *r = &to->records[i];
-        uint32_t source = m->source[i];
-        to->ends[i][0] = to->ends[i][1] = source;
-        to->marked[i] = 0;
+        bool marked = false;
         if (m->kind[i] == FEATURE_FACE) {
-            make_face(m, source, r);
-            to->ends[i][1] = ABUT_NONE;
+            put_offset(r, 0, FEATURE_FACE); /* so much for now */
         } else if (m->kind[i] == FEATURE_EDGE) {
-            make_edge(m, source, r);
-            memcpy(to->ends[i], m->topology.edges + 2 * (size_t)source, sizeof to->ends[i]);
-            to->marked[i] = m->edge_low[source];
+            make_edge(m, to->source[i], r);
+            marked = m->edge_low[m->topology.triangle_edges[to->source[i]]];
         } else {
-            make_vertex(m, source, r);
-            to->marked[i] = feature_kind_of(r) == FEATURE_VERTEX;
+            make_vertex(m, to->source[i], r);
+            marked = feature_kind_of(r) == FEATURE_VERTEX;
         }
+        if (marked)
+            to->source[i] |= FEATURE_MARK;
     }
 }
 
-/* ---- rests ---- */
+/* ---- faces and rests ---- */
 
-/* What rounding has left of a vector. */
-static void put_left(float to[3], vec3 v, const float rounded[3]) {
-    to[0] = (float)(v.x - rounded[0]);
-    to[1] = (float)(v.y - rounded[1]);
-    to[2] = (float)(v.z - rounded[2]);
+/* What rounding has left of a number, as 21 bits. */
+static uint32_t left_of(double x, float rounded, float step) {
+    const double most = 0x1p20 - 1;
+    return (uint32_t)lrint(real_clamp((x - rounded) / step, -most, most)) & 0x1fffffu;
 }
 
-/* Made from the ends alone, when the memory for all else is free again. */
-static void rests_task(void *data, size_t chunk, size_t begin, size_t end) {
+static feature_rest rest_of(const feature_parts *p, const float place[3], vec3 v,
+                            const float vector[3], bool marked) {
+    uint32_t word[4], low[2];
+    for (int k = 0; k < 3; k++)
+        word[k] = left_of(v3_get(p->place, k), place[k], REST_PLACE_STEP) << 11;
+    for (int k = 0; k < 2; k++)
+        low[k] = left_of(v3_get(v, k), vector[k], REST_VECTOR_STEP);
+    word[3] = left_of(v.z, vector[2], REST_VECTOR_STEP) << 11 | (marked ? REST_MARK : 0);
+    for (int k = 0; k < 2; k++) {
+        word[2 * k] |= low[k] & 0x7ffu;
+        word[2 * k + 1] |= low[k] >> 11;
+    }
+    feature_rest rest;
+    memcpy(rest.word, word, sizeof word);
+    return rest;
+}
+
+/* Made from sources alone, when the memory for all else is free again. */
+static void finish_task(void *data, size_t chunk, size_t begin, size_t end) {
     const making *m = data;
     const abuti_features *to = m->to;
     (void)chunk;
     for (size_t i = begin; i < end; i++) {
-        const feature_record *r = &to->records[i];
-        const uint32_t *ends = to->ends[i];
-        feature_rest *rest = &to->rest[i];
+        const uint32_t source = feature_source(to, (uint32_t)i);
+        feature_record *r = &to->records[i];
         feature_kind kind = feature_kind_of(r);
+        float third[3] = {0, 0, 0};
+        const float *rounded = third;
         feature_parts p = {.place = v3(0, 0, 0)};
-        *rest = (feature_rest){.is_marked = to->marked[i]};
+        vec3 vector = v3(0, 0, 0);
         if (kind == FEATURE_FACE) {
             vec3 corner[3];
-            corners_of(m, ends[0], corner);
+            corners_of(m, source, corner);
             p = feature_of_face(corner);
-            put_left(rest->vector, p.vector[2], (float[3]){r->third_x, r->third_y, r->third_z});
-        } else if (kind == FEATURE_EDGE) {
+            put_parts(r, &p, FEATURE_FACE);
+            put(third, p.vector[2]);
+            vector = p.vector[2];
+        } else if (kind == FEATURE_EDGE && to->rest) {
+            uint32_t ends[2];
+            feature_ends(m->mesh->indices, source, ends);
             p = feature_of_edge(corner_at(m, ends[0]), corner_at(m, ends[1]));
-            put_left(rest->vector, p.vector[3], r->fourth);
-        } else {
-            p.place = corner_at(m, ends[0]);
+            vector = p.vector[3];
+            rounded = r->fourth;
+        } else if (to->rest) {
+            p.place = corner_at(m, source);
         }
-        put_left(rest->place, p.place, r->place);
+        if (to->rest)
+            to->rest[i] =
+                rest_of(&p, r->place, vector, rounded, feature_is_marked(to, (uint32_t)i));
     }
 }
 
-static abut_status add_rests(making *m, abut_context *context) {
-    m->to->rest = abuti_allocate(context, m->to->count, sizeof *m->to->rest);
-    return m->to->rest ? abuti_parallel_try(context, "features", m->to->count, 4096, rests_task, m)
-                       : ABUT_ERROR_MEMORY;
+static abut_status finish(making *m, bool with_rests, abut_context *context) {
+    if (with_rests) {
+        m->to->rest = abuti_allocate(context, m->to->count, sizeof *m->to->rest);
+        if (!m->to->rest)
+            return ABUT_ERROR_MEMORY;
+    }
+    return abuti_parallel_try(context, "features", m->to->count, 4096, finish_task, m);
 }
 
 /* ---- memory ---- */
@@ -348,7 +367,7 @@ static abut_status make(making *m, unsigned wanted, abut_context *context) {
     abuti_features *to = m->to;
     size_t triangles = m->mesh->triangle_count, edges = m->topology.edge_count;
     size_t most = triangles + edges + m->mesh->vertex_count;
-    if (most > UINT32_MAX)
+    if (most > UINT32_MAX || 3 * triangles > FEATURE_MARK || m->mesh->vertex_count > FEATURE_MARK)
         return abuti_fail(ABUT_ERROR_LIMIT, "%zu triangles have too many edges and corners to list",
                           triangles);
     m->edge_feature = allocate_none(context, edges);
@@ -356,7 +375,7 @@ static abut_status make(making *m, unsigned wanted, abut_context *context) {
     m->face_feature = allocate_none(context, triangles);
     m->has_face = abuti_allocate(context, triangles, 1);
     m->edge_low = abuti_allocate_zeroed(context, edges, 1);
-    m->source = abuti_allocate(context, most, sizeof *m->source);
+    to->source = abuti_allocate(context, most, sizeof *to->source);
     m->kind = abuti_allocate(context, most, 1);
     to->leaf_begin = abuti_allocate(context, (size_t)m->leaf_count + 1, sizeof *to->leaf_begin);
     if (wanted & FEATURES_FANS) {
@@ -366,7 +385,7 @@ static abut_status make(making *m, unsigned wanted, abut_context *context) {
             return ABUT_ERROR_MEMORY;
     }
     if (!m->edge_feature || !m->vertex_feature || !m->face_feature || !m->has_face ||
-        !m->edge_low || !m->source || !m->kind || !to->leaf_begin)
+        !m->edge_low || !to->source || !m->kind || !to->leaf_begin)
         return ABUT_ERROR_MEMORY;
     abut_status status = abuti_parallel_try(context, "features", triangles, 4096, faces_task, m);
     if (status)
@@ -380,9 +399,7 @@ static abut_status make(making *m, unsigned wanted, abut_context *context) {
     if (status)
         return status;
     to->records = abuti_allocate(context, to->count, sizeof *to->records);
-    to->ends = abuti_allocate(context, to->count, sizeof *to->ends);
-    to->marked = abuti_allocate(context, to->count, 1);
-    if (!to->records || !to->ends || !to->marked)
+    if (!to->records)
         return ABUT_ERROR_MEMORY;
     return abuti_parallel_try(context, "features", to->count, 4096, records_task, m);
 }
@@ -421,7 +438,7 @@ abut_status abuti_features_create(abut_mesh *mesh, double scale, const uint32_t 
     abut_status status = wanted & FEATURES_WELDED ? weld(mesh, &welded.indices) : ABUT_OK;
     if (welded.indices)
         m.mesh = &welded;
-    status = status ? status : abut_topology_create(m.mesh, &topology);
+    status = status ? status : abuti_topology_faces(m.mesh, &topology);
     if (!status) {
         m.topology = abut_topology_arrays_get(topology);
         status = make(&m, wanted, context);
@@ -429,10 +446,9 @@ abut_status abuti_features_create(abut_mesh *mesh, double scale, const uint32_t 
     if (!status && wanted & (FEATURES_INCIDENTS | FEATURES_CORNERS))
         status = add_incidents(&m, wanted & FEATURES_CORNERS, context);
     ABUTI_RELEASE(context, m.edge_feature, m.vertex_feature, m.face_feature, m.has_face, m.edge_low,
-                  m.height, m.source, m.kind);
+                  m.height, m.kind);
     abut_topology_destroy(topology);
-    if (!status && wanted & FEATURES_REST)
-        status = add_rests(&m, context);
+    status = status ? status : finish(&m, wanted & FEATURES_REST, context);
     abuti_release(context, welded.indices);
     if (status)
         abuti_features_destroy(&made);
@@ -445,7 +461,7 @@ void abuti_features_destroy(abuti_features *features) {
     if (!features->context)
         return;
     ABUTI_RELEASE(features->context, features->records, features->rest, features->fans,
-                  features->ends, features->marked, features->leaf_begin, features->incident_begin,
+                  features->source, features->leaf_begin, features->incident_begin,
                   features->incidents);
     abut_context_destroy(features->context);
     memset(features, 0, sizeof *features);

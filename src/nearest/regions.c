@@ -51,7 +51,7 @@ static void rows_task(void *data, size_t chunk, size_t begin, size_t end) {
     (void)chunk;
     for (size_t i = begin; i < end; i++) {
         feature_kind kind = feature_kind_of(&table->features.records[i]);
-        make_row(kind, table->features.marked[i], &table->rows[i]);
+        make_row(kind, feature_is_marked(&table->features, (uint32_t)i), &table->rows[i]);
     }
 }
 
@@ -173,7 +173,9 @@ static regions_list list_waiting(collection *c) {
     for (uint32_t i = 0; i < c->waiting; i++)
         for (uint32_t k = 0; k < REGIONS_GROUP; k++)
             names[REGIONS_GROUP * i + k] = REGIONS_GROUP * c->groups[i] + k;
-    regions_list list = {REGIONS_GROUP * c->waiting, room->columns, names};
+    regions_list list = {.count = REGIONS_GROUP * c->waiting,
+                         .columns = room->columns,
+                         .names = names};
     while (names[list.count - 1] >= features)
         list.count--;
     room->kernel->gather(room->table->rows, &list);
@@ -186,7 +188,8 @@ static bool collect_some(collection *c) {
     if (!c->waiting)
         return true;
     const regions_list list = list_waiting(c);
-    uint32_t kept = room->kernel->filter(&list, &c->box, room->scratch, room->kept);
+    uint32_t kept;
+    room->kernel->filter(&list, &c->box, 1, room->kept, &kept);
     if (kept > c->most - c->count)
         return false;
     for (uint32_t i = 0; i < kept; i++)
@@ -236,21 +239,12 @@ static void sort_kinds(regions_room *room, regions_list *list) {
            vertices * sizeof *list->names);
 }
 
-/* Begins with the point of the mesh that was found last. */
-static void start_near(const regions_room *room, regions_box *box) {
+static void start_near(const float near[3], regions_box *box) {
     box->near_sq = 0;
     for (int k = 0; k < 3; k++) {
-        box->near[k] = box->centre[k] - room->near[k];
+        box->near[k] = box->centre[k] - near[k];
         box->near_sq += box->near[k] * box->near[k];
     }
-}
-
-uint32_t abuti_regions_filter(regions_room *room, const regions_list *list, regions_box *box) {
-    start_near(room, box);
-    uint32_t count = room->kernel->filter(list, box, room->scratch, room->kept);
-    for (int k = 0; k < 3; k++)
-        room->near[k] = box->centre[k] - box->near[k];
-    return count;
 }
 
 /* Goes down the hierarchy; false where there are too many. */
@@ -292,8 +286,7 @@ regions_outcome abuti_regions_collect(regions_room *room, const regions_box *box
     if (nearest.triangle == ABUT_NONE)
         return REGIONS_NOTHING;
     culling cull = culling_of(bvh, &c.box, &nearest);
-    memcpy(room->near, cull.nearest, sizeof room->near);
-    start_near(room, &c.box);
+    start_near(cull.nearest, &c.box);
     room->used = 0;
     c.names = room->names;
     c.most = most < REGIONS_LIST_MOST ? most : REGIONS_LIST_MOST;
@@ -303,25 +296,60 @@ regions_outcome abuti_regions_collect(regions_room *room, const regions_box *box
     if (!c.count)
         return REGIONS_NOTHING;
     take_room(room, c.count, list);
+    memcpy(list->near, cull.nearest, sizeof list->near);
     sort_kinds(room, list);
     room->kernel->gather(table->rows, list);
     return REGIONS_LISTED;
 }
 
-regions_outcome abuti_regions_narrow(regions_room *room, regions_box *box,
-                                     const regions_list **list, regions_list *own, bool *clear) {
-    *clear = false;
-    if ((*list)->count <= SHORT_LIST)
-        return REGIONS_LISTED;
-    uint32_t kept = abuti_regions_filter(room, *list, box);
-    *clear = box->reach == INFINITY && sqrtf(box->near_sq) > regions_radius(box) + 4 * box->margin;
-    if (kept == 0)
-        return REGIONS_NOTHING;
-    if (kept > (*list)->count / 4 * 3 || !take_room(room, kept, own))
-        return REGIONS_LISTED;
-    for (uint32_t i = 0; i < kept; i++)
-        own->names[i] = (*list)->names[room->kept[i]];
-    room->kernel->take(room->table->rows, *list, room->kept, own);
-    *list = own;
-    return REGIONS_LISTED;
+/* Gives places of a list. */
+static void filter(regions_room *room, const regions_list *list, regions_box *boxes,
+                   uint32_t box_count, uint32_t *kept_count) {
+    for (uint32_t i = 0; i < box_count; i++)
+        start_near(list->near, &boxes[i]);
+    room->kernel->filter(list, boxes, box_count, room->kept, kept_count);
+}
+
+void abuti_regions_filter(regions_room *room, const regions_list *list, regions_box *boxes,
+                          uint32_t box_count, uint32_t *kept_count) {
+    filter(room, list, boxes, box_count, kept_count);
+    for (uint32_t i = 0; i < box_count; i++) {
+        uint32_t *kept = room->kept + (size_t)i * regions_stride(list->count);
+        for (uint32_t k = 0; k < kept_count[i]; k++) {
+            kept[k] = list->names[kept[k]];
+            ABUTI_PREFETCH(&room->table->rows[kept[k]]);
+        }
+    }
+}
+
+void abuti_regions_narrow(regions_room *room, const regions_list *from, regions_box *boxes,
+                          uint32_t box_count, regions_narrowed *made) {
+    uint32_t kept_count[REGIONS_BOXES];
+    const bool is_short = from->count <= SHORT_LIST;
+    if (!is_short)
+        filter(room, from, boxes, box_count, kept_count);
+    for (uint32_t i = 0; i < box_count; i++) {
+        const regions_box *box = &boxes[i];
+        regions_list *own = &made[i].own;
+        made[i].list = from;
+        made[i].clear = false;
+        if (is_short)
+            continue;
+        const uint32_t *kept = room->kept + (size_t)i * regions_stride(from->count);
+        made[i].clear =
+            box->reach == INFINITY && sqrtf(box->near_sq) > regions_radius(box) + 4 * box->margin;
+        if (kept_count[i] == 0)
+            made[i].list = NULL;
+        if (kept_count[i] == 0 || kept_count[i] > from->count / 4 * 3 ||
+            !take_room(room, kept_count[i], own))
+            continue;
+        for (uint32_t k = 0; k < kept_count[i]; k++) {
+            own->names[k] = from->names[kept[k]];
+            ABUTI_PREFETCH(&room->table->rows[own->names[k]]);
+        }
+        for (int k = 0; k < 3; k++)
+            own->near[k] = box->centre[k] - box->near[k];
+        room->kernel->gather(room->table->rows, own);
+        made[i].list = own;
+    }
 }

@@ -49,13 +49,26 @@
 
 enum {
     REGIONS_GROUP = 16,
-    REGIONS_LIST_MOST = 32768, /* features of a list */
-    REGIONS_ROOM = 65536,      /* features of all lists from the first to the last */
+    REGIONS_LIST_MOST = 32768,              /* features of a list */
+    REGIONS_ROOM = 65536,                   /* features of all lists from the first to the last */
+    REGIONS_BOXES = 8,                      /* that features are looked at for at once, at most */
+    REGIONS_PLACES = 4 * REGIONS_LIST_MOST, /* of features that are left for all of them */
 };
 
 /* Features that a list of so many takes room for. */
 static inline uint32_t regions_capacity(uint32_t count) {
     return (count + REGIONS_GROUP - 1) / REGIONS_GROUP * REGIONS_GROUP;
+}
+
+/* Numbers for each box that such a list is filtered for: lanes behind the last are written too. */
+static inline uint32_t regions_stride(uint32_t count) {
+    return regions_capacity(count) + REGIONS_GROUP;
+}
+
+/* Boxes that such a list can be filtered for at once. */
+static inline uint32_t regions_boxes_at_once(uint32_t count) {
+    const uint32_t boxes = REGIONS_PLACES / regions_stride(count);
+    return boxes < REGIONS_BOXES ? boxes : REGIONS_BOXES;
 }
 
 /* ---- the features of a hierarchy ---- */
@@ -91,17 +104,22 @@ typedef struct regions_support {
 /* Of a table with rests. */
 static inline regions_support regions_support_of(const regions_table *table, uint32_t name) {
     const float *row = table->rows[name].column;
-    const feature_rest *rest = &table->features.rest[name];
     const bool face = row[REGIONS_OFFSET]<0, edge = row[REGIONS_OFFSET]> 0;
-    double v[3] = {0, 0, 0};
-    for (int k = 0; k < 3 && (face || edge); k++)
-        v[k] = (double)row[face ? REGIONS_THIRD_X + 4 * k : REGIONS_FOURTH + k] + rest->vector[k];
-    return (regions_support){.place = v3((double)row[REGIONS_PLACE] + rest->place[0],
-                                         (double)row[REGIONS_PLACE + 1] + rest->place[1],
-                                         (double)row[REGIONS_PLACE + 2] + rest->place[2]),
+    uint32_t word[4];
+    memcpy(word, table->features.rest[name].word, sizeof word);
+    const float left[3] = {rest_low(word[0], word[1], REST_VECTOR_STEP),
+                           rest_low(word[2], word[3], REST_VECTOR_STEP),
+                           rest_high(word[3], REST_VECTOR_STEP)};
+    double p[3], v[3] = {0, 0, 0};
+    for (int k = 0; k < 3; k++) {
+        p[k] = (double)row[REGIONS_PLACE + k] + rest_high(word[k], REST_PLACE_STEP);
+        if (face || edge)
+            v[k] = (double)row[face ? REGIONS_THIRD_X + 4 * k : REGIONS_FOURTH + k] + left[k];
+    }
+    return (regions_support){.place = v3(p[0], p[1], p[2]),
                              .vector = v3(v[0], v[1], v[2]),
                              .is_face = face,
-                             .is_marked = rest->is_marked > 0};
+                             .is_marked = word[3] & REST_MARK};
 }
 
 /* `wanted` is that of abuti_features_create(). */
@@ -117,6 +135,7 @@ typedef struct regions_list {
     uint32_t count;
     float *columns;
     uint32_t *names; /* rows of the table */
+    float near[3]; /* a point of the mesh, near to the box it was made for: a bound to start from */
 } regions_list;
 
 /* Where the columns of the i-th feature begin; column c is c groups further on. */
@@ -169,14 +188,12 @@ static inline float regions_reach_sq(const regions_winners *w, float margin, uin
 typedef struct regions_kernel {
     /* Fills the columns of a list with rows of the table. */
     void (*gather)(const regions_row *rows, regions_list *list);
-    /* The same, where they are those of another list at some places, ascending. */
-    void (*take)(const regions_row *rows, const regions_list *from, const uint32_t *places,
-                 regions_list *list);
-    /* Finds which features of a list can be nearest in a box: their places in the list, in order.
-     * `scratch` has room for 4 floats and `kept` for one number of each feature, and for a group
-     * more. Finds the point of the mesh that is nearest to the centre, within the margin, if the
-     * list has all that are nearest within. */
-    uint32_t (*filter)(const regions_list *list, regions_box *box, float *scratch, uint32_t *kept);
+    /* Finds which features of a list can be nearest in each of some boxes, which differ by their
+     * centres alone: their places in the list, in order. `kept` has room for regions_stride()
+     * numbers of each box. Finds the point of the mesh that is
+     * nearest to each centre, within the margin, if the list has all that are nearest within. */
+    void (*filter)(const regions_list *list, regions_box *boxes, uint32_t box_count, uint32_t *kept,
+                   uint32_t *kept_count);
     /* Measures sixteen points: at[k] has a coordinate of each. */
     void (*winners)(const regions_row *rows, const uint32_t *names, uint32_t count,
                     const float *const at[3], float outside, regions_winners *winners);
@@ -195,9 +212,7 @@ typedef struct regions_room {
     uint64_t *seen; /* a bit for each group of the table */
     uint32_t used;  /* of the room */
     bvh_hint hint;  /* of the last list from the hierarchy, if that was near by */
-    float near[3];  /* the point of the mesh that was found last: a bound to start from */
-    uint32_t kept[REGIONS_LIST_MOST + REGIONS_GROUP];
-    float scratch[4 * (REGIONS_LIST_MOST + REGIONS_GROUP)];
+    uint32_t kept[REGIONS_PLACES];
     uint32_t names[REGIONS_ROOM];
     float columns[REGIONS_ROOM * REGIONS_COLUMNS];
 } regions_room;
@@ -209,17 +224,26 @@ static inline size_t regions_seen_words(const regions_table *table) {
 
 typedef enum regions_outcome { REGIONS_LISTED, REGIONS_NOTHING, REGIONS_TOO_MANY } regions_outcome;
 
+/* What a list is for a box. */
+typedef struct regions_narrowed {
+    const regions_list *list; /* null: nothing is within reach */
+    bool clear;               /* no surface passes through the box */
+    regions_list own;
+} regions_narrowed;
+
 /* Makes the first list of a room, for a box, from the hierarchy; of at most so many features. Where
  * nothing is within reach there is none. `clear`: no surface passes through the box. */
 regions_outcome abuti_regions_collect(regions_room *room, const regions_box *box, uint32_t most,
                                       regions_list *list, bool *clear);
-/* Makes a list for a box from that of a larger one, and takes it instead; may leave that as it is,
- * if it is short, or would hardly be shorter. */
-regions_outcome abuti_regions_narrow(regions_room *room, regions_box *box,
-                                     const regions_list **list, regions_list *own, bool *clear);
+/* Makes a list for each of some boxes from that of a larger one, if it is worth it: `made[i]` may
+ * be `from` itself. Boxes differ by their centres alone, and are no more than
+ * regions_boxes_at_once(). */
+void abuti_regions_narrow(regions_room *room, const regions_list *from, regions_box *boxes,
+                          uint32_t box_count, regions_narrowed *made);
 
-/* Finds which features of a list can be nearest in a box: gives their number, and their places in
- * the list as `kept`. */
-uint32_t abuti_regions_filter(regions_room *room, const regions_list *list, regions_box *box);
+/* Finds which features of a list can be nearest in each of some boxes, as above: gives their
+ * numbers, and their names in `kept`, regions_stride() apart. */
+void abuti_regions_filter(regions_room *room, const regions_list *list, regions_box *boxes,
+                          uint32_t box_count, uint32_t *kept_count);
 
 #endif

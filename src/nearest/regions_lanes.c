@@ -24,51 +24,60 @@ static void gather(const regions_row *rows, regions_list *list) {
     }
 }
 
-#if LANES == 16
-
-/* Columns are near by, rows may be anywhere. What is taken at a time comes from one group and goes
- * to one. */
-static void take(const regions_row *rows, const regions_list *from, const uint32_t *places,
-                 regions_list *list) {
-    const uint32_t count = list->count, last = (count - 1) % REGIONS_GROUP;
-    (void)rows;
-    for (uint32_t i = 0; i < count;) {
-        const uint32_t group = places[i] / REGIONS_GROUP * REGIONS_GROUP, begin = i;
-        unsigned bits = 0;
-        do
-            bits |= 1u << (places[i++] - group);
-        while (i < count && i % REGIONS_GROUP && places[i] < group + REGIONS_GROUP);
-        const unsigned taken = (1u << (i - begin)) - 1;
-        const float *source = from->columns + regions_columns_at(group);
-        float *to = list->columns + regions_columns_at(begin);
-        for (uint32_t c = 0; c < REGIONS_COLUMNS; c++)
-            fw_pack_first(to + REGIONS_GROUP * c, taken, bits, load(source + REGIONS_GROUP * c));
-    }
-    float *to = list->columns + regions_columns_at(count - 1 - last);
-    for (uint32_t c = 0; c < REGIONS_COLUMNS; c++, to += REGIONS_GROUP)
-        fw_store_some(to, 0xffffu << last, all(to[last]));
-}
-
-#else
-
-static void take(const regions_row *rows, const regions_list *from, const uint32_t *places,
-                 regions_list *list) {
-    (void)from;
-    (void)places;
-    gather(rows, list);
-}
-
-#endif
-
 /* ---- filter ---- */
 
-/* Features of a list from the i-th on, and where a point is from each. */
-static inline feature_lanes load_features(const regions_list *list, uint32_t i, const wide p[3],
-                                          wide r[3]) {
+/* What all boxes have in common: their half extents and the length of these, with the margin. */
+typedef struct extents {
+    wide half[3], twice[3], rho, outside, reach_sq;
+    float margin, rho_at_most;
+} extents;
+
+/* A box while features pass: the nearest point of the mesh that is known, as the way from it to the
+ * centre, and what the square of that amounts to for all of the box. Places of what may be nearest
+ * are kept. */
+typedef struct passage {
+    wide centre[3], way[3], limit, best;
+    uint32_t count, *kept;
+} passage;
+
+/* Features that are looked at together, and how far boxes reach along their vectors. Most groups of
+ * a list are of one kind. */
+typedef enum group_kind { MIXED, FACES, EDGES, VERTICES } group_kind;
+typedef struct feature_group {
+    feature_lanes f;
+    wide place[3], reach[4];
+} feature_group;
+
+static inline extents extents_of(const regions_box *box) {
+    extents e = {.outside = all(box->outside), .margin = box->margin};
+    float half_sq = 0;
+    for (int k = 0; k < 3; k++) {
+        float half = box->half[k] + box->margin;
+        e.half[k] = all(half);
+        e.twice[k] = all(2 * half);
+        half_sq += half * half;
+    }
+    e.rho_at_most = sqrtf(half_sq) * NEAREST_SLACK + box->margin;
+    const float reach = box->reach + 4 * box->margin + e.rho_at_most;
+    e.rho = all(e.rho_at_most);
+    e.reach_sq = all(reach * reach * NEAREST_SLACK);
+    return e;
+}
+
+static inline void set_near(const extents *e, const regions_box *box, passage *p) {
+    const float m = e->margin;
+    for (int k = 0; k < 3; k++)
+        p->way[k] = all(box->near[k]);
+    p->best = all(box->near_sq);
+    p->limit = all(box->near_sq + 16 * m * (sqrtf(box->near_sq) + 2 * e->rho_at_most + m));
+}
+
+static inline group_kind load_group(const regions_list *list, uint32_t i, const extents *e,
+                                    feature_group *g) {
     const float *from = list->columns + regions_columns_at(i);
 #define COLUMN(c) load(from + REGIONS_GROUP * (c))
     const wide offset = COLUMN(REGIONS_OFFSET);
-    const feature_lanes f = {
+    g->f = (feature_lanes){
         .first = {COLUMN(REGIONS_FIRST), COLUMN(REGIONS_FIRST + 1), COLUMN(REGIONS_FIRST + 2)},
         .second = {COLUMN(REGIONS_SECOND), COLUMN(REGIONS_SECOND + 1), COLUMN(REGIONS_SECOND + 2)},
         .third = {COLUMN(REGIONS_THIRD_X), COLUMN(REGIONS_THIRD_Y), COLUMN(REGIONS_THIRD_Z)},
@@ -76,107 +85,152 @@ static inline feature_lanes load_features(const regions_list *list, uint32_t i, 
         .length = magnitude(offset),
         .face = is_less(offset, all(0))};
     for (uint32_t k = 0; k < 3; k++)
-        r[k] = sub(p[k], COLUMN(REGIONS_PLACE + k));
+        g->place[k] = COLUMN(REGIONS_PLACE + k);
 #undef COLUMN
-    return f;
+    g->reach[0] = feature_extent(e->half, g->f.first);
+    g->reach[1] = feature_extent(e->half, g->f.second);
+    g->reach[2] = feature_extent(e->half, g->f.third);
+    g->reach[3] = feature_extent(e->half, g->f.fourth);
+    const unsigned every = (1u << LANES) - 1, faces = mask_bits(g->f.face),
+                   edges = mask_bits(is_less(all(0), offset));
+    return faces == every ? FACES : edges == every ? EDGES : faces | edges ? MIXED : VERTICES;
 }
 
-/* What a box is tested with: its half extents and their length, with the margin; and the way to its
- * centre from the nearest point of the mesh that is known, with what the square of that amounts to
- * for all of the box. */
-typedef struct limits {
-    wide half[3], twice[3], way[3], limit;
-    float rho;
-} limits;
+/* What the centre of a box is to features: how far it is beyond the borders of regions; the way to
+ * it from the nearest point of each, and the square of that. */
+static inline feature_look look_from(const feature_group *g, group_kind kind,
+                                     const wide centre[3]) {
+    const feature_lanes *f = &g->f;
+    const wide r[3] = {sub(centre[0], g->place[0]), sub(centre[1], g->place[1]),
+                       sub(centre[2], g->place[2])};
+    feature_look l = feature_look_at(f, r);
+    if (kind == FACES || kind == MIXED)
+        for (int k = 0; k < 3; k++) {
+            const wide across = mul(l.t[2], f->third[k]);
+            l.way[k] = kind == FACES ? across : choose(f->face, across, l.way[k]);
+        }
+    if (kind == FACES)
+        l.distance_sq = mul(l.t[2], l.t[2]);
+    if (kind == EDGES) /* the first is the fourth backwards */
+        l.t[0] = sub(all(0), feature_dot(f->fourth, r));
+    if (kind == VERTICES)
+        memcpy(l.way, r, sizeof r);
+    if (kind == EDGES || kind == VERTICES)
+        l.distance_sq = feature_dot(l.way, l.way);
+    return l;
+}
 
-static inline void set_limits(const regions_box *box, limits *l) {
-    const float m = box->margin;
-    float half_sq = 0;
-    for (int k = 0; k < 3; k++) {
-        float half = box->half[k] + m;
-        l->half[k] = all(half);
-        l->twice[k] = all(2 * half);
-        l->way[k] = all(box->near[k]);
-        half_sq += half * half;
+/* The square less what a point of the box may be nearer along the feature: s^2 - 2 x s, where the
+ * box reaches x, is least at s = x. */
+static inline wide square_along(const feature_group *g, group_kind kind, const extents *e,
+                                wide distance_sq) {
+    if (kind == VERTICES)
+        return distance_sq;
+    if (kind == FACES)
+        return fused_less(e->rho, e->rho, distance_sq);
+    wide extent = g->reach[3], s = least(extent, g->f.length);
+    if (kind == MIXED) {
+        extent = choose(g->f.face, e->rho, extent);
+        s = choose(g->f.face, e->rho, s);
     }
-    l->rho = sqrtf(half_sq) * NEAREST_SLACK + m;
-    l->limit = all(box->near_sq + 16 * m * (sqrtf(box->near_sq) + 2 * l->rho + m));
+    return fused(s, sub(sub(s, extent), extent), distance_sq);
 }
 
-/* Features that may be nearest somewhere in the box, by the ways to its centre and their squares,
- * less what is nearer along the feature. */
-static inline mask may_be_nearest(const limits *l, wide square, const wide way[3]) {
+/* How far the point of the box that is outside a region least is outside. */
+static inline wide outside_region(const feature_group *g, group_kind kind, const feature_look *l) {
+    const wide ends = kind == EDGES ? sub(most(l->t[0], l->t[3]), g->reach[3])
+                                    : most(sub(l->t[0], g->reach[0]), sub(l->t[3], g->reach[3]));
+    const wide beside = most(ends, sub(l->t[1], g->reach[1]));
+    if (kind == FACES)
+        return beside;
+    const wide all_sides = most(beside, sub(l->t[2], g->reach[2]));
+    return kind == MIXED ? choose(g->f.face, beside, all_sides) : all_sides;
+}
+
+/* A distance that the mesh is not beyond, squared; infinite where it may be. */
+static inline wide bound_of(group_kind kind, const feature_look *l, wide margin) {
+    if (kind == EDGES || kind == VERTICES)
+        return l->distance_sq;
+    if (kind == MIXED)
+        return feature_bound_sq(l, margin);
+    const wide beside = most(most(l->t[0], l->t[1]), l->t[3]);
+    return choose(is_less(sub(all(0), margin), beside), all(INFINITY), l->distance_sq);
+}
+
+/* Features that may be nearest somewhere in the box. */
+static inline mask may_be_nearest(const extents *e, const passage *p, wide square,
+                                  const wide way[3]) {
     wide sum = square;
     for (int k = 0; k < 3; k++)
-        sum = fused_less(l->twice[k], magnitude(sub(way[k], l->way[k])), sum);
-    return is_less_equal(sum, l->limit);
+        sum = fused_less(e->twice[k], magnitude(sub(way[k], p->way[k])), sum);
+    return is_less_equal(sum, p->limit);
 }
 
-/* For each feature: the way to the centre of the box, from its nearest point; and the square of
- * that less what a point of the box may be nearer along the feature, infinite where the box is
- * outside its region or beyond reach. Finds the nearest of all. */
-static void look_from_centre(const regions_list *list, regions_box *box, const limits *l,
-                             float *scratch) {
-    const wide endless = all(INFINITY), outside = all(box->outside), rho = all(l->rho);
-    const float reach = box->reach + 4 * box->margin + l->rho;
-    const wide reach_sq = all(reach * reach * NEAREST_SLACK);
-    const wide centre[3] = {all(box->centre[0]), all(box->centre[1]), all(box->centre[2])};
-    wide r[3], nearest[3] = {l->way[0], l->way[1], l->way[2]}, best = all(box->near_sq);
-    for (uint32_t i = 0; i < list->count; i += LANES) {
-        const feature_lanes f = load_features(list, i, centre, r);
-        const feature_look look = feature_look_at(&f, r);
-        float *to = scratch + 4 * (size_t)i;
-        /* s^2 - 2 x s along the feature, where the box reaches x, is least at s = x */
-        const wide extent = choose(f.face, rho, feature_extent(l->half, f.fourth));
-        const wide s = choose(f.face, rho, least(extent, f.length));
-        const wide square = fused(s, sub(sub(s, extent), extent), look.distance_sq);
-        wide way[3];
-        for (int k = 0; k < 3; k++)
-            way[k] = choose(f.face, mul(look.t[2], f.third[k]), look.way[k]);
-        if (!mask_bits(may_be_nearest(l, square, way))) {
-            store(to, endless);
-            continue;
-        }
-        const wide deep = feature_extent(l->half, f.third);
-        const wide out = feature_outside_box(&f, &look, l->half, deep);
-        const wide bound = feature_bound_sq(&look, outside);
-        const mask nearer = is_less(bound, best);
-        best = least(bound, best);
-        for (int k = 0; k < 3; k++) {
-            nearest[k] = choose(nearer, way[k], nearest[k]);
-            store(to + (k + 1) * LANES, way[k]);
-        }
-        store(to, choose(is_less_equal(most(sub(out, outside), sub(look.distance_sq, reach_sq)),
-                                       all(0)),
-                         square, endless));
-    }
-    box->near_sq = fw_least(best);
-    unsigned bits = mask_bits(is_less_equal(best, all(box->near_sq)));
-    const uint32_t winner = (uint32_t)__builtin_ctz(bits);
+/* Takes the nearest of these points of the mesh. */
+static void take_nearer(const extents *e, wide bound, const wide way[3], regions_box *box,
+                        passage *p) {
+    float lanes[LANES];
+    box->near_sq = fw_least(bound);
+    const unsigned bits = mask_bits(is_less_equal(bound, all(box->near_sq)));
     for (int k = 0; k < 3; k++) {
-        float lanes[LANES];
-        store(lanes, nearest[k]);
-        box->near[k] = lanes[winner];
+        store(lanes, way[k]);
+        box->near[k] = lanes[__builtin_ctz(bits)];
+    }
+    set_near(e, box, p);
+}
+
+static inline void pass_group(const feature_group *g, group_kind kind, const extents *e, uint32_t i,
+                              regions_box *boxes, uint32_t box_count, passage *passages) {
+    for (uint32_t b = 0; b < box_count; b++) {
+        passage *p = &passages[b];
+        const feature_look l = look_from(g, kind, p->centre);
+        const wide square = square_along(g, kind, e, l.distance_sq);
+        const wide bound = bound_of(kind, &l, e->outside);
+        if (mask_bits(is_less(bound, p->best))) {
+            const wide way[3] = {l.way[0], l.way[1], l.way[2]};
+            take_nearer(e, bound, way, &boxes[b], p);
+        }
+        const wide out =
+            most(sub(outside_region(g, kind, &l), e->outside), sub(l.distance_sq, e->reach_sq));
+        const unsigned bits =
+            mask_bits(may_be_nearest(e, p, square, l.way)) & mask_bits(is_less_equal(out, all(0)));
+        p->count += fw_number(p->kept + p->count, i, bits);
     }
 }
 
-static uint32_t filter(const regions_list *list, regions_box *box, float *scratch, uint32_t *kept) {
-    limits l;
-    set_limits(box, &l);
-    look_from_centre(list, box, &l, scratch);
-    set_limits(box, &l);
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < list->count; i += LANES) {
-        const float *from = scratch + 4 * (size_t)i;
-        const wide square = load(from);
-        if (!mask_bits(is_less(square, all(INFINITY))))
-            continue;
-        const wide way[3] = {load(from + LANES), load(from + 2 * LANES), load(from + 3 * LANES)};
-        count += fw_number(kept + count, i, mask_bits(may_be_nearest(&l, square, way)));
+/* The nearest point of all is known soon enough that a second pass would take out next to nothing.
+ */
+static void filter(const regions_list *list, regions_box *boxes, uint32_t box_count, uint32_t *kept,
+                   uint32_t *kept_count) {
+    const size_t stride = regions_stride(list->count);
+    const extents e = extents_of(boxes);
+    passage passages[REGIONS_BOXES];
+    for (uint32_t b = 0; b < box_count; b++) {
+        passage *p = &passages[b];
+        for (int k = 0; k < 3; k++)
+            p->centre[k] = all(boxes[b].centre[k]);
+        p->count = 0;
+        p->kept = kept + b * stride;
+        set_near(&e, &boxes[b], p);
     }
-    while (count && kept[count - 1] >= list->count) /* what the last group is filled up with */
-        count--;
-    return count;
+    for (uint32_t i = 0; i < list->count; i += LANES) {
+        feature_group g;
+        const group_kind kind = load_group(list, i, &e, &g);
+        if (kind == FACES)
+            pass_group(&g, FACES, &e, i, boxes, box_count, passages);
+        else if (kind == EDGES)
+            pass_group(&g, EDGES, &e, i, boxes, box_count, passages);
+        else if (kind == VERTICES)
+            pass_group(&g, VERTICES, &e, i, boxes, box_count, passages);
+        else
+            pass_group(&g, MIXED, &e, i, boxes, box_count, passages);
+    }
+    for (uint32_t b = 0; b < box_count; b++) {
+        const passage *p = &passages[b];
+        kept_count[b] = p->count;
+        while (kept_count[b] && p->kept[kept_count[b] - 1] >= list->count)
+            kept_count[b]--; /* what the last group is filled up with */
+    }
 }
 
 /* ---- measure ---- */
@@ -252,4 +306,4 @@ static void candidates(uint32_t count, float m, unsigned points, regions_winners
     }
 }
 
-const regions_kernel BY_LANES(abuti_regions) = {gather, take, filter, winners, candidates};
+const regions_kernel BY_LANES(abuti_regions) = {gather, filter, winners, candidates};

@@ -292,8 +292,8 @@ abut_status abuti_sign_far(const abut_bvh *bvh) {
 
 /* ---- queries ---- */
 
-static void add_leaf(half_angles *sum, const abut_bvh *bvh, const bvh_node *node, uint32_t slot,
-                     bool apart, vec3 point, const float *at) {
+void abuti_sign_add_leaf(half_angles *sum, const abut_bvh *bvh, const bvh_node *node, uint32_t slot,
+                         bool apart, vec3 point, const float at[3]) {
     uint32_t leaf = node->child[slot] & ~BVH_LEAF, fill = bvh_leaf_fill(bvh, leaf);
     if (apart) {
         add_leaf_apart(sum, node, (int)slot, &bvh->blocks[leaf], (int)fill, at);
@@ -328,7 +328,7 @@ double abuti_sign_winding(const abut_bvh *bvh, const bvh_far_node *far, vec3 poi
             else if (!(child & BVH_LEAF))
                 stack[used++] = child;
             else
-                add_leaf(&near, bvh, node, slot, view.apart >> slot & 1, point, at);
+                abuti_sign_add_leaf(&near, bvh, node, slot, view.apart >> slot & 1, point, at);
         }
     }
     return winding_value(angle, near.x, near.y, near.turns);

@@ -267,18 +267,19 @@ typedef struct whole {
     regions_table table;
     regions_list list;
     uint32_t *kept;
-    float *scratch;
 } whole;
+
+enum { FILTER_BOXES = 3 };
 
 static whole whole_create(abut_mesh *mesh) {
     whole w = {.mesh = mesh, .bvh = hierarchy(abut_mesh_retain(mesh))};
     assert_ok(abuti_regions_create(w.bvh, FEATURES_INCIDENTS, &w.table));
-    uint32_t count = w.table.features.count, room = regions_capacity(count) + REGIONS_GROUP;
+    uint32_t count = w.table.features.count, room = FILTER_BOXES * regions_stride(count);
     w.kept = malloc(room * sizeof *w.kept);
-    w.scratch = malloc(4 * room * sizeof *w.scratch);
-    w.list = (regions_list){count, malloc(REGIONS_COLUMNS * room * sizeof *w.list.columns),
-                            malloc(room * sizeof *w.list.names)};
-    assert_true(w.kept && w.scratch && w.list.columns && w.list.names);
+    w.list = (regions_list){.count = count,
+                            .columns = malloc(REGIONS_COLUMNS * room * sizeof *w.list.columns),
+                            .names = malloc(room * sizeof *w.list.names)};
+    assert_true(w.kept && w.list.columns && w.list.names);
     for (uint32_t i = 0; i < count; i++)
         w.list.names[i] = i;
     ABUTI_BY_LANES(abuti_regions)->gather(w.table.rows, &w.list);
@@ -287,7 +288,6 @@ static whole whole_create(abut_mesh *mesh) {
 
 static void whole_destroy(whole *w) {
     free(w->kept);
-    free(w->scratch);
     free(w->list.columns);
     free(w->list.names);
     abuti_regions_destroy(&w->table);
@@ -301,16 +301,19 @@ static vec3 in_frame(const whole *w, abut_vec3 p) {
 
 /* The distance from a feature in the frame; negative where that is the distance from no plane. */
 static double distance_from(const whole *w, uint32_t name, vec3 p) {
-    const uint32_t *ends = w->table.features.ends[name];
-    if (ends[1] != ABUT_NONE) {
+    const uint32_t source = feature_source(&w->table.features, name);
+    const float offset = w->table.rows[name].column[REGIONS_OFFSET];
+    uint32_t ends[2] = {source, source};
+    if (offset > 0)
+        feature_ends(w->mesh->indices, source, ends);
+    if (offset >= 0) {
         segment3 s = {{v3_scale(w->mesh->positions[ends[0]], w->bvh->scale),
                        v3_scale(w->mesh->positions[ends[1]], w->bvh->scale)}};
         return segment_closest_point(s, p).distance;
     }
     triangle3 t;
     for (uint32_t k = 0; k < 3; k++)
-        t.corner[k] =
-            v3_scale(w->mesh->positions[w->mesh->indices[3 * ends[0] + k]], w->bvh->scale);
+        t.corner[k] = v3_scale(w->mesh->positions[w->mesh->indices[3 * source + k]], w->bvh->scale);
     closest_on_triangle closest = triangle_closest_point(t, p);
     return closest.feature == ABUT_FEATURE_FACE ? closest.distance : -1;
 }
@@ -365,14 +368,29 @@ TEST(errors_are_inside) {
 }
 
 /* Whether a list still has a feature of a triangle. */
-static bool is_kept(const whole *w, uint32_t kept, uint32_t triangle) {
+static bool is_kept(const whole *w, const uint32_t *kept, uint32_t count, uint32_t triangle) {
     const abuti_features *features = &w->table.features;
-    for (uint32_t k = 0; k < kept; k++)
-        for (uint32_t i = features->incident_begin[w->kept[k]];
-             i < features->incident_begin[w->kept[k] + 1]; i++)
+    for (uint32_t k = 0; k < count; k++) {
+        const uint32_t name = w->list.names[kept[k]];
+        for (uint32_t i = features->incident_begin[name]; i < features->incident_begin[name + 1];
+             i++)
             if (w->bvh->order[features->incidents[i]] == triangle)
                 return true;
+    }
     return false;
+}
+
+/* Faces first, as in lists; they are in no order before. */
+static void sort_whole(whole *w) {
+    uint32_t count = 0;
+    for (int side = -1; side <= 1; side++)
+        for (uint32_t i = 0; i < w->list.count; i++) {
+            float offset = w->table.rows[i].column[REGIONS_OFFSET];
+            if ((side < 0 && offset < 0) || (side == 0 && offset > 0) || (side > 0 && offset == 0))
+                w->list.names[count++] = i;
+        }
+    assert_int_equal(w->list.count, count);
+    ABUTI_BY_LANES(abuti_regions)->gather(w->table.rows, &w->list);
 }
 
 /* What a filter drops is nearest to no point of the box. */
@@ -382,32 +400,47 @@ static void check_filter(abut_mesh *mesh, uint64_t seed) {
     whole w = whole_create(mesh);
     double size = largest_extent(mesh);
     for (int round = 0; round < 14; round++) {
-        abut_vec3 c = some_point(mesh, &random, round % 6), p[EACH];
+        abut_vec3 c = some_point(mesh, &random, round % 6), p[FILTER_BOXES][EACH];
         double half = size * pow(10, -test_random_real(&random, 0.5, 6)) * (round % 7 ? 1 : 0);
-        vec3 lo = v3(INFINITY, INFINITY, INFINITY), hi = v3_scale(lo, -1);
-        for (int i = 0; i < EACH; i++) {
-            abut_vec3 d = random_vec(&random, half);
-            p[i] = vec(c.x + d.x, c.y + d.y, c.z + d.z);
-            lo = v3_min(lo, in_frame(&w, p[i]));
-            hi = v3_max(hi, in_frame(&w, p[i]));
-        }
-        vec3 middle = v3_scale(v3_add(lo, hi), 0.5);
-        double largest = real_max(v3_max_abs(lo), v3_max_abs(hi));
-        regions_box box = {.margin = 0x1p-20f * ((float)largest + 2), .reach = INFINITY};
-        box.outside = (round % 2 ? 1 : 8) * box.margin;
         vec3 known = v3_scale(mesh->positions[mesh->indices[round % 3]], w.bvh->scale);
-        for (int k = 0; k < 3; k++) {
-            box.centre[k] = (float)v3_get(middle, k);
-            box.half[k] = (float)(0.5 * (v3_get(hi, k) - v3_get(lo, k))) + 0.25f * box.margin;
-            box.near[k] = box.centre[k] - (float)v3_get(known, k);
-            box.near_sq += box.near[k] * box.near[k];
+        regions_box boxes[FILTER_BOXES];
+        float most[3] = {0, 0, 0}, margin = 0;
+        uint32_t kept[FILTER_BOXES], count = round % 4 ? FILTER_BOXES : 1;
+        if (round == 7)
+            sort_whole(&w);
+        for (uint32_t b = 0; b < count; b++) {
+            vec3 lo = v3(INFINITY, INFINITY, INFINITY), hi = v3_scale(lo, -1);
+            for (int i = 0; i < EACH; i++) {
+                abut_vec3 d = random_vec(&random, half);
+                p[b][i] = vec(c.x + d.x + 2 * b * half, c.y + d.y, c.z + d.z);
+                lo = v3_min(lo, in_frame(&w, p[b][i]));
+                hi = v3_max(hi, in_frame(&w, p[b][i]));
+            }
+            vec3 middle = v3_scale(v3_add(lo, hi), 0.5);
+            boxes[b] = (regions_box){.reach = INFINITY};
+            margin =
+                fmaxf(margin, 0x1p-20f * ((float)real_max(v3_max_abs(lo), v3_max_abs(hi)) + 2));
+            for (int k = 0; k < 3; k++) {
+                boxes[b].centre[k] = (float)v3_get(middle, k);
+                boxes[b].near[k] = boxes[b].centre[k] - (float)v3_get(known, k);
+                boxes[b].near_sq += boxes[b].near[k] * boxes[b].near[k];
+                most[k] = fmaxf(most[k], (float)(0.5 * (v3_get(hi, k) - v3_get(lo, k))));
+            }
         }
-        uint32_t kept = ABUTI_BY_LANES(abuti_regions)->filter(&w.list, &box, w.scratch, w.kept);
-        for (int i = 0; i < EACH; i++) {
-            abut_nearest nearest;
-            assert_ok(abut_nearest_point(w.bvh, p[i], HUGE_VAL, &nearest));
-            assert_true(is_kept(&w, kept, nearest.triangle));
+        for (uint32_t b = 0; b < count; b++) {
+            boxes[b].margin = margin;
+            boxes[b].outside = (round % 2 ? 1 : 8) * margin;
+            for (int k = 0; k < 3; k++)
+                boxes[b].half[k] = most[k] + 0.25f * margin;
         }
+        ABUTI_BY_LANES(abuti_regions)->filter(&w.list, boxes, count, w.kept, kept);
+        for (uint32_t b = 0; b < count; b++)
+            for (int i = 0; i < EACH; i++) {
+                abut_nearest nearest;
+                assert_ok(abut_nearest_point(w.bvh, p[b][i], HUGE_VAL, &nearest));
+                assert_true(is_kept(&w, w.kept + b * regions_stride(w.list.count), kept[b],
+                                    nearest.triangle));
+            }
     }
     whole_destroy(&w);
 }

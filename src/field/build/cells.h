@@ -12,17 +12,18 @@
  *   - directions of edges and normals are good to 8 u, but that a normal may turn about the longest
  *     edge by 8 u L / h, where h is the height over it; the place is on that edge, so that p, which
  *     is over the face, is no further from it than h: 8 u L more;
- *   - places and directions are sums of two floats, which are good to 2^-49, sqrt(3) 16 u, each:
- *     less than 14 u L for a place, as L is at least 2, and as much for a direction;
+ *   - places are floats and rests, good to 2^-44 in each coordinate, sqrt(3) 512 u: less than 444 u
+ *     L, as L is at least 2; and directions to half of that, less than 444 u L again;
  *   - products, sums and the root: 10 u L.
- * That is less than 64 u L in all; the search errs by 4 ulp, 8 u L (geom/closest_shared.h). We take
- * 128 u L for e. If d - e and d + e are the same float, that is the float of the search, whatever
- * its last bits are. Else, and where d is not above e, the search is asked.
- * Where there are several, that of F is no less than the least of them, and no more than the
- * greatest. Nor is it more than the distance from a point of an edge or a vertex: p may be beyond
- * the ends of an edge by m, so that its line is at d and the edge at most at sqrt(d^2 + m^2). (We
- * take 4 m^2.) If all of that is one float, it is the value. Else these features are measured as
- * they are, with their ends.
+ * That is less than 920 u L in all; the search errs by 4 ulp, 8 u L (geom/closest_shared.h). We
+ * take 1024 u L for e. If d - e and d + e are the same float, that is the float of the search,
+ * whatever its last bits are. Else, and where d is not above e, the search is asked. Where there
+ * are several, that of F is no less than the least of them, and no more than the greatest. Nor is
+ * it more than the distance from a point of an edge or a vertex: p may be beyond the ends of an
+ * edge by m, so that its line is at d and the edge at most at sqrt(d^2 + m^2). (We take 4 m^2.) If
+ * all of that is one float, it is the value. Else these features are measured as they are, by the
+ * mesh instead of places and directions: that errs by less than 64 u L, of which we take the
+ * double.
  */
 #ifndef ABUTI_FIELD_BUILD_CELLS_H
 #define ABUTI_FIELD_BUILD_CELLS_H
@@ -37,6 +38,13 @@
 
 static inline float cells_margin(float largest) {
     return 0x1p-20f * (largest + 2);
+}
+
+/* What distances from features are off by, e, where coordinates are at most `largest`; and by how
+ * much less where they are measured by the mesh. */
+#define CELLS_EXACTER (1.0 / 8)
+static inline double cells_error(double largest) {
+    return 0x1p-43 * (largest + 2);
 }
 
 /* Sixteen cells: 4 along x, 2 along y, 2 along z. */

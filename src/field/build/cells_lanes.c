@@ -51,25 +51,24 @@ static bool settle(const regions_table *table, const uint32_t *names,
 
 /* What wins each cell, a number of all cells side by side. */
 typedef struct columns {
-    float offset[CELLS_COUNT], marked[CELLS_COUNT];
+    float offset[CELLS_COUNT];
+    float rest[4][CELLS_COUNT]; /* as it is */
     float place[3][CELLS_COUNT], place_rest[3][CELLS_COUNT];
     float vector[3][CELLS_COUNT], vector_rest[3][CELLS_COUNT];
 } columns;
 
 static inline void put_columns(const regions_table *table, const uint32_t *names,
                                const float *place, columns *c) {
-    _Static_assert(sizeof(feature_rest) == 8 * sizeof(float), "two times four");
     for (uint32_t i = 0; i < CELLS_COUNT; i += LANES) {
         const float *row[LANES], *rest[LANES];
-        wide of_place[4], of_rest[4], rest_vector[4], other[4], fourth[4], third[3];
+        wide of_place[4], of_rest[4], other[4], fourth[4], third[3];
         for (uint32_t k = 0; k < LANES; k++) {
             const uint32_t name = names[(int32_t)place[i + k]];
             row[k] = table->rows[name].column;
-            rest[k] = table->features.rest[name].place;
+            rest[k] = table->features.rest[name].word;
         }
         fw_columns(row, REGIONS_PLACE, of_place);
         fw_columns(rest, 0, of_rest);
-        fw_columns(rest, 4, rest_vector);
         fw_columns(row, REGIONS_FOURTH, fourth);
         third[2] = fourth[3];
         fw_columns(row, REGIONS_FIRST, other);
@@ -78,14 +77,31 @@ static inline void put_columns(const regions_table *table, const uint32_t *names
         third[1] = other[3];
         const mask face = is_less(of_place[3], all(0)), edge = is_less(all(0), of_place[3]);
         store(c->offset + i, of_place[3]);
-        store(c->marked + i, of_rest[3]);
+        for (int k = 0; k < 4; k++)
+            store(c->rest[k] + i, of_rest[k]);
         for (int k = 0; k < 3; k++) {
             store(c->place[k] + i, of_place[k]);
-            store(c->place_rest[k] + i, of_rest[k]);
             store(c->vector[k] + i, choose(face, third[k], choose(edge, fourth[k], all(0))));
-            store(c->vector_rest[k] + i, rest_vector[k]);
         }
     }
+}
+
+/* Numbers from words; gives which are marked. */
+static inline unsigned unpack_rests(columns *c) {
+    uint32_t word[4][CELLS_COUNT];
+    unsigned marked = 0;
+    memcpy(word, c->rest, sizeof word);
+    for (uint32_t i = 0; i < CELLS_COUNT; i++) {
+        c->place_rest[0][i] = rest_high(word[0][i], REST_PLACE_STEP);
+        c->place_rest[1][i] = rest_high(word[1][i], REST_PLACE_STEP);
+        c->place_rest[2][i] = rest_high(word[2][i], REST_PLACE_STEP);
+        c->vector_rest[0][i] = rest_low(word[0][i], word[1][i], REST_VECTOR_STEP);
+        c->vector_rest[1][i] = rest_low(word[2][i], word[3][i], REST_VECTOR_STEP);
+        c->vector_rest[2][i] = rest_high(word[3][i], REST_VECTOR_STEP);
+    }
+    for (uint32_t i = 0; i < CELLS_COUNT; i++)
+        marked |= (word[3][i] & REST_MARK ? 1u : 0) << i;
+    return marked;
 }
 
 /* Distances of all cells from what wins each; gives which of them are marked. Loops are plain
@@ -94,8 +110,8 @@ static unsigned distances_of_each(const regions_table *table, const uint32_t *na
                                   const cells_lanes *const at[3], const float *place,
                                   double d[CELLS_COUNT]) {
     columns c;
-    unsigned marked = 0;
     put_columns(table, names, place, &c);
+    const unsigned marked = unpack_rests(&c);
     for (uint32_t i = 0; i < CELLS_COUNT; i++) {
         const double u = (double)c.vector[0][i] + c.vector_rest[0][i],
                      v = (double)c.vector[1][i] + c.vector_rest[1][i],
@@ -108,8 +124,6 @@ static unsigned distances_of_each(const regions_table *table, const uint32_t *na
         const double line = qx * qx + qy * qy + qz * qz, plane = along * along;
         d[i] = sqrt(c.offset[i] < 0 ? plane : line);
     }
-    for (uint32_t i = 0; i < CELLS_COUNT; i++)
-        marked |= (unsigned)(c.marked[i] > 0) << i;
     return marked;
 }
 

@@ -22,12 +22,31 @@ static const size_t NOT_WANTED = (size_t)-1;
 
 /* ---- blocks ---- */
 
-/* The cells of some blocks of the tile. */
-static cells_span span_of(const worker *w, const uint32_t block[3], const uint32_t count[3]) {
+/* Some blocks of the tile. */
+typedef struct block_span {
+    uint32_t first[3], count[3];
+} block_span;
+
+static bool is_one(const block_span *b) {
+    return b->count[0] == 1 && b->count[1] == 1 && b->count[2] == 1;
+}
+
+/* The next of some blocks, from the first on; false behind the last. */
+static bool next_block(const block_span *b, uint32_t block[3]) {
+    for (int k = 0; k < 3; k++) {
+        if (++block[k] < b->first[k] + b->count[k])
+            return true;
+        block[k] = b->first[k];
+    }
+    return false;
+}
+
+/* Their cells. */
+static cells_span span_of(const worker *w, const block_span *b) {
     cells_span s;
     for (int k = 0; k < 3; k++) {
-        s.begin[k] = (w->first[k] + block[k]) * FIELD_BRICK;
-        uint32_t end = s.begin[k] + count[k] * FIELD_BRICK;
+        s.begin[k] = (w->first[k] + b->first[k]) * FIELD_BRICK;
+        uint32_t end = s.begin[k] + b->count[k] * FIELD_BRICK;
         s.count[k] = (end < w->c->end[k] ? end : w->c->end[k]) - s.begin[k];
     }
     return s;
@@ -85,12 +104,15 @@ static void sign_cells(worker *w, const cells_span *s, bool is_signed) {
  * cells have signs. */
 typedef struct known {
     const regions_list *list;
+    bool is_own;                       /* the list was made for these blocks, not for more */
     bool is_beyond, is_signed, is_far; /* far: too far from the mesh for floats */
 } known;
 
 static void find_cells(worker *w, const cells_span *s, const known *k) {
     if (k->is_beyond || k->is_far)
         abuti_compute_set(w, s, k->is_far || w->rule.band == INFINITY);
+    else if (k->is_own)
+        abuti_compute_divide(w, s, k->list);
     else
         abuti_compute_cells(w, s, k->list);
 }
@@ -98,9 +120,8 @@ static void find_cells(worker *w, const cells_span *s, const known *k) {
 /* The cells of some layers of a block. Those of two layers are found and signed twice. */
 static void find_layers(worker *w, const cells_span *block, unsigned layers, known k) {
     cells_span spans[FIELD_LAYERS];
-    regions_list own;
+    regions_narrowed made;
     uint32_t count = 0, before = w->lists.used;
-    bool clear;
     for (unsigned bit = 1; bit < FIELD_LAYERS; bit++) {
         bool covered = !(layers >> bit & 1); /* or part of another one */
         for (unsigned less = 1; less < bit; less++)
@@ -113,8 +134,12 @@ static void find_layers(worker *w, const cells_span *block, unsigned layers, kno
                 spans[count].count[axis] = 1;
         count++;
     }
-    if (count > 1 && !k.is_beyond && !k.is_far)
-        k.is_beyond = abuti_compute_narrow(w, block, &k.list, &own, &clear) == REGIONS_NOTHING;
+    if (count > 1 && k.list && !k.is_own) {
+        abuti_compute_narrow(w, k.list, block, 1, &made);
+        k.list = made.list;
+        k.is_beyond = !made.list;
+    }
+    k.is_own = false;
     for (uint32_t i = 0; i < count; i++) {
         find_cells(w, &spans[i], &k);
         sign_cells(w, &spans[i], k.is_signed);
@@ -123,12 +148,12 @@ static void find_layers(worker *w, const cells_span *block, unsigned layers, kno
 }
 
 static void compute_block(worker *w, const uint32_t block[3], const known *k) {
-    static const uint32_t one[3] = {1, 1, 1};
     const field_job *job = w->c->job;
+    const block_span one = {{block[0], block[1], block[2]}, {1, 1, 1}};
     size_t at = *wanted_at(w, block);
     if (at == NOT_WANTED)
         return;
-    cells_span s = span_of(w, block, one);
+    cells_span s = span_of(w, &one);
     for (int axis = 0; axis < 3; axis++) /* two at a time would have to wait for all stores */
         w->origin[axis] = s.begin[axis];
     w->touching_count = 0;
@@ -147,24 +172,11 @@ static void compute_block(worker *w, const uint32_t block[3], const known *k) {
 }
 
 /* Some blocks of which nothing more can be known. */
-static void compute_blocks(worker *w, const uint32_t first[3], const uint32_t count[3],
-                           const known *k) {
-    uint32_t b[3];
-    for (b[2] = first[2]; b[2] < first[2] + count[2]; b[2]++)
-        for (b[1] = first[1]; b[1] < first[1] + count[1]; b[1]++)
-            for (b[0] = first[0]; b[0] < first[0] + count[0]; b[0]++)
-                compute_block(w, b, k);
-}
-
-/* Whether distances of some of these blocks must be found. */
-static bool any_wanted(worker *w, const uint32_t first[3], const uint32_t count[3]) {
-    uint32_t b[3];
-    for (b[2] = first[2]; b[2] < first[2] + count[2]; b[2]++)
-        for (b[1] = first[1]; b[1] < first[1] + count[1]; b[1]++)
-            for (b[0] = first[0]; b[0] < first[0] + count[0]; b[0]++)
-                if (*wanted_at(w, b) != NOT_WANTED && !is_known(w, b))
-                    return true;
-    return false;
+static void compute_blocks(worker *w, const block_span *b, const known *k) {
+    uint32_t block[3] = {b->first[0], b->first[1], b->first[2]};
+    do
+        compute_block(w, block, k);
+    while (next_block(b, block));
 }
 
 /* Signs all cells of a span, if that can be done at once. */
@@ -176,60 +188,91 @@ static bool sign_span(worker *w, const cells_span *s, bool is_clear, bool is_bey
     return abuti_sign_open_through(c->table.bvh, c->job->grid, &c->border, &w->rows, s);
 }
 
-/* Leaves out what is not wanted on all sides. Some of it is wanted. */
-static void shrink_to_wanted(worker *w, uint32_t first[3], uint32_t count[3]) {
-    uint32_t b[3], lo[3] = {UINT32_MAX, UINT32_MAX, UINT32_MAX}, hi[3] = {0, 0, 0};
-    for (b[2] = first[2]; b[2] < first[2] + count[2]; b[2]++)
-        for (b[1] = first[1]; b[1] < first[1] + count[1]; b[1]++)
-            for (b[0] = first[0]; b[0] < first[0] + count[0]; b[0]++)
-                for (int k = 0; k < 3 && *wanted_at(w, b) != NOT_WANTED; k++) {
-                    lo[k] = b[k] < lo[k] ? b[k] : lo[k];
-                    hi[k] = b[k] > hi[k] ? b[k] : hi[k];
-                }
-    for (int k = 0; k < 3; k++) {
-        first[k] = lo[k];
-        count[k] = hi[k] - lo[k] + 1;
+/* Leaves out what is not wanted on all sides. False where no distance has to be found. */
+static bool shrink_to_wanted(worker *w, block_span *b) {
+    uint32_t block[3] = {b->first[0], b->first[1], b->first[2]};
+    uint32_t lo[3] = {UINT32_MAX, UINT32_MAX, UINT32_MAX}, hi[3] = {0, 0, 0};
+    bool any = false;
+    do {
+        if (*wanted_at(w, block) == NOT_WANTED)
+            continue;
+        any = any || !is_known(w, block);
+        for (int k = 0; k < 3; k++) {
+            lo[k] = block[k] < lo[k] ? block[k] : lo[k];
+            hi[k] = block[k] > hi[k] ? block[k] : hi[k];
+        }
+    } while (next_block(b, block));
+    for (int k = 0; k < 3 && any; k++) {
+        b->first[k] = lo[k];
+        b->count[k] = hi[k] - lo[k] + 1;
     }
+    return any;
 }
 
-/* Goes through blocks of the tile as abuti_compute_cells() does through cells. */
-static void divide_blocks(worker *w, const uint32_t all_first[3], const uint32_t all_count[3],
-                          known k) {
-    uint32_t before = w->lists.used, first[3], count[3];
-    regions_list own;
-    bool clear;
-    if (!any_wanted(w, all_first, all_count)) {
-        compute_blocks(w, all_first, all_count, &k);
+static void divide_blocks(worker *w, const block_span *b, const known *k);
+
+/* Goes on with some parts of a box of blocks, with lists of their own. */
+static void enter_parts(worker *w, const block_span *parts, uint32_t count, const known *k) {
+    const uint32_t before = w->lists.used;
+    cells_span spans[REGIONS_BOXES] = {{{0}, {0}}};
+    regions_narrowed made[REGIONS_BOXES];
+    for (uint32_t i = 0; i < count; i++)
+        spans[i] = span_of(w, &parts[i]);
+    if (k->list)
+        abuti_compute_narrow(w, k->list, spans, count, made);
+    for (uint32_t i = 0; i < count; i++) {
+        known part = *k;
+        if (k->list)
+            part.is_beyond = !made[i].list;
+        else
+            part.is_beyond = abuti_compute_collect(w, &spans[i], &made[i]) == REGIONS_NOTHING;
+        part.list = made[i].list;
+        part.is_own = part.list;
+        if (!part.is_signed && !is_one(&parts[i]))
+            part.is_signed = sign_span(w, &spans[i], made[i].clear, part.is_beyond);
+        divide_blocks(w, &parts[i], &part);
+    }
+    w->lists.used = before;
+}
+
+/* The same with all parts, as many at once as can be. Those that are shrunk have other extents, and
+ * one for which there is no list yet gets all the room. */
+static void enter_all_parts(worker *w, block_span *parts, uint32_t count, const known *k) {
+    const bool alone = w->c->job->wanted || !k->list;
+    const uint32_t most = alone ? 1 : regions_boxes_at_once(k->list->count);
+    uint32_t wanted = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const block_span all = parts[i];
+        if (shrink_to_wanted(w, &parts[i]) && (k->list || !is_one(&parts[i])))
+            parts[wanted++] = parts[i];
+        else
+            compute_blocks(w, &all, k);
+    }
+    for (uint32_t i = 0; i < wanted; i += most)
+        enter_parts(w, parts + i, wanted - i < most ? wanted - i : most, k);
+}
+
+/* Goes through blocks of the tile as abuti_compute_divide() does through cells. */
+static void divide_blocks(worker *w, const block_span *b, const known *k) {
+    block_span parts[8];
+    uint32_t count = 0;
+    if (k->is_beyond || is_one(b)) {
+        compute_blocks(w, b, k);
         return;
     }
-    memcpy(first, all_first, sizeof first);
-    memcpy(count, all_count, sizeof count);
-    if (w->c->job->wanted)
-        shrink_to_wanted(w, first, count);
-    if (count[0] == 1 && count[1] == 1 && count[2] == 1) {
-        compute_block(w, first, &k);
-        return;
-    }
-    cells_span s = span_of(w, first, count);
-    k.is_beyond = abuti_compute_narrow(w, &s, &k.list, &own, &clear) == REGIONS_NOTHING;
-    if (!k.is_signed)
-        k.is_signed = sign_span(w, &s, clear, k.is_beyond);
-    for (int octant = 0; octant < 8 && !k.is_beyond; octant++) {
-        uint32_t begin[3], part[3];
+    for (int octant = 0; octant < 8; octant++) {
+        block_span *part = &parts[count];
         bool empty = false;
         for (int axis = 0; axis < 3; axis++) {
-            uint32_t half = (count[axis] + 1) / 2;
+            uint32_t half = (b->count[axis] + 1) / 2;
             bool second = octant >> axis & 1;
-            begin[axis] = first[axis] + (second ? half : 0);
-            part[axis] = second ? count[axis] - half : half;
-            empty = empty || !part[axis];
+            part->first[axis] = b->first[axis] + (second ? half : 0);
+            part->count[axis] = second ? b->count[axis] - half : half;
+            empty = empty || !part->count[axis];
         }
-        if (!empty)
-            divide_blocks(w, begin, part, k);
+        count += !empty;
     }
-    if (k.is_beyond)
-        compute_blocks(w, first, count, &k);
-    w->lists.used = before;
+    enter_all_parts(w, parts, count, k);
 }
 
 /* ---- tiles ---- */
@@ -237,13 +280,13 @@ static void divide_blocks(worker *w, const uint32_t all_first[3], const uint32_t
 /* The rule for cells whose coordinates are at most `largest` in the frame. */
 static void set_rule(worker *w, double largest) {
     w->rule.margin = cells_margin((float)largest);
-    w->rule.error = 0x1p-46 * (largest + 2);
+    w->rule.error = cells_error(largest);
 }
 
 /* A cube of blocks, from the hierarchy on. */
-static void compute_cube(worker *w, const uint32_t first[3], const uint32_t count[3]) {
+static void compute_cube(worker *w, block_span *b) {
     const computing *c = w->c;
-    cells_span s = span_of(w, first, count);
+    cells_span s = span_of(w, b);
     double largest = 0;
     for (int k = 0; k < 3; k++)
         largest = real_max(largest, real_max(fabs(c->frame[k][s.begin[k]]),
@@ -253,9 +296,9 @@ static void compute_cube(worker *w, const uint32_t first[3], const uint32_t coun
     w->lists.used = 0;
     w->hint.known = w->lists.hint.known = false;
     if (k.is_far)
-        compute_blocks(w, first, count, &k);
+        compute_blocks(w, b, &k);
     else
-        divide_blocks(w, first, count, k);
+        enter_all_parts(w, b, 1, &k);
 }
 
 /* The first of the wanted blocks that is not before a number. */
@@ -315,15 +358,15 @@ static void compute_tile(worker *w, size_t tile) {
     const uint32_t cube = c->cube, size[3] = {TILE_LONG, cube, cube};
     const size_t place[3] = {tile % c->tiles[0], tile / c->tiles[0] % c->tiles[1],
                              tile / c->tiles[0] / c->tiles[1]};
-    static const uint32_t none[3] = {0, 0, 0};
+    block_span all = {.first = {0, 0, 0}};
     for (int k = 0; k < 3; k++) {
         w->first[k] = (uint32_t)place[k] * size[k];
         uint32_t left = c->job->blocks[k] - w->first[k];
-        w->blocks[k] = left < size[k] ? left : size[k];
+        w->blocks[k] = all.count[k] = left < size[k] ? left : size[k];
     }
     if (!list_wanted(w))
         return;
-    cells_span s = span_of(w, none, w->blocks);
+    cells_span s = span_of(w, &all);
     w->rows.cells = s;
     w->rows.winding = w->winding;
     w->rows.inside = w->inside;
@@ -333,9 +376,8 @@ static void compute_tile(worker *w, size_t tile) {
     for (uint32_t x = 0; x < w->blocks[0] && !abuti_stop(c->job->bvh->context, "field");
          x += cube) {
         uint32_t left = w->blocks[0] - x;
-        const uint32_t first[3] = {x, 0, 0},
-                       count[3] = {left < cube ? left : cube, w->blocks[1], w->blocks[2]};
-        compute_cube(w, first, count);
+        block_span b = {{x, 0, 0}, {left < cube ? left : cube, w->blocks[1], w->blocks[2]}};
+        compute_cube(w, &b);
     }
 }
 

@@ -51,13 +51,16 @@ typedef struct worker {
 
 /* ---- compute_cells.c: from lists to distances ---- */
 
-/* Makes a list for a box, from that of a larger one unless that is null. REGIONS_LISTED may leave
- * the larger one as it is. `clear`: no surface passes through the box. */
-regions_outcome abuti_compute_narrow(worker *w, const cells_span *s, const regions_list **list,
-                                     regions_list *own, bool *clear);
+/* Makes lists for some spans, at most regions_boxes_at_once(), from that of a larger one. */
+void abuti_compute_narrow(worker *w, const regions_list *list, const cells_span *spans,
+                          uint32_t count, regions_narrowed *made);
+/* Makes a list for a span from the hierarchy. */
+regions_outcome abuti_compute_collect(worker *w, const cells_span *s, regions_narrowed *made);
 /* Finds the distances of cells of a block with a list for these and more, or null where there is
  * none. */
 void abuti_compute_cells(worker *w, const cells_span *s, const regions_list *list);
+/* The same with a list for these. */
+void abuti_compute_divide(worker *w, const cells_span *s, const regions_list *list);
 /* Sets cells of the block to the band, or searches for each. */
 void abuti_compute_set(worker *w, const cells_span *s, bool search);
 

@@ -9,25 +9,42 @@
 
 /* ---- lists ---- */
 
-static regions_box box_of(const worker *w, const cells_span *s) {
-    regions_box box;
-    for (int k = 0; k < 3; k++) {
-        double lo = w->c->frame[k][s->begin[k]], hi = w->c->frame[k][s->begin[k] + s->count[k] - 1];
-        box.centre[k] = (float)(0.5 * (lo + hi));
-        box.half[k] = (float)(0.5 * (hi - lo)) + 0.25f * w->rule.margin; /* and rounding */
+/* Boxes of some spans, with extents that are enough for each. */
+static void boxes_of(const worker *w, const cells_span *spans, uint32_t count, regions_box *boxes) {
+    const float margin = w->rule.margin,
+                reach = (float)(w->rule.band * w->c->table.bvh->scale) * NEAREST_SLACK;
+    float half[3] = {0, 0, 0};
+    for (uint32_t i = 0; i < count; i++) {
+        boxes[i].margin = boxes[i].outside = margin;
+        boxes[i].reach = reach;
     }
-    box.margin = box.outside = w->rule.margin;
-    box.reach = (float)(w->rule.band * w->c->table.bvh->scale) * NEAREST_SLACK;
-    return box;
+    for (int k = 0; k < 3; k++) {
+        const double *frame = w->c->frame[k];
+        for (uint32_t i = 0; i < count; i++) {
+            const double lo = frame[spans[i].begin[k]],
+                         hi = frame[spans[i].begin[k] + spans[i].count[k] - 1];
+            const float extent = (float)(0.5 * (hi - lo)) + 0.25f * margin; /* and rounding */
+            boxes[i].centre[k] = (float)(0.5 * (lo + hi));
+            half[k] = extent > half[k] ? extent : half[k];
+        }
+    }
+    for (uint32_t i = 0; i < count; i++)
+        memcpy(boxes[i].half, half, sizeof half);
 }
 
-regions_outcome abuti_compute_narrow(worker *w, const cells_span *s, const regions_list **list,
-                                     regions_list *own, bool *clear) {
-    regions_box box = box_of(w, s);
-    if (*list)
-        return abuti_regions_narrow(&w->lists, &box, list, own, clear);
-    regions_outcome found = abuti_regions_collect(&w->lists, &box, REGIONS_LIST_MOST, own, clear);
-    *list = found == REGIONS_LISTED ? own : NULL;
+void abuti_compute_narrow(worker *w, const regions_list *list, const cells_span *spans,
+                          uint32_t count, regions_narrowed *made) {
+    regions_box boxes[REGIONS_BOXES];
+    boxes_of(w, spans, count, boxes);
+    abuti_regions_narrow(&w->lists, list, boxes, count, made);
+}
+
+regions_outcome abuti_compute_collect(worker *w, const cells_span *s, regions_narrowed *made) {
+    regions_box box;
+    boxes_of(w, s, 1, &box);
+    regions_outcome found =
+        abuti_regions_collect(&w->lists, &box, REGIONS_LIST_MOST, &made->own, &made->clear);
+    made->list = found == REGIONS_LISTED ? &made->own : NULL;
     return found;
 }
 
@@ -71,26 +88,31 @@ static vec3 position_of(const abut_bvh *bvh, uint32_t vertex) {
     return v3_scale(bvh->mesh->positions[vertex], bvh->scale);
 }
 
-/* The distance from a feature, exactly but for rounding, if that is less than `best`. */
-static double measure_feature(const regions_table *table, uint32_t name, vec3 p, double best) {
-    const regions_support f = regions_support_of(table, name);
-    const uint32_t *ends = table->features.ends[name];
-    vec3 r = v3_sub(p, f.place);
-    double along = v3_dot(r, f.vector);
-    if (f.is_face) {
-        abut_triangle t;
-        if (fabs(along) > best)
-            return INFINITY;
-        for (size_t k = 0; k < 3; k++)
-            t.corner[k] =
-                position_of(table->bvh, table->bvh->mesh->indices[3 * (size_t)ends[0] + k]);
-        return triangle_closest_point(t, p).distance;
+/* The distance from a feature, as the search finds it, if that is less than `best`; less exactly
+ * from one that is marked. */
+static double measure_feature(const worker *w, uint32_t name, vec3 p, double best) {
+    const regions_table *table = &w->c->table;
+    const uint32_t source = feature_source(&table->features, name);
+    const uint32_t *indices = table->bvh->mesh->indices;
+    const float offset = table->rows[name].column[REGIONS_OFFSET];
+    if (offset > 0) {
+        uint32_t ends[2];
+        feature_ends(indices, source, ends);
+        segment3 s = {{position_of(table->bvh, ends[0]), position_of(table->bvh, ends[1])}};
+        return segment_closest_point(s, p).distance;
     }
-    vec3 b = position_of(table->bvh, ends[1]);
-    if (along <= 0)
+    const regions_support f = regions_support_of(table, name);
+    const vec3 r = v3_sub(p, f.place);
+    if (f.is_marked) /* perhaps an edge of no length */
         return v3_length(r);
-    return along >= v3_dot(v3_sub(b, f.place), f.vector) ? v3_length(v3_sub(p, b))
-                                                         : v3_length(v3_along(r, -along, f.vector));
+    if (offset == 0)
+        return v3_length(v3_sub(p, position_of(table->bvh, source)));
+    if (fabs(v3_dot(r, f.vector)) > best + w->rule.error)
+        return INFINITY;
+    abut_triangle t;
+    for (size_t k = 0; k < 3; k++)
+        t.corner[k] = position_of(table->bvh, indices[3 * (size_t)source + k]);
+    return triangle_closest_point(t, p).distance;
 }
 
 /* A cell that several features may be nearest to: the n-th of those that were measured. */
@@ -99,16 +121,18 @@ static void settle_cell(worker *w, const uint32_t *names, uint32_t n, const uint
     const computing *c = w->c;
     vec3 p = v3(c->frame[0][cell[0]], c->frame[1][cell[1]], c->frame[2][cell[2]]);
     double best = INFINITY, marked = INFINITY;
+    cells_rule exact = w->rule;
     for (uint32_t k = 0; k < w->winners.candidate_count; k++) {
         if (!regions_is_candidate(&w->winners, k, n))
             continue;
         const uint32_t name = names[regions_candidate_place(&w->winners, k)];
-        double d = measure_feature(&c->table, name, p, best);
+        double d = measure_feature(w, name, p, best);
         best = real_min(best, d);
-        if (c->table.features.rest[name].is_marked > 0)
+        if (feature_is_marked(&c->table.features, name))
             marked = real_min(marked, d);
     }
-    if (marked <= best + 4 * (double)w->rule.margin || !cells_value(&w->rule, best, value))
+    exact.error = w->rule.error * CELLS_EXACTER;
+    if (marked <= best + 4 * (double)w->rule.margin || !cells_value(&exact, best, value))
         search_cell(w, cell, value);
 }
 
@@ -162,23 +186,6 @@ void abuti_compute_set(worker *w, const cells_span *s, bool search) {
         }
 }
 
-/* The last step: a list for sixteen cells. */
-static void finish_cells(worker *w, const cells_span *s, const regions_list *list) {
-    const uint32_t *names = list->names;
-    uint32_t count = list->count;
-    if (count > MEASURE_LIST) {
-        regions_box box = box_of(w, s);
-        count = abuti_regions_filter(&w->lists, list, &box);
-        for (uint32_t i = 0; i < count; i++)
-            w->lists.kept[i] = names[w->lists.kept[i]];
-        names = w->lists.kept;
-    }
-    if (count)
-        measure_cells(w, s, names, count);
-    else
-        abuti_compute_set(w, s, w->rule.band == INFINITY);
-}
-
 /* Cuts a number of cells in two; a part is a multiple of `least`, or all there is. */
 static uint32_t first_part(uint32_t count, uint32_t least) {
     if (count <= least)
@@ -187,39 +194,100 @@ static uint32_t first_part(uint32_t count, uint32_t least) {
     return half < count ? half : count - least;
 }
 
+static bool is_last(const cells_span *s) {
+    return s->count[0] <= CELLS_X && s->count[1] <= CELLS_Y && s->count[2] <= CELLS_Z;
+}
+
+/* Cuts a span in up to eight; gives how many. */
+static uint32_t divide_span(const cells_span *s, cells_span parts[8]) {
+    const uint32_t first[3] = {first_part(s->count[0], CELLS_X), first_part(s->count[1], CELLS_Y),
+                               first_part(s->count[2], CELLS_Z)};
+    uint32_t count = 0;
+    for (int octant = 0; octant < 8; octant++) {
+        cells_span *part = &parts[count];
+        bool empty = false;
+        for (int k = 0; k < 3; k++) {
+            bool second = octant >> k & 1;
+            part->begin[k] = s->begin[k] + (second ? first[k] : 0);
+            part->count[k] = second ? s->count[k] - first[k] : first[k];
+            empty = empty || !part->count[k];
+        }
+        count += !empty;
+    }
+    return count;
+}
+
+/* The last step: lists for sixteen cells each. */
+static void finish_parts(worker *w, const cells_span *parts, uint32_t count,
+                         const regions_list *list) {
+    regions_box boxes[REGIONS_BOXES];
+    uint32_t kept_count[REGIONS_BOXES];
+    const bool is_short = list->count <= MEASURE_LIST;
+    if (!is_short) {
+        boxes_of(w, parts, count, boxes);
+        abuti_regions_filter(&w->lists, list, boxes, count, kept_count);
+    }
+    for (uint32_t i = 0; i < count; i++)
+        if (is_short)
+            measure_cells(w, &parts[i], list->names, list->count);
+        else if (kept_count[i])
+            measure_cells(w, &parts[i], w->lists.kept + (size_t)i * regions_stride(list->count),
+                          kept_count[i]);
+        else
+            abuti_compute_set(w, &parts[i], w->rule.band == INFINITY);
+}
+
 /* Recursion ends after some four levels: every cut halves. */
-void abuti_compute_cells(worker *w, const cells_span *s, const regions_list *list) {
-    bool last = s->count[0] <= CELLS_X && s->count[1] <= CELLS_Y && s->count[2] <= CELLS_Z;
-    uint32_t before = w->lists.used;
-    regions_list own;
-    if (last && list) {
-        finish_cells(w, s, list);
+void abuti_compute_divide(worker *w, const cells_span *s, const regions_list *list) {
+    cells_span parts[8];
+    regions_narrowed made[REGIONS_BOXES];
+    if (is_last(s)) {
+        measure_cells(w, s, list->names, list->count);
         return;
     }
-    bool clear;
-    regions_outcome found = abuti_compute_narrow(w, s, &list, &own, &clear);
-    if (found == REGIONS_NOTHING)
-        abuti_compute_set(w, s, w->rule.band == INFINITY);
-    else if (last && list)
-        measure_cells(w, s, list->names, list->count);
-    else if (last)
-        abuti_compute_set(w, s, true);
-    else {
-        const uint32_t part[3] = {first_part(s->count[0], CELLS_X),
-                                  first_part(s->count[1], CELLS_Y),
-                                  first_part(s->count[2], CELLS_Z)};
-        for (int octant = 0; octant < 8; octant++) {
-            cells_span sub;
-            bool empty = false;
-            for (int k = 0; k < 3; k++) {
-                bool second = octant >> k & 1;
-                sub.begin[k] = s->begin[k] + (second ? part[k] : 0);
-                sub.count[k] = second ? s->count[k] - part[k] : part[k];
-                empty = empty || !sub.count[k];
-            }
-            if (!empty)
-                abuti_compute_cells(w, &sub, list);
+    const uint32_t count = divide_span(s, parts), most = regions_boxes_at_once(list->count);
+    for (uint32_t begin = 0, some; begin < count; begin += some) {
+        const uint32_t before = w->lists.used;
+        some = count - begin < most ? count - begin : most;
+        if (is_last(&parts[0]) && is_last(&parts[count - 1])) { /* and those in between */
+            finish_parts(w, parts + begin, some, list);
+            continue;
         }
+        abuti_compute_narrow(w, list, parts + begin, some, made);
+        for (uint32_t i = 0; i < some; i++)
+            if (made[i].list)
+                abuti_compute_divide(w, &parts[begin + i], made[i].list);
+            else
+                abuti_compute_set(w, &parts[begin + i], w->rule.band == INFINITY);
+        w->lists.used = before;
+    }
+}
+
+void abuti_compute_cells(worker *w, const cells_span *s, const regions_list *list) {
+    const uint32_t before = w->lists.used;
+    regions_narrowed made;
+    regions_outcome found = REGIONS_LISTED;
+    if (list && is_last(s)) {
+        finish_parts(w, s, 1, list);
+        return;
+    }
+    if (list) {
+        abuti_compute_narrow(w, list, s, 1, &made);
+        found = made.list ? REGIONS_LISTED : REGIONS_NOTHING;
+    } else {
+        found = abuti_compute_collect(w, s, &made);
+    }
+    if (found == REGIONS_NOTHING) {
+        abuti_compute_set(w, s, w->rule.band == INFINITY);
+    } else if (made.list) {
+        abuti_compute_divide(w, s, made.list);
+    } else if (is_last(s)) {
+        abuti_compute_set(w, s, true);
+    } else {
+        cells_span parts[8];
+        const uint32_t count = divide_span(s, parts);
+        for (uint32_t i = 0; i < count; i++)
+            abuti_compute_cells(w, &parts[i], NULL);
     }
     w->lists.used = before;
 }

@@ -135,18 +135,22 @@ static void exact_task(void *data, size_t chunk, size_t begin, size_t end) {
     (void)chunk;
     for (size_t i = begin; i < end; i++) {
         feature_exact *e = &m->to[i];
-        const uint32_t *ends = features->ends[i];
+        const uint32_t source = feature_source(features, (uint32_t)i);
+        const feature_kind kind = feature_kind_of(&features->records[i]);
+        uint32_t ends[2] = {source, source};
         memset(e, 0, sizeof *e);
         for (uint32_t k = features->incident_begin[i]; k < features->incident_begin[i + 1]; k++)
             if (!m->has_face[m->order[features->incidents[k]]])
                 e->is |= FIELD_IS_LOW;
-        if (ends[1] == ABUT_NONE) {
+        if (kind == FEATURE_FACE) {
             e->is |= FIELD_IS_FACE;
-            e->triangle = ends[0];
-            put_vector(e, abuti_mesh_position(m->mesh, m->mesh->indices[3 * (size_t)ends[0]]),
-                       normal_of(m, ends[0]));
+            e->triangle = source;
+            put_vector(e, abuti_mesh_position(m->mesh, m->mesh->indices[3 * (size_t)source]),
+                       normal_of(m, source));
             continue;
         }
+        if (kind == FEATURE_EDGE)
+            feature_ends(m->mesh->indices, source, ends);
         vec3 way =
             v3_scale(v3_sub(m->mesh->positions[ends[1]], m->mesh->positions[ends[0]]), m->scale);
         e->length = v3_length(way);
@@ -163,8 +167,8 @@ static void put_exact(bvh_on_device *bvh, field_parts *p, const abuti_features *
     m.to = abuti_allocate(bvh->context, features->count, sizeof *m.to);
     if (m.has_face && m.to) {
         for (uint32_t i = 0; i < features->count; i++)
-            if (features->ends[i][1] == ABUT_NONE)
-                m.has_face[features->ends[i][0]] = 1;
+            if (feature_kind_of(&features->records[i]) == FEATURE_FACE)
+                m.has_face[feature_source(features, i)] = 1;
         abuti_parallel_for(bvh->context, features->count, FEATURES_A_TASK, exact_task, &m);
         abuti_kit_put(&p->kit, FIELD_EXACT, m.to, features->count, sizeof *m.to);
     } else {

@@ -22,7 +22,9 @@
  */
 #include "field/build/cells.h"
 
+#include "base/simd.h"
 #include "sign/sign.h"
+#include "sign/strips_shared.h"
 
 #include <math.h>
 
@@ -253,71 +255,123 @@ static double doubt_around(const opening *o, vec3 p, double distance) {
                                                  distance * scale);
 }
 
-/* Settles all cells of a span that no surface passes through; false where that cannot be. */
-static bool settle_clear(const opening *o, const cells_span *s, const span_place *at) {
-    vec3 middle = v3_lerp(at->lo, at->hi, 0.5);
-    double doubt = doubt_around(o, middle, 0.5 * v3_length(v3_sub(at->hi, at->lo)) + at->more);
-    if (!(doubt < 0.5))
-        return false;
-    double w =
-        abuti_sign_winding(o->bvh, bvh_sign_of(o->bvh)->far, middle) * bvh_sign_of(o->bvh)->facing;
-    if (!(fabs(w - 0.5) > doubt))
-        return false;
-    set_all(o, s, w >= 0.5);
-    return true;
-}
-
 static bool strips_pass(const opening *o, const span_place *at) {
     const vec3 wide = v3(at->more, at->more, at->more), origin = o->bvh->mesh->origin;
     return abuti_sign_border_meets(o->border, v3_sub(v3_sub(at->lo, origin), wide),
                                    v3_add(v3_sub(at->hi, origin), wide));
 }
 
-/* Gives w - W of the cell in the middle, where fast numbers are right; false where it does not tell
- * the sides of all cells. */
-static bool find_rest(const opening *o, const span_place *at, double doubt, double *rest) {
+/* Gives w - W of the cell in the middle, where w is right; false where it does not tell the sides
+ * of all cells. */
+static bool find_rest(const opening *o, const span_place *at, double w, double doubt,
+                      double *rest) {
     const double facing = bvh_sign_of(o->bvh)->facing;
-    *rest = fast_winding(o, at->cell) * facing - facing * winding_at(o, at->cell);
+    *rest = w * facing - facing * winding_at(o, at->cell);
     return fabs(*rest - 0.5 - rint(*rest - 0.5)) > doubt;
 }
 
-/* Settles all cells of a span at once; false where that cannot be. */
-static bool settle(const opening *o, const cells_span *s) {
-    span_place at = place_of(o, s);
-    if (at.away == 0) {
-        set_all(o, s, is_inside(o, at.cell));
+/* What the fast number of a point is to tell about a span: of a cell by itself; of cells with no
+ * surface between them; of others. */
+typedef enum question_kind { OF_NOTHING, OF_CELL, OF_CLEAR, OF_OTHERS } question_kind;
+typedef struct question {
+    cells_span s;
+    span_place at;
+    question_kind kind;
+    vec3 point;
+    double doubt;
+} question;
+
+static question question_of(const opening *o, const cells_span *s) {
+    question q = {.s = *s, .at = place_of(o, s), .kind = OF_CELL};
+    const span_place *at = &q.at;
+    q.point = grid_centre(o->grid, at->cell[0], at->cell[1], at->cell[2]);
+    if (at->away == 0)
+        return q;
+    q.kind = OF_NOTHING;
+    q.doubt = 1;
+    const double distance = distance_of(o, at->cell);
+    if (distance > at->away + at->more || is_clear(o, s, at->more)) {
+        q.kind = OF_CLEAR;
+        q.point = v3_lerp(at->lo, at->hi, 0.5);
+        q.doubt = doubt_around(o, q.point, 0.5 * v3_length(v3_sub(at->hi, at->lo)) + at->more);
+    } else if (distance > sign_near(o->bvh)) {
+        q.kind = OF_OTHERS;
+        q.doubt = doubt_around(o, q.point, at->away + at->more);
+    }
+    if (!(q.doubt < 0.5))
+        q.kind = OF_NOTHING;
+    return q;
+}
+
+/* Settles all cells of a span by the answer; false where it does not tell. */
+static bool settle(const opening *o, const question *q, double w) {
+    const double facing = bvh_sign_of(o->bvh)->facing;
+    double rest;
+    if (q->kind == OF_CELL) {
+        set_all(o, &q->s,
+                abuti_sign_open_inside(o->bvh, o->border->solid, w, q->point,
+                                       distance_of(o, q->at.cell)));
         return true;
     }
-    double distance = distance_of(o, at.cell), rest;
-    if (distance > at.away + at.more || is_clear(o, s, at.more))
-        return settle_clear(o, s, &at);
-    vec3 c = grid_centre(o->grid, at.cell[0], at.cell[1], at.cell[2]);
-    double doubt = doubt_around(o, c, at.away + at.more);
-    if (!(doubt < 0.5 && distance > sign_near(o->bvh)) || !find_rest(o, &at, doubt, &rest))
+    if (q->kind == OF_CLEAR && fabs(w * facing - 0.5) > q->doubt) {
+        set_all(o, &q->s, w * facing >= 0.5);
+        return true;
+    }
+    if (q->kind != OF_OTHERS || !find_rest(o, &q->at, w, q->doubt, &rest))
         return false;
-    if (strips_pass(o, &at)) {
-        set_rows(o, s, at.cell, at.more, rest);
-        return true;
-    }
-    set_each_row(o, s, rest);
+    if (strips_pass(o, &q->at))
+        set_rows(o, &q->s, q->at.cell, q->at.more, rest);
+    else
+        set_each_row(o, &q->s, rest);
     return true;
 }
 
-static void settle_parts(const opening *o, const cells_span *s) {
-    if (settle(o, s))
-        return;
-    for (int part = 0; part < 8; part++) { /* ends at single cells */
-        cells_span sub;
-        bool empty = false;
-        for (int k = 0; k < 3; k++) {
-            uint32_t first = (s->count[k] + 1) / 2;
-            bool second = part >> k & 1;
-            sub.begin[k] = s->begin[k] + (second ? first : 0);
-            sub.count[k] = second ? s->count[k] - first : first;
-            empty = empty || sub.count[k] == 0;
+/* Answers of all questions, at most eight, that are not of nothing. With more border edges than
+ * strips are made for the number itself is the answer, and must not depend on the lanes. */
+static void answer(const opening *o, const question *questions, uint32_t count, double *w) {
+    const bvh_far_node *far = bvh_sign_of(o->bvh)->far;
+    vec3 points[8];
+    double found[8];
+    uint32_t asked = 0;
+    for (uint32_t i = 0; i < count; i++)
+        if (questions[i].kind != OF_NOTHING)
+            points[asked++] = questions[i].point;
+    if (asked < 3 || o->border->solid->border_count > STRIPS_MOST)
+        for (uint32_t i = 0; i < asked; i++)
+            found[i] = abuti_sign_winding(o->bvh, far, points[i]);
+    else
+        ABUTI_BY_LANES(abuti_sign_windings)(o->bvh, far, points, asked, found);
+    for (uint32_t i = 0, k = 0; i < count; i++)
+        w[i] = questions[i].kind == OF_NOTHING ? 0 : found[k++];
+}
+
+/* Settles some spans, at most eight; cuts those that cannot be settled at once. Ends at single
+ * cells. */
+static void settle_parts(const opening *o, const cells_span *spans, uint32_t count) {
+    question questions[8];
+    double w[8];
+    for (uint32_t i = 0; i < count; i++)
+        questions[i] = question_of(o, &spans[i]);
+    answer(o, questions, count, w);
+    for (uint32_t i = 0; i < count; i++) {
+        const cells_span *s = &spans[i];
+        cells_span parts[8];
+        uint32_t part_count = 0;
+        if (settle(o, &questions[i], w[i]))
+            continue;
+        for (int part = 0; part < 8; part++) {
+            cells_span *sub = &parts[part_count];
+            bool empty = false;
+            for (int k = 0; k < 3; k++) {
+                uint32_t first = (s->count[k] + 1) / 2;
+                bool second = part >> k & 1;
+                sub->begin[k] = s->begin[k] + (second ? first : 0);
+                sub->count[k] = second ? s->count[k] - first : first;
+                empty = empty || sub->count[k] == 0;
+            }
+            part_count += !empty;
         }
-        if (!empty)
-            settle_parts(o, &sub);
+        settle_parts(o, parts, part_count);
     }
 }
 
@@ -325,15 +379,19 @@ void abuti_sign_open(const abut_bvh *bvh, const abut_grid *grid, const sign_bord
                      const sign_rows *rows, const cells_span *block, uint32_t side,
                      const float *distances) {
     opening o = {bvh, grid, border, rows, block, side, distances};
-    settle_parts(&o, block);
+    settle_parts(&o, block, 1);
 }
 
 bool abuti_sign_open_clear(const abut_bvh *bvh, const abut_grid *grid, const sign_border *border,
                            const sign_rows *rows, const cells_span *span, bool always) {
     opening o = {bvh, grid, border, rows, span, 0, NULL};
-    if (!always)
-        return settle(&o, span);
-    settle_parts(&o, span);
+    if (!always) {
+        const question q = question_of(&o, span);
+        double w;
+        answer(&o, &q, 1, &w);
+        return settle(&o, &q, w);
+    }
+    settle_parts(&o, span, 1);
     return true;
 }
 
@@ -347,7 +405,8 @@ bool abuti_sign_open_through(const abut_bvh *bvh, const abut_grid *grid, const s
     if (!(doubt < 0.5) || strips_pass(&o, &at))
         return false;
     abuti_nearest_point(bvh, c, sign_near(bvh), NULL, &nearest);
-    if (nearest.triangle != ABUT_NONE || !find_rest(&o, &at, doubt, &rest))
+    if (nearest.triangle != ABUT_NONE ||
+        !find_rest(&o, &at, fast_winding(&o, at.cell), doubt, &rest))
         return false;
     set_each_row(&o, span, rest);
     return true;

@@ -80,26 +80,6 @@ static void search_far(search *s) {
 
 /* ---- one point ---- */
 
-/* weights_feature() and weights_point() without branches, which nobody could foresee. */
-static inline abut_feature feature_of(const double w[3]) {
-    static const uint8_t feature[8] = {ABUT_FEATURE_FACE,     ABUT_FEATURE_EDGE_1,
-                                       ABUT_FEATURE_EDGE_2,   ABUT_FEATURE_VERTEX_2,
-                                       ABUT_FEATURE_EDGE_0,   ABUT_FEATURE_VERTEX_1,
-                                       ABUT_FEATURE_VERTEX_0, ABUT_FEATURE_VERTEX_0};
-    return (abut_feature)feature[(w[0] == 0) | (w[1] == 0) << 1 | (w[2] == 0) << 2];
-}
-
-static inline vec3 point_of(const abut_mesh *mesh, uint32_t triangle, const double w[3]) {
-    static const uint8_t next[5] = {0, 1, 2, 0, 1};
-    const uint32_t *index = mesh->indices + 3 * (size_t)triangle;
-    unsigned first = (w[0] >= w[1]) & (w[0] >= w[2]), second = w[1] >= w[2];
-    unsigned i = (first ^ 1) << (second ^ 1), j = next[i + 1], k = next[i + 2];
-    vec3 a = v3_add(mesh->origin, mesh->positions[index[i]]);
-    vec3 b = v3_add(mesh->origin, mesh->positions[index[j]]);
-    vec3 c = v3_add(mesh->origin, mesh->positions[index[k]]);
-    return v3_add(a, v3_blend(w[j], v3_sub(b, a), -w[k], v3_sub(a, c)));
-}
-
 static inline void search_by_lanes(search *s) {
 #ifdef ABUTI_WIDE_FILES
     if (s->bvh->compact && abuti_simd_lanes() >= 16)
@@ -132,8 +112,8 @@ void abuti_nearest_point(const abut_bvh *bvh, abut_vec3 point, double radius, bv
         return;
     }
     memcpy(nearest->barycentric, s.weight, sizeof s.weight);
-    nearest->feature = feature_of(s.weight);
-    nearest->point = point_of(bvh->mesh, s.winner, s.weight);
+    nearest->feature = weights_feature(s.weight);
+    nearest->point = weights_point(bvh_triangle(bvh->mesh, s.winner), s.weight);
     if (hint) {
         /* not from the absolute point, which far from 0 is coarser than the mesh */
         const uint32_t *corner = bvh->mesh->indices + 3 * (size_t)s.winner;

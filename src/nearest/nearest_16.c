@@ -92,7 +92,7 @@ static inline void drop_nodes(waiting *w, float upper_sq) {
 
 /* The boxes of a node's children seen from the point, and squared distances to them. */
 typedef struct opened {
-    fw lo[3], hi[3], key;
+    fw lo[3], minus_hi[3], key;
     unsigned filled; /* lanes with a child */
 } opened;
 
@@ -101,8 +101,8 @@ static inline void open_node(const search *s, const bvh_wide_node *node, opened 
     for (int axis = 0; axis < 3; axis++) {
         const fw step = fw_all(node->step[axis]), from = fw_all(node->origin[axis] - s->at[axis]);
         to->lo[axis] = fw_mul_add(fw_load_u16(node->lo[axis]), step, from);
-        to->hi[axis] = fw_mul_add(fw_load_u16(node->hi[axis]), step, from);
-        fw d = fw_max(fw_max(to->lo[axis], fw_sub(fw_all(0), to->hi[axis])), fw_all(0));
+        to->minus_hi[axis] = fw_minus_mul_add(fw_load_u16(node->hi[axis]), step, from);
+        fw d = fw_max_or_zero(to->lo[axis], to->minus_hi[axis]);
         key = fw_mul_add(d, d, key);
     }
     to->key = key;
@@ -110,19 +110,17 @@ static inline void open_node(const search *s, const bvh_wide_node *node, opened 
 }
 
 static inline fw leaf_steps(const opened *o, int axis) {
-    return fw_mul(fw_sub(o->hi[axis], o->lo[axis]), fw_all(1.0f / BVH_STEPS));
+    return fw_mul(fw_add(o->lo[axis], o->minus_hi[axis]), fw_all(-1.0f / BVH_STEPS));
 }
 
-/* By how much corners in the blocks of a node's leaves may be off: their own steps, and those of
- * the node on each axis. */
+/* By how much corners in the blocks of a node's leaves may be off: half of their own steps on each
+ * axis, and BVH_COMPACT_OFF of those of the node, which on three axes is less than two. */
 static inline fw leaf_off(const bvh_wide_node *node, const fw step[3]) {
     float x = node->step[0], y = node->step[1], z = node->step[2];
     float most = x > y ? x : y;
     most = most > z ? most : z;
     return fw_add(fw_max(fw_max(step[0], step[1]), step[2]), fw_all(most * 2));
 }
-_Static_assert((int)(100 * BVH_COMPACT_OFF * BVH_COMPACT_OFF) * 3 <= 400,
-               "less than two on three axes");
 
 static inline void add_nodes(waiting *w, const bvh_wide_node *node, fw key, unsigned near) {
     assert(w->nodes + LANES <= NODES_MOST);
@@ -292,5 +290,5 @@ void abuti_bvh_search_16(search *s) {
     else if (s->count > 4)
         measure_all(s);
     else
-        abuti_bvh_measure_16(s);
+        abuti_bvh_measure_few_16(s);
 }

@@ -39,11 +39,7 @@ void abuti_bvh_search_4(search *s);
 void abuti_bvh_search_8(search *s);
 void abuti_bvh_search_16(search *s);
 /* The end of a search: measures the candidates. */
-void abuti_bvh_measure_4(search *s);
-void abuti_bvh_measure_8(search *s);
-void abuti_bvh_measure_16(search *s);
-void abuti_bvh_measure_one_4(search *s, uint32_t triangle);
-void abuti_bvh_measure_one_8(search *s, uint32_t triangle);
+void abuti_bvh_measure_few_16(search *s);
 void abuti_bvh_measure_one_16(search *s, uint32_t triangle);
 
 /* ---- candidates ---- */

@@ -232,7 +232,7 @@ abut_status abut_bvh_refit(abut_bvh *bvh, abut_mesh *mesh) {
         status = abuti_bvh_there_refit(bvh, mesh);
     else {
         abuti_bvh_fit(bvh, mesh);
-        abuti_bvh_compact_fit(bvh);
+        abuti_bvh_compact_forget(bvh);
     }
     if (status)
         return status;

@@ -150,10 +150,12 @@ double abuti_bvh_cost(const abut_bvh *bvh);
 
 /* ---- compact.c: a tree of sixteen children for single searches ---- */
 
-/* Makes it where there should be one. */
+/* Makes it where there should be one, without boxes. */
 abut_status abuti_bvh_compact_create(abut_bvh *bvh);
-/* Fits its boxes to those of the hierarchy. */
-void abuti_bvh_compact_fit(abut_bvh *bvh);
+/* Fits its boxes to those of the hierarchy, unless another thread does. Whether they are fitted. */
+bool abuti_bvh_compact_fit(const abut_bvh *bvh);
+/* The boxes of the hierarchy have changed. */
+void abuti_bvh_compact_forget(abut_bvh *bvh);
 size_t abuti_bvh_compact_bytes(const bvh_compact *tree);
 /* What the CPU's arrays take. */
 uint64_t abuti_bvh_bytes(const abut_bvh *bvh);

@@ -248,11 +248,14 @@ static void fit_nodes(bvh_compact *tree) {
     }
 }
 
-void abuti_bvh_compact_fit(abut_bvh *bvh) {
-    if (!bvh->compact)
-        return;
+bool abuti_bvh_compact_fit(const abut_bvh *bvh) {
+    int state = BVH_COMPACT_STALE;
+    if (!atomic_compare_exchange_strong(&bvh->compact->state, &state, BVH_COMPACT_FITTING))
+        return state == BVH_COMPACT_READY;
     fit_leaves(bvh);
     fit_nodes(bvh->compact);
+    atomic_store(&bvh->compact->state, BVH_COMPACT_READY);
+    return true;
 }
 
 /* ---- life ---- */
@@ -267,6 +270,7 @@ static bvh_compact *allocate_tree(const abut_bvh *bvh, uint32_t nodes, uint32_t 
         made->leaf_count = bvh->leaf_count;
         made->node_count = nodes;
         made->levels = levels;
+        atomic_init(&made->state, BVH_COMPACT_STALE);
     }
     return made;
 }
@@ -300,8 +304,12 @@ abut_status abuti_bvh_compact_create(abut_bvh *bvh) {
         bvh->compact->nodes[i].count = g.nodes[i].count;
     }
     ABUTI_RELEASE(context, g.leaves, g.state, g.before, g.begins, g.next, g.nodes);
-    abuti_bvh_compact_fit(bvh);
     return status;
+}
+
+void abuti_bvh_compact_forget(abut_bvh *bvh) {
+    if (bvh->compact)
+        atomic_store(&bvh->compact->state, BVH_COMPACT_STALE);
 }
 
 size_t abuti_bvh_compact_bytes(const bvh_compact *tree) {

@@ -26,6 +26,8 @@
  */
 #include "nearest/nearest_walk.h"
 
+#include "bvh/compact.h"
+
 /* ---- far away ---- */
 
 typedef struct pending_far {
@@ -82,7 +84,7 @@ static void search_far(search *s) {
 
 static inline void search_by_lanes(search *s) {
 #ifdef ABUTI_WIDE_FILES
-    if (s->bvh->compact && abuti_simd_lanes() >= 16)
+    if (abuti_simd_lanes() >= 16 && bvh_compact_ready(s->bvh))
         abuti_bvh_search_16(s);
     else
         (abuti_simd_lanes() >= 8 ? abuti_bvh_search_8 : abuti_bvh_search_4)(s);

@@ -22,7 +22,7 @@ static inline void check_wide_box(const bvh_wide_node *node, uint32_t slot, cons
 /* Every leaf once and equally deep; boxes are those of the hierarchy, rounded. */
 static inline void check_compact(const abut_bvh *bvh) {
     const bvh_compact *tree = bvh->compact;
-    if (!tree)
+    if (!bvh_compact_ready(bvh))
         return;
     uint32_t leaves = bvh->leaf_count, unit = 0, level_end = leaves, levels = 0;
     double(*box)[6] = malloc(((size_t)leaves + tree->node_count) * sizeof *box);

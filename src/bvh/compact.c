@@ -278,7 +278,7 @@ static bvh_compact *allocate_tree(const abut_bvh *bvh, uint32_t nodes, uint32_t 
 abut_status abuti_bvh_compact_create(abut_bvh *bvh) {
     abut_context *context = bvh->context;
     const size_t nodes = bvh->node_count, leaves = bvh->leaf_count;
-    const uint64_t most = 40 * (uint64_t)bvh->triangle_count + 200, base = abuti_bvh_bytes(bvh);
+    const uint64_t most = 40 * (uint64_t)bvh->triangle_count + 400, base = abuti_bvh_bytes(bvh);
     if (abuti_simd_lanes() < 16)
         return ABUT_OK;
     const uint32_t room = (uint32_t)(leaves / 4) + 1;

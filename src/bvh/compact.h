@@ -10,7 +10,7 @@
  * less than BVH_COMPACT_OFF steps: good for culling, and for the corners of the leaf's block.
  *
  * Hierarchies have one where searches use it (sixteen lanes) and there is memory for it: it is
- * left out where the whole would take more than 40 bytes a triangle, as only odd trees do.
+ * left out where the whole would take more than 40 bytes a triangle and 400, as odd trees do.
  */
 #ifndef ABUTI_BVH_COMPACT_H
 #define ABUTI_BVH_COMPACT_H

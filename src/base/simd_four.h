@@ -28,6 +28,8 @@ static inline fw fw_groups(const float from[WIDE_GROUPS]) {
 #define fw_mul _mm512_mul_ps
 #define fw_mul_add _mm512_fmadd_ps
 #define fw_mul_from _mm512_fnmadd_ps
+/* -(a b + c) */
+#define fw_minus_mul_add _mm512_fnmsub_ps
 #define fw_div _mm512_div_ps
 /* a / b within two roundings, for b between 1e-30 and 1e30: a guess of 14 bits and a step of
  * Newton's. Divisions of sixteen take 16 cycles each. */
@@ -113,25 +115,48 @@ static inline void fw_load_steps(const uint16_t *const from[WIDE_GROUPS], fw out
     out[8] = _mm512_castsi512_ps(_mm512_unpackhi_epi16(last, high));
 }
 
-/* Four floats for each group, and as many whole numbers. */
+/* Sixteen whole numbers. */
 typedef __m512i nw;
-static inline fw fw_load_groups(const float *a, const float *b, const float *c, const float *d) {
-    return _mm512_castsi512_ps(abuti_load_four(a, b, c, d));
-}
-static inline nw nw_load_groups(const uint32_t *a, const uint32_t *b, const uint32_t *c,
-                                const uint32_t *d) {
-    return abuti_load_four(a, b, c, d);
-}
-/* Number g of those that stand one after the other, for group g. */
+/* Number g of those that stand one after the other, for group g; the same from a lane on. */
 static inline fw fw_spread(const float *from) {
     const __m512i group = _mm512_set_epi32(3, 3, 3, 3, 2, 2, 2, 2, 1, 1, 1, 1, 0, 0, 0, 0);
     return _mm512_permutexvar_ps(group, _mm512_castps128_ps512(_mm_loadu_ps(from)));
 }
-/* Bit k where lane k has its highest bit set. */
-#define nw_highest _mm512_movepi32_mask
-/* Without that bit. */
-static inline nw nw_low(nw a) {
-    return _mm512_and_si512(a, _mm512_set1_epi32(INT32_MAX));
+static inline fw fw_spread_from(fw a, uint32_t lane) {
+    const __m512i group = _mm512_set_epi32(3, 3, 3, 3, 2, 2, 2, 2, 1, 1, 1, 1, 0, 0, 0, 0);
+    return _mm512_permutexvar_ps(_mm512_add_epi32(group, _mm512_set1_epi32((int)lane)), a);
+}
+static inline fw fw_load_u16(const uint16_t *from) {
+    __m256i words = _mm256_loadu_si256((const __m256i *)(const void *)from);
+    return _mm512_cvtepi32_ps(_mm512_cvtepu16_epi32(words));
+}
+/* Whole numbers from 0 to 65535, without what stands behind the point. */
+static inline void fw_store_u16(uint16_t *to, fw a) {
+    __m256i words = _mm512_cvtepi32_epi16(_mm512_cvttps_epi32(a));
+    _mm256_storeu_si256((__m256i *)(void *)to, words);
+}
+/* first, first + 1 ... */
+static inline nw nw_count(uint32_t first) {
+    const __m512i lane = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+    return _mm512_add_epi32(lane, _mm512_set1_epi32((int)first));
+}
+/* The largest of a, b and 0. Numbers that are not negative are in the order of their bits, and
+ * whole numbers are compared four times as soon. */
+static inline fw fw_max_or_zero(fw a, fw b) {
+    nw most = _mm512_max_epi32(_mm512_castps_si512(a), _mm512_castps_si512(b));
+    return _mm512_castsi512_ps(_mm512_max_epi32(most, _mm512_setzero_si512()));
+}
+/* The lane of the least key, none of which is negative, among those whose bits are set. Keys that
+ * differ by less than sixteen roundings may be taken for one another. */
+static inline uint32_t fw_least_lane(fw key, unsigned bits) {
+    /* ~((key & ~15) | lane), and 0 where no bit is set: the largest is it. */
+    nw k = _mm512_maskz_ternarylogic_epi32((mw)bits, _mm512_castps_si512(key),
+                                           _mm512_set1_epi32(15), nw_count(0), 0x45);
+    __m256i half = _mm256_max_epu32(_mm512_castsi512_si256(k), _mm512_extracti64x4_epi64(k, 1));
+    __m128i four = _mm_max_epu32(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1));
+    four = _mm_max_epu32(four, _mm_shuffle_epi32(four, _MM_SHUFFLE(1, 0, 3, 2)));
+    four = _mm_max_epu32(four, _mm_shuffle_epi32(four, _MM_SHUFFLE(2, 3, 0, 1)));
+    return ~(uint32_t)_mm_cvtsi128_si32(four) & 15;
 }
 /* Writes those lanes whose bit is set, one after the other; there must be room for all. */
 static inline void fw_pack(float *to, unsigned bits, fw a) {
@@ -141,30 +166,6 @@ static inline void nw_pack(uint32_t *to, unsigned bits, nw a) {
     _mm512_storeu_si512(to, _mm512_maskz_compress_epi32((mw)bits, a));
 }
 #define nw_load _mm512_loadu_si512
-/* The same for four. */
-static inline void f4_pack(float *to, unsigned bits, f4 a) {
-    _mm_storeu_ps(to, _mm_maskz_compress_ps((__mmask8)bits, a));
-}
-/* Whole numbers, without their highest bit. */
-static inline void u4_pack_low(uint32_t *to, unsigned bits, const uint32_t from[4]) {
-    __m128i a = _mm_loadu_si128((const __m128i *)(const void *)from);
-    a = _mm_and_si128(a, _mm_set1_epi32(INT32_MAX));
-    _mm_storeu_si128((__m128i *)(void *)to, _mm_maskz_compress_epi32((__mmask8)bits, a));
-}
-/* The lane of the least key, none of which is negative, among those whose value has its highest bit
- * not set, and that value; any lane where there is none. Keys that differ by less than three
- * roundings may be taken for one another. */
-static inline unsigned f4_least_low(f4 key, const uint32_t values[4], uint32_t *value) {
-    __m128i v = _mm_loadu_si128((const __m128i *)(const void *)values);
-    __m128i k = _mm_andnot_si128(_mm_set1_epi32(3), _mm_castps_si128(key));
-    __m128i high = _mm_srli_epi32(_mm_srai_epi32(v, 31), 1);
-    k = _mm_or_si128(_mm_or_si128(k, _mm_setr_epi32(0, 1, 2, 3)), high);
-    k = _mm_min_epi32(k, _mm_shuffle_epi32(k, _MM_SHUFFLE(1, 0, 3, 2)));
-    k = _mm_min_epi32(k, _mm_shuffle_epi32(k, _MM_SHUFFLE(2, 3, 0, 1)));
-    __m128 chosen = _mm_permutevar_ps(_mm_castsi128_ps(v), k);
-    *value = (uint32_t)_mm_cvtsi128_si32(_mm_castps_si128(chosen));
-    return (unsigned)_mm_cvtsi128_si32(k) & 3;
-}
 
 /* Takes what is chosen in an order: writes the keys of those lanes and the values that belong to
  * them one after the other; there must be room for all. order[i] is the lane that comes i-th; no
@@ -203,6 +204,7 @@ typedef __mmask8 n8;
 #define d8_div _mm512_div_pd
 #define d8_sqrt _mm512_sqrt_pd
 #define d8_abs _mm512_abs_pd
+#define d8_max _mm512_max_pd
 static inline d8 d8_negative(d8 a) {
     return _mm512_castsi512_pd(
         _mm512_xor_si512(_mm512_castpd_si512(a), _mm512_castpd_si512(_mm512_set1_pd(-0.0))));
@@ -223,6 +225,39 @@ static inline d8 d8_select(n8 mask, d8 a, d8 b) {
     return _mm512_mask_blend_pd(mask, b, a);
 }
 static inline unsigned d8_bits(n8 mask) {
+    return mask;
+}
+/* Four doubles, with such masks. */
+typedef __m256d e4;
+#define e4_all _mm256_set1_pd
+#define e4_load _mm256_loadu_pd
+#define e4_store _mm256_storeu_pd
+#define e4_add _mm256_add_pd
+#define e4_sub _mm256_sub_pd
+#define e4_mul _mm256_mul_pd
+#define e4_mul_sub _mm256_fmsub_pd
+#define e4_div _mm256_div_pd
+#define e4_sqrt _mm256_sqrt_pd
+#define e4_abs d4_abs
+#define e4_max _mm256_max_pd
+#define e4_negative d4_negative
+#define e4_load_three d4_load_three
+static inline n8 e4_less(e4 a, e4 b) {
+    return _mm256_cmp_pd_mask(a, b, _CMP_LT_OQ);
+}
+static inline n8 e4_less_equal(e4 a, e4 b) {
+    return _mm256_cmp_pd_mask(a, b, _CMP_LE_OQ);
+}
+static inline n8 e4_equal(e4 a, e4 b) {
+    return _mm256_cmp_pd_mask(a, b, _CMP_EQ_OQ);
+}
+static inline n8 e4_and(n8 a, n8 b) {
+    return (n8)(a & b);
+}
+static inline e4 e4_select(n8 mask, e4 a, e4 b) {
+    return _mm256_mask_blend_pd(mask, b, a);
+}
+static inline unsigned e4_bits(n8 mask) {
     return mask;
 }
 /* As d4_load_three. */

@@ -161,6 +161,7 @@ static abut_status build(abut_bvh *bvh, const abut_mesh *mesh) {
     if (!status) {
         abuti_bvh_fit(bvh, mesh);
         bvh->built_cost = bvh->cost;
+        status = abuti_bvh_compact_create(bvh);
     }
     return status;
 }
@@ -193,7 +194,7 @@ void abut_bvh_destroy(abut_bvh *bvh) {
     abut_context *context = bvh->context;
     abuti_bvh_there_destroy(bvh->there);
     if (!bvh->base) {
-        ABUTI_RELEASE(context, bvh->nodes, bvh->blocks, bvh->order);
+        ABUTI_RELEASE(context, bvh->nodes, bvh->blocks, bvh->order, bvh->compact);
     }
     abuti_bvh_parts_destroy(&bvh->parts);
     abuti_bvh_solid_destroy(bvh);
@@ -229,8 +230,10 @@ abut_status abut_bvh_refit(abut_bvh *bvh, abut_mesh *mesh) {
         return status;
     if (bvh->there)
         status = abuti_bvh_there_refit(bvh, mesh);
-    else
+    else {
         abuti_bvh_fit(bvh, mesh);
+        abuti_bvh_compact_forget(bvh);
+    }
     if (status)
         return status;
     abut_mesh_retain(mesh);
@@ -243,6 +246,12 @@ abut_status abut_bvh_refit(abut_bvh *bvh, abut_mesh *mesh) {
     return abuti_bvh_parts_refit(&bvh->parts);
 }
 
+uint64_t abuti_bvh_bytes(const abut_bvh *bvh) {
+    return sizeof *bvh + (uint64_t)bvh->node_count * sizeof *bvh->nodes +
+           (uint64_t)bvh->leaf_count * (sizeof *bvh->blocks + BVH_WIDTH * sizeof *bvh->order) +
+           abuti_bvh_compact_bytes(bvh->compact);
+}
+
 abut_bvh_info abut_bvh_info_get(const abut_bvh *bvh) {
     abut_bvh_info info;
     memset(&info, 0, sizeof info);
@@ -252,8 +261,7 @@ abut_bvh_info abut_bvh_info_get(const abut_bvh *bvh) {
     info.triangle_count = bvh->triangle_count;
     info.node_count = bvh->node_count;
     info.depth = bvh->depth;
-    info.bytes = sizeof *bvh + (uint64_t)bvh->node_count * sizeof *bvh->nodes +
-                 (uint64_t)bvh->leaf_count * (sizeof *bvh->blocks + BVH_WIDTH * sizeof *bvh->order);
+    info.bytes = abuti_bvh_bytes(bvh);
     info.cost = bvh->cost;
     info.built_cost = bvh->built_cost;
     info.rebuild = bvh->cost > 1.5 * bvh->built_cost;

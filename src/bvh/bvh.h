@@ -28,6 +28,7 @@ _Static_assert(sizeof(bvh_node) == 112 && sizeof(bvh_block) == 72, "the layout t
 
 /* The device's side of a hierarchy; see on_device.h. */
 typedef struct bvh_on_device bvh_on_device;
+typedef struct bvh_compact bvh_compact;
 
 /* ---- parts.c: what higher floors keep with a hierarchy ----
  *
@@ -91,7 +92,8 @@ struct abut_bvh {
     /* The CPU's arrays; of a hierarchy on a device none until abuti_bvh_host(). */
     bvh_node *nodes;
     bvh_block *blocks;
-    uint32_t *order; /* 4 a leaf */
+    uint32_t *order;      /* 4 a leaf */
+    bvh_compact *compact; /* null where there is none; see compact.h */
     double cost, built_cost;
     atomic_int host;                   /* of a hierarchy on a device: a bvh_host_state */
     bvh_on_device *there;              /* null = it is on the CPU */
@@ -145,6 +147,18 @@ void abuti_bvh_fit(abut_bvh *bvh, const abut_mesh *mesh);
 void abuti_bvh_fit_8(abut_bvh *bvh, const abut_mesh *mesh);
 /* Of boxes that stand; see abut_bvh_info. */
 double abuti_bvh_cost(const abut_bvh *bvh);
+
+/* ---- compact.c: a tree of sixteen children for single searches ---- */
+
+/* Makes it where there should be one, without boxes. */
+abut_status abuti_bvh_compact_create(abut_bvh *bvh);
+/* Fits its boxes to those of the hierarchy, unless another thread does. Whether they are fitted. */
+bool abuti_bvh_compact_fit(const abut_bvh *bvh);
+/* The boxes of the hierarchy have changed. */
+void abuti_bvh_compact_forget(abut_bvh *bvh);
+size_t abuti_bvh_compact_bytes(const bvh_compact *tree);
+/* What the CPU's arrays take. */
+uint64_t abuti_bvh_bytes(const abut_bvh *bvh);
 
 /* The largest float that is not above x, and the smallest not below. The step to the next float is
  * one of whole numbers, without a branch, since none could be foreseen. */

@@ -121,6 +121,7 @@ abut_status abuti_bvh_copy(const abut_bvh *from, abut_device *device, abut_bvh *
     made->nodes = from->nodes;
     made->blocks = from->blocks;
     made->order = from->order;
+    made->compact = from->compact;
     made->cost = from->cost;
     made->built_cost = from->built_cost;
     made->base = from;
@@ -152,10 +153,11 @@ abut_status abuti_bvh_there_build(abut_bvh *bvh, abut_device *device) {
 }
 
 static void forget_host(abut_bvh *bvh) {
-    ABUTI_RELEASE(bvh->context, bvh->nodes, bvh->blocks, bvh->order);
+    ABUTI_RELEASE(bvh->context, bvh->nodes, bvh->blocks, bvh->order, bvh->compact);
     bvh->nodes = NULL;
     bvh->blocks = NULL;
     bvh->order = NULL;
+    bvh->compact = NULL;
     atomic_store(&bvh->host, BVH_HOST_NONE);
 }
 
@@ -216,12 +218,15 @@ static void swap_arrays(abut_bvh *a, abut_bvh *b) {
     bvh_node *nodes = a->nodes;
     bvh_block *blocks = a->blocks;
     uint32_t *order = a->order;
+    bvh_compact *compact = a->compact;
     a->nodes = b->nodes;
     a->blocks = b->blocks;
     a->order = b->order;
+    a->compact = b->compact;
     b->nodes = nodes;
     b->blocks = blocks;
     b->order = order;
+    b->compact = compact;
 }
 
 abut_status abuti_bvh_host(const abut_bvh *bvh) {

@@ -21,6 +21,10 @@
 #define DW(name) d8_##name
 typedef d8 dw;
 typedef n8 dw_mask;
+#elif defined(LANES) && LANES == 16
+#define DW(name) e4_##name
+typedef e4 dw;
+typedef n8 dw_mask;
 #else
 #define DW(name) d4_##name
 typedef d4 dw;
@@ -57,9 +61,6 @@ static inline vec3d v3d_select(dw_mask mask_, vec3d a, vec3d b) {
                DW(select)(mask_, a.z, b.z)};
     return r;
 }
-static inline dw larger_dw(dw a, dw b) {
-    return DW(select)(DW(less)(a, b), b, a);
-}
 static inline dw clamp_dw(dw x) {
     const dw zero = DW(all)(0), one = DW(all)(1);
     return DW(select)(DW(less)(x, zero), zero, DW(select)(DW(less)(one, x), one, x));
@@ -67,11 +68,9 @@ static inline dw clamp_dw(dw x) {
 
 /* ---- lengths ---- */
 
+/* As square_tail(), which is exact, unless the tail underflows: see measure_end(). */
 static inline dw square_tail_dw(dw a, dw square) {
-    dw big = DW(mul)(DW(all)(SPLITTER), a);
-    dw hi = DW(sub)(big, DW(sub)(big, a)), lo = DW(sub)(a, hi);
-    dw cross = DW(mul)(DW(mul)(DW(all)(2), hi), lo);
-    return DW(add)(DW(add)(DW(sub)(DW(mul)(hi, hi), square), cross), DW(mul)(lo, lo));
+    return DW(mul_sub)(a, a, square);
 }
 
 static inline dw length_dw(vec3d v) {
@@ -93,10 +92,10 @@ static inline dw_mask is_shorter_dw(vec3d v, dw square, vec3d best, dw best_squa
     dw_mask shorter = DW(less)(square, best_square);
     dw doubt = DW(mul)(DW(all)(8 * DBL_EPSILON), best_square);
     dw_mask close = DW(less_equal)(DW(abs)(DW(sub)(square, best_square)), doubt);
-    if (!DW(bits)(close)) /* rare */
-        return shorter;
     dw_mask same =
         DW(and)(DW(and)(DW(equal)(v.x, best.x), DW(equal)(v.y, best.y)), DW(equal)(v.z, best.z));
+    if (!(DW(bits)(close) & ~DW(bits)(same))) /* else rare */
+        return shorter;
     dw precise = DW(select)(DW(less)(length_dw(v), length_dw(best)), DW(all)(1), DW(all)(0));
     dw plain = DW(select)(shorter, DW(all)(1), DW(all)(0));
     plain = DW(select)(close, DW(select)(same, plain, precise), plain);
@@ -110,7 +109,8 @@ typedef struct foot_dw {
     vec3d offset;
 } foot_dw;
 
-static inline vec3d weights_at_dw(const vec3d *corner, const vec3d *edge, const dw *w) {
+static inline __attribute__((always_inline)) vec3d weights_at_dw(const vec3d *corner,
+                                                                 const vec3d *edge, const dw *w) {
     dw_mask first = DW(and)(DW(less_equal)(w[1], w[0]), DW(less_equal)(w[2], w[0]));
     dw_mask second = DW(less_equal)(w[2], w[1]);
     vec3d c = v3d_select(first, corner[0], v3d_select(second, corner[1], corner[2]));
@@ -124,7 +124,8 @@ static inline vec3d weights_at_dw(const vec3d *corner, const vec3d *edge, const 
     return r;
 }
 
-static inline dw_mask face_foot_dw(const vec3d *corner, const vec3d *edge, foot_dw *foot) {
+static inline __attribute__((always_inline)) dw_mask
+face_foot_dw(const vec3d *corner, const vec3d *edge, foot_dw *foot) {
     const dw zero = DW(all)(0), one = DW(all)(1);
     vec3d a = corner[0], u = edge[0];
     vec3d v = {DW(mul)(edge[2].x, DW(all)(-1)), DW(mul)(edge[2].y, DW(all)(-1)),
@@ -169,7 +170,8 @@ static inline dw segment_foot_dw(vec3d a, vec3d b, vec3d edge) {
     return DW(select)(DW(less)(DW(all)(0), length_sq), clamp_dw(t), DW(all)(0));
 }
 
-static inline void border_foot_dw(const vec3d *corner, const vec3d *edge, foot_dw *foot) {
+static __attribute__((noinline)) void border_foot_dw(const vec3d *corner, const vec3d *edge,
+                                                     foot_dw *foot) {
     const dw zero = DW(all)(0);
     dw best_sq = DW(all)(DBL_MAX);
     foot->offset.x = foot->offset.y = foot->offset.z = zero;
@@ -205,16 +207,26 @@ static inline void measure_start(const vec3d absolute[3], vec3d point, vec3d cor
     for (int i = 0; i < 3; i++) {
         corner[i] = v3d_sub(absolute[i], point);
         out->edge[i] = v3d_sub(absolute[i == 2 ? 0 : i + 1], absolute[i]);
-        largest = larger_dw(largest, DW(abs)(corner[i].x));
-        largest = larger_dw(largest, DW(abs)(corner[i].y));
-        largest = larger_dw(largest, DW(abs)(corner[i].z));
+        largest = DW(max)(largest, DW(abs)(corner[i].x));
+        largest = DW(max)(largest, DW(abs)(corner[i].y));
+        largest = DW(max)(largest, DW(abs)(corner[i].z));
     }
     out->left = MEASURE_ALL & ~DW(bits)(DW(and)(DW(less_equal)(DW(all)(SCALE_MIN), largest),
                                                 DW(less_equal)(largest, DW(all)(SCALE_MAX))));
 }
 
+/* The distance. Where its square is next to nothing tails underflow, and how they round depends on
+ * how they are found: that is left to the routine. */
+static inline void measure_end(vec3d offset, measured *out) {
+    dw square = v3d_dot(offset, offset);
+    dw_mask tiny = DW(and)(DW(less)(DW(all)(0), square), DW(less)(square, DW(all)(0x1p-900)));
+    out->left |= DW(bits)(tiny);
+    out->distance = length_dw(offset);
+}
+
 /* Corners as in triangle3, and a point for each triangle. */
-static inline void measure_lanes(const vec3d absolute[3], vec3d point, measured *out) {
+static inline __attribute__((always_inline)) void measure_lanes(const vec3d absolute[3],
+                                                                vec3d point, measured *out) {
     vec3d corner[3];
     foot_dw foot, border;
     measure_start(absolute, point, corner, out);
@@ -228,7 +240,7 @@ static inline void measure_lanes(const vec3d absolute[3], vec3d point, measured 
     }
     for (int i = 0; i < 3; i++)
         out->weight[i] = foot.weight[i];
-    out->distance = length_dw(foot.offset);
+    measure_end(foot.offset, out);
 }
 
 /* The same where it is known that the nearest point is inside the first edge, or the first corner;
@@ -247,7 +259,7 @@ static inline void measure_known_lanes(const vec3d absolute[3], vec3d point, boo
     out->weight[0] = DW(sub)(DW(all)(1), t);
     out->weight[1] = t;
     out->weight[2] = DW(all)(0);
-    out->distance = length_dw(offset);
+    measure_end(offset, out);
 }
 
 /* ---- rough distances ---- */
@@ -257,7 +269,7 @@ static inline void measure_known_lanes(const vec3d absolute[3], vec3d point, boo
 static inline dw slanted_dw(dw x, dw y, dw k, dw uu, dw ww, dw tiny) {
     dw length_sq = DW(add)(DW(mul)(DW(mul)(k, k), uu), ww);
     dw along = DW(add)(DW(mul)(DW(mul)(k, uu), x), DW(mul)(y, ww));
-    dw t = clamp_dw(DW(div)(along, larger_dw(length_sq, tiny)));
+    dw t = clamp_dw(DW(div)(along, DW(max)(length_sq, tiny)));
     x = DW(sub)(x, DW(mul)(t, k));
     y = DW(sub)(y, t);
     return DW(add)(DW(mul)(DW(mul)(x, x), uu), DW(mul)(DW(mul)(y, y), ww));

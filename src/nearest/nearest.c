@@ -26,6 +26,8 @@
  */
 #include "nearest/nearest_walk.h"
 
+#include "bvh/compact.h"
+
 /* ---- far away ---- */
 
 typedef struct pending_far {
@@ -80,6 +82,17 @@ static void search_far(search *s) {
 
 /* ---- one point ---- */
 
+static inline void search_by_lanes(search *s) {
+#ifdef ABUTI_WIDE_FILES
+    if (abuti_simd_lanes() >= 16 && bvh_compact_ready(s->bvh))
+        abuti_bvh_search_16(s);
+    else
+        (abuti_simd_lanes() >= 8 ? abuti_bvh_search_8 : abuti_bvh_search_4)(s);
+#else
+    abuti_bvh_search_4(s);
+#endif
+}
+
 void abuti_nearest_point(const abut_bvh *bvh, abut_vec3 point, double radius, bvh_hint *hint,
                          abut_nearest *nearest) {
     search s;
@@ -91,7 +104,7 @@ void abuti_nearest_point(const abut_bvh *bvh, abut_vec3 point, double radius, bv
     if (!start_near(&s, hint))
         search_far(&s);
     else
-        ABUTI_BY_LANES(abuti_bvh_search)(&s);
+        search_by_lanes(&s);
     nearest->distance = s.best;
     nearest->triangle = s.winner;
     if (s.winner == ABUT_NONE) {

@@ -6,9 +6,3 @@
 void BY_LANES(abuti_bvh_search)(search *s) {
     search_near(s);
 }
-
-#if LANES == 8
-void abuti_bvh_measure_8(search *s) {
-    measure_all(s);
-}
-#endif

@@ -21,6 +21,7 @@ static inline bool start_near(search *s, const bvh_hint *hint) {
         s->hi[axis] = nearest + rounding;
     }
     s->margin = NEAREST_MARGIN * ((float)largest + 2);
+    s->box_margin = s->margin * 0x1p-20f;
     s->count = s->fetched = 0;
     /* Nothing is further than this. */
     double limit = real_min(s->radius * scale, 4 * NEAREST_FAR);
@@ -55,6 +56,7 @@ static inline leaf_group gather_leaves(const search *s, const uint32_t places[WI
         group.step[axis] = fw_mul(fw_sub(fw_each(hi_at), lowest), fw_all(1.0f / BVH_STEPS));
         group.lo[axis] = fw_sub(lowest, fw_all(s->at[axis]));
     }
+    group.off = fw_max(fw_max(group.step[0], group.step[1]), group.step[2]);
     return group;
 }
 

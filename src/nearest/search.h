@@ -25,6 +25,7 @@ typedef struct search {
     float margin;       /* without steps */
     float upper;        /* no triangle further than this can win */
     float upper_sq;     /* of boxes, with some slack */
+    float box_margin;   /* of distances to boxes */
     uint32_t count;     /* of candidates */
     uint32_t fetched;   /* so many of them have been asked for */
     candidate list[CANDIDATE_MOST];
@@ -38,7 +39,8 @@ void abuti_bvh_search_4(search *s);
 void abuti_bvh_search_8(search *s);
 void abuti_bvh_search_16(search *s);
 /* The end of a search: measures the candidates. */
-void abuti_bvh_measure_8(search *s);
+void abuti_bvh_measure_few_16(search *s);
+void abuti_bvh_measure_one_16(search *s, uint32_t triangle);
 
 /* ---- candidates ---- */
 
@@ -69,7 +71,7 @@ static inline void keep_nearer(search *s, uint32_t triangle, double distance,
 }
 
 /* Measures a triangle in doubles. */
-static void measure(search *s, uint32_t triangle) {
+static inline void measure(search *s, uint32_t triangle) {
     closest_on_triangle closest =
         triangle_closest_point(bvh_triangle(s->bvh->mesh, triangle), s->point);
     keep_nearer(s, triangle, closest.distance, closest.barycentric);
@@ -95,8 +97,29 @@ static inline void load_corners(const abut_mesh *mesh, uint32_t triangles[MEASUR
     }
 }
 
+/* Measures one triangle, in all lanes. */
+static inline void measure_one(search *s, uint32_t triangle) {
+    const abut_mesh *mesh = s->bvh->mesh;
+    const uint32_t *index = mesh->indices + 3 * (size_t)triangle;
+    vec3d corner[3];
+    measured out;
+    double lanes[4][MEASURE_MOST];
+    for (int k = 0; k < 3; k++)
+        corner[k] = v3d_add(v3d_all(mesh->origin), v3d_all(mesh->positions[index[k]]));
+    measure_lanes(corner, v3d_all(s->point), &out);
+    if (out.left) {
+        measure(s, triangle);
+        return;
+    }
+    DW(store)(lanes[0], out.distance);
+    for (int k = 0; k < 3; k++)
+        DW(store)(lanes[k + 1], out.weight[k]);
+    const double weight[3] = {lanes[1][0], lanes[2][0], lanes[3][0]};
+    keep_nearer(s, triangle, lanes[0][0], weight);
+}
+
 /* Measures up to so many triangles. */
-static void measure_some(search *s, uint32_t triangles[MEASURE_MOST], uint32_t count) {
+static inline void measure_some(search *s, uint32_t triangles[MEASURE_MOST], uint32_t count) {
     vec3d corner[3];
     measured out;
     double distance[MEASURE_MOST], weights[3][MEASURE_MOST];
@@ -118,7 +141,7 @@ static void measure_some(search *s, uint32_t triangles[MEASURE_MOST], uint32_t c
  * that are further than the best distance, or than another one, by more than both may err.
  * Coordinate differences are at most M, that of s->margin, by the scale; the margin is 256
  * roundings of it. */
-static void drop_roughly(search *s) {
+static inline void drop_roughly(search *s) {
     const double reach = (double)s->margin / NEAREST_MARGIN / s->bvh->scale,
                  margin = reach * 0x1p-45;
     double distance[CANDIDATE_MOST + MEASURE_MOST], bound = s->best;
@@ -144,17 +167,18 @@ static void drop_roughly(search *s) {
 }
 #else
 enum { MEASURE_MOST = 4, ROUGH_LEAST = CANDIDATE_MOST + 1 };
-static void measure_some(search *s, uint32_t triangles[MEASURE_MOST], uint32_t count) {
+#define measure_one measure
+static inline void measure_some(search *s, uint32_t triangles[MEASURE_MOST], uint32_t count) {
     for (uint32_t i = 0; i < count; i++)
         measure(s, triangles[i]);
 }
-static void drop_roughly(search *s) {
+static inline void drop_roughly(search *s) {
     (void)s;
 }
 #endif
 
 /* Drops the candidates that have been overtaken. */
-static void drop_candidates(search *s) {
+static inline void drop_candidates(search *s) {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < s->count; i++)
         if (s->list[i].lower <= s->upper)
@@ -162,12 +186,14 @@ static void drop_candidates(search *s) {
     s->count = s->fetched = kept;
 }
 
-static void measure_all(search *s) {
+static inline void measure_all(search *s) {
     uint32_t triangles[MEASURE_MOST], count = 0;
     drop_candidates(s);
     if (s->count >= ROUGH_LEAST)
         drop_roughly(s);
-    for (uint32_t i = 0; i < s->count; i++) {
+    if (s->count == 1)
+        measure_one(s, s->bvh->order[s->list[0].place]);
+    for (uint32_t i = 0; i < s->count && s->count > 1; i++) {
         triangles[count++] = s->bvh->order[s->list[i].place];
         if (count == MEASURE_MOST || i + 1 == s->count) {
             measure_some(s, triangles, count);
@@ -177,19 +203,19 @@ static void measure_all(search *s) {
     s->count = s->fetched = 0;
 }
 
-/* Bounds by the best distance in doubles. Boxes need next to no margin: they hold their triangles,
- * and the point is between s->lo and s->hi, so that their distances are too great by a few
- * roundings of themselves at most; what is added here is beyond the error of doubles. It decides
- * how many triangles are looked at where thousands are almost equally near: the sides of a cylinder
- * that are as long as it is. */
-static void bound_by_best(search *s) {
+/* Bounds by the best distance in doubles. Boxes of floats need next to no margin: they hold their
+ * triangles, and the point is between s->lo and s->hi, so that their distances are too great by a
+ * few roundings of themselves at most; what is added here is beyond the error of doubles. It
+ * decides how many triangles are looked at where thousands are almost equally near: the sides of a
+ * cylinder that are as long as it is. */
+static inline void bound_by_best(search *s) {
     const float best = bvh_float_above(s->best * s->bvh->scale);
-    const float box = box_bound(best + s->margin * 0x1p-20f);
+    const float box = box_bound(best + s->box_margin);
     lower_bound_to(s, best * NEAREST_SLACK + s->margin);
     s->upper_sq = box < s->upper_sq ? box : s->upper_sq;
 }
 
-static void add_candidate(search *s, float lower, uint32_t place) {
+static inline void add_candidate(search *s, float lower, uint32_t place) {
     if (s->count == CANDIDATE_MOST) {
         drop_candidates(s);
         if (s->count > CANDIDATE_MOST / 2) { /* that was of little use */
@@ -253,9 +279,10 @@ static inline fw triangles_wide(vec3w a, vec3w u, vec3w v) {
     return fw_add(dot_wide(face, face), fw_unless(inside, border));
 }
 
-/* Some leaves: the low corners of their boxes seen from the point, steps, and blocks. */
+/* Some leaves: the low corners of their boxes seen from the point, steps, by how much corners may
+ * be off, and blocks. */
 typedef struct leaf_group {
-    fw lo[3], step[3];
+    fw lo[3], step[3], off;
     const uint16_t *steps[WIDE_GROUPS];
 } leaf_group;
 
@@ -263,7 +290,7 @@ typedef struct leaf_group {
 static inline fw group_distances(const search *s, const leaf_group *group, fw *margin) {
     const fw *lo = group->lo, *step = group->step;
     fw q[9], base = fw_all(WIDE_STEPS_ZERO);
-    *margin = fw_add(fw_max(fw_max(step[0], step[1]), step[2]), fw_all(s->margin));
+    *margin = fw_add(group->off, fw_all(s->margin));
     fw_load_steps(group->steps, q);
     vec3w a = {fw_mul_add(fw_sub(q[0], base), step[0], lo[0]),
                fw_mul_add(fw_sub(q[1], base), step[1], lo[1]),
@@ -292,8 +319,8 @@ FETCH void fetch_candidates(search *s) {
 }
 
 /* Takes what may win from the lanes that are near enough. */
-static void take_near(search *s, const uint32_t leaves[WIDE_GROUPS], fw distance_sq, fw margin,
-                      unsigned near) {
+static inline void take_near(search *s, const uint32_t leaves[WIDE_GROUPS], fw distance_sq,
+                             fw margin, unsigned near) {
     const abut_bvh *bvh = s->bvh;
     float lower[4 * WIDE_GROUPS];
     fw distance = fw_sqrt(distance_sq), below = fw_sub(distance, margin);
@@ -308,14 +335,20 @@ static void take_near(search *s, const uint32_t leaves[WIDE_GROUPS], fw distance
     }
 }
 
-static inline void visit_group(search *s, const leaf_group *group,
-                               const uint32_t leaves[WIDE_GROUPS]) {
-    fw margin, distance_sq = group_distances(s, group, &margin);
+/* The same, from any lanes. */
+static inline void take_group(search *s, const uint32_t leaves[WIDE_GROUPS], fw distance_sq,
+                              fw margin) {
     fw reach = fw_add(fw_all(s->upper), margin);
     reach = fw_mul(fw_mul(reach, reach), fw_all(NEAREST_SLACK));
     unsigned near = mw_bits(fw_less_equal(distance_sq, reach));
     if (near)
         take_near(s, leaves, distance_sq, margin, near);
+}
+
+static inline void visit_group(search *s, const leaf_group *group,
+                               const uint32_t leaves[WIDE_GROUPS]) {
+    fw margin, distance_sq = group_distances(s, group, &margin);
+    take_group(s, leaves, distance_sq, margin);
 }
 
 #endif

@@ -112,6 +112,27 @@ TEST(extremes) {
     }
 }
 
+static double next_to_nothing(test_random *random) {
+    return ldexp(test_random_real(random, -1, 1), -40 - (int)test_random_below(random, 1000));
+}
+
+/* Distances whose squares, or the tails of these, underflow. */
+TEST(underflow) {
+    test_random random = {6};
+    for (int i = 0; i < 100000; i++) {
+        abut_vec3 p =
+            vec(next_to_nothing(&random), next_to_nothing(&random), next_to_nothing(&random));
+        abut_triangle t[4];
+        for (int j = 0; j < 4; j++) {
+            double x = j % 2 ? 1 : test_random_real(&random, 0.5, 2), y = j < 2 ? 1 : 0.75;
+            t[j] = (abut_triangle){{vec(0, 0, 0), vec(x, 0, 0), vec(0, y, j == 3 ? 0.5 : 0)}};
+        }
+        p.x += i % 3 ? 0 : 0.25; /* beside a corner, an edge or the face */
+        p.y += i % 9 ? 0 : 0.25;
+        compare(t, p);
+    }
+}
+
 /* Floats beside doubles are those of the plain routine, bit for bit. */
 TEST(floats_beside) {
     static const double special[] = {0,           -0.0,         1,        -1,

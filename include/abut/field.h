@@ -67,7 +67,7 @@ typedef struct abut_field abut_field;
 
 /* Builds the field of a mesh, which it keeps. `options` may be null. Takes at most 1.5 times the
  * result meanwhile, and 8 MiB a thread or for each of four, beside the hierarchy of the mesh and
- * its features (some 320 bytes a triangle); on a device more where lists are long, see
+ * its features (some 260 bytes a triangle); on a device more where lists are long, see
  * docs/field.md. Fails with ABUT_ERROR_LIMIT where there would be too many cells, and names the
  * memory that they would take; with ABUT_ERROR_DEVICE on a device without doubles, and for a
  * surface with a border on one that does not round floats as the CPU does. Uses the context of the

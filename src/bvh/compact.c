@@ -250,6 +250,8 @@ static void fit_nodes(bvh_compact *tree) {
 
 bool abuti_bvh_compact_fit(const abut_bvh *bvh) {
     int state = BVH_COMPACT_STALE;
+    if (atomic_load_explicit(&bvh->compact->state, memory_order_relaxed) == BVH_COMPACT_FITTING)
+        return false;
     if (!atomic_compare_exchange_strong(&bvh->compact->state, &state, BVH_COMPACT_FITTING))
         return state == BVH_COMPACT_READY;
     fit_leaves(bvh);

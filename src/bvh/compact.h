@@ -7,10 +7,10 @@
  * Units are the leaves, then the nodes, from the lowest level to the root, which is the last: node
  * i is unit leaf_count + i. The children of a node are consecutive units of the level below, and
  * all leaves are equally deep. Boxes are steps inside the box of all children, rounded outwards by
- * less than BVH_COMPACT_OFF steps: good for culling, and for the corners of the leaf's block.
+ * less than 1.05 steps: good for culling, and for the corners of the leaf's block.
  *
- * Hierarchies have one where searches use it (sixteen lanes) and there is memory for it: it is
- * left out where the whole would take more than 40 bytes a triangle and 400, as odd trees do.
+ * Hierarchies have one where searches use it (sixteen lanes), unless the whole would take more than
+ * 40 bytes a triangle and 400, as odd trees do.
  */
 #ifndef ABUTI_BVH_COMPACT_H
 #define ABUTI_BVH_COMPACT_H
@@ -19,7 +19,6 @@
 
 #define BVH_COMPACT_WIDTH 16
 #define BVH_COMPACT_LEVELS 12
-#define BVH_COMPACT_OFF 1.05f
 
 typedef struct bvh_wide_node {
     uint16_t lo[3][BVH_COMPACT_WIDTH], hi[3][BVH_COMPACT_WIDTH];

@@ -18,7 +18,7 @@
 #define HAIR 1e-7        /* of the smaller body, beside it */
 #define ADDED 4.0        /* times as deep may a depth become by the check */
 #define NEARLY 0.01      /* of the smaller body: no depth to speak of */
-#define WIDE 0.05        /* of the smaller body: a margin beyond which gaps are checked */
+#define WIDE 0.05        /* of the smaller body: a margin beyond which gaps are always checked */
 #define GAP 1e-12 /* of the smaller body: bodies that touch may be this far apart by rounding */
 
 enum { ROUNDS = 3, SHIFT_ROUNDS = 512, MANY = 32, TOGETHER = 8, SOME_SEGMENTS = 8 };
@@ -29,6 +29,7 @@ typedef struct patch_call {
     abut_posed posed[2]; /* the second where it is, the first relative to it */
     bool swapped;
     bool even;      /* both skins are as thick */
+    bool had;       /* something was found before it was checked */
     double largest; /* coordinate of the poses */
     double size;    /* of the smaller body */
     double gap;     /* no contact is further apart: the margin and rounding */
@@ -485,10 +486,23 @@ static abut_status answer_found(patch_work *work, patch_call *call, uint32_t kee
     return status || call->count ? status : answer_rest(work, call, keep);
 }
 
+/* How far apart bodies may be by rounding that touch. */
+static double gap_of_touch(const patch_call *call) {
+    return real_max(GAP * call->size, ROUNDING * call->largest);
+}
+
+/* Whether gaps were told, or nothing, that do not separate: skins may have hidden an overlap. */
+static bool is_lost(const patch_call *call) {
+    return call->options.margin > 0 && !call->options.unchecked && !call->separates && call->had &&
+           !(call->count && call->answers[0].depth > 0);
+}
+
 /* Answers once more, without the margin: for bodies that overlap where skins hid it. */
 static abut_status answer_bare(patch_work *work, patch_call *call, uint32_t keep) {
-    call->gap -= call->options.margin;
+    call->gap = gap_of_touch(call);
     call->options.margin = 0;
+    call->count = 0;
+    call->even = call->separates = call->parts = false;
     start_work(work, call->memory);
     abut_status status = find(work, call, 0);
     return status ? status : answer_found(work, call, keep);
@@ -499,31 +513,27 @@ static abut_status answer_bare(patch_work *work, patch_call *call, uint32_t keep
  * was found to be one, their closest points are told. */
 static abut_status check_gaps(patch_work *work, patch_call *call, uint32_t keep) {
     const abut_posed *a = &call->posed[0], *b = &call->posed[1];
-    double nearest = call->gap, hair = HAIR * call->size;
+    bool any = call->count > 0, wide = call->options.margin > WIDE * call->size, within;
+    double hair = HAIR * call->size;
+    double nearest = any ? -call->answers[0].depth * (1 + SLACK) + hair : call->gap;
+    bool trusted = call->options.unchecked || nearest <= 2 * hair;
     abut_separation found;
     size_t kept = 0;
-    unsigned doubt;
-    bool within, any = call->count > 0, wide = call->options.margin > WIDE * call->size;
-    for (size_t i = 0; i < call->count; i++)
-        nearest = real_min(nearest, -call->answers[i].depth * (1 + SLACK) + hair);
-    bool trusted = call->options.unchecked || nearest <= 2 * hair;
+    unsigned doubt = 0;
     if (!(call->options.margin > 0) || (!wide && (any ? trusted : !work->region_count)) ||
         (any && call->answers[0].depth > 0))
         return ABUT_OK;
-    abut_status status = ABUT_OK;
-    if (!any || !wide) {
-        status = abuti_pair_within(a, b, nearest, false, NULL, &within, &doubt);
-        if (status || within == any)
-            return status;
-    }
+    abut_status status = abuti_pair_within(a, b, nearest, false, NULL, &within, &doubt);
+    if (status || within == any)
+        return status;
     status = abuti_pair_distance(a, b, false, NULL, &found);
-    if (status || (any && found.distance == 0))
+    if (status)
         return status;
     if (found.distance == 0)
         return answer_bare(work, call, keep);
     for (size_t i = 0; i < call->count; i++)
         if (found.distance <= call->gap &&
-            -call->answers[i].depth >= (1 - SLACK) * found.distance - HAIR * call->size)
+            -call->answers[i].depth >= (1 - SLACK) * found.distance - hair)
             call->answers[kept++] = call->answers[i];
     call->count = kept;
     if (kept || found.distance > call->gap)
@@ -705,16 +715,21 @@ abut_status abut_contact_patches(const abut_posed *a, const abut_posed *b,
     if (!status) {
         const patch_skin *skins[2] = {work.body[0].skin, work.body[1].skin};
         call.size = real_min(skins[0]->size, skins[1]->size);
-        call.gap = call.options.margin + real_max(GAP * call.size, ROUNDING * call.largest);
+        call.gap = call.options.margin + gap_of_touch(&call);
         advice = skins[skins[1]->advice.verdict > skins[0]->advice.verdict]->advice;
         status = answer_found(&work, &call, keep);
         status = status ? status : check_gaps(&work, &call, keep);
+        call.had = call.count > 0;
     }
-    while (!status && call.count && !call.options.unchecked && !call.separates) {
+    if (!status && call.count && !call.options.unchecked && !call.separates)
         status = check(&work, &call, keep);
-        if (status || call.count || !(call.options.margin > 0))
-            break;
-        status = answer_bare(&work, &call, keep);
+    if (!status && is_lost(&call)) {
+        bool apart = true;
+        status = are_apart(&work, &call, false, &apart);
+        if (!status && !apart)
+            status = answer_bare(&work, &call, keep);
+        if (!status && !apart && call.count && !call.separates)
+            status = check(&work, &call, keep);
     }
     status = status ? status
                     : abuti_patch_write(&frame, call.answers, call.count, call.separates, advice,

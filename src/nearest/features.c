@@ -351,8 +351,10 @@ static abut_status add_incidents(making *m, bool as_corners, abut_context *conte
     abuti_features *to = m->to;
     size_t triangles = m->mesh->triangle_count;
     if (7 * triangles > UINT32_MAX)
-        return abuti_fail(ABUT_ERROR_LIMIT, "%zu triangles have too many edges and corners to list",
-                          triangles);
+        return abuti_fail(ABUT_ERROR_LIMIT,
+                          "a mesh of %zu triangles and %u vertices has too many features to list; "
+                          "at most some 715 million triangles have not",
+                          triangles, m->mesh->vertex_count);
     uint32_t *place = as_corners ? NULL : abuti_allocate(context, triangles, sizeof *place);
     to->incident_begin = abuti_allocate(context, (size_t)to->count + 1, sizeof *to->incident_begin);
     to->incidents = abuti_allocate(context, 7 * triangles, sizeof *to->incidents);
@@ -368,8 +370,10 @@ static abut_status make(making *m, unsigned wanted, abut_context *context) {
     size_t triangles = m->mesh->triangle_count, edges = m->topology.edge_count;
     size_t most = triangles + edges + m->mesh->vertex_count;
     if (most > UINT32_MAX || 3 * triangles > FEATURE_MARK || m->mesh->vertex_count > FEATURE_MARK)
-        return abuti_fail(ABUT_ERROR_LIMIT, "%zu triangles have too many edges and corners to list",
-                          triangles);
+        return abuti_fail(ABUT_ERROR_LIMIT,
+                          "a mesh of %zu triangles and %u vertices has too many features to list; "
+                          "at most some 715 million triangles have not",
+                          triangles, m->mesh->vertex_count);
     m->edge_feature = allocate_none(context, edges);
     m->vertex_feature = allocate_none(context, m->mesh->vertex_count);
     m->face_feature = allocate_none(context, triangles);

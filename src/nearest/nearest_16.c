@@ -114,7 +114,7 @@ static inline fw leaf_steps(const opened *o, int axis) {
 }
 
 /* By how much corners in the blocks of a node's leaves may be off: half of their own steps on each
- * axis, and BVH_COMPACT_OFF of those of the node, which on three axes is less than two. */
+ * axis, and 1.05 of those of the node, which on three axes is less than two. */
 static inline fw leaf_off(const bvh_wide_node *node, const fw step[3]) {
     float x = node->step[0], y = node->step[1], z = node->step[2];
     float most = x > y ? x : y;

@@ -190,8 +190,8 @@ typedef struct regions_kernel {
     void (*gather)(const regions_row *rows, regions_list *list);
     /* Finds which features of a list can be nearest in each of some boxes, which differ by their
      * centres alone: their places in the list, in order. `kept` has room for regions_stride()
-     * numbers of each box. Finds the point of the mesh that is
-     * nearest to each centre, within the margin, if the list has all that are nearest within. */
+     * numbers of each box. Finds the point of the mesh that is nearest to each centre, within the
+     * margin, if the list has all that are nearest within. */
     void (*filter)(const regions_list *list, regions_box *boxes, uint32_t box_count, uint32_t *kept,
                    uint32_t *kept_count);
     /* Measures sixteen points: at[k] has a coordinate of each. */

@@ -34,13 +34,16 @@ enum {
     CANDIDATE_MOST = 64,
     EQUAL_MOST = 32,
     TIES_FIRST = 48,  /* pairs as near as the best, after which a proof is tried, */
-    TIES_MORE = 4,    /* and again after so many times as many */
+    TIES_MORE = 4,    /* and again after so many times as many; */
+    TIES_SAME = 16,   /* of those at the same points one counts */
     PROOF_EFFORT = 8, /* of a proof, in that of the search so far, */
     PROOF_LAST = 2,   /* and instead of giving up */
     HEAP_MOST = 256,
     MEASURE_EFFORT = 16, /* of a measurement in doubles, in pairs of leaves */
     EFFORT_MOST = 1 << 20,
     EFFORT_A_LEAF = 64,
+    PLAIN_MORE =
+        2, /* times that for the plain search, whose answer shall be that of the quick one */
     LINE_TRIES = 512, /* in vain, until the line is no longer asked; */
     LINE_GAIN = 16,   /* what is dropped by it is worth so many */
     REFINE_MOST = 8   /* turns; two or three are usual */
@@ -84,7 +87,9 @@ typedef struct near_search {
     uint32_t equal_count;
     bool crowded; /* there was no room for an equal */
     bool known;   /* the best is, from a search before: the lowest pair as near is the answer */
-    uint32_t ties, ties_next; /* pairs measured that were as near as the best */
+    uint32_t ties, ties_next; /* pairs measured that were as near as the best, */
+    uint32_t same;            /* and those of them at the same points */
+    uint64_t proof_steps;     /* of proofs that failed */
     uint64_t effort_asked;    /* the effort when walls were asked for last */
     bool lined;               /* there is a line */
     int64_t line_gain;        /* of asking it; it is no longer asked if that is negative */
@@ -150,9 +155,10 @@ static void measure(near_search *s, uint32_t a, uint32_t b) {
     closest_pair closest = triangle_triangle_apart_at(triangle_a, triangle_b, features);
     if (!(closest.distance <= s->limit) || closest.distance > reach_of(s))
         return;
-    /* triangles around the same two points are no other tie */
+    /* triangles around the same two points are hardly another tie */
+    bool same = v3_max_abs(v3_sub(closest.point_a, s->closest.point_a)) <= s->frame->doubt;
     if (s->best <= pair_tie_reach(closest.distance, s->tie) &&
-        v3_max_abs(v3_sub(closest.point_a, s->closest.point_a)) > s->frame->doubt)
+        (!same || ++s->same % TIES_SAME == 0))
         s->ties++;
     if (closest.distance < s->best || s->winner[0] == ABUT_NONE) {
         s->best = closest.distance;
@@ -187,8 +193,11 @@ static void try_ties(near_search *s, const pair_wall *const walls[2], uint64_t s
                     .upper_sq = s->upper_sq,
                     .steps_most = steps_most,
                     .lowest = {s->winner[0], s->winner[1]}};
-    if (!walls[0] || !walls[1] || s->winner[0] == ABUT_NONE || s->limit < INFINITY ||
-        !abuti_pair_tied(&tie))
+    if (!walls[0] || !walls[1] || s->winner[0] == ABUT_NONE || s->limit < INFINITY)
+        return;
+    bool tied = abuti_pair_tied(&tie);
+    s->proof_steps += tie.steps;
+    if (!tied)
         return;
     s->equals[0] = (equal_pair){s->best, {tie.lowest[0], tie.lowest[1]}};
     s->equal_count = 1;
@@ -207,7 +216,8 @@ static void measure_all(near_search *s) {
         const pair_wall *walls[2];
         spend(s, walls);
         s->ties_next *= TIES_MORE;
-        try_ties(s, walls, PROOF_EFFORT * s->effort);
+        if (PROOF_EFFORT * s->effort > s->proof_steps)
+            try_ties(s, walls, PROOF_EFFORT * s->effort - s->proof_steps);
     }
 }
 
@@ -433,6 +443,7 @@ static bool is_off_line(near_search *s, const uint32_t place[2]) {
         return false;
     if (s->best < s->line.length)
         abuti_pair_line_change(&s->line, &s->closest);
+    s->effort++;
     bool beyond = abuti_pair_line_beyond(&s->line, place, beyond_of(s));
     s->line_gain += beyond ? LINE_GAIN : -1;
     return beyond;
@@ -654,12 +665,13 @@ static void search_start(near_search *s, const pair_frame *frame, double limit, 
     s->limit = frame->reach > PAIR_FAR ? INFINITY : limit;
     s->best = INFINITY;
     s->tie = any ? 0 : frame->tie;
-    s->equal_count = s->ties = 0;
+    s->equal_count = s->ties = s->same = 0;
+    s->proof_steps = 0;
     s->effort_asked = 0;
     s->ties_next = TIES_FIRST;
     s->crowded = s->known = s->lined = false;
     s->winner[0] = s->winner[1] = ABUT_NONE;
-    s->closest.point_a = v3(INFINITY, INFINITY, INFINITY);
+    s->closest.point_a = v3(0, 0, 0);
     s->upper = INFINITY;
     float upper;
     s->margin = abuti_pair_bounds(frame, limit, &upper);
@@ -701,6 +713,8 @@ static void search(near_search *s, bool fast, const abut_pair_cache *cache) {
     s->fast = fast;
     if (fast)
         take_discs(s, 0);
+    else
+        s->effort_most *= PLAIN_MORE;
     if (cache && cache->known && cache->triangle_a < s->frame->side[0].bvh->triangle_count &&
         cache->triangle_b < s->frame->side[1].bvh->triangle_count) {
         measure(s, cache->triangle_a, cache->triangle_b);

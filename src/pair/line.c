@@ -5,6 +5,8 @@
 /* 32 u: what shadows of discs may err by, see children_past() */
 #define LINE_SLACK 0x1p-19
 
+_Static_assert(LINE_MEMORY == 1 << 8, "find_reach() takes the highest eight bits");
+
 /* ---- one side ---- */
 
 /* How far the children of a node reach past the end, at most: by their boxes and discs in floats.
@@ -55,7 +57,7 @@ static double leaf_past(const pair_line *line, int k, uint32_t leaf) {
 static line_reach find_reach(pair_line *line, int k, uint32_t place, double most, double limit) {
     line_reach *kept = &line->memory[k][(place * 0x9e3779b9u) >> 24];
     line_reach reach = {most, -INFINITY, place, line->age};
-    if (kept->place == place && kept->age == line->age)
+    if (kept->age == line->age && kept->place == place)
         reach = *kept;
     if (reach.most <= limit || reach.least > limit)
         return reach;
@@ -115,10 +117,10 @@ static double gap_beside(const pair_line *line, const uint32_t place[2]) {
     vec3 to = v3_add(m3_apply(&line->turn, middle_of(bvh[1], place[1])), line->shift);
     vec3 between = v3_sub(to, middle_of(bvh[0], place[0]));
     vec3 across = v3_sub(between, v3_scale(line->way[0], v3_dot(line->way[0], between)));
-    double length = v3_length(across);
+    across = v3_normalise(across); /* whose squares may underflow */
+    double length = v3_dot(across, between);
     if (!(length > 0x1p-16 * v3_max_abs(between))) /* it may not be across */
         return 0;
-    across = v3_scale(across, 1 / length);
     mat3 back = m3_transpose(&line->turn);
     vec3 other = v3_scale(m3_apply(&back, across), -1);
     return length - reach_along(line, 0, place[0], across) - reach_along(line, 1, place[1], other) -
@@ -134,11 +136,10 @@ bool abuti_pair_line_beyond(pair_line *line, const uint32_t place[2], double mos
     double allowed = line->length - least;
     for (int k = 0; k < 2; k++)
         past[k] = place_past(line, k, place[k]);
-    if (past[0] + past[1] > allowed)
-        past[0] = find_reach(line, 0, place[0], past[0], 0.5 * allowed).most;
-    if (past[0] + past[1] > allowed)
-        past[1] =
-            find_reach(line, 1, place[1], past[1], real_max(0.5 * allowed, allowed - past[0])).most;
+    for (int k = 0; k < 2 && past[0] + past[1] > allowed; k++)
+        past[k] =
+            find_reach(line, k, place[k], past[k], real_max(0.5 * allowed, allowed - past[!k]))
+                .most;
     return past[0] + past[1] <= allowed;
 }
 

@@ -404,8 +404,11 @@ bool abuti_pair_tied(pair_tie *tie) {
         t.way[k] = pair_to_side(side, way);
         t.end[k] = v3_dot(way, end) + 0.25 * t.doubt; /* the rest is for rounding */
     }
-    if (!prove(&t))
-        return false;
-    set_across(&t, line, reach);
-    return find_lowest(&t, reach, tie->lowest);
+    bool tied = prove(&t);
+    if (tied) {
+        set_across(&t, line, reach);
+        tied = find_lowest(&t, reach, tie->lowest);
+    }
+    tie->steps = t.steps;
+    return tied;
 }

@@ -41,9 +41,9 @@ const pair_wall *abuti_pair_walls_now(const abut_bvh *bvh);
 typedef struct pair_tie {
     const pair_frame *frame;
     const pair_wall *walls[2];
-    closest_pair closest; /* the nearest found so far */
-    float upper_sq;       /* boxes that are further apart have no pair as near, in units */
-    uint64_t steps_most;
+    closest_pair closest;       /* the nearest found so far */
+    float upper_sq;             /* boxes that are further apart have no pair as near, in units */
+    uint64_t steps_most, steps; /* at most, and taken */
     uint32_t lowest[2];
 } pair_tie;
 

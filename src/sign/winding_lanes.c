@@ -1,9 +1,9 @@
 /* Winding numbers of points next to each other, compiled for 4, 8 and 16 lanes: see winding.c for
  * the method.
  *
- * One walk for as many points as there are lanes. A child is far if it is so for all of them, which
- * neighbours mostly agree on; else its children are looked at, which is only more exact. So numbers
- * are those of abuti_sign_winding() but for what both may be wrong by.
+ * One walk for eight points. A child is far if it is so for all of them, which neighbours mostly
+ * agree on; else its children are looked at, which is only more exact. So numbers are those of
+ * abuti_sign_winding() but for what both may be wrong by, and the same with any number of lanes.
  */
 #include "base/simd.h"
 #include "sign/sign.h"
@@ -11,18 +11,21 @@
 
 #include "base/simd_lanes.h"
 
-/* Some points in the frame, and what they have seen so far. */
+enum { TOGETHER = 8, PARTS = LANES < TOGETHER ? TOGETHER / LANES : 1, ROOM = PARTS * LANES };
+
+/* Some points in the frame, by parts of so many lanes, and what they have seen so far. */
 typedef struct viewers {
     uint32_t count;
-    wide at[3], sum;
-    half_angles near[LANES];
+    float at[3][ROOM];
+    double sum[TOGETHER];
+    half_angles near[TOGETHER];
 } viewers;
 
 static inline wide dot_coefficients(const float (*coefficients)[BVH_WIDTH], uint32_t slot,
                                     const wide *powers, int count) {
     wide sum = mul(all(coefficients[0][slot]), powers[0]);
     for (int i = 1; i < count; i++)
-        sum = fused(all(coefficients[i][slot]), powers[i], sum);
+        sum = add(mul(all(coefficients[i][slot]), powers[i]), sum);
     return sum;
 }
 
@@ -39,37 +42,59 @@ static inline wide field_from(const bvh_far_node *field, uint32_t slot, const wi
     const wide n = dot_coefficients(field->n, slot, one, 3),
                m = dot_coefficients(field->m, slot, two, 6),
                k = dot_coefficients(field->k, slot, three, 10);
-    const wide rest = fused(mul(k, all(7.5f)), inverse, mul(m, all(-3)));
-    return mul(mul(fused(rest, inverse, n), inverse), inverse);
+    const wide rest = add(mul(mul(k, all(7.5f)), inverse), mul(m, all(-3)));
+    return mul(mul(add(mul(rest, inverse), n), inverse), inverse);
 }
 
 /* Points that are at some distance from the box of a child, as bits. */
 static unsigned apart_from(const viewers *v, const bvh_node *node, uint32_t slot) {
-    wide gap_sq = all(0);
-    float size_sq = 0;
-    for (int axis = 0; axis < 3; axis++) {
-        const float lo = node->lo[axis][slot], hi = node->hi[axis][slot];
-        const wide gap = most(most(sub(all(lo), v->at[axis]), sub(v->at[axis], all(hi))), all(0));
-        gap_sq = fused(gap, gap, gap_sq);
-        size_sq += 0.25f * (hi - lo) * (hi - lo);
+    unsigned apart = 0;
+    for (uint32_t part = 0; part < PARTS; part++) {
+        wide gap_sq = all(0);
+        float size_sq = 0;
+        for (int axis = 0; axis < 3; axis++) {
+            const float lo = node->lo[axis][slot], hi = node->hi[axis][slot];
+            const wide at = load(v->at[axis] + part * LANES);
+            const wide gap = most(most(sub(all(lo), at), sub(at, all(hi))), all(0));
+            gap_sq = add(mul(gap, gap), gap_sq);
+            size_sq += 0.25f * (hi - lo) * (hi - lo);
+        }
+        apart |= mask_bits(is_less(all(size_sq * (APART_RATIO * APART_RATIO)), gap_sq))
+                 << part * LANES;
     }
-    return mask_bits(is_less(all(size_sq * (APART_RATIO * APART_RATIO)), gap_sq));
+    return apart;
 }
 
 static void add_leaf(viewers *v, const abut_bvh *bvh, const bvh_node *node, uint32_t slot,
                      const vec3 *points) {
     const unsigned apart = apart_from(v, node, slot);
-    float at[3][LANES];
-    for (int axis = 0; axis < 3; axis++)
-        store(at[axis], v->at[axis]);
     for (uint32_t i = 0; i < v->count; i++)
         abuti_sign_add_leaf(&v->near[i], bvh, node, slot, apart >> i & 1, points[i],
-                            (const float[3]){at[0][i], at[1][i], at[2][i]});
+                            (const float[3]){v->at[0][i], v->at[1][i], v->at[2][i]});
 }
 
-/* At most as many points as lanes. */
-static void look(const abut_bvh *bvh, const bvh_far_node *far, const vec3 *points, viewers *v) {
+/* Adds the field of a child that is far from all of them; false where it is not. */
+static bool add_far(viewers *v, const bvh_far_node *far, const bvh_node *node, uint32_t slot) {
     const unsigned every = (1u << LANES) - 1;
+    wide r[PARTS][3], r_sq[PARTS];
+    for (uint32_t part = 0; part < PARTS; part++) {
+        for (int k = 0; k < 3; k++)
+            r[part][k] = sub(all((node->lo[k][slot] + node->hi[k][slot]) * 0.5f),
+                             load(v->at[k] + part * LANES));
+        const wide *d = r[part];
+        r_sq[part] = add(mul(d[0], d[0]), add(mul(d[1], d[1]), mul(d[2], d[2])));
+        if (mask_bits(is_less(all(far->near_sq[slot]), r_sq[part])) != every)
+            return false;
+    }
+    float field[ROOM];
+    for (uint32_t part = 0; part < PARTS; part++)
+        store(field + part * LANES, field_from(far, slot, r[part], r_sq[part]));
+    for (uint32_t i = 0; i < TOGETHER; i++)
+        v->sum[i] += (double)field[i];
+    return true;
+}
+
+static void look(const abut_bvh *bvh, const bvh_far_node *far, const vec3 *points, viewers *v) {
     uint32_t stack[BVH_STACK], used = 0;
     stack[used++] = 0;
     while (used) {
@@ -77,15 +102,9 @@ static void look(const abut_bvh *bvh, const bvh_far_node *far, const vec3 *point
         const bvh_node *node = &bvh->nodes[index];
         for (uint32_t slot = 0; slot < BVH_WIDTH; slot++) {
             const uint32_t child = node->child[slot];
-            wide r[3];
-            if (child == ABUT_NONE)
+            if (child == ABUT_NONE || add_far(v, &far[index], node, slot))
                 continue;
-            for (int k = 0; k < 3; k++)
-                r[k] = sub(all((node->lo[k][slot] + node->hi[k][slot]) * 0.5f), v->at[k]);
-            const wide r_sq = fused(r[0], r[0], fused(r[1], r[1], mul(r[2], r[2])));
-            if (mask_bits(is_less(all(far[index].near_sq[slot]), r_sq)) == every)
-                v->sum = add(v->sum, field_from(&far[index], slot, r, r_sq));
-            else if (!(child & BVH_LEAF))
+            if (!(child & BVH_LEAF))
                 stack[used++] = child;
             else
                 add_leaf(v, bvh, node, slot, points);
@@ -95,26 +114,23 @@ static void look(const abut_bvh *bvh, const bvh_far_node *far, const vec3 *point
 
 void BY_LANES(abuti_sign_windings)(const abut_bvh *bvh, const bvh_far_node *far, const vec3 *points,
                                    uint32_t count, double *windings) {
-    for (uint32_t begin = 0; begin < count; begin += LANES) {
-        viewers v = {.count = count - begin < LANES ? count - begin : LANES, .sum = all(0)};
-        float at[3][LANES], sum[LANES];
+    for (uint32_t begin = 0; begin < count; begin += TOGETHER) {
+        viewers v = {.count = count - begin < TOGETHER ? count - begin : TOGETHER};
         bool somewhere = true;
-        for (uint32_t i = 0; i < LANES; i++) {
+        for (uint32_t i = 0; i < ROOM; i++) {
             vec3 p = v3_sub(points[begin + (i < v.count ? i : 0)], bvh->mesh->origin);
             p = v3_scale(p, bvh->scale);
             somewhere = somewhere && v3_max_abs(p) < NOWHERE;
             for (int k = 0; k < 3; k++)
-                at[k][i] = somewhere ? (float)v3_get(p, k) : 0;
-            v.near[i] = (half_angles){1, 0, 0};
+                v.at[k][i] = somewhere ? (float)v3_get(p, k) : 0;
         }
-        for (int k = 0; k < 3; k++)
-            v.at[k] = load(at[k]);
+        for (uint32_t i = 0; i < TOGETHER; i++)
+            v.near[i] = (half_angles){1, 0, 0};
         if (somewhere)
             look(bvh, far, points + begin, &v);
-        store(sum, v.sum);
         for (uint32_t i = 0; i < v.count; i++)
             windings[begin + i] =
-                somewhere ? winding_value((double)sum[i], v.near[i].x, v.near[i].y, v.near[i].turns)
+                somewhere ? winding_value(v.sum[i], v.near[i].x, v.near[i].y, v.near[i].turns)
                           : abuti_sign_winding(bvh, far, points[begin + i]);
     }
 }

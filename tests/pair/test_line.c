@@ -85,13 +85,16 @@ static void check_line(const abut_bvh *a, const abut_bvh *b, abut_pose at, test_
 TEST(beyond_the_line) {
     test_random random = {41};
     counts seen = {0, 0};
-    for (int i = 0; i < SOUP_COUNT + 8; i++) {
-        abut_bvh *a = hierarchy(i < SOUP_COUNT ? make_kind(NULL, (soup_kind)i, TRIANGLES, 5)
-                                               : make_shape(NULL, ABUT_SHAPE_TORUS, 5));
-        abut_bvh *b = hierarchy(
-            make_moved(make_shape(NULL, ABUT_SHAPE_TORUS, 5), i % 2 ? 1 : 0.02, vec(0, 0, 0)));
+    for (int i = 0; i < SOUP_COUNT + 12; i++) {
+        /* squares of the last are subnormal */
+        const double all = i < SOUP_COUNT + 8 ? 1 : i % 2 ? 1e-157 : 1e-161;
+        abut_bvh *a = hierarchy(
+            i < SOUP_COUNT ? make_kind(NULL, (soup_kind)i, TRIANGLES, 5)
+                           : make_moved(make_shape(NULL, ABUT_SHAPE_TORUS, 5), all, vec(0, 0, 0)));
+        abut_bvh *b = hierarchy(make_moved(make_shape(NULL, ABUT_SHAPE_TORUS, 5),
+                                           i % 2 ? all : 0.02 * all, vec(0, 0, 0)));
         assert_true(a->triangle_count <= TRIANGLES && b->triangle_count <= TRIANGLES);
-        check_line(a, b, any_pose(&random, i % 3 ? 6 : 2), &random, &seen);
+        check_line(a, b, any_pose(&random, all * (i % 3 ? 6 : 2)), &random, &seen);
         abut_bvh_destroy(a);
         abut_bvh_destroy(b);
     }

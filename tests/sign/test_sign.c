@@ -192,7 +192,7 @@ static void check_neighbours(const abut_bvh *bvh, abut_vec3 p, double apart, tes
     const int most = abuti_simd_lanes();
     const uint32_t count = 1 + test_random_below(random, MOST);
     vec3 points[MOST];
-    double got[MOST];
+    double got[MOST], first[MOST];
     assert_ok(abuti_sign_far(bvh));
     for (uint32_t i = 0; i < count; i++)
         points[i] = i ? v3_add(p, v3_scale(v3(test_random_real(random, -1, 1),
@@ -204,6 +204,9 @@ static void check_neighbours(const abut_bvh *bvh, abut_vec3 p, double apart, tes
         abuti_simd_at_most(lanes);
         ABUTI_BY_LANES(abuti_sign_windings)(bvh, bvh_sign_of(bvh)->far, points, count, got);
         abuti_simd_at_most(16);
+        if (lanes == 4)
+            memcpy(first, got, sizeof got);
+        assert_memory_equal(got, first, count * sizeof *got);
         for (uint32_t i = 0; i < count; i++)
             assert_true(fabs(got[i] - brute_winding(bvh->mesh, points[i])) <= WINDING_ERROR);
     }

@@ -13,10 +13,10 @@
  *     edge by 8 u L / h, where h is the height over it; the place is on that edge, so that p, which
  *     is over the face, is no further from it than h: 8 u L more;
  *   - places are floats and rests, good to 2^-44 in each coordinate, sqrt(3) 512 u: less than 444 u
- *     L, as L is at least 2; and directions to half of that, less than 444 u L again;
+ *     L, as L is at least 2; and directions to 2^-45 each, for ways up to sqrt(3) L: 768 u L;
  *   - products, sums and the root: 10 u L.
- * That is less than 920 u L in all; the search errs by 4 ulp, 8 u L (geom/closest_shared.h). We
- * take 1024 u L for e. If d - e and d + e are the same float, that is the float of the search,
+ * That is less than 1250 u L with the 4 ulp of the search, 8 u L (geom/closest_shared.h). We take
+ * 1280 u L for e. If d - e and d + e are the same float, that is the float of the search,
  * whatever its last bits are. Else, and where d is not above e, the search is asked. Where there
  * are several, that of F is no less than the least of them, and no more than the greatest. Nor is
  * it more than the distance from a point of an edge or a vertex: p may be beyond the ends of an
@@ -44,7 +44,7 @@ static inline float cells_margin(float largest) {
  * much less where they are measured by the mesh. */
 #define CELLS_EXACTER (1.0 / 8)
 static inline double cells_error(double largest) {
-    return 0x1p-43 * (largest + 2);
+    return 0x1.4p-43 * (largest + 2);
 }
 
 /* Sixteen cells: 4 along x, 2 along y, 2 along z. */

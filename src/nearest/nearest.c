@@ -18,8 +18,8 @@
  * the square is h h + (x - s)^2 u.u + (y - r)^2 w.w. What is left out is 2 (x - s) (beside . u +
  * y u . w), since the terms with r cancel, and |y| <= 1: a few e M times the distance. The
  * distance in doubles, against which it will stand, is off by 4 ulp of doubles, which is nothing
- * beside that. The margin is 32 e M and the longest step; tests/bvh measures errors below a quarter
- * of it.
+ * beside that. The margin is 32 e M and the longest step, with two of the node's in the compact
+ * tree; tests/nearest measures errors below a quarter of it.
  *
  * Far away, where floats no longer tell one triangle from the next, boxes are measured in doubles
  * and all triangles that remain become candidates.

@@ -6,34 +6,58 @@
 
 #include <math.h>
 
+/* Ready to look from a point around, near or far from a mesh. */
+static bool start_somewhere(search *s, const abut_bvh *bvh, const abut_mesh *mesh, int round,
+                            test_random *random) {
+    double size = largest_extent(mesh);
+    s->bvh = bvh;
+    s->radius = s->best = INFINITY;
+    s->winner = ABUT_NONE;
+    s->point = round % 4 == 0   ? point_around(mesh, random, 1.5)
+               : round % 4 == 1 ? point_near(mesh, random, 0)
+               : round % 4 == 2 ? point_near(mesh, random, 1e-4 * size)
+                                : point_around(mesh, random, 40);
+    return start_near(s, NULL);
+}
+
+/* The largest error of the distances of a leaf's triangles, beyond what the steps of blocks and
+ * boxes explain, as a part of the margin without them. */
+static double leaf_error(const search *s, const abut_mesh *mesh, uint32_t leaf,
+                         const float *distance, float margin) {
+    double worst = 0;
+    for (uint32_t i = 0; i < bvh_leaf_fill(s->bvh, leaf); i++) {
+        abut_triangle t = triangle_of(mesh, s->bvh->order[leaf * BVH_WIDTH + i]);
+        abut_closest_on_triangle closest;
+        assert_ok(abut_triangle_closest_point(&t, s->point, &closest));
+        double error = fabs(distance[i] - closest.distance * s->bvh->scale);
+        double steps = (margin - s->margin) * 0.8661; /* half of one on each axis */
+        worst = fmax(worst, (error - steps) / s->margin);
+        assert_true(error < margin);
+    }
+    return worst;
+}
+
+#if LANES != 16
 static bool is_leaf(uint32_t child) {
     return child != ABUT_NONE && child & BVH_LEAF;
 }
 
-/* The largest error of all triangles of a mesh and some points, beyond what the steps of the blocks
- * explain (half of one on each axis), as a part of the margin without steps. */
+/* That of all triangles of a mesh and some points. */
 static double worst_error(abut_mesh *mesh, int rounds, uint64_t seed) {
     test_random random = {seed};
-    double worst = 0, size = largest_extent(mesh);
+    double worst = 0;
     abut_bvh *bvh = hierarchy(mesh);
     uint32_t some_leaf = 0;
     while (!is_leaf(bvh->nodes[some_leaf / BVH_WIDTH].child[some_leaf % BVH_WIDTH]))
         some_leaf++;
     for (int round = 0; round < rounds; round++) {
         search s;
-        s.bvh = bvh;
-        s.radius = s.best = INFINITY;
-        s.winner = ABUT_NONE;
-        s.point = round % 4 == 0   ? point_around(mesh, &random, 1.5)
-                  : round % 4 == 1 ? point_near(mesh, &random, 0)
-                  : round % 4 == 2 ? point_near(mesh, &random, 1e-4 * size)
-                                   : point_around(mesh, &random, 40);
-        if (!start_near(&s, NULL))
+        if (!start_somewhere(&s, bvh, mesh, round, &random))
             continue;
         for (uint32_t n = 0; n < bvh->node_count; n++)
             for (uint32_t slot = 0; slot < BVH_WIDTH; slot++) {
-                const bvh_node *node = &bvh->nodes[n];
-                if (!is_leaf(node->child[slot]))
+                uint32_t child = bvh->nodes[n].child[slot];
+                if (!is_leaf(child))
                     continue;
                 float margins[4 * WIDE_GROUPS], distances[4 * WIDE_GROUPS];
                 uint32_t places[WIDE_GROUPS] = {0}, group = slot % WIDE_GROUPS;
@@ -45,22 +69,18 @@ static double worst_error(abut_mesh *mesh, int rounds, uint64_t seed) {
                 fw_store(distances, fw_sqrt(squares));
                 fw_store(margins, every_margin);
                 some_leaf = n * BVH_WIDTH + slot;
-                const float *distance = distances + 4 * group, margin = margins[4 * group];
-                uint32_t leaf = node->child[slot] & ~BVH_LEAF;
-                for (uint32_t i = 0; i < bvh_leaf_fill(bvh, leaf); i++) {
-                    abut_triangle t = triangle_of(mesh, bvh->order[leaf * BVH_WIDTH + i]);
-                    abut_closest_on_triangle closest;
-                    assert_ok(abut_triangle_closest_point(&t, s.point, &closest));
-                    double error = fabs(distance[i] - closest.distance * bvh->scale);
-                    double steps = (margin - s.margin) * 0.8661;
-                    worst = fmax(worst, (error - steps) / s.margin);
-                    assert_true(error < margin);
-                }
+                worst = fmax(worst, leaf_error(&s, mesh, child & ~BVH_LEAF, distances + 4 * group,
+                                               margins[4 * group]));
             }
     }
     abut_bvh_destroy(bvh);
     return worst;
 }
+#endif
+
+#if LANES == 16
+static double worst_error(abut_mesh *mesh, int rounds, uint64_t seed);
+#endif
 
 TEST(errors_are_inside) {
     double worst = 0;

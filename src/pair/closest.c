@@ -327,23 +327,31 @@ static unsigned leaves_near(const pair_frame *frame, const uint32_t place[2], fl
 
 static void measure_leaves(near_search *s, const uint32_t place[2]) {
     const pair_side *side = s->frame->side;
-    float margin = s->margin + leaf_step(&side[0], place[0]) + leaf_step(&side[1], place[1]);
+    float steps = leaf_step(&side[0], place[0]) + leaf_step(&side[1], place[1]);
+    float margin = s->margin + steps, top = s->upper;
     unsigned likely[4];
     if (!leaves_near(s->frame, place, s->upper + margin, likely))
         return;
     wide3 a[3];
     wide_triangle one, four;
-    pair_corners(&side[0], place[0], a);
-    pair_corners(&side[1], place[1], four.corner);
-    for (int k = 0; k < 3; k++)
-        four.corner[k] = pair_turn4(&side[0], four.corner[k]);
+    float about = s->lined ? abuti_pair_line_corners(&s->line, place, a, four.corner) : INFINITY;
+    if (about < s->margin) {
+        float best = bvh_float_above(reach_of(s) * s->frame->scale) * SLACK;
+        top = best < top ? best : top;
+        margin = about + steps + (float)(s->frame->tie * s->frame->scale) * SLACK;
+    } else {
+        pair_corners(&side[0], place[0], a);
+        pair_corners(&side[1], place[1], four.corner);
+        for (int k = 0; k < 3; k++)
+            four.corner[k] = pair_turn4(&side[0], four.corner[k]);
+    }
     uint32_t leaf_a = pair_child(&side[0], place[0]) & ~BVH_LEAF;
     uint32_t leaf_b = pair_child(&side[1], place[1]) & ~BVH_LEAF;
     uint32_t fill_a = bvh_leaf_fill(side[0].bvh, leaf_a);
     uint32_t fill_b = bvh_leaf_fill(side[1].bvh, leaf_b);
     bool prepared = false;
     for (uint32_t i = 0; i < fill_a; i++) {
-        float reach = s->upper + margin;
+        float reach = (s->upper < top ? s->upper : top) + margin;
         if (!likely[i])
             continue;
         spread4(a, i, one.corner);

@@ -10,6 +10,21 @@ static inline wide3 all3(float x, float y, float z) {
     return make3(f4_all(x), f4_all(y), f4_all(z));
 }
 
+/* The corners of the four triangles of the leaf at a place, from the lowest corner of its box. */
+static inline void pair_steps(const pair_side *side, uint32_t place, wide3 corner[3]) {
+    const bvh_node *node = &side->bvh->nodes[place / BVH_WIDTH];
+    uint32_t slot = place % BVH_WIDTH;
+    const bvh_block *block = &side->bvh->blocks[node->child[slot] & ~BVH_LEAF];
+    f4 step[3];
+    for (int axis = 0; axis < 3; axis++)
+        step[axis] =
+            f4_all((node->hi[axis][slot] - node->lo[axis][slot]) * (side->unit / BVH_STEPS));
+    for (int k = 0; k < 3; k++)
+        corner[k] = make3(f4_mul(f4_load_u16(block->step[k][0]), step[0]),
+                          f4_mul(f4_load_u16(block->step[k][1]), step[1]),
+                          f4_mul(f4_load_u16(block->step[k][2]), step[2]));
+}
+
 /* The corners of the four triangles of the leaf at a place, as the blocks have them, in units.
  * Gives the longest step: each coordinate is off by at most half of its own. */
 static inline float pair_corners(const pair_side *side, uint32_t place, wide3 corner[3]) {
@@ -44,12 +59,15 @@ static inline void spread4(const wide3 from[3], uint32_t lane, wide3 to[3]) {
     }
 }
 
-/* Points of the other side, as this side sees them. */
-static inline wide3 pair_turn4(const pair_side *side, wide3 p) {
-    wide3 r = all3(side->shift[0], side->shift[1], side->shift[2]);
+/* Points of the other side, as this side sees them, with a place for its origin. */
+static inline wide3 pair_turn_from(const pair_side *side, wide3 p, wide3 r) {
     r = along3(r, p.x, all3(side->turn[0][0], side->turn[0][1], side->turn[0][2]));
     r = along3(r, p.y, all3(side->turn[1][0], side->turn[1][1], side->turn[1][2]));
     return along3(r, p.z, all3(side->turn[2][0], side->turn[2][1], side->turn[2][2]));
+}
+
+static inline wide3 pair_turn4(const pair_side *side, wide3 p) {
+    return pair_turn_from(side, p, all3(side->shift[0], side->shift[1], side->shift[2]));
 }
 
 #endif

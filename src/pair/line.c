@@ -143,6 +143,40 @@ bool abuti_pair_line_beyond(pair_line *line, const uint32_t place[2], double mos
     return past[0] + past[1] <= allowed;
 }
 
+/* Places are off by 2u of the way and 16u of the leaves, and distances by 64u of both: as those of
+ * abuti_pair_bounds() by 32u of more than twice the largest coordinate. */
+#define CORNERS_MARGIN 0x1p-17f
+
+float abuti_pair_line_corners(const pair_line *line, const uint32_t place[2], wide3 a[3],
+                              wide3 b[3]) {
+    const pair_frame *frame = line->frame;
+    vec3 from[2];
+    float sum = 0;
+    for (int k = 0; k < 2; k++) {
+        const pair_side *side = &frame->side[k];
+        const bvh_node *node = &side->bvh->nodes[place[k] / BVH_WIDTH];
+        uint32_t slot = place[k] % BVH_WIDTH;
+        from[k] = v3_scale(v3(node->lo[0][slot], node->lo[1][slot], node->lo[2][slot]),
+                           1 / side->bvh->scale);
+        for (int axis = 0; axis < 3; axis++)
+            sum += (node->hi[axis][slot] - node->lo[axis][slot]) * side->unit;
+        pair_steps(side, place[k], k ? b : a);
+    }
+    vec3 middle = middle_of(frame->side[0].bvh, place[0]);
+    from[1] = v3_add(m3_apply(&line->turn, from[1]), line->shift);
+    for (int k = 0; k < 2; k++) {
+        vec3 at = v3_scale(v3_sub(from[k], middle), frame->scale);
+        wide3 base = all3((float)at.x, (float)at.y, (float)at.z);
+        for (int j = 0; j < 3; j++)
+            if (k)
+                b[j] = pair_turn_from(&frame->side[0], b[j], base);
+            else
+                a[j] = add3(a[j], base);
+        sum += (float)(fabs(at.x) + fabs(at.y) + fabs(at.z));
+    }
+    return CORNERS_MARGIN * sum + (float)(2 * frame->doubt * frame->scale) + FLT_MIN;
+}
+
 /* ---- the line ---- */
 
 void abuti_pair_line_change(pair_line *line, const closest_pair *closest) {

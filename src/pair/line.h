@@ -44,4 +44,10 @@ void abuti_pair_line_change(pair_line *line, const closest_pair *closest);
  * and what vertices may be off by. */
 bool abuti_pair_line_beyond(pair_line *line, const uint32_t place[2], double most);
 
+/* The corners of two leaves, seen from side 0, about the middle of the first: so that floats err by
+ * parts of their sizes and of the way between them, not of where they are. Gives by how much
+ * distances of their triangles in floats are off, without the steps of blocks. */
+float abuti_pair_line_corners(const pair_line *line, const uint32_t place[2], wide3 a[3],
+                              wide3 b[3]);
+
 #endif

@@ -82,6 +82,76 @@ static void check_line(const abut_bvh *a, const abut_bvh *b, abut_pose at, test_
     }
 }
 
+/* Distances of all triangles of leaves about a middle, in floats: as near to the true ones as told.
+ * How near, at most, as a part of that. */
+static double check_corners(const abut_bvh *a, const abut_bvh *b, abut_pose at) {
+    const abut_posed posed[2] = {{a, still}, {b, at}};
+    const pair_disc *discs[2] = {discs_of(a), discs_of(b)};
+    const abut_bvh *bvh[2] = {a, b};
+    uint32_t list[2][TRIANGLES];
+    double worst = 0;
+    pair_frame frame;
+    pair_line line;
+    assert_true(abuti_pair_start(&posed[0], &posed[1], &frame));
+    abuti_pair_line_start(&line, &frame, discs,
+                          &(closest_pair){1, {0, 0, 0}, {1, 0, 0}}); /* any will do */
+    for (uint32_t i = 0; i < BVH_WIDTH * a->node_count; i++)
+        for (uint32_t j = 0; j < BVH_WIDTH * b->node_count; j++) {
+            const uint32_t place[2] = {i, j};
+            uint32_t count[2];
+            float steps = 0, got[4];
+            wide3 corner[3];
+            wide_triangle one, four;
+            bool leaves = true;
+            for (int k = 0; k < 2; k++) {
+                const bvh_node *node = &bvh[k]->nodes[place[k] / BVH_WIDTH];
+                uint32_t slot = place[k] % BVH_WIDTH;
+                leaves = leaves && node->child[slot] != ABUT_NONE && node->child[slot] & BVH_LEAF;
+                float longest = 0;
+                for (int axis = 0; axis < 3; axis++)
+                    longest = fmaxf(longest, node->hi[axis][slot] - node->lo[axis][slot]);
+                steps += longest * (frame.side[k].unit / BVH_STEPS);
+            }
+            if (!leaves)
+                continue;
+            for (int k = 0; k < 2; k++)
+                count[k] = list_below(bvh[k], place[k], list[k]);
+            float about = abuti_pair_line_corners(&line, place, corner, four.corner);
+            triangle_prepare(&four);
+            for (uint32_t m = 0; m < count[0]; m++) {
+                spread4(corner, m, one.corner);
+                triangle_prepare(&one);
+                f4_store(got, f4_sqrt(triangles_sq(&one, &four)));
+                for (uint32_t n = 0; n < count[1]; n++) {
+                    abut_triangle s = pair_triangle(&frame.side[0], list[0][m]);
+                    abut_triangle t = pair_triangle(&frame.side[1], list[1][n]);
+                    abut_closest_pair pair;
+                    assert_ok(abut_triangle_triangle_closest(&s, &t, &pair));
+                    double off = fabs(got[n] - pair.distance * frame.scale);
+                    assert_true(pair.distance == 0 || off <= about + steps);
+                    if (pair.distance > 0)
+                        worst = fmax(worst, (off - 0.8661 * steps) / about);
+                }
+            }
+        }
+    return worst;
+}
+
+TEST(corners_about_a_middle) {
+    test_random random = {43};
+    double worst = 0;
+    for (int i = 0; i < 2 * SOUP_COUNT; i++) {
+        abut_bvh *a = hierarchy(make_kind(NULL, (soup_kind)(i / 2), TRIANGLES, 5));
+        abut_bvh *b = hierarchy(
+            make_moved(make_shape(NULL, ABUT_SHAPE_TORUS, 5), i % 2 ? 1 : 0.02, vec(0, 0, 0)));
+        worst = fmax(worst, check_corners(a, b, any_pose(&random, i % 3 ? 6 : 2)));
+        abut_bvh_destroy(a);
+        abut_bvh_destroy(b);
+    }
+    if (!(worst > 0 && worst < 0.25)) /* beyond the steps; 0 = nothing was measured */
+        fail_msg("the largest error is %g of what is told", worst);
+}
+
 TEST(beyond_the_line) {
     test_random random = {41};
     counts seen = {0, 0};

@@ -143,9 +143,11 @@ bool abuti_pair_line_beyond(pair_line *line, const uint32_t place[2], double mos
     return past[0] + past[1] <= allowed;
 }
 
-/* Places are off by 2u of the way and 16u of the leaves, and distances by 64u of both: as those of
+/* Places are off by 4u of the way and 16u of the leaves, and distances by 64u of both: as those of
  * abuti_pair_bounds() by 32u of more than twice the largest coordinate. */
 #define CORNERS_MARGIN 0x1p-17f
+/* Lengths below sqrt(TINY) are none to triangles_sq(). */
+#define CORNERS_LEAST 0x1p-47f
 
 float abuti_pair_line_corners(const pair_line *line, const uint32_t place[2], wide3 a[3],
                               wide3 b[3]) {
@@ -174,7 +176,7 @@ float abuti_pair_line_corners(const pair_line *line, const uint32_t place[2], wi
                 a[j] = add3(a[j], base);
         sum += (float)(fabs(at.x) + fabs(at.y) + fabs(at.z));
     }
-    return CORNERS_MARGIN * sum + (float)(2 * frame->doubt * frame->scale) + FLT_MIN;
+    return CORNERS_MARGIN * sum + (float)(2 * frame->doubt * frame->scale) + CORNERS_LEAST;
 }
 
 /* ---- the line ---- */

@@ -148,6 +148,18 @@ TEST(corners_about_a_middle) {
         abut_bvh_destroy(a);
         abut_bvh_destroy(b);
     }
+    /* A mesh of one position says nothing of how small the other is. */
+    for (int i = 0; i < 3; i++) {
+        const abut_vec3 position = vec(0, 0, 0);
+        const uint32_t triangle[1][3] = {{0, 0, 0}};
+        const double scale[] = {1e-13, 1e-15, 1e-17};
+        abut_bvh *a = hierarchy(test_mesh(NULL, &position, 1, triangle, 1));
+        abut_bvh *b =
+            hierarchy(make_moved(make_shape(NULL, ABUT_SHAPE_TORUS, 5), scale[i], vec(0, 0, 0)));
+        check_corners(a, b, any_pose(&random, scale[i]));
+        abut_bvh_destroy(a);
+        abut_bvh_destroy(b);
+    }
     if (!(worst > 0 && worst < 0.25)) /* beyond the steps; 0 = nothing was measured */
         fail_msg("the largest error is %g of what is told", worst);
 }

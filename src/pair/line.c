@@ -44,11 +44,8 @@ static double leaf_past(const pair_line *line, int k, uint32_t leaf) {
     const uint32_t *order = bvh->order + (size_t)leaf * BVH_WIDTH;
     uint32_t fill = bvh_leaf_fill(bvh, leaf);
     double past = -INFINITY;
-    for (uint32_t i = 0; i < fill; i++) {
-        const uint32_t *corner = bvh->mesh->indices + 3 * (size_t)order[i];
-        for (int j = 0; j < 3; j++)
-            past = real_max(past, v3_dot(line->way[k], bvh->mesh->positions[corner[j]]));
-    }
+    for (uint32_t i = 0; i < fill; i++)
+        past = real_max(past, pair_triangle_reach(bvh->mesh, order[i], line->way[k]));
     return past - line->end[k];
 }
 
@@ -203,14 +200,8 @@ void abuti_pair_line_start(pair_line *line, const pair_frame *frame,
     for (int k = 0; k < 2; k++)
         for (uint32_t i = 0; i < LINE_MEMORY; i++)
             line->memory[k][i].age = 0;
-    mat3 turn = {{v3(1, 0, 0), v3(0, 1, 0), v3(0, 0, 1)}};
-    if (side[1].motion.rotates)
-        turn = side[1].motion.rotation;
-    if (side[0].motion.rotates) {
-        mat3 back = m3_transpose(&side[0].motion.rotation);
-        turn = m3_multiply(&back, &turn);
-    }
-    line->turn = turn;
+    mat3 back = m3_transpose(&side[0].motion.rotation);
+    line->turn = m3_multiply(&back, &side[1].motion.rotation);
     line->shift = pair_to_side(&side[0], v3_sub(pair_origin(&side[1]), pair_origin(&side[0])));
     abuti_pair_line_change(line, closest);
 }

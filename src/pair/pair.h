@@ -98,6 +98,15 @@ static inline vec3 pair_origin(const pair_side *side) {
     return abuti_motion_apply(&side->motion, side->bvh->mesh->origin);
 }
 
+/* How far a triangle reaches along a direction of the side, as positions of the mesh. */
+static inline double pair_triangle_reach(const abut_mesh *mesh, uint32_t triangle, vec3 n) {
+    const uint32_t *corner = mesh->indices + 3 * (size_t)triangle;
+    double reach = -INFINITY;
+    for (int k = 0; k < 3; k++)
+        reach = real_max(reach, v3_dot(n, mesh->positions[corner[k]]));
+    return reach;
+}
+
 /* ---- boxes ---- */
 
 /* The middle of the box at a place in doubles, in the frame of the hierarchy. */

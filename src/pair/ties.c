@@ -64,12 +64,7 @@ static double past_end(const tie_search *t, int k, uint32_t place) {
 
 /* The same of a triangle. */
 static double triangle_past_end(const tie_search *t, int k, uint32_t triangle) {
-    const abut_mesh *mesh = t->frame->side[k].bvh->mesh;
-    const uint32_t *corner = mesh->indices + 3 * (size_t)triangle;
-    double furthest = -INFINITY;
-    for (int j = 0; j < 3; j++)
-        furthest = real_max(furthest, v3_dot(t->way[k], mesh->positions[corner[j]]));
-    return furthest - t->end[k];
+    return pair_triangle_reach(t->frame->side[k].bvh->mesh, triangle, t->way[k]) - t->end[k];
 }
 
 static bool leaf_beyond(const tie_search *t, int k, uint32_t leaf) {

@@ -411,6 +411,45 @@ TEST(wide_margins_make_no_depth) {
         abut_bvh_destroy(bodies[i]);
 }
 
+/* Two poses of a cube and a letter E that random ones found: at a corner the skins of a narrow
+ * margin told a gap of 0.01296 between bodies 0.01358 apart, and those of a wide one hid an
+ * overlap. */
+TEST(skins_of_a_letter) {
+    abut_shape letter = abut_shape_default(ABUT_SHAPE_LETTER_E);
+    abut_bvh *cube = box_of(1, 1, 1, 1), *e = tree_of(NULL, &letter);
+    const struct {
+        abut_pose a, b;
+        double margin;
+    } cases[] = {
+        {{{-0.065913539214470102, -0.052158070304480601, 0.8148090079890834, 0.57360371472836647},
+          {-0.44380393648523753, -0.90169892530047224, 0.51490075092186194}},
+         {{-0.36407951704583863, -0.73184896177395153, 0.57316412267492178, 0.057672271468578729},
+          {0, 0, 0}},
+         0.021716848773354447},
+        {{{0.11472466057717449, -0.57977377788479767, -0.77824115662695126, -0.21222940622021805},
+          {0.72284671144901047, -0.30065195272457856, -0.76627338095656905}},
+         {{-0.63183204904507118, -0.27381055814209276, 0.58388323121547625, 0.42999582829929545},
+          {0, 0, 0}},
+         0.578561},
+    };
+    for (int i = 0; i < 2; i++) {
+        abut_posed a = {cube, cases[i].a}, b = {e, cases[i].b};
+        abut_patch_options options = abut_patch_options_default();
+        abut_patches found = room();
+        abut_separation separation;
+        options.margin = cases[i].margin;
+        assert_ok(abut_pair_distance(&a, &b, NULL, NULL, &separation));
+        assert_ok(abut_contact_patches(&a, &b, &options, &found));
+        assert_true((separation.distance == 0) == (i == 1) && found.count > 0);
+        if (i)
+            assert_true(contacts[0].depth > 0.01);
+        else
+            assert_close(contacts[0].depth, -separation.distance, 1e-6);
+    }
+    abut_bvh_destroy(cube);
+    abut_bvh_destroy(e);
+}
+
 /* ---- promises ---- */
 
 /* Random poses: who overlaps has a contact; nothing apart by more than the margin has one; the

@@ -146,6 +146,10 @@ typedef struct abuti_source {
 #define ABUTI_STANDARD_OUTPUT "/dev/stdout"
 
 abut_status abuti_source_open(abuti_source *source, abut_context *context, const char *path);
+/* The same with a file that is open already, which the source closes; if the descriptor is
+ * negative, it was not opened, and errno says why. */
+abut_status abuti_source_open_descriptor(abuti_source *source, abut_context *context,
+                                         int descriptor, const char *path);
 void abuti_source_memory(abuti_source *source, abut_context *context, const void *data,
                          size_t bytes, const char *name);
 void abuti_source_close(abuti_source *source);
@@ -172,14 +176,19 @@ typedef struct abuti_sink {
     abut_context *context;
     char *path, *temporary; /* temporary is null when written directly */
     FILE *file;
+    int folder;          /* open, and closed at the end; or ABUTI_NO_FOLDER */
     size_t folder_bytes; /* of the temporary's path */
     bool nameless;       /* the temporary gets its name from the commit */
     int error;           /* first errno */
-    bool expendable; /* set by a writer whose readers check all: the file need not be on disk before
-                      * it is renamed */
+    bool expendable;     /* readers verify the file: it is not synced before it is renamed */
 } abuti_sink;
 
 abut_status abuti_sink_open(abuti_sink *sink, abut_context *context, const char *path);
+/* The same for a file that readers verify, in a folder that is open (abuti_system_open_private()),
+ * which the sink closes in any case: only the user can read and write it, and what has its name,
+ * also a symbolic link, is replaced and never followed. */
+abut_status abuti_sink_open_in(abuti_sink *sink, abut_context *context, int folder,
+                               const char *path);
 void abuti_sink_write(abuti_sink *sink, const void *data, size_t bytes);
 void abuti_sink_print(abuti_sink *sink, const char *format, ...) ABUTI_PRINTF(2, 3);
 /* Either of these ends the sink. */

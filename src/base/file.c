@@ -20,6 +20,11 @@
 abut_status abuti_source_open(abuti_source *source, abut_context *context, const char *path) {
     int descriptor = strcmp(path, ABUTI_STANDARD_INPUT) == 0 ? abuti_system_duplicate(STDIN_FILENO)
                                                              : open(path, O_RDONLY | O_CLOEXEC);
+    return abuti_source_open_descriptor(source, context, descriptor, path);
+}
+
+abut_status abuti_source_open_descriptor(abuti_source *source, abut_context *context,
+                                         int descriptor, const char *path) {
     if (descriptor < 0)
         return abuti_fail(ABUT_ERROR_FILE, "%s: cannot be opened: %s", path, strerror(errno));
     struct stat about;
@@ -140,6 +145,8 @@ size_t abuti_source_read(abuti_source *source, void *to, size_t bytes) {
 
 /* ---- out ---- */
 
+enum { TEMPORARY_BYTES = 64 }; /* of the name of a temporary file */
+
 /* Where a symbolic link leads to, so that the link stays and its target is replaced. */
 static char *resolve(abut_context *context, const char *path) {
     char *real = strcmp(path, ABUTI_STANDARD_OUTPUT) ? abuti_system_real_path(path) : NULL;
@@ -152,72 +159,83 @@ static char *resolve(abut_context *context, const char *path) {
 }
 
 static void forget(abuti_sink *sink) {
+    abuti_system_close_folder(sink->folder);
     ABUTI_RELEASE(sink->context, sink->path, sink->temporary);
-    *sink = (abuti_sink){0};
+    *sink = (abuti_sink){.folder = ABUTI_NO_FOLDER};
 }
 
 #ifdef O_TMPFILE
 /* /proc gives a file without a name one. */
 #define NAMELESS_FORMAT "/proc/self/fd/%d"
 
-static int open_nameless(const char *folder) {
-    return access("/proc/self/fd", X_OK) == 0
-               ? open(*folder ? folder : ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666)
-               : -1;
+/* In an open folder, or in the folder of this path. */
+static int open_nameless(int folder, const char *path, mode_t mode) {
+    if (access("/proc/self/fd", X_OK) != 0)
+        return -1;
+    const char *where = folder == ABUTI_NO_FOLDER && *path ? path : ".";
+    return openat(folder == ABUTI_NO_FOLDER ? AT_FDCWD : folder, where,
+                  O_TMPFILE | O_WRONLY | O_CLOEXEC, mode);
 }
 
-static int name_it(int descriptor, const char *path) {
+static int name_it(int descriptor, int folder, const char *path, size_t folder_bytes) {
     char link[32];
     snprintf(link, sizeof link, NAMELESS_FORMAT, descriptor);
-    return linkat(AT_FDCWD, link, AT_FDCWD, path, AT_SYMLINK_FOLLOW);
+    return folder == ABUTI_NO_FOLDER
+               ? linkat(AT_FDCWD, link, AT_FDCWD, path, AT_SYMLINK_FOLLOW)
+               : linkat(AT_FDCWD, link, folder, path + folder_bytes, AT_SYMLINK_FOLLOW);
 }
 #else
-static int open_nameless(const char *folder) {
+static int open_nameless(int folder, const char *path, mode_t mode) {
     (void)folder;
+    (void)path;
+    (void)mode;
     return -1;
 }
 
-static int name_it(int descriptor, const char *path) {
+static int name_it(int descriptor, int folder, const char *path, size_t folder_bytes) {
     (void)descriptor;
+    (void)folder;
     (void)path;
+    (void)folder_bytes;
     errno = ENOTSUP;
     return -1;
 }
 #endif
 
-/* Tries names in the target's folder that are not taken: to create the file, or to name it. Names
- * are short, so that any name the file system takes can be written. */
-static int try_names(abuti_sink *sink, size_t folder, size_t bytes, int nameless) {
+/* Tries unused names in the target's folder: to create the file, or to name it. Names are short, so
+ * that any name the file system allows can be written. */
+static int try_names(abuti_sink *sink, int nameless, mode_t mode) {
     static atomic_uint serial;
     int result;
     do {
-        snprintf(sink->temporary + folder, bytes - folder, ".abut-%ld-%u", (long)getpid(),
-                 atomic_fetch_add(&serial, 1));
+        snprintf(sink->temporary + sink->folder_bytes, TEMPORARY_BYTES, ".abut-%ld-%u",
+                 (long)getpid(), atomic_fetch_add(&serial, 1));
         result = nameless >= 0
-                     ? name_it(nameless, sink->temporary)
-                     : open(sink->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+                     ? name_it(nameless, sink->folder, sink->temporary, sink->folder_bytes)
+                     : abuti_system_open(sink->folder, sink->temporary,
+                                         O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
     } while (result < 0 && errno == EEXIST);
     return result;
 }
 
-/* A new file in the target's folder, with the target's permissions or those of any new file. Where
- * the system can, it has no name before it is complete, so that not even a killed process leaves
- * anything behind. */
-static FILE *open_temporary(abuti_sink *sink, const struct stat *old) {
+/* A new file in the target's folder, with the target's permissions or else `mode`. Where the system
+ * can, it has no name before it is complete, so that not even a killed process leaves anything
+ * behind. */
+static FILE *open_temporary(abuti_sink *sink, const struct stat *old, mode_t mode) {
     const char *slash = strrchr(sink->path, '/');
-    size_t folder = slash ? (size_t)(slash - sink->path) + 1 : 0, bytes = folder + 64;
-    sink->temporary = abuti_allocate(sink->context, bytes, 1);
+    size_t folder = slash ? (size_t)(slash - sink->path) + 1 : 0;
+    sink->temporary = abuti_allocate(sink->context, folder + TEMPORARY_BYTES, 1);
     if (!sink->temporary) {
         errno = ENOMEM;
         return NULL;
     }
     memcpy(sink->temporary, sink->path, folder);
     sink->temporary[folder] = 0;
-    int descriptor = open_nameless(sink->temporary);
+    int descriptor = open_nameless(sink->folder, sink->temporary, mode);
     sink->nameless = descriptor >= 0;
     sink->folder_bytes = folder;
     if (!sink->nameless)
-        descriptor = try_names(sink, folder, bytes, -1);
+        descriptor = try_names(sink, -1, mode);
     if (descriptor < 0)
         return NULL;
     FILE *file = NULL;
@@ -227,7 +245,7 @@ static FILE *open_temporary(abuti_sink *sink, const struct stat *old) {
         int error = errno;
         close(descriptor);
         if (!sink->nameless)
-            unlink(sink->temporary);
+            abuti_system_unlink(sink->folder, sink->temporary);
         errno = error;
     }
     return file;
@@ -243,7 +261,7 @@ static FILE *open_standard_output(void) {
 }
 
 abut_status abuti_sink_open(abuti_sink *sink, abut_context *context, const char *path) {
-    *sink = (abuti_sink){.context = context};
+    *sink = (abuti_sink){.context = context, .folder = ABUTI_NO_FOLDER};
     sink->path = resolve(context, path);
     if (!sink->path)
         return ABUT_ERROR_MEMORY;
@@ -261,7 +279,29 @@ abut_status abuti_sink_open(abuti_sink *sink, abut_context *context, const char 
     else if (exists && access(sink->path, W_OK) != 0)
         ; /* a read-only file is not replaced, even where its folder would allow it */
     else
-        sink->file = open_temporary(sink, exists ? &old : NULL);
+        sink->file = open_temporary(sink, exists ? &old : NULL, 0666);
+    if (sink->file)
+        return ABUT_OK;
+    int error = errno;
+    forget(sink);
+    return abuti_fail(error == ENOMEM ? ABUT_ERROR_MEMORY : ABUT_ERROR_FILE,
+                      "%s: cannot be written: %s", path, strerror(error));
+}
+
+abut_status abuti_sink_open_in(abuti_sink *sink, abut_context *context, int folder,
+                               const char *path) {
+    struct stat old;
+    *sink = (abuti_sink){.context = context, .folder = folder, .expendable = true};
+    sink->path = abuti_allocate(context, strlen(path) + 1, 1);
+    if (!sink->path) {
+        forget(sink);
+        return ABUT_ERROR_MEMORY;
+    }
+    strcpy(sink->path, path);
+    if (abuti_system_stat(folder, path, &old) == 0 && S_ISDIR(old.st_mode))
+        errno = EISDIR;
+    else
+        sink->file = open_temporary(sink, NULL, 0600);
     if (sink->file)
         return ABUT_OK;
     int error = errno;
@@ -307,7 +347,7 @@ abut_status abuti_sink_commit(abuti_sink *sink) {
     if (!sink->error && sync && abuti_system_sync(fileno(sink->file)) != 0)
         sink->error = errno;
     if (!sink->error && sink->nameless) {
-        if (try_names(sink, sink->folder_bytes, sink->folder_bytes + 64, fileno(sink->file)) == 0)
+        if (try_names(sink, fileno(sink->file), 0) == 0)
             sink->nameless = false;
         else
             sink->error = errno;
@@ -315,7 +355,7 @@ abut_status abuti_sink_commit(abuti_sink *sink) {
     if (fclose(sink->file) != 0 && !sink->error)
         sink->error = errno;
     if (!sink->error && sink->temporary) {
-        if (abuti_system_rename(sink->temporary, sink->path) != 0)
+        if (abuti_system_rename(sink->folder, sink->temporary, sink->path) != 0)
             sink->error = errno;
         else if (sync)
             sync_folder(sink->path);
@@ -326,7 +366,7 @@ abut_status abuti_sink_commit(abuti_sink *sink) {
                             strerror(sink->error),
                             sink->temporary ? "; what was there before is unchanged" : "");
         if (sink->temporary && !sink->nameless)
-            unlink(sink->temporary);
+            abuti_system_unlink(sink->folder, sink->temporary);
     }
     forget(sink);
     return status;
@@ -335,7 +375,7 @@ abut_status abuti_sink_commit(abuti_sink *sink) {
 void abuti_sink_discard(abuti_sink *sink) {
     fclose(sink->file);
     if (sink->temporary && !sink->nameless)
-        unlink(sink->temporary);
+        abuti_system_unlink(sink->folder, sink->temporary);
     forget(sink);
 }
 

@@ -1,7 +1,16 @@
+/* Folders of the caches (programs, fields, samples).
+ *
+ * What a cache holds is used without a further question, a program even as code. So files are only
+ * read from and written to folders that belong to the user and that nobody else can write. The
+ * folder is opened first and checked as it is open; files are then opened, created and renamed
+ * relative to it, without following symbolic links. Another user can thus neither plant a file or a
+ * link, nor exchange the folder between the check and the use, nor hold a lock in it.
+ */
 #include "base/folder.h"
 #include "base/system.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,13 +37,15 @@ bool abuti_folder_own(char *folder, size_t bytes) {
     return length > 0 && (size_t)length < bytes;
 }
 
-void abuti_folder_make(char *path) {
-    for (char *at = path + 1; *at; at++)
-        if (*at == '/') {
-            *at = 0;
-            abuti_system_make_folder(path);
-            *at = '/';
-        }
+/* Makes the missing folders of a file, for the user alone. */
+static void make_folders(const char *path) {
+    char folder[ABUTI_FOLDER_BYTES];
+    for (size_t i = 0; path[i] && i + 1 < sizeof folder; i++) {
+        folder[i] = path[i];
+        folder[i + 1] = 0;
+        if (i && path[i + 1] == '/')
+            abuti_system_make_folder(folder);
+    }
 }
 
 void abuti_folder_name(const unsigned char digest[ABUTI_DIGEST_BYTES], char name[ABUTI_HEX_BYTES]) {
@@ -55,20 +66,110 @@ bool abuti_folder_is_temporary(const char *name) {
     return strncmp(name, ".abut-", 6) == 0;
 }
 
-abut_status abuti_source_open_own(abuti_source *source, abut_context *context, const char *path) {
+/* ---- files that only the user can have written ---- */
+
+/* Opens the folder of a file. A folder right below the user's own is only as private as that one,
+ * in which another user could otherwise replace it. Returns -1 if it cannot be used: *problem says
+ * why of `folder`, or is null if errno does; where it does not, errno is EPERM. */
+static int open_folder_of(const char *path, char folder[ABUTI_FOLDER_BYTES], const char **problem) {
+    char own[ABUTI_FOLDER_BYTES];
+    const char *slash = strrchr(path, '/');
+    size_t length = slash ? (size_t)(slash - path) : 0;
+    *problem = NULL;
+    if (length >= ABUTI_FOLDER_BYTES) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    while (length > 1 && path[length - 1] == '/') /* a link with a slash after it is followed */
+        length--;
+    memcpy(folder, path, length);
+    folder[length] = 0;
+    if (!length)
+        strcpy(folder, slash ? "/" : ".");
+    int parent = ABUTI_NO_FOLDER, opened;
+    const char *last = strrchr(folder, '/');
+    bool below = last && last != folder && abuti_folder_own(own, sizeof own) &&
+                 strlen(own) == (size_t)(last - folder) && !strncmp(folder, own, strlen(own));
+    if (below && (parent = abuti_system_open_private(parent, own, problem)) < 0) {
+        strcpy(folder, own);
+        opened = -1;
+    } else {
+        opened = abuti_system_open_private(parent, folder, problem);
+    }
+    int error = *problem ? EPERM : errno;
+    abuti_system_close_folder(parent);
+    errno = error;
+    return opened;
+}
+
+/* True unless the last warning was about the same folder, by its hash (FNV-1a). */
+static bool is_new_warning(const char *folder) {
+    static atomic_uint_least32_t last;
+    uint_least32_t hash = 2166136261u;
+    for (; *folder; folder++)
+        hash = (hash ^ (unsigned char)*folder) * 16777619u;
+    return atomic_exchange(&last, hash) != hash;
+}
+
+bool abuti_folder_is_usable(abut_context *context, const char *path) {
+    char folder[ABUTI_FOLDER_BYTES];
+    const char *problem;
+    int opened = open_folder_of(path, folder, &problem);
+    if (opened >= 0)
+        abuti_system_close_folder(opened);
+    if (!problem) /* it may be missing, and is created then; other errors are reported on use */
+        return true;
+    if (is_new_warning(folder))
+        abuti_log(context, ABUT_LOG_WARNING,
+                  "the cache is not used: the folder %s %s; set ABUT_CACHE_DIR to a folder that "
+                  "belongs to you and that nobody else can write (chmod 700)",
+                  folder, problem);
+    return false;
+}
+
+int abuti_folder_open_file(const char *path, int flags) {
+    char where[ABUTI_FOLDER_BYTES];
+    const char *problem;
     struct stat about;
-    if (stat(path, &about) != 0)
-        return abuti_fail(ABUT_ERROR_FILE, "%s: cannot be opened: %s", path, strerror(errno));
-    if (!S_ISREG(about.st_mode)) /* opening a pipe would wait for its writer */
-        return abuti_fail(ABUT_ERROR_FILE, "%s: is no regular file", path);
-    abut_status status = abuti_source_open(source, context, path);
-    if (status)
-        return status;
-    if (fstat(source->descriptor, &about) == 0 && S_ISREG(about.st_mode) &&
+    if (flags & O_CREAT)
+        make_folders(path);
+    int folder = open_folder_of(path, where, &problem);
+    if (folder < 0)
+        return -1;
+    /* a pipe would wait for its other end without O_NONBLOCK */
+    int file = abuti_system_open(folder, path, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+    int error = errno;
+    abuti_system_close_folder(folder);
+    if (file >= 0 && fstat(file, &about) == 0 && S_ISREG(about.st_mode) &&
         abuti_system_is_private(&about))
-        return ABUT_OK;
-    abuti_source_close(source);
-    return abuti_fail(ABUT_ERROR_FILE, "%s: is not ours, or others may write it", path);
+        return file;
+    if (file >= 0) {
+        close(file);
+        error = EPERM;
+    }
+    errno = error;
+    return -1;
+}
+
+abut_status abuti_source_open_own(abuti_source *source, abut_context *context, const char *path) {
+    int file = abuti_folder_open_file(path, O_RDONLY);
+    if (file < 0 && (errno == EPERM || errno == ELOOP))
+        return abuti_fail(ABUT_ERROR_FILE,
+                          "%s: is not a regular file that belongs to you and that nobody else can "
+                          "write, in such a folder",
+                          path);
+    return abuti_source_open_descriptor(source, context, file, path);
+}
+
+abut_status abuti_sink_open_own(abuti_sink *sink, abut_context *context, const char *path) {
+    char where[ABUTI_FOLDER_BYTES];
+    const char *problem;
+    make_folders(path);
+    int folder = open_folder_of(path, where, &problem);
+    if (folder < 0)
+        return abuti_fail(ABUT_ERROR_FILE, "%s: cannot be written: its folder %s", path,
+                          problem ? problem : strerror(errno));
+    return abuti_sink_open_in(sink, context, folder, path);
 }
 
 double abuti_system_age(const struct stat *about) {

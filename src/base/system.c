@@ -12,6 +12,7 @@
 #endif
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 /* Large arrays are mostly written once from end to end, and then half of the time goes into getting
@@ -86,16 +87,70 @@ int abuti_system_sync(int descriptor) {
     return fsync(descriptor);
 }
 
-int abuti_system_rename(const char *from, const char *to) {
-    return rename(from, to);
-}
-
 int abuti_system_make_folder(const char *path) {
     return mkdir(path, 0700);
 }
 
 bool abuti_system_is_private(const struct stat *about) {
     return about->st_uid == geteuid() && !(about->st_mode & (S_IWGRP | S_IWOTH));
+}
+
+/* ---- files in a folder that is open ---- */
+
+/* What the calls with "at" in their names expect. */
+static int at_folder(int folder) {
+    return folder == ABUTI_NO_FOLDER ? AT_FDCWD : folder;
+}
+
+static const char *at_name(int folder, const char *path) {
+    const char *slash = folder == ABUTI_NO_FOLDER ? NULL : strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+int abuti_system_open_private(int parent, const char *path, const char **problem) {
+    struct stat about;
+    bool is_link = abuti_system_stat(parent, path, &about) == 0 && S_ISLNK(about.st_mode);
+    *problem = NULL;
+    if (is_link && (parent != ABUTI_NO_FOLDER || (about.st_uid != geteuid() && about.st_uid))) {
+        *problem =
+            parent != ABUTI_NO_FOLDER ? "is a symbolic link" : "is a symbolic link of another user";
+        return -1;
+    }
+    /* Nobody can exchange a link of the user or of root where the sticky bit is set, as in /tmp;
+     * what was no link a moment ago is not followed. */
+    int folder =
+        abuti_system_open(parent, path,
+                          O_RDONLY | O_DIRECTORY | O_CLOEXEC | (is_link ? 0 : O_NOFOLLOW), 0);
+    if (folder < 0)
+        return -1;
+    if (fstat(folder, &about) == 0 && abuti_system_is_private(&about))
+        return folder;
+    *problem =
+        about.st_uid != geteuid() ? "belongs to another user" : "can be written by other users";
+    close(folder);
+    return -1;
+}
+
+void abuti_system_close_folder(int folder) {
+    if (folder != ABUTI_NO_FOLDER)
+        close(folder);
+}
+
+int abuti_system_open(int folder, const char *path, int flags, mode_t mode) {
+    return openat(at_folder(folder), at_name(folder, path), flags, mode);
+}
+
+int abuti_system_stat(int folder, const char *path, struct stat *about) {
+    return fstatat(at_folder(folder), at_name(folder, path), about, AT_SYMLINK_NOFOLLOW);
+}
+
+int abuti_system_rename(int folder, const char *from, const char *to) {
+    return renameat(at_folder(folder), at_name(folder, from), at_folder(folder),
+                    at_name(folder, to));
+}
+
+int abuti_system_unlink(int folder, const char *path) {
+    return unlinkat(at_folder(folder), at_name(folder, path), 0);
 }
 
 struct timespec abuti_system_written(const struct stat *about) {
@@ -107,7 +162,7 @@ struct timespec abuti_system_written(const struct stat *about) {
 }
 
 void abuti_system_touch(const char *path) {
-    (void)utimensat(AT_FDCWD, path, NULL, 0);
+    (void)utimensat(AT_FDCWD, path, NULL, AT_SYMLINK_NOFOLLOW);
 }
 
 int abuti_system_about(DIR *folder, const char *path, const char *name, struct stat *about) {

@@ -59,17 +59,31 @@ char *abuti_system_real_path(const char *path);
 int abuti_system_permit(int descriptor, mode_t mode);
 /* Waits until a file is on disk. */
 int abuti_system_sync(int descriptor);
-/* Renames over what is there. */
-int abuti_system_rename(const char *from, const char *to);
 int abuti_system_make_folder(const char *path);
-/* Whether a file is the user's own and no one else may write it; where files have no such bits,
- * folders look after that. */
+/* Whether a file belongs to the user and no other user can write it. True on Windows, where the
+ * access rights of the folder apply to the files in it. */
 bool abuti_system_is_private(const struct stat *about);
+
+/* Opens a folder in which only the user can create, rename or remove files, for the calls below.
+ * Returns -1 otherwise: *problem says why, or is null if errno does. `parent` is such a folder, in
+ * which only the last component of the path is looked up and must not be a symbolic link, or
+ * ABUTI_NO_FOLDER; then the last component may be a link of the user or of root. Windows does not
+ * check anything: a user's folders are private there. */
+enum { ABUTI_NO_FOLDER = -1 };
+int abuti_system_open_private(int parent, const char *path, const char **problem);
+void abuti_system_close_folder(int folder);
+/* open(), lstat(), rename() and unlink() for the last component of a path in an open folder, or for
+ * the whole path with ABUTI_NO_FOLDER. Nobody can redirect the former by a symbolic link. Windows
+ * always uses the path. */
+int abuti_system_open(int folder, const char *path, int flags, mode_t mode);
+int abuti_system_stat(int folder, const char *path, struct stat *about);
+int abuti_system_rename(int folder, const char *from, const char *to);
+int abuti_system_unlink(int folder, const char *path);
 /* When it was last written. */
 struct timespec abuti_system_written(const struct stat *about);
 /* How many seconds ago that was. */
 double abuti_system_age(const struct stat *about);
-/* Says that it was written now; where that fails it only ages. */
+/* Sets the time of the last write to now; does not follow a symbolic link. */
 void abuti_system_touch(const char *path);
 /* Of a name in a folder that is open, itself where it is a link. `path` is the folder's. */
 int abuti_system_about(DIR *folder, const char *path, const char *name, struct stat *about);

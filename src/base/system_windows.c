@@ -87,7 +87,37 @@ int abuti_system_sync(int descriptor) {
     return _commit(descriptor);
 }
 
-int abuti_system_rename(const char *from, const char *to) {
+int abuti_system_open_private(int parent, const char *path, const char **problem) {
+    struct stat about;
+    (void)parent;
+    *problem = NULL;
+    if (stat(path, &about) != 0)
+        return -1;
+    errno = ENOTDIR;
+    return S_ISDIR(about.st_mode) ? 0 : -1; /* any number but ABUTI_NO_FOLDER: it is not used */
+}
+
+void abuti_system_close_folder(int folder) {
+    (void)folder;
+}
+
+int abuti_system_open(int folder, const char *path, int flags, mode_t mode) {
+    (void)folder;
+    return open(path, flags, mode);
+}
+
+int abuti_system_stat(int folder, const char *path, struct stat *about) {
+    (void)folder;
+    return stat(path, about);
+}
+
+int abuti_system_unlink(int folder, const char *path) {
+    (void)folder;
+    return _unlink(path);
+}
+
+int abuti_system_rename(int folder, const char *from, const char *to) {
+    (void)folder;
     if (MoveFileExA(from, to, MOVEFILE_REPLACE_EXISTING | MOVEFILE_WRITE_THROUGH))
         return 0;
     errno = EACCES; /* someone has it open, mostly */

@@ -268,12 +268,10 @@ static abut_status write_file(const cache_place *place, const abut_samples *samp
                    samples->view.edge_count * sizeof(edge_record);
     unsigned char *all = abuti_allocate(samples->context, bytes, 1);
     abut_status status =
-        all ? abuti_sink_open(&sink, samples->context, place->path) : ABUT_ERROR_MEMORY;
+        all ? abuti_sink_open_own(&sink, samples->context, place->path) : ABUT_ERROR_MEMORY;
     if (!status) {
         encode(place, samples, all);
         uint64_t sum = abuti_checksum(all, bytes);
-        sink.expendable = true;
-        abuti_system_permit(fileno(sink.file), 0600); /* or it would not be read again */
         abuti_sink_write(&sink, all, bytes);
         abuti_sink_write(&sink, &sum, sizeof sum);
         status = abuti_sink_commit(&sink);
@@ -283,9 +281,6 @@ static abut_status write_file(const cache_place *place, const abut_samples *samp
 }
 
 void abuti_samples_keep(const cache_place *place, const abut_samples *samples) {
-    char path[CACHE_PATH_BYTES];
-    strcpy(path, place->path);
-    abuti_folder_make(path);
     if (write_file(place, samples))
         abuti_log(samples->context, ABUT_LOG_WARNING, "the samples are not kept in the cache: %s",
                   abut_last_error());
@@ -299,7 +294,7 @@ static abut_status list_file(const cache_names *files, const char *name,
     samples_file file;
     struct stat about;
     snprintf(path, sizeof path, "%s/%s", files->folder, name);
-    if (stat(path, &about) != 0)
+    if (abuti_system_stat(ABUTI_NO_FOLDER, path, &about) != 0)
         return ABUT_OK; /* removed meanwhile */
     abut_samples_cache_entry entry;
     memset(&entry, 0, sizeof entry);

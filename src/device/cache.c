@@ -3,9 +3,8 @@
  * A file is: magic (16 bytes), its whole length (8 bytes, little end first), the key (32), the
  * length of the description (4), the description, the program, and the SHA-256 of all before it
  * (32). It is written aside and renamed, so that readers see all of it or nothing. Since the
- * content is code that will run, a file that another user owns or may write is not read, and the
- * folder is made for its owner alone. Nothing here fails a caller: without an entry the program is
- * built from its text.
+ * content is code that will run, base/folder.c refuses files and folders that another user owns or
+ * can write. Nothing here fails a caller: without an entry the program is built from its text.
  *
  * New versions of the library, the driver or the device leave entries behind that no one will ask
  * for again. So an entry is stamped with the time of its last use, and after each new one the
@@ -154,7 +153,8 @@ bool abuti_cache_read(abut_context *context, const unsigned char key[ABUTI_DIGES
                       unsigned char **program, size_t *bytes) {
     char path[1024];
     abuti_source source;
-    if (!abuti_cache_path(key, path, sizeof path) || access(path, R_OK) != 0)
+    if (!abuti_cache_path(key, path, sizeof path) || !abuti_folder_is_usable(context, path) ||
+        access(path, F_OK) != 0)
         return false;
     size_t length = 0, start = 0;
     unsigned char *file = NULL;
@@ -187,7 +187,8 @@ void abuti_cache_write(abut_context *context, const unsigned char key[ABUTI_DIGE
     unsigned char head[HEAD_BYTES] = MAGIC, sum[ABUTI_DIGEST_BYTES];
     size_t about_bytes = strlen(about);
     abuti_sink sink;
-    if (!abuti_cache_path(key, path, sizeof path) || bytes > MOST_BYTES / 2)
+    if (!abuti_cache_path(key, path, sizeof path) || !abuti_folder_is_usable(context, path) ||
+        bytes > MOST_BYTES / 2)
         return;
     put(head + MAGIC_BYTES, HEAD_BYTES + about_bytes + bytes + sizeof sum, 8);
     memcpy(head + MAGIC_BYTES + 8, key, ABUTI_DIGEST_BYTES);
@@ -198,11 +199,8 @@ void abuti_cache_write(abut_context *context, const unsigned char key[ABUTI_DIGE
     abuti_digest_add(&digest, about, about_bytes);
     abuti_digest_add(&digest, program, bytes);
     abuti_digest_end(&digest, sum);
-    abuti_folder_make(path);
-    abut_status status = abuti_sink_open(&sink, context, path);
+    abut_status status = abuti_sink_open_own(&sink, context, path);
     if (!status) {
-        sink.expendable = true;
-        abuti_system_permit(fileno(sink.file), 0600);
         abuti_sink_write(&sink, head, sizeof head);
         abuti_sink_write(&sink, about, about_bytes);
         abuti_sink_write(&sink, program, bytes);

@@ -80,9 +80,10 @@ abut_status abuti_opencl_fail(const char *device_name, const char *call, cl_int 
 struct abuti_program {
     abuti_program *next;
     cl_program native;
-    const char *module; /* static */
-    char *options;      /* owned */
-    bool building;      /* by some thread: there is nothing yet */
+    const abuti_module *module; /* outlives the device */
+    char *options;              /* owned */
+    bool building;              /* by some thread: there is nothing yet */
+    bool cached;                /* `native` comes from the cache on disk */
 };
 
 typedef struct opencl_device {

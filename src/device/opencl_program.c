@@ -1,5 +1,6 @@
 /* Programs: embedded text, built once for a device, kept in memory and on disk. */
 #ifdef ABUT_HAS_OPENCL
+#include "base/folder.h"
 #include "device/cache.h"
 #include "device/opencl.h"
 
@@ -56,8 +57,8 @@ static void save_program(opencl_device *device, const unsigned char *key, const 
     abut_context *context = device->base.context;
     char path[1024];
     size_t bytes = 0;
-    if (!abuti_cache_path(key, path, sizeof path)) /* no cache: some drivers take long for this */
-        return;
+    if (!abuti_cache_path(key, path, sizeof path) || !abuti_folder_is_usable(context, path))
+        return; /* some drivers take long to give the binary */
     if (OPENCL(clGetProgramInfo, program, CL_PROGRAM_BINARY_SIZES, sizeof bytes, &bytes, NULL) ||
         !bytes)
         return;
@@ -142,7 +143,7 @@ static abut_status compile(opencl_device *device, const abuti_module *module, co
 static abuti_program *find_built(const opencl_device *device, const char *module,
                                  const char *options) {
     abuti_program *at = device->programs;
-    while (at && (strcmp(at->module, module) != 0 || strcmp(at->options, options) != 0))
+    while (at && (strcmp(at->module->name, module) != 0 || strcmp(at->options, options) != 0))
         at = at->next;
     return at;
 }
@@ -159,13 +160,14 @@ static char *full_options(const opencl_device *device, const char *options) {
     return text;
 }
 
-/* From the cache or from the compiler. */
+/* From the cache, if that is allowed and has it, or from the compiler. */
 static abut_status build(opencl_device *device, const abuti_module *module, const char *options,
-                         cl_program *native) {
+                         bool *cached, cl_program *native) {
     unsigned char key[ABUTI_DIGEST_BYTES];
     key_of(device, module, options, key);
-    *native = load_program(device, key, options);
-    if (*native)
+    *native = *cached ? load_program(device, key, options) : NULL;
+    *cached = *native != NULL;
+    if (*cached)
         return ABUT_OK;
     abut_status status = compile(device, module, options, native);
     if (!status)
@@ -180,16 +182,18 @@ static abut_status make_program(opencl_device *device, const abuti_module *modul
     abuti_program *made = abuti_allocate_zeroed(device->base.context, 1, sizeof *made);
     if (!made)
         return ABUT_ERROR_MEMORY;
-    made->module = module->name;
+    made->module = module;
     made->options = options;
     made->building = true;
     made->next = device->programs;
     device->programs = made;
     pthread_mutex_unlock(&device->lock);
     cl_program native = NULL;
-    abut_status status = build(device, module, options, &native);
+    bool cached = true;
+    abut_status status = build(device, module, options, &cached, &native);
     pthread_mutex_lock(&device->lock);
     made->native = native;
+    made->cached = cached;
     made->building = false;
     if (status) {
         abuti_program **at = &device->programs;
@@ -237,9 +241,36 @@ void abuti_opencl_programs_release(opencl_device *device) {
 
 /* ---- kernels ---- */
 
+/* Compiles a program from its text in the place of one from the cache, and replaces that there. The
+ * caller has the lock of the programs. Kernels of the old one keep it. */
+static abut_status compile_again(opencl_device *device, abuti_program *program) {
+    cl_program native = NULL;
+    bool cached = false;
+    abut_status status = build(device, program->module, program->options, &cached, &native);
+    if (status)
+        return status;
+    abuti_opencl.clReleaseProgram(program->native);
+    program->native = native;
+    program->cached = false;
+    return ABUT_OK;
+}
+
 abut_status abuti_opencl_kernel_create(abuti_program *program, abuti_kernel *kernel) {
+    opencl_device *device = opencl_of(kernel->device);
     cl_int error = 0;
+    pthread_mutex_lock(&device->lock);
     kernel->native = OPENCL_MAKE(&error, clCreateKernel, program->native, kernel->name);
+    bool useless = error == CL_INVALID_KERNEL_NAME || error == CL_INVALID_KERNEL_DEFINITION ||
+                   error == CL_INVALID_PROGRAM_EXECUTABLE;
+    if (useless && program->cached) { /* it is as it was written, but not what its key says */
+        abut_status status = compile_again(device, program);
+        if (status) {
+            pthread_mutex_unlock(&device->lock);
+            return status;
+        }
+        kernel->native = OPENCL_MAKE(&error, clCreateKernel, program->native, kernel->name);
+    }
+    pthread_mutex_unlock(&device->lock);
     if (error) {
         char what[128];
         snprintf(what, sizeof what, "kernel %s: clCreateKernel", kernel->name);

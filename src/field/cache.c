@@ -49,8 +49,11 @@ void abuti_cache_file_path(abut_context *context, const char *folder, const unsi
         abuti_folder_name(digest, name);
         size_t used = strlen(path), room = CACHE_PATH_BYTES - used;
         int length = snprintf(path + used, room, "/%s%s", name, ending);
-        if (length > 0 && (size_t)length < room)
+        if (length > 0 && (size_t)length < room) {
+            if (!abuti_folder_is_usable(context, path))
+                path[0] = 0;
             return;
+        }
     }
     path[0] = 0;
     if (there || folder[0])
@@ -123,12 +126,9 @@ abut_status abuti_cache_recall(abut_mesh *mesh, const abut_field_options *o, cac
 /* ---- out ---- */
 
 void abuti_cache_keep(const cache_place *place, const abut_field *field) {
-    char path[CACHE_PATH_BYTES];
     if (!place->path[0])
         return;
-    strcpy(path, place->path);
-    abuti_folder_make(path);
-    if (abuti_cache_file_add(field->context, path, place->mesh, place->key, field))
+    if (abuti_cache_file_add(field->context, place->path, place->mesh, place->key, field))
         abuti_log(field->context, ABUT_LOG_WARNING, "the field is not kept in the cache: %s",
                   abut_last_error());
 }

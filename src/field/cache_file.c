@@ -5,7 +5,8 @@
  * A file is never changed: a new field means a new file, written beside the old one from all that
  * this holds, and renamed. So readers see the old one or the new one. Writers take turns by a lock
  * on a byte of a file beside it, so that none forgets what another has just added; where a file
- * system has no locks that may happen, and the field is built once more.
+ * system has no locks that may happen, and the field is built once more. Only processes of the user
+ * can open that file, so that nobody else can keep it locked.
  */
 #include "field/cache.h"
 
@@ -165,7 +166,7 @@ static void turn_begin(turn *t, const char *path, const unsigned char *mesh) {
     while (atomic_flag_test_and_set(&busy))
         nanosleep(&moment, NULL);
     snprintf(name, sizeof name, "%.*sfields.lock", slash ? (int)(slash - path) + 1 : 0, path);
-    t->descriptor = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW, 0600);
+    t->descriptor = abuti_folder_open_file(name, O_RDWR | O_CREAT);
     if (t->descriptor < 0)
         return;
     abuti_system_lock(t->descriptor, (uint64_t)mesh[0] << 16 | (uint64_t)mesh[1] << 8 | mesh[2]);
@@ -231,14 +232,12 @@ static abut_status put_file(abut_context *context, const char *path, const unsig
                             const unsigned char *key, const abut_field *field, cache_file *old) {
     abuti_sink sink;
     cache_item *items = abuti_allocate(context, old->count + 2, sizeof *items); /* and the tail */
-    abut_status status = items ? abuti_sink_open(&sink, context, path) : ABUT_ERROR_MEMORY;
+    abut_status status = items ? abuti_sink_open_own(&sink, context, path) : ABUT_ERROR_MEMORY;
     if (!status) {
         cache_head head = {.order = ORDER, .version = VERSION};
         memcpy(head.magic, MAGIC, sizeof head.magic);
         memcpy(head.mesh, mesh, sizeof head.mesh);
         head.checksum = abuti_checksum(&head, offsetof(cache_head, checksum));
-        sink.expendable = true;
-        abuti_system_permit(fileno(sink.file), 0600); /* or it would not be read again */
         abuti_sink_write(&sink, &head, sizeof head);
         status = put_fields(&sink, old, key, field, items);
         if (status)

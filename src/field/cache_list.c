@@ -92,7 +92,7 @@ static abut_status list_file(listing *l, const char *folder, const char *name) {
     cache_file file;
     struct stat about;
     snprintf(path, sizeof path, "%s/%s", folder, name);
-    if (stat(path, &about) != 0)
+    if (abuti_system_stat(ABUTI_NO_FOLDER, path, &about) != 0)
         return ABUT_OK; /* removed meanwhile */
     abut_field_cache_entry entry;
     memset(&entry, 0, sizeof entry);

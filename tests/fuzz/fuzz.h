@@ -25,13 +25,18 @@ static char fuzz_file[64];
 
 static inline void fuzz_remove(void) {
     unlink(fuzz_file);
+    *strrchr(fuzz_file, '/') = 0;
+    rmdir(fuzz_file);
 }
 
-/* A file of this process, in memory where the system offers that. */
+/* A file in a folder of this process, as caches need one; in memory where the system offers that.
+ */
 static inline const char *fuzz_path(void) {
     if (!fuzz_file[0]) {
         const char *folder = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
-        snprintf(fuzz_file, sizeof fuzz_file, "%s/abut-fuzz-%ld", folder, (long)getpid());
+        snprintf(fuzz_file, sizeof fuzz_file, "%s/abut-fuzz-XXXXXX", folder);
+        FUZZ_CHECK(mkdtemp(fuzz_file));
+        strcat(fuzz_file, "/file");
         atexit(fuzz_remove);
     }
     return fuzz_file;

@@ -50,8 +50,16 @@ void output_free(tool_output *out) {
 bool output_flush(tool_output *out) {
     errno = 0;
     FILE *to = out->diverted ? stderr : stdout;
-    bool fine = !out->text.used || fwrite(out->text.data, out->text.used, 1, to) == 1;
+    tool_text safe = {0}; /* names in it should be safe already; this holds whatever was missed */
+    if (!out->json && out->text.used)
+        text_terminal(&safe, out->text.data, out->text.used);
+    const tool_text *text = out->json ? &out->text : &safe;
+    bool fine = !text->used || fwrite(text->data, text->used, 1, to) == 1;
     fine = fflush(to) == 0 && fine;
+    if (!fine && out->diverted && errno == EBADF)
+        fine = true; /* standard error is closed: nobody wants the summary */
+    out->text.failed = out->text.failed || safe.failed;
+    text_free(&safe);
     if (out->text.failed) {
         errno = ENOMEM;
         fine = false;

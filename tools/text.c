@@ -118,9 +118,22 @@ static size_t sequence_length(const unsigned char *s) {
     return length;
 }
 
-/* Control characters could move the cursor or ring the bell: C0, DEL and C1. */
-static bool is_control(const unsigned char *s) {
-    return s[0] < 0x20 || s[0] == 0x7f || (s[0] == 0xc2 && s[1] < 0xa0);
+/* The code point of a sequence of this length. */
+static uint32_t code_point(const unsigned char *s, size_t length) {
+    uint32_t code = length == 1 ? s[0] : s[0] & (0x7fu >> length);
+    for (size_t i = 1; i < length; i++)
+        code = code << 6 | (s[i] & 0x3fu);
+    return code;
+}
+
+/* Control characters (C0, DEL, C1) could move the cursor of a terminal or give it commands. Line
+ * and paragraph separators and the controls of the writing direction (Unicode 16, section 23.2)
+ * make text appear as other text: "Trojan Source", Boucher and Anderson 2021. abuti_escape() of the
+ * library has the same list. */
+static bool is_control(uint32_t code) {
+    return code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x61c || code == 0x200e ||
+           code == 0x200f || (code >= 0x2028 && code <= 0x202e) ||
+           (code >= 0x2066 && code <= 0x2069);
 }
 
 bool text_is_utf8(const char *string) {
@@ -137,7 +150,7 @@ bool text_is_utf8(const char *string) {
 void text_safe(tool_text *to, const char *string) {
     for (const unsigned char *s = (const unsigned char *)string; *s;) {
         size_t length = sequence_length(s);
-        if (length && !is_control(s)) {
+        if (length && !is_control(code_point(s, length))) {
             text_bytes(to, (const char *)s, length);
             s += length;
         } else {
@@ -146,15 +159,55 @@ void text_safe(tool_text *to, const char *string) {
     }
 }
 
-void text_field(tool_text *to, const char *string) {
-    if (!strpbrk(string, ",\"\r\n") && string[0] != ' ') {
-        text_add(to, string);
-        return;
+/* Length of one of the colours of shade_on() at s, or 0. */
+static size_t colour_length(const unsigned char *s) {
+    if (s[0] != '\033' || s[1] != '[')
+        return 0;
+    size_t digits = strspn((const char *)s + 2, "0123456789");
+    return digits && digits <= 2 && s[2 + digits] == 'm' ? digits + 3 : 0;
+}
+
+void text_terminal(tool_text *to, const char *bytes, size_t count) {
+    const unsigned char *s = (const unsigned char *)bytes, *end = s + count;
+    while (s < end) {
+        size_t length = sequence_length(s), colour = colour_length(s);
+        bool plain = length && (*s == '\n' || *s == '\t' || !is_control(code_point(s, length)));
+        if (plain || colour) {
+            text_bytes(to, (const char *)s, plain ? length : colour);
+            s += plain ? length : colour;
+        } else {
+            text_print(to, "\\x%02x", *s++);
+        }
     }
-    text_add(to, "\"");
-    for (; *string; string++)
-        text_print(to, *string == '"' ? "\"%c" : "%c", *string);
-    text_add(to, "\"");
+}
+
+/* Whether a spreadsheet could read a cell as a formula: it begins with =, +, - or @, also in their
+ * full-width forms, and is not a number (OWASP, "CSV Injection"). Tabs and line ends, which OWASP
+ * names as well, are escaped by then. */
+static bool is_formula(const char *cell) {
+    static const char *const wide[] = {"\uff1d", "\uff0b", "\uff0d", "\uff20"};
+    for (size_t i = 0; i < sizeof wide / sizeof *wide; i++)
+        if (strncmp(cell, wide[i], strlen(wide[i])) == 0)
+            return true;
+    char *end;
+    return *cell && strchr("=+-@", *cell) && (strtod(cell, &end), end == cell || *end);
+}
+
+void text_field(tool_text *to, const char *string) {
+    tool_text cell = {0};
+    text_safe(&cell, string);
+    const char *at = cell.data ? cell.data : "";
+    bool formula = is_formula(at);
+    to->failed = to->failed || cell.failed;
+    if (!formula && !strpbrk(at, ",;\"") && *at != ' ') {
+        text_add(to, at);
+    } else {
+        text_add(to, formula ? "\"'" : "\"");
+        for (; *at; at++)
+            text_print(to, *at == '"' ? "\"%c" : "%c", *at);
+        text_add(to, "\"");
+    }
+    text_free(&cell);
 }
 
 void text_quoted(tool_text *to, const char *string) {
@@ -171,13 +224,21 @@ void text_quoted(tool_text *to, const char *string) {
             text_add(to, "\\n");
         else if (*s == '\t')
             text_add(to, "\\t");
-        else if (*s < 0x20 || *s == 0x7f)
-            text_print(to, "\\u%04x", *s);
+        else if (is_control(code_point(s, length)))
+            text_print(to, "\\u%04x", (unsigned)code_point(s, length));
         else
             text_bytes(to, (const char *)s, length);
         s += length;
     }
     text_add(to, "\"");
+}
+
+void text_shown(tool_text *to, const char *string) {
+    tool_text safe = {0};
+    text_safe(&safe, string);
+    text_quoted(to, safe.data ? safe.data : "");
+    to->failed = to->failed || safe.failed;
+    text_free(&safe);
 }
 
 void text_html(tool_text *to, const char *words) {

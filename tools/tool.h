@@ -45,12 +45,20 @@ void text_print(tool_text *to, const char *format, ...) TOOL_PRINTF(2, 3);
 void text_print_list(tool_text *to, const char *format, va_list list);
 void text_clear(tool_text *to); /* keeps the memory */
 void text_free(tool_text *to);
-/* Adds text with what is not printable UTF-8 as \xNN, as the library's error sentences do. */
+/* Adds text with what is not printable UTF-8 as \xNN, as the library's error sentences do: control
+ * characters, and those that change the direction of writing. Every name that a user reads goes
+ * through here. */
 void text_safe(tool_text *to, const char *string);
-/* Adds a field of comma-separated values, in quotes where it needs them. */
+/* The same for a whole text of ours: ends of lines, tabs and the colours of shade_on() stay. */
+void text_terminal(tool_text *to, const char *bytes, size_t count);
+/* Adds a text cell of comma-separated values, through text_safe() and in quotes if it needs them.
+ * An apostrophe is put before a cell that a spreadsheet could read as a formula. */
 void text_field(tool_text *to, const char *string);
-/* Adds a JSON string with its quotes. Bytes that are not UTF-8 become \xNN in the text. */
+/* Adds a JSON string with its quotes. Its reader gets all characters back; bytes that are not UTF-8
+ * become \xNN in the text. */
 void text_quoted(tool_text *to, const char *string);
+/* The same for text that a page shows: through text_safe() first. */
+void text_shown(tool_text *to, const char *string);
 /* Adds words as they stand in a page. */
 void text_html(tool_text *to, const char *words);
 /* Whether all of a string is UTF-8. */

@@ -168,13 +168,13 @@ static void add_head(const tool_view *view, tool_text *to) {
     if (eye.x == 0 && eye.y == 0 && eye.z == 0)
         eye = up.y > 0.9 ? (abut_vec3){0.6, 0.55, 1} : (abut_vec3){0.6, -1, 0.55};
     text_add(to, "{\"abut\":1,\"title\":");
-    text_quoted(to, view->title.data ? view->title.data : "abut");
+    text_shown(to, view->title.data ? view->title.data : "abut");
     text_add(to, ",\"command\":");
     text_quoted(to, view->tool->command ? view->tool->command->name : "");
     text_add(to, ",\"version\":");
     text_quoted(to, abut_version());
     text_add(to, ",\"unit\":");
-    text_quoted(to, view->unit.data ? view->unit.data : "");
+    text_shown(to, view->unit.data ? view->unit.data : "");
     add_vector(to, "centre", view->centre);
     text_add(to, ",\"scale\":");
     text_number(to, view->scale);

@@ -87,7 +87,7 @@ void view_note(tool_view *view, abut_colour colour, const char *words) {
         return;
     view_colour(c, colour);
     text_print(&note, "[%u,%u,%u,", c[0], c[1], c[2]);
-    text_quoted(&note, words);
+    text_shown(&note, words);
     text_add(&note, "]");
     if (note.failed)
         view->failed = true;
@@ -171,7 +171,7 @@ void view_colour(uint8_t to[4], abut_colour colour) {
 
 void view_layer(tool_view *view, const char *kind, const char *name) {
     text_print(&view->layers, "%s{\"kind\":\"%s\",\"name\":", view->layer_count++ ? "," : "", kind);
-    text_quoted(&view->layers, name);
+    text_shown(&view->layers, name);
 }
 
 /* ---- scales ---- */
@@ -188,7 +188,7 @@ static void add_stop(tool_view *view, const tool_scale *scale, double value, dou
 /* Palettes have two colours at the surface: one for either side. */
 static uint32_t add_scale(tool_view *view, const tool_scale *scale, const char *what) {
     text_add(&view->scales, view->scale_count ? ",{\"what\":" : "{\"what\":");
-    text_quoted(&view->scales, what);
+    text_shown(&view->scales, what);
     text_add(&view->scales, ",\"least\":");
     text_number(&view->scales, scale->least);
     text_add(&view->scales, ",\"most\":");
@@ -242,7 +242,7 @@ static void add_columns(tool_view *view, const view_column *columns, size_t colu
     text_add(&view->layers, ",\"facts\":[");
     for (size_t k = 0; k < column_count; k++) {
         text_add(&view->layers, k ? ",{\"name\":" : "{\"name\":");
-        text_quoted(&view->layers, columns[k].name);
+        text_shown(&view->layers, columns[k].name);
         text_print(&view->layers, ",\"values\":%u}",
                    view_array(view, "f64", columns[k].values, count, 8));
     }

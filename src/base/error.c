@@ -29,6 +29,15 @@ const char *abut_log_level_name(abut_log_level level) {
     return ABUTI_NAME(names, level);
 }
 
+/* Whether a valid sequence of three bytes is a control of the direction of writing or a separator
+ * of lines, which make text appear as other text: U+200E, U+200F, U+2028 to U+202E, U+2066 to
+ * U+2069. */
+static bool is_format_control(const unsigned char *s) {
+    return s[0] == 0xe2 && ((s[1] == 0x80 && (s[2] == 0x8e || s[2] == 0x8f)) ||
+                            (s[1] == 0x80 && s[2] >= 0xa8 && s[2] <= 0xae) ||
+                            (s[1] == 0x81 && s[2] >= 0xa6 && s[2] <= 0xa9));
+}
+
 /* Length of the valid UTF-8 sequence of a printable character at s, or 0 (RFC 3629, table 3-7 of
  * the Unicode standard: no overlong forms, no surrogates). */
 static size_t utf8_length(const unsigned char *s) {
@@ -41,12 +50,12 @@ static size_t utf8_length(const unsigned char *s) {
     unsigned char highest = s[0] == 0xed ? 0x9f : s[0] == 0xf4 ? 0x8f : 0xbf;
     if (s[1] < lowest || s[1] > highest)
         return 0;
-    if (s[0] == 0xc2 && s[1] < 0xa0) /* C1 controls */
+    if ((s[0] == 0xc2 && s[1] < 0xa0) || (s[0] == 0xd8 && s[1] == 0x9c)) /* C1; U+061C */
         return 0;
     for (size_t i = 2; i < length; i++)
         if (s[i] < 0x80 || s[i] > 0xbf)
             return 0;
-    return length;
+    return length == 3 && is_format_control(s) ? 0 : length;
 }
 
 void abuti_escape(const char *text, char *out, size_t out_bytes) {

@@ -76,9 +76,10 @@ typedef struct abuti_reader {
     locale_t locale;
     abut_triangulation triangulation;
     abuti_place place;
-    uint64_t line;  /* 1 = first */
-    uint64_t byte;  /* where the element begins that is being read */
-    uint64_t ticks; /* elements so far, for progress */
+    const char *marks; /* bytes that end a word as white space does; null = none */
+    uint64_t line;     /* 1 = first */
+    uint64_t byte;     /* where the element begins that is being read */
+    uint64_t ticks;    /* elements so far, for progress */
     abuti_list positions, triangles, polygons;
     uint32_t first_corner, last_corner, corner_count; /* of the face being built */
     uint32_t face_first;                              /* its first triangle */

@@ -2,8 +2,8 @@
  *
  * Container: JSON text, or GLB (4.4), told apart by the first bytes. Buffers are the binary part of
  * a GLB, data: URIs in base64, or files in the folder of the document or below; they are read when
- * something names them, as far as the document says, and a size that the file or the text does not
- * have is refused before memory is taken.
+ * something names them, as far as the document says. Symbolic links must not lead out of that
+ * folder. A size that the file or the text does not have is refused before memory is taken.
  */
 #include "base/system.h"
 #include "mesh/gltf.h"
@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Takes the next `wanted` bytes of a source. Memory that is readable already is not copied. Where
@@ -210,16 +211,42 @@ static bool decode_name(const char *uri, size_t length, char *name) {
     return true;
 }
 
-/* Opens a regular file; a pipe would let us wait for its writer. */
-static bool open_beside(abuti_gltf *gltf, const char *path, abuti_source *source) {
+/* Whether a path without symbolic links is below the folder that the first bytes of another path
+ * name. */
+static bool is_below(const char *target, char *path, size_t folder_bytes) {
+    char kept = path[folder_bytes];
+    path[folder_bytes] = 0;
+    char *folder = abuti_system_real_path(folder_bytes ? path : ".");
+    path[folder_bytes] = kept;
+    size_t length = folder ? strlen(folder) : 0;
+    while (length && folder[length - 1] == '/')
+        length--;
+    bool below = folder && !strncmp(target, folder, length) && target[length] == '/';
+    free(folder);
+    return below;
+}
+
+/* Opens a regular file below the folder of the document, also after symbolic links were followed: a
+ * document from elsewhere may come with links of its own. A pipe would wait for its writer. */
+static bool open_beside(abuti_gltf *gltf, char *path, size_t folder_bytes, abuti_source *source) {
     struct stat about;
-    if (stat(path, &about) != 0)
+    char *target = abuti_system_real_path(path);
+    if (!target || stat(target, &about) != 0) {
         abuti_gltf_fail(gltf, "the file '%s' cannot be opened: %s", path, strerror(errno));
-    else if (!S_ISREG(about.st_mode))
+    } else if (!is_below(target, path, folder_bytes)) {
+        abuti_gltf_fail(gltf,
+                        "the file '%s' is reached by a symbolic link out of the folder of the "
+                        "document; copy it there",
+                        path);
+    } else if (!S_ISREG(about.st_mode)) {
         abuti_gltf_fail(gltf, "'%s' is no regular file", path);
-    else
-        return !abuti_gltf_keep(gltf, abuti_source_open(source, gltf->reader->context, path));
-    return false;
+    } else {
+        int file = abuti_system_open(ABUTI_NO_FOLDER, target, O_RDONLY | O_NOFOLLOW | O_CLOEXEC, 0);
+        abuti_gltf_keep(gltf,
+                        abuti_source_open_descriptor(source, gltf->reader->context, file, path));
+    }
+    free(target);
+    return !gltf->status;
 }
 
 /* A buffer in a file beside the document. */
@@ -244,7 +271,7 @@ static void load_file(abuti_gltf *gltf, const char *uri, size_t length, uint64_t
     if (!decode_name(uri, length, path + folder)) {
         abuti_gltf_fail(gltf, "'%.*s' does not name a file in the folder of the document or below",
                         shown, uri);
-    } else if (open_beside(gltf, path, &source)) {
+    } else if (open_beside(gltf, path, folder, &source)) {
         if (source.total < wanted)
             abuti_gltf_fail(gltf, "has %" PRIu64 " bytes, but the file '%s' only %" PRIu64, wanted,
                             path, source.total);

@@ -1,6 +1,6 @@
 /* Wavefront OBJ: vertices (v) and faces (f); everything else is skipped.
  *
- * A comment goes from # to the end of the line, also behind a vertex or face.
+ * A comment goes from # to the end of the line, also right behind a vertex or face.
  *
  * Corners may be written v, v/t, v//n or v/t/n. Positive indices count from 1 and may name vertices
  * that follow later; negative ones count back from the last vertex so far. A backslash at the end
@@ -43,7 +43,7 @@ static const unsigned char *skip_slashes(const unsigned char *at, const unsigned
         if (after)
             at = after;
     }
-    return at == end || abuti_is_space(*at) || *at == '\\' ? at : NULL;
+    return at == end || abuti_is_space(*at) || *at == '\\' || *at == '#' ? at : NULL;
 }
 
 static abut_status read_corner(abuti_reader *reader, farthest *most) {
@@ -87,6 +87,7 @@ abut_status abuti_read_obj(abuti_reader *reader) {
     abuti_source *source = &reader->source;
     farthest most = {0, 0};
     abut_status status = ABUT_OK;
+    reader->marks = "#\\";
     while (!status && abuti_text_space(reader)) {
         size_t visible = abuti_read_fill(reader, 2);
         unsigned char letter = *source->at;

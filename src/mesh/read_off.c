@@ -6,10 +6,11 @@
  *     4 0 1 2 3 255 0 0    one face: its corners, counted from 0; a colour up to the end of the
  * line
  *
- * Comments go from # to the end of the line, anywhere. Coordinates of a vertex and corners of a
- * face may stand on any number of lines. Colours have no fixed length, so what has one ends with
- * its line. What the file has beyond its faces is an error: then the counts, or our reading of the
- * lines, are wrong. Faces of one or two corners are points and edges, and no part of a mesh.
+ * Comments go from # to the end of the line, anywhere, also right behind a number. Coordinates of a
+ * vertex and corners of a face may stand on any number of lines. Colours have no fixed length, so
+ * what has one ends with its line. What the file has beyond its faces is an error: then the counts,
+ * or our reading of the lines, are wrong. Faces of one or two corners are points and edges, and no
+ * part of a mesh.
  */
 #include "mesh/files.h"
 
@@ -71,7 +72,7 @@ bool abuti_off_starts(const unsigned char *at, size_t bytes) {
     off_header header = {0};
     char other;
     size_t length = 0;
-    while (length < bytes && length < 16 && !abuti_is_space(at[length]))
+    while (length < bytes && length < 16 && !abuti_is_space(at[length]) && at[length] != '#')
         length++;
     return is_keyword((const char *)at, length, &header, &other);
 }
@@ -152,6 +153,7 @@ static abut_status read_face(abuti_reader *reader, uint64_t *skipped) {
 abut_status abuti_read_off(abuti_reader *reader) {
     off_header header = {0};
     uint64_t skipped = 0;
+    reader->marks = "#";
     abut_status status = read_header(reader, &header);
     for (int64_t i = 0; i < header.vertex_count && !status; i++) {
         status = read_vertex(reader, &header);

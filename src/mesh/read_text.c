@@ -62,11 +62,17 @@ void abuti_text_skip_line(abuti_reader *reader) {
     }
 }
 
+/* Whether a word ends before this byte: at white space, or where a comment begins. */
+static bool ends_word(const abuti_reader *reader, unsigned char byte) {
+    return abuti_is_space(byte) || (reader->marks && byte && strchr(reader->marks, byte));
+}
+
 void abuti_text_skip_word(abuti_reader *reader) {
     abuti_source *source = &reader->source;
-    while (abuti_text_peek(reader) >= 0) {
+    for (bool first = true; abuti_text_peek(reader) >= 0; first = false) {
         const unsigned char *p = source->at, *end = source->end;
-        while (p < end && !abuti_is_space(*p))
+        p += first && !abuti_is_space(*p); /* a mark that begins a word is part of it */
+        while (p < end && !ends_word(reader, *p))
             p++;
         source->at = p;
         if (p < end)
@@ -84,7 +90,7 @@ static const unsigned char *view_end(abuti_reader *reader) {
 size_t abuti_text_word(abuti_reader *reader, const char **word) {
     abuti_source *source = &reader->source;
     const unsigned char *end = view_end(reader), *p = source->at;
-    while (p < end && !abuti_is_space(*p))
+    while (p < end && !ends_word(reader, *p))
         p++;
     *word = (const char *)source->at;
     size_t length = (size_t)(p - source->at);
@@ -108,9 +114,17 @@ abut_status abuti_text_fail_word(abuti_reader *reader, const char *what) {
     const unsigned char *end = view_end(reader), *p = source->at;
     char quoted[48];
     size_t length = 0;
-    for (; p < end && !abuti_is_space(*p) && length < sizeof quoted - 4; p++)
-        quoted[length++] = *p ? (char)*p : '\x01';
-    if (p < end && !abuti_is_space(*p)) {
+    for (; p < end && length < sizeof quoted - 7; p++) {
+        if (length ? ends_word(reader, *p) : abuti_is_space(*p))
+            break;
+        if (*p) {
+            quoted[length++] = (char)*p;
+        } else { /* as abuti_fail() shows other bytes that are not printable */
+            memcpy(quoted + length, "\\x00", 4);
+            length += 4;
+        }
+    }
+    if (p < end && !ends_word(reader, *p)) {
         memcpy(quoted + length, "...", 3);
         length += 3;
     }
@@ -125,7 +139,7 @@ abut_status abuti_text_number(abuti_reader *reader, const char *what, double *va
     const unsigned char *end = view_end(reader);
     const unsigned char *after = abuti_number_read(source->at, end, reader->locale, value);
     if (!after ||
-        (after < end ? !abuti_is_space(*after) : after - source->at >= ABUTI_SOURCE_LOOKAHEAD))
+        (after < end ? !ends_word(reader, *after) : after - source->at >= ABUTI_SOURCE_LOOKAHEAD))
         return abuti_text_fail_word(reader, what);
     source->at = after;
     return ABUT_OK;
@@ -152,7 +166,7 @@ abut_status abuti_text_whole(abuti_reader *reader, const char *what, int64_t *va
     const unsigned char *end = view_end(reader);
     const unsigned char *after = abuti_text_digits(source->at, end, value);
     if (!after ||
-        (after < end ? !abuti_is_space(*after) : after - source->at >= ABUTI_SOURCE_LOOKAHEAD))
+        (after < end ? !ends_word(reader, *after) : after - source->at >= ABUTI_SOURCE_LOOKAHEAD))
         return abuti_text_fail_word(reader, what);
     source->at = after;
     return ABUT_OK;

@@ -101,7 +101,7 @@ TEST(refuses_bad_vertices) {
     refused("v 0 0 1e999\n", "line 1: vertex 0");
     check_refused("v 0 0 \0"
                   "0\n",
-                  9, "bad.obj", "line 1: '\\x010' is not");
+                  9, "bad.obj", "line 1: '\\x000' is not");
 }
 
 TEST(refuses_bad_faces) {

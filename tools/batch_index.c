@@ -110,9 +110,15 @@ abut_status batch_index(tool_run *tool, const char *folder, const batch_jobs *jo
     }
     text_add(&page, "</main>\n</html>\n");
     text_print(&path, "%s/index.html", folder);
-    abut_status status = page.failed || path.failed
-                             ? abut_fail(ABUT_ERROR_MEMORY, "there is no memory for the index")
-                             : abut_context_write(tool->context, path.data, page.data, page.used);
+    struct stat about;
+    abut_status status;
+    if (page.failed || path.failed)
+        status = abut_fail(ABUT_ERROR_MEMORY, "there is no memory for the index");
+    else if (lstat(path.data, &about) == 0 && S_ISLNK(about.st_mode))
+        status = abut_fail(ABUT_ERROR_FILE, "index.html: is a symbolic link, which could lead out "
+                                            "of the folder of --out; remove it");
+    else
+        status = abut_context_write(tool->context, path.data, page.data, page.used);
     text_free(&page);
     text_free(&path);
     return status;

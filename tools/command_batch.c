@@ -54,6 +54,26 @@ static void complain(attempt *a, const char *path, const char *what, int error) 
     text_print(&a->complaint, ": %s%s%s", what, error ? ": " : "", error ? strerror(error) : "");
 }
 
+/* Whether a symbolic link is on the way from the folder of --out down to a path in it: it could
+ * lead out of the folder. With `last` the path itself counts as well. */
+static bool has_link(const batch *b, char *path, bool last) {
+    struct stat about;
+    for (char *at = path + strlen(b->folder) + 1; at; at++) {
+        char *slash = strchr(at, '/');
+        if (!slash && !last)
+            return false;
+        if (slash)
+            *slash = 0;
+        bool link = lstat(path, &about) == 0 && S_ISLNK(about.st_mode);
+        if (slash)
+            *slash = '/';
+        if (link || !slash)
+            return link;
+        at = slash;
+    }
+    return false;
+}
+
 /* Errors are about the output, not about where it is completed. */
 static void rename_in(tool_text *words, const char *from, const char *to) {
     char *at = words->data ? strstr(words->data, from) : NULL;
@@ -98,8 +118,13 @@ static bool identify(const batch *b, attempt *a, batch_job *job) {
                path_ending(job->output));
     text_print(&a->place, "%s/" STAGE "/%016" PRIx64, b->folder, a->key);
     bool fine = !name.failed && !a->staged.failed && !a->place.failed && !a->final.failed;
-    if (!fine)
+    if (!fine) {
         complain(a, job->input, "out of memory", 0);
+    } else if (has_link(b, a->final.data, false) || has_link(b, a->staged.data, true)) {
+        complain(a, a->final.data,
+                 "cannot be written: a symbolic link could lead out of the folder of --out", 0);
+        fine = false;
+    }
     text_free(&name);
     return fine;
 }
@@ -535,6 +560,13 @@ static int run_batch(batch *b, const tool_arguments *arguments) {
         text_free(&path);
         return tool_fail_with(b->tool, "file error", "%s: the folder cannot be made: %s", b->folder,
                               strerror(error));
+    }
+    if (!manifest && has_link(b, path.data, true)) {
+        text_free(&path);
+        return tool_fail_with(b->tool, "file error",
+                              "%s/manifest.jsonl: is a symbolic link, which could lead out of the "
+                              "folder of --out; name its target with --manifest",
+                              b->folder);
     }
     int code = manifest_open(b->tool, &b->manifest, path.data, look_only);
     if (code)

@@ -21,7 +21,7 @@ static abut_status read_v(abuti_reader *reader) {
     double p[3];
     for (int axis = 0; axis < 3; axis++) {
         static const char *const names[] = {"a number for x", "a number for y", "a number for z"};
-        if (!abuti_text_blanks(reader, true))
+        if (!abuti_text_blanks(reader, true) || *reader->source.at == '#')
             return abuti_read_fail(reader, "a vertex needs 3 coordinates; it has %d", axis);
         abut_status status = abuti_text_number(reader, names[axis], &p[axis]);
         if (status)

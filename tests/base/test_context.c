@@ -24,6 +24,21 @@ TEST(escapes_what_is_not_utf8) {
     assert_string_equal("\\xed\\xa0\\x80", out);
     abuti_escape("abcdef", out, 4);
     assert_string_equal("abc", out);
+    /* C1, and what changes the direction of writing or ends lines */
+    static const char *const hidden[] = {"\xc2\x85", "\xc2\x9b", "\u061c", "\u200e",
+                                         "\u200f",   "\u2028",   "\u2029", "\u202a",
+                                         "\u202e",   "\u2066",   "\u2069"};
+    for (size_t i = 0; i < sizeof hidden / sizeof *hidden; i++) {
+        abuti_escape(hidden[i], out, sizeof out);
+        assert_int_equal('\\', out[0]);
+        assert_int_equal(4 * strlen(hidden[i]), strlen(out));
+    }
+    static const char *const shown[] = {"\u00a0", "\u061b", "\u200d", "\u2010", "\u2027",
+                                        "\u202f", "\u2065", "\u206a", "\u20ac"};
+    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++) {
+        abuti_escape(shown[i], out, sizeof out);
+        assert_string_equal(shown[i], out);
+    }
 }
 
 TEST(refuses_half_an_allocator) {

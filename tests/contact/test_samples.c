@@ -648,6 +648,44 @@ TEST(hostile_samples_are_made_anew) {
     abut_mesh_destroy(mesh);
 }
 
+/* As for fields: a link is replaced and not followed, a folder of others is not used. */
+TEST(planted_links_and_folders_of_others) {
+    char folder[CACHE_PATH_BYTES], path[CACHE_PATH_BYTES + 300], diary[CACHE_PATH_BYTES];
+    struct stat about;
+    abut_mesh *mesh = cube_that_listens(1);
+    abut_samples_options o = ways(0);
+    snprintf(folder, sizeof folder, "%s", test_path("planted"));
+    o.cache = folder;
+    assert_false(hits(mesh, o));
+    DIR *opened = opendir(folder);
+    assert_non_null(opened);
+    for (struct dirent *entry; (entry = readdir(opened));)
+        if (abuti_folder_is_name(entry->d_name, SAMPLES_ENDING))
+            snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+    closedir(opened);
+    snprintf(diary, sizeof diary, "%s", test_path("diary"));
+    assert_int_equal(0, rename(path, diary));
+    assert_int_equal(0, chmod(diary, 0644));
+    assert_int_equal(0, symlink(diary, path));
+    is_mended(mesh, o, "belongs to you");
+    assert_int_equal(0, lstat(path, &about));
+    assert_true(S_ISREG(about.st_mode));
+    assert_int_equal(0, stat(diary, &about));
+    assert_int_equal(0644, about.st_mode & 0777);
+    assert_int_equal(0, chmod(folder, 0770));
+    heard.warnings = 0;
+    for (int i = 0; i < 2; i++) {
+        abut_samples *samples;
+        abut_samples_options other = ways(1 + i);
+        other.cache = folder;
+        assert_ok(abut_samples_create(mesh, &other, &samples));
+        abut_samples_destroy(samples);
+    }
+    assert_int_equal(1, heard.warnings);
+    assert_non_null(strstr(heard.last, "the cache is not used: the folder "));
+    abut_mesh_destroy(mesh);
+}
+
 /* As a user without rights, if there is one. */
 TEST(folders_that_cannot_be_written_do_no_harm) {
     char locked[CACHE_PATH_BYTES];

@@ -167,6 +167,40 @@ TEST(writable_for_others) {
     assert_true(cached());
 }
 
+/* A link in the place of an entry is neither followed nor read, and a folder that others may write
+ * is not used: base_folder has the details. */
+TEST(planted_link) {
+    struct stat about;
+    char diary[1100];
+    snprintf(diary, sizeof diary, "%s", test_file("diary.program", file, file_bytes));
+    assert_int_equal(0, chmod(diary, 0644));
+    assert_int_equal(0, unlink(path));
+    assert_int_equal(0, symlink(diary, path));
+    assert_false(cached()); /* whole, of the user, but it may have come from anywhere */
+    abuti_cache_write(abuti_context_of(NULL), key, "other words\n", program, sizeof program);
+    assert_true(cached());
+    assert_int_equal(0, lstat(path, &about));
+    assert_true(S_ISREG(about.st_mode));
+    assert_int_equal(0, stat(diary, &about));
+    assert_true((size_t)about.st_size == file_bytes && (about.st_mode & 0777) == 0644);
+    write_file(file, file_bytes);
+}
+
+TEST(folder_of_others) {
+    const char *folder = test_path("deep/er/cache");
+    assert_int_equal(0, chmod(folder, 0777));
+    assert_false(cached());
+    abuti_cache_write(abuti_context_of(NULL), key, "other words\n", program, sizeof program);
+    assert_int_equal(0, chmod(folder, 0700));
+    assert_true(cached());
+    unsigned char now[sizeof file];
+    FILE *in = fopen(path, "rb");
+    assert_non_null(in);
+    assert_int_equal(file_bytes, fread(now, 1, sizeof now, in));
+    fclose(in);
+    assert_memory_equal(file, now, file_bytes); /* nothing was written meanwhile */
+}
+
 TEST(empty_program) {
     unsigned char other[ABUTI_DIGEST_BYTES] = {2}, *found;
     size_t bytes = 9;

@@ -132,6 +132,33 @@ TEST(refuses_names_outside_the_folder) {
     mkfifo(test_path("b..bin"), 0600);
     assert_fails(ABUT_ERROR_FORMAT, "is no regular file", abut_mesh_read(NULL, path, NULL, &mesh));
     unlink(test_path("b..bin"));
+    /* links: within the folder they are followed, out of it they are not, also on the way */
+    test_file("true.bin", buffer.data, buffer.count);
+    assert_int_equal(0, mkdir(test_path("document"), 0700));
+    assert_int_equal(0, mkdir(test_path("document/deep"), 0700));
+    test_file("document/deep/inner.bin", buffer.data, buffer.count);
+    assert_int_equal(0, symlink("..", test_path("document/up")));
+    assert_int_equal(0, symlink("../true.bin", test_path("document/out.bin")));
+    assert_int_equal(0, symlink(test_path("true.bin"), test_path("document/deep/far.bin")));
+    assert_int_equal(0, symlink("deep/inner.bin", test_path("document/in.bin")));
+    assert_int_equal(0, symlink("deep", test_path("document/folder")));
+    static const char *const links[] = {"up/true.bin", "out.bin",          "deep/far.bin",
+                                        "in.bin",      "folder/inner.bin", "up/document/in.bin"};
+    for (size_t i = 0; i < sizeof links / sizeof *links; i++) {
+        char linked[2000];
+        snprintf(linked, sizeof linked,
+                 "{" HEAD "," SQUARE ",\"buffers\":[{\"byteLength\":60,\"uri\":\"%s\"}]}",
+                 links[i]);
+        const char *document = test_file("document/d.gltf", linked, strlen(linked));
+        if (i < 3) {
+            assert_fails(ABUT_ERROR_FORMAT, "symbolic link out of the folder of the document",
+                         abut_mesh_read(NULL, document, NULL, &mesh));
+        } else {
+            assert_ok(abut_mesh_read(NULL, document, NULL, &mesh));
+            abut_mesh_destroy(mesh);
+            mesh = NULL;
+        }
+    }
     int ends[2];
     char pipe_path[64];
     assert_int_equal(0, pipe(ends));

@@ -26,7 +26,9 @@ TEST(reads_every_face_form) {
                                         "f\t1\t2\t3\n  f 1 3 4   \n\n\n",
                                         "f 1 2 \\\n3\nf \\\r\n 1 \\\n 3 \\\n4\n",
                                         "f 1 2 3\\\n\nf 1 3 4\\\n",
-                                        "f 1 2 3 # a comment\nf 1/1 3/2 4/3 #4\n"};
+                                        "f 1 2 3 # a comment\nf 1/1 3/2 4/3 #4\n",
+                                        "f 1 2 3# a comment\nf 1/1 3//2 4/3/1#4\n",
+                                        "f 1 2 3#\\\nf 1 3 4#"};
     for (size_t i = 0; i < sizeof faces / sizeof *faces; i++) {
         char text[200];
         snprintf(text, sizeof text, CORNERS "%s", faces[i]);
@@ -44,6 +46,17 @@ TEST(ignores_what_is_no_geometry) {
              "vvv 9 9 9\nfoo 1 2 3\nf 1 2 3\n#f 9 9 9\nf 1 3 4\n");
     check_mesh(mesh, 4, corner_positions, 2, two_triangles);
     abut_mesh_destroy(mesh);
+}
+
+/* Comments and continued lines right behind numbers; a comment continues nothing. */
+TEST(numbers_end_at_comments) {
+    abut_mesh *mesh = read("v 0 0 0#c\nv 1 0 0 0.5#a b \\\nv 0 1\\\n0\nv 0\\\r\n 0 1 a\\b \\c #\n"
+                           "f 1 2 3\nf 1 3 4\n");
+    check_mesh(mesh, 4, corner_positions, 2, two_triangles);
+    abut_mesh_destroy(mesh);
+    refused("v 0 0#1\n", "a vertex needs 3 coordinates; it has 2");
+    refused("v 0 0 \\1\n", "'\\1' is not a number for z");
+    refused("v 0 0\\1 1\n", "'\\1' is not a number for z");
 }
 
 TEST(reads_any_line_end) {

@@ -25,6 +25,8 @@ TEST(reads_every_layout) {
         "4 2\n" VERTICES FACES,
         "OFF\n4 2\n" VERTICES FACES,
         "OFF # comment\n# 9 9 9\n4 2 0 # counts\n\n" VERTICES "# between\n" FACES "# end\n",
+        "OFF#c\n4#c\n2#c\n0 0 0#c\n1 0 0#\n0 1#1 1\n0#c\n0 0 1\n3 0 1 2#c\n3#c\n0 2 3#c",
+        "OFF\n4 2 0#c\n" VERTICES FACES,
         "OFF\r\n4 2 5\r\n0 0 0\r\n1 0 0\r\n0 1 0\r\n0 0 1\r\n3 0 1 2\r\n3 0 2 3",
         "OFF 4 2 0 0 0 0 1 0 0 0 1 0 0 0 1 3 0 1 2\n3 0 2 3",
         "OFF\n4 2 0\n0\n0\n0\n1 0 0 0 1 0\n0 0 1\n3\n0 1\n2\n\n3 0\n2\n3\n",

@@ -159,8 +159,13 @@ int clashes_images(tool_run *tool, const tool_clashes *clashes, const abut_layer
     abut_status status = write_all(&w, query->resolution);
     if (tool->out.json)
         out_end(&tool->out);
-    else if (!status)
-        say_fact(&tool->out, "images", "%s-all.%s and one each", prefix, ending());
+    else if (!status) {
+        tool_text name = {0};
+        text_safe(&name, prefix);
+        say_fact(&tool->out, "images", "%s-all.%s and one each", name.data ? name.data : "",
+                 ending());
+        text_free(&name);
+    }
     free(w.values);
     free(w.canvas.pixels);
     free(w.sheet.pixels);

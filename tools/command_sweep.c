@@ -152,7 +152,8 @@ static void tell(tool_run *tool, const sweep_run *s, const char *const path[2],
     }
     text_add(&words, shade_off(out));
     tool_text subject = {0};
-    text_print(&subject, "%s to ", path[0]);
+    text_safe(&subject, path[0]);
+    text_add(&subject, " to ");
     say(out, "%s%s", subject.data ? subject.data : "", words.data ? words.data : "");
     text_free(&subject);
     text_free(&words);

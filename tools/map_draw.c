@@ -462,8 +462,13 @@ int map_images(tool_run *tool, const map_panel *panel, const char *prefix) {
     }
     if (tool->out.json)
         out_end(&tool->out);
-    else if (!status)
-        say_fact(&tool->out, "images", "%s-distance.%s, -voronoi, -gradient", prefix, ending);
+    else if (!status) {
+        tool_text name = {0};
+        text_safe(&name, prefix);
+        say_fact(&tool->out, "images", "%s-distance.%s, -voronoi, -gradient",
+                 name.data ? name.data : "", ending);
+        text_free(&name);
+    }
     free(canvas.pixels);
     free(texels);
     return status ? tool_fail(tool, status) : 0;

@@ -96,7 +96,7 @@ typedef struct abut_samples_options {
                         * radius */
     uint32_t limit;    /* keep at most so many of all, and those that are spread best; 0 = all */
     bool face_middles; /* only the middle of a flat region, as Sundholm has it */
-    const char *cache; /* a folder where samples are kept, to be found there the next time, as in
+    const char *cache; /* keeps samples in a folder that nobody else can write, as in
                         * abut_field_options; null = none, "" = the user's own */
 } abut_samples_options;
 

@@ -57,7 +57,7 @@ typedef struct abut_field_options {
     abut_field_type type;
     abut_sign_method sign; /* refused by pseudo-normals: a mesh with a border */
     abut_device *device;   /* where it is built; null = the CPU. The values are the same */
-    const char *cache; /* a folder where fields are kept, to be found there the next time; null =
+    const char *cache; /* keeps fields in a folder of the user that nobody else can write; null =
                         * none, "" = the user's own */
 } abut_field_options;
 

@@ -155,8 +155,8 @@ abut_status abuti_source_open_own(abuti_source *source, abut_context *context, c
     int file = abuti_folder_open_file(path, O_RDONLY);
     if (file < 0 && (errno == EPERM || errno == ELOOP))
         return abuti_fail(ABUT_ERROR_FILE,
-                          "%s: is not a regular file that belongs to you and that nobody else can "
-                          "write, in such a folder",
+                          "%s: is not used: it must be a regular file that belongs to you and that "
+                          "nobody else can write, and so must its folder",
                           path);
     return abuti_source_open_descriptor(source, context, file, path);
 }

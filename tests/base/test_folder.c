@@ -19,7 +19,21 @@ static void take_log(void *user, abut_log_level level, const char *message) {
     snprintf(warning, sizeof warning, "%s", message);
 }
 
+/* How many files this process has open; 0 where the system does not say. */
+static int count_open(void) {
+    int count = 0;
+    DIR *folder = opendir("/proc/self/fd");
+    while (folder && readdir(folder))
+        count++;
+    if (folder)
+        closedir(folder);
+    return count;
+}
+
+static int open_before;
+
 static int set_up(void **state) {
+    open_before = count_open();
     abut_context_options options = abut_context_options_default();
     options.log = take_log;
     assert_ok(abut_context_create(&options, &context));
@@ -29,6 +43,7 @@ static int set_up(void **state) {
 
 static int tear_down(void **state) {
     abut_context_destroy(context);
+    assert_int_equal(open_before, count_open());
     return 0;
 }
 
@@ -96,7 +111,7 @@ TEST(links_are_not_followed) {
     assert_false(holds(test_path("links/file"), "precious"));
     assert_int_equal(ABUT_ERROR_FILE,
                      abuti_source_open_own(&(abuti_source){0}, context, test_path("links/file")));
-    assert_non_null(strstr(abut_last_error(), "is not a regular file that belongs to you"));
+    assert_non_null(strstr(abut_last_error(), "a regular file that belongs to you"));
     assert_ok(keep(test_path("links/file"), "entry"));
     assert_true(is_as_it_was(diary, "precious"));
     assert_true(holds(test_path("links/file"), "entry"));
@@ -149,7 +164,6 @@ TEST(folders_of_others_are_not_used) {
     }
     warnings = 0; /* missing ones are made */
     assert_true(abuti_folder_is_usable(context, test_path("to/be/made/file")));
-    assert_true(abuti_folder_is_usable(context, "file"));
     assert_int_equal(0, warnings);
 }
 

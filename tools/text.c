@@ -181,9 +181,9 @@ void text_terminal(tool_text *to, const char *bytes, size_t count) {
     }
 }
 
-/* Whether a spreadsheet could read a cell as a formula: it begins with =, +, - or @, also in their
- * full-width forms, and is not a number (OWASP, "CSV Injection"). Tabs and line ends, which OWASP
- * names as well, are escaped by then. */
+/* Whether a spreadsheet could read a cell as a formula: it begins with =, +, - or @ and is not a
+ * number (OWASP ASVS, requirement 1.2.10; CWE-1236). Their full-width forms count as well, as a
+ * precaution. A tab, which OWASP also names, is escaped before. */
 static bool is_formula(const char *cell) {
     static const char *const wide[] = {"\uff1d", "\uff0b", "\uff0d", "\uff20"};
     for (size_t i = 0; i < sizeof wide / sizeof *wide; i++)

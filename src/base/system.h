@@ -67,8 +67,8 @@ bool abuti_system_is_private(const struct stat *about);
 /* Opens a folder in which only the user can create, rename or remove files, for the calls below.
  * Returns -1 otherwise: *problem says why, or is null if errno does. `parent` is such a folder, in
  * which only the last component of the path is looked up and must not be a symbolic link, or
- * ABUTI_NO_FOLDER; then the last component may be a link of the user or of root. Windows does not
- * check anything: a user's folders are private there. */
+ * ABUTI_NO_FOLDER; then the last component may be a link of the user or of root. On Windows only
+ * checks that the folder exists. */
 enum { ABUTI_NO_FOLDER = -1 };
 int abuti_system_open_private(int parent, const char *path, const char **problem);
 void abuti_system_close_folder(int folder);

@@ -286,7 +286,7 @@ static void find_key(const char *folder, const char *module, unsigned char *key)
 
 /* Entries that are whole by their checksums but of no use: noise, nothing, a program without the
  * kernel. The program is compiled, and the entry is right again. Half a program under a checksum of
- * its own is not tried: PoCL 5 ends the process by an assertion. */
+ * its own is not tried: PoCL 3.1 ends the process by an assertion. */
 TEST(useless_programs_are_replaced) {
     char old[1024], folder[1024];
     snprintf(old, sizeof old, "%s", getenv("ABUT_CACHE_DIR"));

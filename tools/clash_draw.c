@@ -29,14 +29,12 @@ static const struct {
     const char *words;
 } looks[CLASH_KINDS] = {
     [CLASH_OVERLAP] = {{0.85f, 0.10f, 0.10f, 1}, "overlap"},
-    [CLASH_MAYBE] = {{0.55f, 0.55f, 0.55f, 1}, "may meet"},
-    [CLASH_MEETING] = {{0.85f, 0.10f, 0.10f, 1}, "meet"},
     [CLASH_CUTS] = {{0.85f, 0.10f, 0.10f, 1}, "cut each other"},
     [CLASH_A_INSIDE] = {{0.50f, 0.15f, 0.75f, 1}, "one inside the other"},
     [CLASH_B_INSIDE] = {{0.50f, 0.15f, 0.75f, 1}, "one inside the other"},
     [CLASH_SAME] = {{0.95f, 0.20f, 0.65f, 1}, "the same twice"},
     [CLASH_FLUSH] = {{0.95f, 0.65f, 0.05f, 1}, "flush contact"},
-    [CLASH_TOUCH] = {{0.95f, 0.65f, 0.05f, 1}, "touch"},
+    [CLASH_TOUCH] = {{0.00f, 0.60f, 0.60f, 1}, "touch"},
     [CLASH_NEAR] = {{0.05f, 0.35f, 0.90f, 1}, "near"},
     [CLASH_ITSELF] = {{0.10f, 0.60f, 0.30f, 1}, "overlaps itself"},
 };
@@ -256,7 +254,7 @@ static abut_status draw_clash(tool_run *tool, abut_picture *picture, const tool_
     double touch = clash->kind == CLASH_FLUSH ? 1e-6 * scale : 0;
     if (clash->kind == CLASH_NEAR)
         return abut_picture_add_line(picture, clash->from, clash->to, 3, colour);
-    if (clash->kind == CLASH_TOUCH || clash->kind == CLASH_MAYBE || clash->kind == CLASH_ITSELF)
+    if (clash->kind == CLASH_TOUCH || clash->kind == CLASH_ITSELF)
         return abut_picture_add_point(picture, pair->centre, 8, colour);
     if (clash->kind == CLASH_SAME || clash->kind == CLASH_A_INSIDE)
         return assembly_draw(picture, assembly, pair->a, whole);
@@ -354,7 +352,7 @@ static abut_status draw(tool_run *tool, const abut_picture_options *camera, tool
             status = ABUT_ERROR_CANCELLED;
     }
     for (int k = 0; k < CLASH_KINDS; k++)
-        if (counts[k])
+        if (counts[k] && looks[k].words)
             legend_add(&legend, looks[k].colour, "%s: %zu", looks[k].words, counts[k]);
     status = status ? status : picture_write(tool, picture, camera, &legend, path);
     abut_picture_destroy(picture);

@@ -42,7 +42,15 @@ void legend_add(tool_legend *legend, abut_colour colour, const char *format, ...
     vsnprintf(legend->entries[legend->count].words, sizeof legend->entries[0].words, format, list);
     va_end(list);
     colour.a = 1;
+    legend->entries[legend->count].has_amount = false;
     legend->entries[legend->count++].colour = colour;
+}
+
+void legend_amount(tool_legend *legend, uint64_t amount) {
+    if (!legend->count)
+        return;
+    legend->entries[legend->count - 1].has_amount = true;
+    legend->entries[legend->count - 1].amount = amount;
 }
 
 void legend_file(tool_legend *legend, abut_colour colour, const char *path) {

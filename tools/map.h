@@ -147,6 +147,7 @@ typedef struct map_panel {
     const char *marked; /* what a line with two dots shows; null = there is none */
     abut_vec3 marks[2];
     double value; /* of it */
+    bool hidden;  /* at first in a page, where it lies on that of another panel */
 } map_panel;
 
 /* A panel with the least distance marked. */

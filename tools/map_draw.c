@@ -233,7 +233,8 @@ map_panel panel_of(const tool_surface *surface, const map_answer *answer,
                        other_count,
                        answer->measures.found ? "least" : NULL,
                        {least->point, least->other_point},
-                       least->distance};
+                       least->distance,
+                       false};
 }
 
 /* Edges as short as texels, but not much shorter than what a picture shows. */

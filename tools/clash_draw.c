@@ -304,7 +304,7 @@ static double size_of(const tool_assembly *assembly) {
 /* More rows than this are one for all bodies, or one for each kind of clash. */
 enum { ROWS_MOST = 256 };
 
-static void label_clash(tool_run *tool, abut_picture *picture, const tool_assembly *assembly,
+static void label_clash(tool_run *tool, const abut_picture *picture, const tool_assembly *assembly,
                         const tool_clash *clash) {
     const abut_layers_pair *pair = &clash->pair;
     tool_text name = {0};
@@ -326,7 +326,7 @@ static void label_clash(tool_run *tool, abut_picture *picture, const tool_assemb
     else if (pair->pixels)
         snprintf(note, sizeof note, "volume %.4g, depth %.4g", pair->volume, pair->depth);
     view_label label = {.name = name.data, .amount = amount, .note = note, .derived = true};
-    view_label_items(tool->view, abut_picture_item_count(picture), &label);
+    view_label_items(tool->view, picture, &label);
     text_free(&name);
 }
 
@@ -334,7 +334,7 @@ static void label_kind(tool_run *tool, const abut_picture *picture, clash_kind k
     char amount[32];
     snprintf(amount, sizeof amount, "%zu", count);
     view_label label = {.name = looks[kind].words, .amount = amount, .derived = true};
-    view_label_items(tool->view, abut_picture_item_count(picture), &label);
+    view_label_items(tool->view, picture, &label);
 }
 
 static const abut_colour many_colour = {0.45f, 0.55f, 0.65f, 1};
@@ -363,7 +363,7 @@ static abut_status draw_bodies(tool_run *tool, abut_picture *picture, const tool
         if (few)
             legend_add(legend, colour, "%s", name.data ? name.data : "");
         view_label label = {.name = assembly->count <= ROWS_MOST ? name.data : "parts"};
-        view_label_items(tool->view, abut_picture_item_count(picture), &label);
+        view_label_items(tool->view, picture, &label);
         text_free(&name);
         colour.a = few ? 0.3f : takes_part[i] ? 0.22f : 0.07f;
         status = takes_part[i] == 2 ? ABUT_OK : assembly_draw(picture, assembly, i, colour);

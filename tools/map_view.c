@@ -77,7 +77,7 @@ static abut_status add_others(tool_run *tool, abut_picture *picture, const map_p
              : slash && slash[1] ? slash + 1
                                  : panel->surface->path);
     view_label label = {.name = name, .hidden = panel->hidden};
-    view_label_items(tool->view, abut_picture_item_count(picture), &label);
+    view_label_items(tool->view, picture, &label);
     status = abut_picture_add_line(picture, panel->marks[0], panel->marks[1], 3, ink);
     for (int k = 0; k < 2 && !status; k++)
         status = abut_picture_add_point(picture, panel->marks[k], 9, ink);

@@ -59,9 +59,9 @@ typedef struct view_label {
     bool derived;       /* its triangles are not those of a file: their numbers are not shown */
     bool hidden;        /* until its row is checked */
 } view_label;
-/* Labels the items of the next picture from number `first` on, up to the next label. A label
- * without a name: by the legend again. */
-void view_label_items(tool_view *view, size_t first, const view_label *label);
+/* Labels what is added to a picture from now on, up to the next label. The picture must be the next
+ * one that is shown. */
+void view_label_items(tool_view *view, const abut_picture *picture, const view_label *label);
 
 /* A surface in the colours of a scale, by a value at each vertex; NaN is grey. `source` are the
  * triangles of the file that its triangles were cut from; null = they are of no file. A surface

@@ -49,10 +49,10 @@ static const char *body_name(view_film *film, const tool_legend *legend, abut_co
     return found;
 }
 
-/* The label of an item, as its number + 1; 0 where it has none. Items come in their order, and
- * `last` is that of the item before. */
-static uint32_t label_of(const view_film *film, size_t item, size_t *last) {
-    while (*last < film->label_count && film->labels[*last].first <= item)
+/* The label of a mesh (`kind` 0) or mark (1), as its number + 1; 0 where it has none. Items come in
+ * their order, and `last` is that of the item before. */
+static uint32_t label_of(const view_film *film, int kind, size_t number, size_t *last) {
+    while (*last < film->label_count && film->labels[*last].first[kind] <= number)
         ++*last;
     return *last > film->label_begin && film->labels[*last - 1].name[0] ? (uint32_t)*last : 0;
 }
@@ -353,13 +353,15 @@ abut_status view_picture(tool_view *view, const abut_picture *picture, const too
     for (size_t i = 0; i < film->track_count; i++)
         film->tracks[i].used = false;
     film->before = film->track_count;
-    size_t last = film->label_begin;
+    size_t last[2] = {film->label_begin, film->label_begin}, meshes = 0;
     for (size_t i = 0; i < abut_picture_item_count(picture) && !view->failed; i++) {
         abut_picture_item item;
         abut_status status = abut_picture_item_get(picture, i, &item);
         if (status)
             return status;
-        uint32_t label = label_of(film, i, &last);
+        int kind = item.mesh ? 0 : 1;
+        uint32_t label = label_of(film, kind, kind ? i - meshes : i, &last[kind]);
+        meshes += !kind;
         if (item.mesh && !(view->skip & VIEW_MESHES))
             add_body(view, i, &item, legend, label);
         else if (!item.mesh && !(view->skip & VIEW_MARKS))

@@ -243,16 +243,33 @@ void view_values(tool_view *view, abut_mesh *mesh, const char *name, const doubl
         made, poses, array, add_scale(view, scale, what));
 }
 
-void view_label_items(tool_view *view, size_t first, const view_label *label) {
+/* How many meshes a picture has: they are its first items. */
+static size_t mesh_count_of(const abut_picture *picture) {
+    size_t lo = 0, hi = abut_picture_item_count(picture);
+    while (lo < hi) {
+        size_t middle = lo + (hi - lo) / 2;
+        abut_picture_item item = {0};
+        if (!abut_picture_item_get(picture, middle, &item) && item.mesh)
+            lo = middle + 1;
+        else
+            hi = middle;
+    }
+    return lo;
+}
+
+void view_label_items(tool_view *view, const abut_picture *picture, const view_label *label) {
     if (!view)
         return;
     view_film *film = &view->film;
+    size_t meshes = mesh_count_of(picture);
     if (!tool_grow(&film->labels, film->label_count, &film->label_room, sizeof *film->labels)) {
         view->failed = true;
         return;
     }
     view_kept_label *kept = &film->labels[film->label_count++];
-    *kept = (view_kept_label){.first = first, .derived = label->derived, .hidden = label->hidden};
+    *kept = (view_kept_label){.first = {meshes, abut_picture_item_count(picture) - meshes},
+                              .derived = label->derived,
+                              .hidden = label->hidden};
     snprintf(kept->name, sizeof kept->name, "%s", label->name ? label->name : "");
     snprintf(kept->amount, sizeof kept->amount, "%s", label->amount ? label->amount : "");
     snprintf(kept->note, sizeof kept->note, "%s", label->note ? label->note : "");

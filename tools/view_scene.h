@@ -8,7 +8,7 @@ enum { LABEL_NAME = 128, LABEL_AMOUNT = 32, LABEL_NOTE = 128 };
 
 /* A view_label that is kept. */
 typedef struct view_kept_label {
-    size_t first;
+    size_t first[2]; /* mesh, and line or point, of its picture */
     char name[LABEL_NAME], amount[LABEL_AMOUNT], note[LABEL_NOTE];
     bool derived, hidden;
 } view_kept_label;

@@ -152,6 +152,7 @@ static int run_drop(tool_run *tool, const tool_arguments *arguments) {
         tell(&tool->out, "abut", &fields);
         if (compare)
             tell(&tool->out, "ode", &meshes);
+        pictures_tell(tool, arguments);
         out_end(&tool->out);
         answer(tool, "%.6g", fields.seconds / fields.wall);
     }

@@ -129,8 +129,8 @@ ABUT_API abut_status abut_radial_update(abut_radial *radial, const abut_characte
 
 /* What fields say of a point. */
 typedef struct abut_radial_answer {
-    double distance;  /* an estimate of the signed distance, negative inside; infinity where no
-                       * field has a surface near */
+    double distance; /* an estimate of the signed distance, negative inside, from -within to within;
+                      * infinity where no field has a surface near */
     abut_vec3 normal; /* which way is out: of the nearest triangle between samples; zero if none */
     abut_vec3 point;  /* on it */
     uint32_t field;   /* whose it is; ABUT_NONE if none */

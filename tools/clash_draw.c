@@ -323,6 +323,8 @@ static void label_clash(tool_run *tool, const abut_picture *picture, const tool_
     if (isfinite(thickness))
         snprintf(note, sizeof note, "volume %.4g, surface %.4g, mean thickness %.4g", pair->volume,
                  pair->surface, thickness);
+    else if (clash->kind == CLASH_FLUSH)
+        snprintf(note, sizeof note, "faces in contact, area %.4g", pair->area);
     else if (pair->pixels)
         snprintf(note, sizeof note, "volume %.4g, depth %.4g", pair->volume, pair->depth);
     view_label label = {.name = name.data, .amount = amount, .note = note, .derived = true};

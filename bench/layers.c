@@ -26,15 +26,15 @@ static const struct {
     scene scene;
     uint32_t count, segments;
 } specs[] = {
-    {IMAGES, STAIRS, 250, 0},   {IMAGES, STAIRS, 5000, 0},      {IMAGES, FLAKES, 1000, 0},
-    {EVERY, STAIRS, 250, 0},    {VOLUME, STAIRS, 250, 0}, {EXACT, STAIRS, 250, 0},
-    {EXACT, STAIRS, 5000, 0},   {WORLD, STAIRS, 250, 0},        {WORLD, STAIRS, 5000, 0},
-    {CLASSIC, STAIRS, 250, 0},  {IMAGES, CROWD, 64, 4},         {IMAGES, CROWD, 256, 4},
-    {IMAGES, CROWD, 1024, 4},   {IMAGES, CROWD, 4096, 4},       {WORLD, CROWD, 64, 4},
-    {WORLD, CROWD, 256, 4},     {WORLD, CROWD, 1024, 4},        {WORLD, CROWD, 4096, 4},
-    {IMAGES, CROWD, 64, 2},     {IMAGES, CROWD, 64, 8},         {IMAGES, CROWD, 64, 16},
-    {WORLD, CROWD, 64, 2},      {WORLD, CROWD, 64, 8},          {WORLD, CROWD, 64, 16},
-    {DEVICE, STAIRS, 250, 0},   {DEVICE, STAIRS, 5000, 0},      {DEVICE, FLAKES, 1000, 0},
+    {IMAGES, STAIRS, 250, 0},   {IMAGES, STAIRS, 5000, 0}, {IMAGES, FLAKES, 1000, 0},
+    {EVERY, STAIRS, 250, 0},    {VOLUME, STAIRS, 250, 0},  {EXACT, STAIRS, 250, 0},
+    {EXACT, STAIRS, 5000, 0},   {WORLD, STAIRS, 250, 0},   {WORLD, STAIRS, 5000, 0},
+    {CLASSIC, STAIRS, 250, 0},  {IMAGES, CROWD, 64, 4},    {IMAGES, CROWD, 256, 4},
+    {IMAGES, CROWD, 1024, 4},   {IMAGES, CROWD, 4096, 4},  {WORLD, CROWD, 64, 4},
+    {WORLD, CROWD, 256, 4},     {WORLD, CROWD, 1024, 4},   {WORLD, CROWD, 4096, 4},
+    {IMAGES, CROWD, 64, 2},     {IMAGES, CROWD, 64, 8},    {IMAGES, CROWD, 64, 16},
+    {WORLD, CROWD, 64, 2},      {WORLD, CROWD, 64, 8},     {WORLD, CROWD, 64, 16},
+    {DEVICE, STAIRS, 250, 0},   {DEVICE, STAIRS, 5000, 0}, {DEVICE, FLAKES, 1000, 0},
     {BUFFERS, FLAKES, 1000, 0},
 };
 

@@ -209,7 +209,7 @@ static abut_status take(letters *l, bool page) {
         map_panel panel = panel_of(&l->surfaces[k], &l->answers[k], &l->surfaces[1 - k], 0);
         panel.marked = k ? NULL : panel.marked;
         status = page ? map_paint_plain(picture, &panel)
-                      : map_paint(l->tool, picture, &panel, MAP_SHOW_DISTANCE);
+                      : map_paint(l->tool, picture, &panel, MAP_SHOW_DISTANCE, false);
     }
     for (int k = 0; k < 2 && !status; k++) /* all frames show the same */
         status = abut_picture_add_point(picture, (abut_vec3){k ? 1.05 : -1.05, 0, 0}, 0.1,

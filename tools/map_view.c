@@ -95,7 +95,7 @@ int map_view(tool_run *tool, const tool_arguments *arguments, const map_panel *p
     abut_status status = abut_picture_create(tool->context, &camera, &picture);
     for (uint32_t i = 0; i < count && !status; i++) {
         if (show != MAP_SHOW_DISTANCE) {
-            status = map_paint(tool, picture, &panels[i], show);
+            status = map_paint(tool, picture, &panels[i], show, true);
             continue;
         }
         status = add_panel(tool, &panels[i]);

@@ -203,6 +203,9 @@ source_of = head["arrays"][scan["source"]]
 assert len(source_of) == len(head["arrays"][head["meshes"][scan["bodies"][0]["mesh"]]["indices"]]) // 3
 assert scan["derived"] and max(source_of) < 320 and len(set(source_of)) == 320
 
+head = page_of("map", "ball.obj", "away.obj", "--resolution", "64", "--show", "gradient")
+assert [(layer["name"], layer.get("derived")) for layer in head["layers"]] == [("ball.obj", True), ("away.obj", None)], head["layers"]
+
 # ---- counts are those of the command, not of the lines that are drawn ----
 run("make", "teapot", "teapot.obj", "--quiet")
 rows = {layer["name"]: layer.get("amount") for layer in page_of("info", "teapot.obj")["layers"]}

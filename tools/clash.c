@@ -1,4 +1,4 @@
-/* Which bodies of an assembly interfere: found by abut_layers_find(), in images or exactly, and
+/* Which bodies of an assembly interfere: found by abut_layers_find(), exactly or in images, and
  * those that only come near by abut_pair_distance(). */
 #include "clash.h"
 
@@ -7,16 +7,18 @@
 #include <string.h>
 
 const char *clash_kind_name(unsigned kind) {
-    static const char *const names[] = {"overlap",  "maybe",    "meeting", "cuts",
-                                        "a-inside", "b-inside", "same",    "flush",
-                                        "touch",    "near",     "itself"};
-    return kind < sizeof names / sizeof *names ? names[kind] : "";
+    static const char *const names[CLASH_KINDS] = {
+        [CLASH_OVERLAP] = "overlap",   [CLASH_CUTS] = "cuts", [CLASH_A_INSIDE] = "a-inside",
+        [CLASH_B_INSIDE] = "b-inside", [CLASH_SAME] = "same", [CLASH_FLUSH] = "flush",
+        [CLASH_TOUCH] = "touch",       [CLASH_NEAR] = "near", [CLASH_ITSELF] = "itself"};
+    return kind < CLASH_KINDS && names[kind] ? names[kind] : "";
 }
 
 const char *clash_kind_words(clash_kind kind) {
-    static const char *const words[] = {"overlaps",  "may meet", "meets",          "cuts",
-                                        "is inside", "holds",    "same as",        "flush with",
-                                        "touches",   "near",     "overlaps itself"};
+    static const char *const words[CLASH_KINDS] = {
+        [CLASH_OVERLAP] = "overlaps", [CLASH_CUTS] = "cuts",    [CLASH_A_INSIDE] = "is inside",
+        [CLASH_B_INSIDE] = "holds",   [CLASH_SAME] = "same as", [CLASH_FLUSH] = "flush with",
+        [CLASH_TOUCH] = "touches",    [CLASH_NEAR] = "near",    [CLASH_ITSELF] = "overlaps itself"};
     return words[kind];
 }
 
@@ -29,7 +31,7 @@ void clashes_free(tool_clashes *clashes) {
     abut_layers_destroy(clashes->layers);
 }
 
-/* ---- in images ---- */
+/* ---- overlaps ---- */
 
 int layers_refuse(tool_run *tool, abut_status status, const char *name, const char *option) {
     const char *words = tool_sentence(abut_last_error());
@@ -112,14 +114,10 @@ static clash_kind kind_of(const abut_layers_query *query, const abut_layers_pair
         [ABUT_COMMON_APART] = CLASH_TOUCH,       [ABUT_COMMON_TOUCH] = CLASH_TOUCH,
         [ABUT_COMMON_OVERLAP] = CLASH_CUTS,      [ABUT_COMMON_A_INSIDE] = CLASH_A_INSIDE,
         [ABUT_COMMON_B_INSIDE] = CLASH_B_INSIDE, [ABUT_COMMON_SAME] = CLASH_SAME};
-    if (query->volume)
-        return kinds[pair->kind] == CLASH_TOUCH && pair->flush_area > 0 ? CLASH_FLUSH
-                                                                        : kinds[pair->kind];
-    if (!query->exact)
-        return pair->pixels ? CLASH_OVERLAP : CLASH_MAYBE;
-    return pair->relation == ABUT_PAIR_A_INSIDE   ? CLASH_A_INSIDE
-           : pair->relation == ABUT_PAIR_B_INSIDE ? CLASH_B_INSIDE
-                                                  : CLASH_MEETING;
+    if (!query->volume)
+        return CLASH_OVERLAP;
+    return kinds[pair->kind] == CLASH_TOUCH && pair->flush_area > 0 ? CLASH_FLUSH
+                                                                    : kinds[pair->kind];
 }
 
 static int find_pairs(tool_run *tool, const tool_assembly *assembly, const clash_options *options,
@@ -186,7 +184,11 @@ static int add_near(tool_run *tool, tool_assembly *assembly, const clash_options
     abut_separation gap;
     abut_pair_cache cache = {0};
     bool within = false;
-    abut_status status = abut_pair_within(&a, &b, options->clearance, NULL, &cache, &within, NULL);
+    abut_advice advice = {0};
+    abut_status status =
+        abut_pair_within(&a, &b, options->clearance, NULL, &cache, &within, &advice);
+    if (!status && advice.verdict > clashes->advice.verdict)
+        clashes->advice = advice;
     if (!status && within)
         status = abut_pair_distance(&a, &b, NULL, &cache, &gap);
     if (status)
@@ -265,7 +267,7 @@ int clashes_find(tool_run *tool, tool_assembly *assembly, const clash_options *o
     progress_erase(tool->progress);
     if (code)
         return code;
-    if (options->overlaps)
+    if (!options->touching)
         keep_overlaps(clashes);
     if (clashes->count)
         qsort(clashes->list, clashes->count, sizeof *clashes->list, by_pair);

@@ -42,11 +42,9 @@ abut_status assembly_draw(abut_picture *picture, const tool_assembly *assembly, 
 /* ---- clash.c: which bodies interfere ---- */
 
 typedef enum clash_kind {
-    CLASH_OVERLAP,  /* in images */
-    CLASH_MAYBE,    /* not more than that images allow it */
-    CLASH_MEETING,  /* triangles intersect or touch */
-    CLASH_CUTS,     /* a part of both, from here on exactly */
-    CLASH_A_INSIDE, /* all of a */
+    CLASH_OVERLAP = 0, /* in images */
+    CLASH_CUTS = 3,    /* a part of both, from here on exactly; 1 and 2 were used by abut 0.5 */
+    CLASH_A_INSIDE,    /* all of a */
     CLASH_B_INSIDE,
     CLASH_SAME,  /* all of both */
     CLASH_FLUSH, /* faces that lie on each other */
@@ -70,14 +68,14 @@ typedef struct clash_options {
     abut_layers_query query;
     bool cap;
     abut_device *device;
-    bool overlaps;    /* leave out those that only touch */
+    bool touching;    /* also those that only touch */
     double clearance; /* also pairs that are this near; 0 = none */
 } clash_options;
 
 typedef struct tool_clashes {
     tool_clash *list; /* by a, then b; from malloc */
     size_t count, room;
-    size_t pair_count; /* found in images */
+    size_t pair_count; /* found by layers */
     abut_layers *layers;
     uint64_t fragments, candidates;
     double tolerance;
@@ -109,6 +107,9 @@ int clashes_images(tool_run *tool, const tool_clashes *clashes, const abut_layer
 
 /* ---- command_interfere.c ---- */
 
+/* The mean thickness of the common solid: twice the volume over the surface, exact for slabs and
+ * thin shells. NaN if the surface is not known. */
+double clash_thickness(const tool_clash *clash);
 /* Says how many pairs there are of each kind; to people only. */
 void clashes_count(tool_output *out, const tool_clashes *clashes);
 /* Shows the first rows of the table to people, the largest volume first. The exit code. */

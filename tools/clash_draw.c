@@ -5,6 +5,7 @@
  * body. The curves along which surfaces meet are drawn over their borders, and those are exact.
  */
 #include "clash.h"
+#include "view.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -29,14 +30,12 @@ static const struct {
     const char *words;
 } looks[CLASH_KINDS] = {
     [CLASH_OVERLAP] = {{0.85f, 0.10f, 0.10f, 1}, "overlap"},
-    [CLASH_MAYBE] = {{0.55f, 0.55f, 0.55f, 1}, "may meet"},
-    [CLASH_MEETING] = {{0.85f, 0.10f, 0.10f, 1}, "meet"},
     [CLASH_CUTS] = {{0.85f, 0.10f, 0.10f, 1}, "cut each other"},
     [CLASH_A_INSIDE] = {{0.50f, 0.15f, 0.75f, 1}, "one inside the other"},
     [CLASH_B_INSIDE] = {{0.50f, 0.15f, 0.75f, 1}, "one inside the other"},
     [CLASH_SAME] = {{0.95f, 0.20f, 0.65f, 1}, "the same twice"},
     [CLASH_FLUSH] = {{0.95f, 0.65f, 0.05f, 1}, "flush contact"},
-    [CLASH_TOUCH] = {{0.95f, 0.65f, 0.05f, 1}, "touch"},
+    [CLASH_TOUCH] = {{0.00f, 0.60f, 0.60f, 1}, "touch"},
     [CLASH_NEAR] = {{0.05f, 0.35f, 0.90f, 1}, "near"},
     [CLASH_ITSELF] = {{0.10f, 0.60f, 0.30f, 1}, "overlaps itself"},
 };
@@ -214,7 +213,7 @@ static abut_status add_pieces(tool_run *tool, abut_picture *picture, piece_list 
     if (!pieces->count)
         return ABUT_OK;
     style.colour = colour;
-    style.colour.a = 0.97f; /* the back sides of what can be seen through have its colour */
+    style.two_sided = true; /* pieces have no inside: both sides have one colour */
     for (size_t i = 0; i < pieces->count; i++)
         lift(&pieces->list[i], lifted);
     abut_mesh_input input =
@@ -256,7 +255,7 @@ static abut_status draw_clash(tool_run *tool, abut_picture *picture, const tool_
     double touch = clash->kind == CLASH_FLUSH ? 1e-6 * scale : 0;
     if (clash->kind == CLASH_NEAR)
         return abut_picture_add_line(picture, clash->from, clash->to, 3, colour);
-    if (clash->kind == CLASH_TOUCH || clash->kind == CLASH_MAYBE || clash->kind == CLASH_ITSELF)
+    if (clash->kind == CLASH_TOUCH || clash->kind == CLASH_ITSELF)
         return abut_picture_add_point(picture, pair->centre, 8, colour);
     if (clash->kind == CLASH_SAME || clash->kind == CLASH_A_INSIDE)
         return assembly_draw(picture, assembly, pair->a, whole);
@@ -300,10 +299,50 @@ static double size_of(const tool_assembly *assembly) {
     return assembly->count ? distance(all.lo, all.hi) : 1;
 }
 
+/* ---- rows of the page ---- */
+
+/* More rows than this are one for all bodies, or one for each kind of clash. */
+enum { ROWS_MOST = 256 };
+
+static void label_clash(tool_run *tool, const abut_picture *picture, const tool_assembly *assembly,
+                        const tool_clash *clash) {
+    const abut_layers_pair *pair = &clash->pair;
+    tool_text name = {0};
+    char amount[32] = "touch", note[128] = "";
+    double thickness = clash_thickness(clash);
+    text_safe(&name, assembly->bodies[pair->a].name);
+    text_print(&name, " %s ", clash_kind_words(clash->kind));
+    if (pair->b != pair->a)
+        text_safe(&name, assembly->bodies[pair->b].name);
+    if (clash->kind == CLASH_NEAR)
+        snprintf(amount, sizeof amount, "gap %.4g", clash->distance);
+    else if (clash->kind == CLASH_FLUSH)
+        snprintf(amount, sizeof amount, "area %.4g", pair->area);
+    else if (clash->kind != CLASH_TOUCH)
+        snprintf(amount, sizeof amount, "vol %.4g", pair->volume);
+    if (isfinite(thickness))
+        snprintf(note, sizeof note, "volume %.4g, surface %.4g, mean thickness %.4g", pair->volume,
+                 pair->surface, thickness);
+    else if (clash->kind == CLASH_FLUSH)
+        snprintf(note, sizeof note, "faces in contact, area %.4g", pair->area);
+    else if (pair->pixels)
+        snprintf(note, sizeof note, "volume %.4g, depth %.4g", pair->volume, pair->depth);
+    view_label label = {.name = name.data, .amount = amount, .note = note, .derived = true};
+    view_label_items(tool->view, picture, &label);
+    text_free(&name);
+}
+
+static void label_kind(tool_run *tool, const abut_picture *picture, clash_kind kind, size_t count) {
+    char amount[32];
+    snprintf(amount, sizeof amount, "%zu", count);
+    view_label label = {.name = looks[kind].words, .amount = amount, .derived = true};
+    view_label_items(tool->view, picture, &label);
+}
+
 static const abut_colour many_colour = {0.45f, 0.55f, 0.65f, 1};
 
 /* Few bodies have colours and names; of many, those that take part are less faint. */
-static abut_status draw_bodies(abut_picture *picture, const tool_assembly *assembly,
+static abut_status draw_bodies(tool_run *tool, abut_picture *picture, const tool_assembly *assembly,
                                const tool_clashes *clashes, tool_legend *legend) {
     bool few = assembly->count <= 7;
     uint8_t *takes_part = calloc((size_t)assembly->count + 1, 1);
@@ -325,6 +364,8 @@ static abut_status draw_bodies(abut_picture *picture, const tool_assembly *assem
         text_safe(&name, assembly->bodies[i].name);
         if (few)
             legend_add(legend, colour, "%s", name.data ? name.data : "");
+        view_label label = {.name = assembly->count <= ROWS_MOST ? name.data : "parts"};
+        view_label_items(tool->view, picture, &label);
         text_free(&name);
         colour.a = few ? 0.3f : takes_part[i] ? 0.22f : 0.07f;
         status = takes_part[i] == 2 ? ABUT_OK : assembly_draw(picture, assembly, i, colour);
@@ -341,20 +382,28 @@ static abut_status draw(tool_run *tool, const abut_picture_options *camera, tool
     size_t counts[CLASH_KINDS] = {0};
     double scale = size_of(assembly);
     abut_status status = abut_picture_create(tool->context, camera, &picture);
-    status = status ? status : draw_bodies(picture, assembly, clashes, &legend);
+    status = status ? status : draw_bodies(tool, picture, assembly, clashes, &legend);
     for (uint32_t i = 0; i < assembly->count && !status; i++)
         if (assembly->owner[i] == i)
             status = abut_sign_prepare(assembly->bvhs[i], NULL);
-    for (size_t i = 0; i < clashes->count && !status; i++) {
+    for (size_t i = 0; i < clashes->count; i++) {
         clash_kind kind = clashes->list[i].kind;
         counts[kind == CLASH_B_INSIDE ? CLASH_A_INSIDE : kind]++;
+    }
+    for (size_t i = 0; i < clashes->count && !status; i++) {
+        clash_kind kind = clashes->list[i].kind;
+        kind = kind == CLASH_B_INSIDE ? CLASH_A_INSIDE : kind;
+        if (clashes->count <= ROWS_MOST)
+            label_clash(tool, picture, assembly, &clashes->list[i]);
+        else
+            label_kind(tool, picture, kind, counts[kind]);
         status = draw_clash(tool, picture, assembly, &clashes->list[i], scale, &pieces);
         if (!status &&
             !progress_report(tool->progress, "picture", (double)i / (double)clashes->count))
             status = ABUT_ERROR_CANCELLED;
     }
     for (int k = 0; k < CLASH_KINDS; k++)
-        if (counts[k])
+        if (counts[k] && looks[k].words)
             legend_add(&legend, looks[k].colour, "%s: %zu", looks[k].words, counts[k]);
     status = status ? status : picture_write(tool, picture, camera, &legend, path);
     abut_picture_destroy(picture);

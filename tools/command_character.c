@@ -262,11 +262,20 @@ static int write_film(tool_run *tool, const subject *s, const abut_picture_optio
 static int make_garment(tool_run *tool, const tool_arguments *arguments, subject *s) {
     const tool_given *kind = option_given(arguments, "garment"),
                      *particles = option_given(arguments, "particles"),
+                     *ease = option_given(arguments, "ease"),
                      *named = option_given(arguments, "joints");
     abut_garment_options options = abut_garment_options_default();
     uint32_t joints[ABUT_GARMENT_JOINT_COUNT];
-    if ((particles || named) && !kind)
-        return tool_refuse(tool, "--%s needs --garment", particles ? "particles" : "joints");
+    if ((particles || named || ease) && !kind)
+        return tool_refuse(tool, "--%s needs --garment",
+                           particles ? "particles"
+                           : named   ? "joints"
+                                     : "ease");
+    if (particles && (particles->counts[0] < ABUT_GARMENT_PARTICLES_MIN ||
+                      particles->counts[0] > ABUT_GARMENT_PARTICLES_MAX))
+        return tool_refuse(tool, "--particles needs a number from %u to %u; %u is not",
+                           ABUT_GARMENT_PARTICLES_MIN, ABUT_GARMENT_PARTICLES_MAX,
+                           particles->counts[0]);
     int code = named ? joints_find(tool, s->character, named->words, joints) : 0;
     if (!kind || code)
         return code;
@@ -274,9 +283,8 @@ static int make_garment(tool_run *tool, const tool_arguments *arguments, subject
     while (strcmp(kind->words, abut_garment_kind_name(options.kind)))
         options.kind = (abut_garment_kind)(options.kind + 1); /* the parser knows them all */
     options.particles = particles ? particles->counts[0] : 0;
+    options.ease = ease ? ease->numbers[0] : 0;
     abut_status status = abut_garment_create(s->character, &options, &s->garment);
-    if (status == ABUT_ERROR_ARGUMENT)
-        return tool_refuse_last(tool);
     return status ? tool_fail(tool, status) : 0;
 }
 
@@ -284,8 +292,10 @@ static void tell_garment(tool_run *tool, const tool_given *kind, const subject *
     abut_character_info info = abut_character_info_get(abut_garment_character(s->garment));
     uint32_t pins;
     abut_garment_pins(s->garment, &pins);
-    say_of(&tool->out, kind->words, "%u particles, %u triangles, %u pins; touches nothing at rest",
-           info.vertex_count, info.triangle_count, pins);
+    if (!tool->quiet)
+        say_of(&tool->out, kind->words,
+               "%u particles, %u triangles, %u pins; touches nothing at rest", info.vertex_count,
+               info.triangle_count, pins);
     out_object(&tool->out, "garment");
     json_text(&tool->out, "kind", kind->words);
     json_count(&tool->out, "particles", info.vertex_count);
@@ -353,9 +363,14 @@ static int work(tool_run *tool, const tool_arguments *arguments, subject *s) {
         code = write_film(tool, s, &camera, html->words);
     code = code || !png ? code : write_picture(tool, s, &camera, png->words);
     code = code || !film ? code : write_film(tool, s, &camera, film->words);
-    if (!code)
-        out_end(&tool->out);
-    return code;
+    if (code)
+        return code;
+    if (to && (!tool->quiet || tool->out.json))
+        fact_path(&tool->out, "mesh", to->words);
+    if (!tool->quiet || tool->out.json)
+        pictures_tell(tool, arguments);
+    out_end(&tool->out);
+    return 0;
 }
 
 static int run(tool_run *tool, const tool_arguments *arguments) {
@@ -377,6 +392,10 @@ static const tool_option options[] = {
      "trousers-and-top|overcoat|cape|dress", false},
     {"particles", "N", OPTION_COUNT, "vertices of the garment (default: 4825 to 8700)", NULL,
      false},
+    {"ease", "D", OPTION_POSITIVE,
+     "distance from the body to the garment, about; more helps where the garment would touch "
+     "(default: a hundredth of the height)",
+     NULL, false},
     {"joints", "LIST", OPTION_TEXT,
      "bones that the garment is cut by, such as neck=head,left-hand=wrist.l (default: by usual "
      "names, or by the shape of the skeleton)",

@@ -152,6 +152,7 @@ static int run_drop(tool_run *tool, const tool_arguments *arguments) {
         tell(&tool->out, "abut", &fields);
         if (compare)
             tell(&tool->out, "ode", &meshes);
+        pictures_tell(tool, arguments);
         out_end(&tool->out);
         answer(tool, "%.6g", fields.seconds / fields.wall);
     }
@@ -313,7 +314,7 @@ const tool_command command_demo = {
         "tests: tells how many pairs were found, missed and false. Where the exact ways differ, "
         "or an overlap of two pixels was missed, the exit code is 3.\n\n"
         "clash: an assembly of 2,000 generated parts (bolts in plates, pipes through walls, boxes "
-        "that stand flush, twins, a pin inside a block) and what 'abut interfere --volume' finds "
+        "that stand flush, twins, a pin inside a block) and what 'abut interfere --touching' finds "
         "in it, beside what is known to be there; exit code 3 where that differs.\n\n"
         "ball, sleeve, sheet: cloth that meets a moving solid and itself, and never passes "
         "through (examples/cloth): a critter in a ball of cloth, a sleeve on a rod that bends, "

@@ -152,6 +152,7 @@ static int tell(tool_run *tool, const tool_arguments *arguments, const deviation
         panels[k].marks[0] = d->farthest[k].point;
         panels[k].marks[1] = d->farthest[k].other_point;
         panels[k].value = d->farthest[k].lower;
+        panels[k].hidden = k > 0; /* the model lies on the scan */
     }
     out_object(out, NULL);
     json_path(out, "scan", d->surfaces[0].path);

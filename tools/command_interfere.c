@@ -26,20 +26,21 @@ static const tool_column columns[] = {
     {"z", COLUMN_REAL, NULL},
     {"distance", COLUMN_REAL, NULL},
     {"surface", COLUMN_REAL, NULL},
+    {"thickness", COLUMN_REAL, NULL},
 };
 
 static bool has_normal(const abut_layers_pair *pair) {
     return pair->normal.x != 0 || pair->normal.y != 0 || pair->normal.z != 0;
 }
 
-/* Whether there is a place: not for pairs that images only allow. */
-static bool has_place(const tool_clash *clash) {
-    return clash->kind != CLASH_MAYBE;
-}
-
 /* Whether rays have seen it, or there is no depth by its kind. */
 static bool has_depth(const tool_clash *clash) {
     return clash->pair.pixels || clash->kind == CLASH_FLUSH || clash->kind == CLASH_TOUCH;
+}
+
+double clash_thickness(const tool_clash *clash) {
+    const abut_layers_pair *pair = &clash->pair;
+    return pair->surface > 0 ? 2 * pair->volume / pair->surface : NAN;
 }
 
 static void give_row(const void *data, size_t row, double *values) {
@@ -57,9 +58,8 @@ static void give_row(const void *data, size_t row, double *values) {
     table_vector(values + 11, pair->centre);
     values[14] = clash->distance;
     values[15] = pair->surface > 0 ? pair->surface : NAN;
+    values[16] = clash_thickness(clash);
     for (int k = 8; k < 11 && !has_normal(pair); k++)
-        values[k] = NAN;
-    for (int k = 11; k < 14 && !has_place(clash); k++)
         values[k] = NAN;
 }
 
@@ -75,6 +75,21 @@ static int by_badness(const void *a, const void *b) {
     const tool_clash *p = *(const tool_clash *const *)a, *q = *(const tool_clash *const *)b;
     float left = badness(p), right = badness(q);
     return left > right ? -1 : left < right ? 1 : p < q ? -1 : p > q;
+}
+
+/* The depth in images, otherwise the thickness; or the distance. */
+static void say_size(tool_output *out, const clash_options *options, const tool_clash *clash) {
+    const char *key = options->query.volume ? "thickness" : "depth";
+    double size = clash->kind == CLASH_FLUSH || clash->kind == CLASH_TOUCH ? 0
+                  : options->query.volume && clash->kind != CLASH_ITSELF   ? clash_thickness(clash)
+                  : has_depth(clash)                                       ? clash->pair.depth
+                                                                           : NAN;
+    if (clash->kind == CLASH_NEAR)
+        say_fact(out, key, "gap %.4g", clash->distance);
+    else if (isfinite(size))
+        say_fact(out, key, "%.4g", size);
+    else
+        say_fact(out, key, "%s", "");
 }
 
 static void say_vector(tool_output *out, const char *key, bool there, abut_vec3 v, double small) {
@@ -99,12 +114,7 @@ static void say_row(tool_output *out, const tool_assembly *assembly, const clash
     say_fact(out, "a", "%s", names[0].data ? names[0].data : "");
     say_fact(out, "", "%s", clash_kind_words(clash->kind));
     say_fact(out, "b", "%s", names[1].data ? names[1].data : "");
-    if (clash->kind == CLASH_NEAR)
-        say_fact(out, "depth", "gap %.4g", clash->distance);
-    else if (has_depth(clash))
-        say_fact(out, "depth", "%.4g", pair->depth);
-    else
-        say_fact(out, "depth", "%s", "");
+    say_size(out, options, clash);
     if (options->query.volume && clash->kind != CLASH_ITSELF)
         say_fact(out, "volume", "%.6g", pair->volume);
     else
@@ -116,8 +126,7 @@ static void say_row(tool_output *out, const tool_assembly *assembly, const clash
     say_vector(out, "normal", has_normal(pair), pair->normal, 1e-6);
     abut_vec3 lo = pair->box.lo, hi = pair->box.hi; /* digits that only rounding or pixels make */
     double size = hypot(hypot(hi.x - lo.x, hi.y - lo.y), hi.z - lo.z);
-    say_vector(out, "place", has_place(clash), pair->centre,
-               (options->query.volume ? 1e-9 : 1e-3) * size);
+    say_vector(out, "place", true, pair->centre, (options->query.volume ? 1e-9 : 1e-3) * size);
     if (options->query.edges)
         say_fact(out, "edges of a, b", "%llu, %llu", (unsigned long long)pair->edges_a,
                  (unsigned long long)pair->edges_b);
@@ -175,19 +184,16 @@ static void json_pair(tool_output *out, const tool_assembly *assembly, const cla
     json_number(out, "volume", pair->volume);
     json_number(out, "volume_error", pair->volume_error);
     json_number(out, "area", pair->area);
-    if (options->query.volume)
+    if (options->query.volume) {
         json_number(out, "surface", pair->surface);
+        json_number(out, "thickness", clash_thickness(clash));
+    }
     if (has_normal(pair))
         json_vector(out, "normal", pair->normal);
     else
         json_null(out, "normal");
-    if (has_place(clash)) {
-        json_vector(out, "centre", pair->centre);
-        json_box(out, "box", &pair->box);
-    } else {
-        json_null(out, "centre");
-        json_null(out, "box");
-    }
+    json_vector(out, "centre", pair->centre);
+    json_box(out, "box", &pair->box);
     if (options->query.edges) {
         json_count(out, "edges_a", pair->edges_a);
         json_count(out, "edges_b", pair->edges_b);
@@ -196,10 +202,15 @@ static void json_pair(tool_output *out, const tool_assembly *assembly, const cla
 }
 
 void clashes_count(tool_output *out, const tool_clashes *clashes) {
-    static const char *const words[CLASH_KINDS] = {
-        "overlap",           "may meet",       "meet",  "cut each other", "inside another",
-        "inside another",    "the same twice", "flush", "touch",          "near",
-        "overlap themselves"};
+    static const char *const words[CLASH_KINDS] = {[CLASH_OVERLAP] = "overlap",
+                                                   [CLASH_CUTS] = "cut each other",
+                                                   [CLASH_A_INSIDE] = "inside another",
+                                                   [CLASH_B_INSIDE] = "inside another",
+                                                   [CLASH_SAME] = "the same twice",
+                                                   [CLASH_FLUSH] = "flush",
+                                                   [CLASH_TOUCH] = "touch",
+                                                   [CLASH_NEAR] = "near",
+                                                   [CLASH_ITSELF] = "overlap themselves"};
     size_t counts[CLASH_KINDS] = {0};
     tool_text text = {0};
     for (size_t i = 0; i < clashes->count; i++) {
@@ -227,10 +238,16 @@ static int tell(tool_run *tool, const tool_arguments *arguments, const tool_asse
     out_object(out, NULL);
     fact_count(out, "bodies", assembly->count);
     json_count(out, "found", clashes->count);
-    clashes_count(out, clashes);
+    if (assembly->count == 1 && !clashes->count)
+        say_fact(out, "found", "nothing: there is one body%s",
+                 assembly->scene                    ? ""
+                 : option_given(arguments, "parts") ? ", also with --parts"
+                                                    : "; --parts takes each solid as a body");
+    else
+        clashes_count(out, clashes);
     json_number(out, "tolerance", clashes->tolerance);
     json_count(out, "fragments", clashes->fragments);
-    if (options->query.exact || options->query.volume)
+    if (options->query.volume)
         json_count(out, "candidates", clashes->candidates);
     json_advice(out, &clashes->advice);
     pictures_tell(tool, arguments);
@@ -296,6 +313,7 @@ static bool beyond_lengths(const tool_given *given) {
 static int read_options(tool_run *tool, const tool_arguments *arguments, abut_raster_view *views,
                         clash_options *options) {
     const tool_given *directions = option_given(arguments, "views"),
+                     *method = option_given(arguments, "method"),
                      *resolution = option_given(arguments, "resolution"),
                      *tolerance = option_given(arguments, "tolerance"),
                      *clearance = option_given(arguments, "clearance"),
@@ -316,12 +334,16 @@ static int read_options(tool_run *tool, const tool_arguments *arguments, abut_ra
     /* Parts that are 0.05 apart in a file are not in binary: rounding does not decide. */
     options->clearance =
         clearance ? fmin(clearance->numbers[0] * (1 + 1e-6), ABUT_COORDINATE_MAX) : 0;
-    options->overlaps = option_given(arguments, "overlaps") != NULL;
-    query->volume = option_given(arguments, "volume") != NULL || options->overlaps;
-    query->exact = option_given(arguments, "exact") != NULL;
-    query->conservative = option_given(arguments, "conservative") != NULL;
+    if (method && !word_in(method->words, "exact|images"))
+        return tool_refuse(tool, "--method is exact or images, not '%s'", method->words);
+    query->volume = !method || strcmp(method->words, "exact") == 0;
+    options->touching = option_given(arguments, "touching") || clearance;
     query->edges = option_given(arguments, "edges") != NULL;
     query->own = option_given(arguments, "own") != NULL;
+    if ((directions || resolution) && query->volume && !query->edges && !query->own &&
+        !option_given(arguments, "images"))
+        return tool_refuse(tool, "--views and --resolution belong to --method images, --own, "
+                                 "--edges or --images");
     options->cap = option_given(arguments, "cap") != NULL;
     if (!png && (option_given(arguments, "view") || option_given(arguments, "up")))
         return tool_refuse(tool, "--view and --up belong to --png");
@@ -362,28 +384,26 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
 }
 
 static const tool_option options[] = {
-    {"views", "DIRECTIONS", OPTION_TEXT,
-     "which way rays go: some of xyz, or X,Y,Z;X,Y,Z (default: xyz)", "x|xy|xyz", false},
-    {"resolution", "N", OPTION_TEXT, "pixels along the larger side of a view (default: 1024)", NULL,
-     false},
-    {"tolerance", "T", OPTION_POSITIVE,
-     "overlaps no longer than this along a ray are flush contact, and none (default: a millionth "
-     "of the depth of a view); with --volume, what is as thin has no volume (default: a billionth "
-     "of the smaller body)",
+    {"touching", NULL, OPTION_FLAG,
+     "also pairs that touch without a common volume: flush faces, an edge, a point", NULL, false},
+    {"clearance", "D", OPTION_POSITIVE, "also pairs that touch or whose distance is at most this",
      NULL, false},
-    {"conservative", NULL, OPTION_FLAG,
-     "miss no pair, however small: list also those that images only allow to meet", NULL, false},
-    {"exact", NULL, OPTION_FLAG,
-     "ask each such pair exactly: all that overlap or touch, and no others", NULL, false},
-    {"volume", NULL, OPTION_FLAG,
-     "the same, with kind, volume, area and centre of what each pair has in common, exactly", NULL,
+    {"tolerance", "T", OPTION_POSITIVE,
+     "intersections no thicker than this have no volume: the bodies touch (default: a billionth of "
+     "the smaller body; with --method images along a ray, a millionth of the depth of a view)",
+     NULL, false},
+    {"method", "METHOD", OPTION_TEXT,
+     "exact: from the triangles (default); images: from rays through the pixels of some views, "
+     "which miss overlaps smaller than a pixel",
+     "exact|images", false},
+    {"views", "DIRECTIONS", OPTION_TEXT,
+     "of images: directions of rays, some of xyz, or X,Y,Z;X,Y,Z (default: xyz)", "x|xy|xyz",
      false},
-    {"overlaps", NULL, OPTION_FLAG, "the same without pairs that only touch", NULL, false},
-    {"clearance", "D", OPTION_POSITIVE, "also pairs that are no further apart than this", NULL,
-     false},
-    {"own", NULL, OPTION_FLAG, "also solids that overlap themselves", NULL, false},
+    {"resolution", "N", OPTION_TEXT,
+     "of images: pixels along the larger side of a view (default: 1024)", NULL, false},
+    {"own", NULL, OPTION_FLAG, "also solids that overlap themselves, from images", NULL, false},
     {"edges", NULL, OPTION_FLAG,
-     "also in how many pixels edges of the one are inside the other: which penetrates", NULL,
+     "also the number of pixels in which edges of one body are inside the other, from images", NULL,
      false},
     {"parts", NULL, OPTION_FLAG,
      "each solid of a file is a body by itself: an assembly in one file", NULL, false},
@@ -414,21 +434,21 @@ static const tool_option options[] = {
 const tool_command command_interfere = {
     .name = "interfere",
     .operands = "SCENE.json | MESH...",
-    .summary = "which of many solids overlap, how deep, by which volume",
+    .summary = "which of many solids intersect, where, by which volume",
     .about =
-        "Finds the pairs of bodies that overlap in images of them: rays through the pixels of "
-        "some views tell where they are inside two at once. No preparation, any closed shape, "
-        "and a cost that grows with bodies and triangles. Bodies are those of a scene (see "
-        "docs/scene.md), or one a file. What is smaller than a pixel may be missed; --exact and "
-        "--volume miss nothing.\n\n"
-        "Tells for each pair the depth (the longest way of a ray through both, in the view in "
-        "which that is least), volume, contact area, normal (from b to a) and place.",
-    .found = "bodies overlap; with --exact or --volume, or touch; with --clearance, or are near; "
-             "with --conservative, or may meet",
+        "Finds all pairs of bodies that intersect, and no others, exactly from their triangles. "
+        "Bodies are those of a scene (see docs/scene.md), or one a file; any closed shape will "
+        "do.\n\n"
+        "Prints for each pair its kind, the volume and surface of the common solid, its mean "
+        "thickness (twice the volume over the surface), the normal (from b to a) and the place. "
+        "--method images finds overlaps by rays through the pixels of some views instead, also on "
+        "a device: overlaps smaller than a pixel are missed. The depth there is the longest way of "
+        "a ray through both, in the view in which that is least.",
+    .found = "bodies overlap; with --touching, or touch; with --clearance, or are near",
     .examples = "  abut interfere plate.stl bolt.stl nut.stl\n"
-                "  abut interfere assembly.stl --parts --volume --out clashes.csv\n"
-                "  abut interfere scene.json --overlaps --clearance 0.01 --png clashes.png\n"
-                "  abut interfere scene.json --resolution 256 --images view\n",
+                "  abut interfere assembly.stl --parts --out clashes.csv\n"
+                "  abut interfere scene.json --clearance 0.01 --png clashes.png\n"
+                "  abut interfere scene.json --method images --resolution 256 --images view\n",
     .options = options,
     .operand_kind = OPERAND_FILES,
     .operand_least = 1,

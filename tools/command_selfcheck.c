@@ -128,6 +128,20 @@ static abut_status draw_pair(abut_picture *picture, const abut_mesh *mesh,
     return status;
 }
 
+/* Triangles that are in some pair. */
+static uint64_t count_triangles(const abut_mesh *mesh, const self_result *result) {
+    uint64_t count = 0;
+    unsigned char *seen = calloc((size_t)abut_mesh_triangle_count(mesh) + 1, 1);
+    for (uint64_t i = 0; seen && i < result->count; i++)
+        for (int side = 0; side < 2; side++) {
+            unsigned char *own = &seen[result->pairs[i].triangle[side]];
+            count += !*own;
+            *own = 1;
+        }
+    free(seen);
+    return count;
+}
+
 static abut_status draw(tool_run *tool, const tool_arguments *arguments,
                         const abut_picture_options *options, abut_mesh *mesh,
                         const self_result *result) {
@@ -138,7 +152,9 @@ static abut_status draw(tool_run *tool, const tool_arguments *arguments,
     legend_file(&legend, abut_picture_colour(0), arguments->operands[0]);
     if (result->complete && result->count) {
         legend_add(&legend, orange, "triangles that meet others");
+        legend_amount(&legend, count_triangles(mesh, result));
         legend_add(&legend, red, "what they have in common");
+        legend_amount(&legend, result->count);
     }
     abut_status status = abut_picture_create(tool->context, options, &picture);
     if (!status)

@@ -202,7 +202,9 @@ static int show(tool_run *tool, const slice *s, abut_mesh *surface) {
         status = view_place_picture(tool->view, picture);
     status = status ? status : make_sheet(tool, s, &sheet, &values);
     if (!status)
-        view_values(tool->view, sheet, (abut_pose){0}, name, values, &s->scale, "distance");
+        view_values(tool->view, sheet, name, values, &s->scale, "distance", NULL, false);
+    const char *slash = strrchr(s->subject, '/');
+    view_title(tool->view, "%s, %s", slash && slash[1] ? slash + 1 : s->subject, name);
     status = status ? status : view_page(tool, picture, &legend);
     abut_mesh_destroy(sheet);
     free(values);

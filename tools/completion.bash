@@ -34,6 +34,7 @@ _abut_values() {
     character:--skinning) values="linear dual" ;;
     character:--garment) values="trousers-and-top overcoat cape dress" ;;
     character:--particles) values="" ;;
+    character:--ease) values="" ;;
     character:--joints) values="" ;;
     character:--out) values="" ;;
     character:--png) values="" ;;
@@ -231,10 +232,11 @@ _abut_values() {
     contacts:--html) values="" ;;
     contacts:--view) values="front back left right top bottom iso" ;;
     contacts:--up) values="x y z -x -y -z" ;;
+    interfere:--clearance) values="" ;;
+    interfere:--tolerance) values="" ;;
+    interfere:--method) values="exact images" ;;
     interfere:--views) values="x xy xyz" ;;
     interfere:--resolution) values="" ;;
-    interfere:--tolerance) values="" ;;
-    interfere:--clearance) values="" ;;
     interfere:--first) values="" ;;
     interfere:--out) values="" ;;
     interfere:--png) values="" ;;
@@ -302,7 +304,7 @@ _abut() {
     make) options="--list --size --radius --radius2 --height --segments --rings --ascii --to --json --quiet --threads --help" ;;
     picture) options="--size --view --up --fov --edges --flat --colour --ground --background --no-legend --defects --json --quiet --threads --help" ;;
     view) options="--out --title --unit --clip --edges --flat --view --up --json --quiet --threads --help" ;;
-    character) options="--triangles --clip --time --skinning --weld --garment --particles --joints --out --png --html --film --view --up --fov --json --quiet --threads --help" ;;
+    character) options="--triangles --clip --time --skinning --weld --garment --particles --ease --joints --out --png --html --film --view --up --fov --json --quiet --threads --help" ;;
     radial) options="--triangles --clip --time --skinning --weld --cell --resolution --distance --weight --at --report --points --plot --out --png --html --error --unrolled --view --up --fov --device --json --quiet --threads --help" ;;
     nearest) options="--radius --sign --most --random --near --seed --out --html --device --json --quiet --threads --help" ;;
     inside) options="--winding --random --near --seed --out --html --device --json --quiet --threads --help" ;;
@@ -321,7 +323,7 @@ _abut() {
     offset) options="--by --cells --cell --sign --to --cache --device --json --quiet --threads --help" ;;
     samples) options="--features --cells --cell --threshold --flat --even --radius --count --limit --cache --out --png --html --view --up --json --quiet --threads --help" ;;
     contacts) options="--pose --pose-a --with --to --method --explain --resolution --cells --cache --margin --hint --patches --samples --limit --most --out --png --html --after --view --up --json --quiet --threads --help" ;;
-    interfere) options="--views --resolution --tolerance --conservative --exact --volume --overlaps --clearance --own --edges --parts --cap --first --out --png --html --images --view --up --device --json --quiet --threads --help" ;;
+    interfere) options="--touching --clearance --tolerance --method --views --resolution --own --edges --parts --cap --first --out --png --html --images --view --up --device --json --quiet --threads --help" ;;
     batch) options="--do --out --jobs --base --shard --manifest --index --again --dry-run --json --quiet --threads --help" ;;
     cache) options="--older --json --quiet --threads --help" ;;
     demo) options="--png --html --plot --triangles --solid --frames --record --meshes --device --bodies --seconds --seed --resolution --model --clip --joints --wind --method --self --outside --compare --json --quiet --threads --help" ;;

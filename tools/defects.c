@@ -139,6 +139,7 @@ static abut_status draw_all(tool_run *tool, abut_picture *picture, abut_mesh *me
     for (size_t i = 0; !status && i < MARK_COUNT; i++)
         if (report.problems[marks[i].kind].count) {
             legend_add(legend, marks[i].colour, "%s", abut_problem_kind_name(marks[i].kind));
+            legend_amount(legend, report.problems[marks[i].kind].count);
             status = draw_kind(tool->context, picture, mesh, topology, &report, &marks[i]);
         }
     if (!status)

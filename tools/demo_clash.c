@@ -207,7 +207,8 @@ static int complete_known(tool_run *tool, const tool_assembly *assembly, known *
 }
 
 static int tell(tool_run *tool, const tool_assembly *assembly, const clash_options *options,
-                const tool_clashes *clashes, const verdicts *v, double wall, const char *png) {
+                const tool_clashes *clashes, const verdicts *v, double wall,
+                const tool_arguments *arguments) {
     tool_output *out = &tool->out;
     out_object(out, NULL);
     fact_count(out, "parts", assembly->count);
@@ -225,8 +226,7 @@ static int tell(tool_run *tool, const tool_assembly *assembly, const clash_optio
     say_fact(out, "volumes", "off by at most %.1g of themselves, areas of contact by %.1g",
              v->volume_error, v->area_error);
     say_fact(out, "time", "%.0f ms", 1e3 * wall);
-    if (png)
-        fact_path(out, word_in(path_ending(png), "html|htm") ? "page" : "picture", png);
+    pictures_tell(tool, arguments);
     tool_clashes first = *clashes; /* of the first module */
     while (first.count && first.list[first.count - 1].pair.a >= PARTS)
         first.count--;
@@ -245,7 +245,7 @@ int demo_clash(tool_run *tool, const tool_arguments *arguments) {
     known list[KNOWN];
     uint32_t count = list_known(list);
     clash_options options = {.query = abut_layers_query_default()};
-    options.query.volume = true;
+    options.query.volume = options.touching = true;
     if (modules > 5000)
         return tool_refuse(tool, "--bodies is at most 100000");
     int code = make_assembly(tool, modules, seed ? seed->counts[0] : 1, &assembly);
@@ -261,7 +261,7 @@ int demo_clash(tool_run *tool, const tool_arguments *arguments) {
     verdicts v = {0};
     if (!code) {
         v = check(&assembly, &clashes, list, count);
-        code = tell(tool, &assembly, &options, &clashes, &v, wall, png ? png->words : NULL);
+        code = tell(tool, &assembly, &options, &clashes, &v, wall, arguments);
     }
     if (!code && (v.missed || v.wrong_kind || v.invented))
         code = CODE_FOUND;

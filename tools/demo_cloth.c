@@ -151,7 +151,7 @@ static abut_status run_frames(showing *s) {
     return status;
 }
 
-static void tell(const showing *s) {
+static void tell(const showing *s, const tool_arguments *arguments) {
     tool_output *out = &s->tool->out;
     const cloth *c = scene_cloth(s->scene);
     uint32_t triangles = abut_mesh_triangle_count(scene_mesh(s->scene, 0)),
@@ -225,6 +225,7 @@ static void tell(const showing *s) {
         else
             say_fact(out, "intersections", "none in any frame, exactly");
     }
+    pictures_tell(s->tool, arguments);
     out_end(out);
     answer(s->tool, "%u", s->bad);
 }
@@ -335,7 +336,7 @@ int demo_cloth(tool_run *tool, const tool_arguments *arguments) {
     progress_erase(tool->progress);
     code = status ? tool_fail(tool, status) : s.bad ? CODE_FOUND : CODE_FINE;
     if (!status)
-        tell(&s);
+        tell(&s, arguments);
     abut_frames_writer_discard(s.writer);
     film_free(&s.film);
     scene_destroy(s.scene);

@@ -177,7 +177,7 @@ static void tell_ways(showing *s) {
     out_end(out);
 }
 
-static void tell(showing *s) {
+static void tell(showing *s, const tool_arguments *arguments) {
     const falls *f = s->scene;
     tool_output *out = &s->tool->out;
     out_object(out, NULL);
@@ -200,6 +200,7 @@ static void tell(showing *s) {
         if (f->options.kind == FALLS_SNOW)
             say_fact(out, "stuck", "%zu flakes", f->stuck_count);
     }
+    pictures_tell(s->tool, arguments);
     tell_ways(s);
     out_end(out);
     answer(s->tool, "%llu", (unsigned long long)s->scores[PLAIN].missed);
@@ -258,7 +259,7 @@ int demo_falls(tool_run *tool, const tool_arguments *arguments) {
                    ? layers_refuse(tool, status, model->words, "")
                    : tool_fail(tool, status);
     if (!code)
-        tell(&s);
+        tell(&s, arguments);
     abut_mesh_destroy(s.large);
     falls_destroy(s.scene);
     abut_mesh_destroy(options.model);

@@ -209,7 +209,7 @@ static abut_status take(letters *l, bool page) {
         map_panel panel = panel_of(&l->surfaces[k], &l->answers[k], &l->surfaces[1 - k], 0);
         panel.marked = k ? NULL : panel.marked;
         status = page ? map_paint_plain(picture, &panel)
-                      : map_paint(l->tool, picture, &panel, MAP_SHOW_DISTANCE);
+                      : map_paint(l->tool, picture, &panel, MAP_SHOW_DISTANCE, false);
     }
     for (int k = 0; k < 2 && !status; k++) /* all frames show the same */
         status = abut_picture_add_point(picture, (abut_vec3){k ? 1.05 : -1.05, 0, 0}, 0.1,
@@ -306,7 +306,8 @@ static int plot(letters *l, const char *path) {
     return code;
 }
 
-static void tell(letters *l, const char *png, const char *plotted, uint32_t violated) {
+static void tell(letters *l, const tool_arguments *arguments, const char *plotted,
+                 uint32_t violated) {
     tool_output *out = &l->tool->out;
     letter_row sum = {.least = HUGE_VAL};
     for (uint32_t f = 0; f < l->frame_count; f++) {
@@ -343,8 +344,7 @@ static void tell(letters *l, const char *png, const char *plotted, uint32_t viol
                  sum.field_ms, sum.cells, sum.field_off);
         say_fact(out, "ratio", "%.2f", sum.field_ms / sum.map_ms);
     }
-    if (png)
-        fact_path(out, word_in(path_ending(png), "html|htm") ? "page" : "picture", png);
+    pictures_tell(l->tool, arguments);
     if (plotted)
         fact_path(out, "plot", plotted);
     out_end(out);
@@ -380,7 +380,7 @@ int demo_letters(tool_run *tool, const tool_arguments *arguments) {
                                    : row->least - row->error > 0;
     }
     if (!code)
-        tell(&l, png ? png->words : NULL, plotted ? plotted->words : NULL, violated);
+        tell(&l, arguments, plotted ? plotted->words : NULL, violated);
     for (int k = 0; k < LETTERS; k++) {
         surface_free(&l.surfaces[k]);
         abut_mesh_destroy(l.rest[k]);

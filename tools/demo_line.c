@@ -117,7 +117,8 @@ static abut_status ask(tool_run *tool, const line_scene *s, tool_film *film, lin
     return status;
 }
 
-static void tell(tool_run *tool, const line_scene *s, const line_gap gaps[2]) {
+static void tell(tool_run *tool, const tool_arguments *arguments, const line_scene *s,
+                 const line_gap gaps[2]) {
     static const char *const names[] = {"traced", "by cells"}, *const keys[] = {"traced", "cells"};
     tool_output *out = &tool->out;
     out_object(out, NULL);
@@ -137,6 +138,7 @@ static void tell(tool_run *tool, const line_scene *s, const line_gap gaps[2]) {
                      "%.3g at most",
                      LINES - gaps[k].missed, LINES, mean, gaps[k].largest);
     }
+    pictures_tell(tool, arguments);
     out_end(out);
     answer(tool, "%u", gaps[0].missed);
 }
@@ -158,7 +160,7 @@ int demo_line(tool_run *tool, const tool_arguments *arguments) {
         status = film_write(tool, &film, png->words);
     int code = status ? tool_fail(tool, status) : 0;
     if (!code)
-        tell(tool, &s, gaps);
+        tell(tool, arguments, &s, gaps);
     film_free(&film);
     free_scene(&s);
     return code ? code : gaps[0].missed ? CODE_FOUND : CODE_FINE;

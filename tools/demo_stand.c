@@ -67,7 +67,8 @@ static bool take_frame(void *user, double time, const abut_pose *poses, abut_mes
     return !f->status;
 }
 
-static void tell(tool_run *tool, stand_kind kind, const stand_result *r) {
+static void tell(tool_run *tool, const tool_arguments *arguments, stand_kind kind,
+                 const stand_result *r) {
     tool_output *out = &tool->out;
     out_object(out, NULL);
     json_text(out, "scene", names[kind]);
@@ -103,6 +104,7 @@ static void tell(tool_run *tool, stand_kind kind, const stand_result *r) {
             say_fact(out, "at rest", "not yet: %.3g J", r->energy);
         say_fact(out, "in place", "%u of %u", r->bodies - r->out_of_place, r->bodies);
     }
+    pictures_tell(tool, arguments);
     out_end(out);
     answer(tool, "%u", r->out_of_place);
 }
@@ -138,7 +140,7 @@ int demo_stand(tool_run *tool, const tool_arguments *arguments) {
         code = tool_fail(tool, status);
     film_free(&f.strip);
     if (!code)
-        tell(tool, f.kind, &result);
+        tell(tool, arguments, f.kind, &result);
     return code ? code : result.out_of_place ? CODE_FOUND : CODE_FINE;
 }
 #else

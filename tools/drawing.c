@@ -11,11 +11,15 @@ const tool_given *picture_given(const tool_arguments *arguments) {
 }
 
 void pictures_tell(tool_run *tool, const tool_arguments *arguments) {
-    const tool_given *png = option_given(arguments, "png"), *page = option_given(arguments, "html");
-    if (png)
-        fact_path(&tool->out, "picture", png->words);
-    if (page)
-        fact_path(&tool->out, "page", page->words);
+    static const char *const written[][2] = {{"png", "picture"},
+                                             {"html", "page"},
+                                             {"film", "film"},
+                                             {"record", "recording"}};
+    for (size_t i = 0; i < sizeof written / sizeof *written; i++) {
+        const tool_given *path = option_given(arguments, written[i][0]);
+        if (path)
+            fact_path(&tool->out, written[i][1], path->words);
+    }
 }
 
 /* Whether a picture is wanted for the page alone. */
@@ -42,7 +46,15 @@ void legend_add(tool_legend *legend, abut_colour colour, const char *format, ...
     vsnprintf(legend->entries[legend->count].words, sizeof legend->entries[0].words, format, list);
     va_end(list);
     colour.a = 1;
+    legend->entries[legend->count].has_amount = false;
     legend->entries[legend->count++].colour = colour;
+}
+
+void legend_amount(tool_legend *legend, uint64_t amount) {
+    if (!legend->count)
+        return;
+    legend->entries[legend->count - 1].has_amount = true;
+    legend->entries[legend->count - 1].amount = amount;
 }
 
 void legend_file(tool_legend *legend, abut_colour colour, const char *path) {

@@ -30,11 +30,15 @@ typedef struct tool_legend {
     struct {
         abut_colour colour;
         char words[48];
+        bool has_amount;
+        uint64_t amount; /* how many things have that colour */
     } entries[LEGEND_MOST];
     uint32_t count;
 } tool_legend;
 
 void legend_add(tool_legend *legend, abut_colour colour, const char *format, ...) TOOL_PRINTF(3, 4);
+/* Gives the last entry the number of things that it stands for, for the list of a page. */
+void legend_amount(tool_legend *legend, uint64_t amount);
 /* The name of a file without its folders. */
 void legend_file(tool_legend *legend, abut_colour colour, const char *path);
 /* Draws it in the lower left corner, if there is room. */

@@ -147,6 +147,7 @@ typedef struct map_panel {
     const char *marked; /* what a line with two dots shows; null = there is none */
     abut_vec3 marks[2];
     double value; /* of it */
+    bool hidden;  /* at first in a page, where it lies on that of another panel */
 } map_panel;
 
 /* A panel with the least distance marked. */
@@ -156,8 +157,9 @@ map_panel panel_of(const tool_surface *surface, const map_answer *answer,
 /* Draws panels side by side, and the scale with the areas of the first answer beside it. */
 int map_draw(tool_run *tool, const tool_arguments *arguments, const map_panel *panels,
              uint32_t count, map_show show, const char *path);
-/* A picture without words, for films. */
-abut_status map_paint(tool_run *tool, abut_picture *picture, const map_panel *panel, map_show show);
+/* A picture without words, for films; with labels for the page that it is shown in next. */
+abut_status map_paint(tool_run *tool, abut_picture *picture, const map_panel *panel, map_show show,
+                      bool page);
 /* Writes distances, Voronoi diagram and gradient in the atlas as images. */
 int map_images(tool_run *tool, const map_panel *panel, const char *prefix);
 

@@ -2,6 +2,7 @@
  * direction (figure 1 of Sud et al. 2006), with a scale and the area of each distance beside it;
  * and the same in the atlas. */
 #include "map.h"
+#include "view.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -222,6 +223,11 @@ static abut_status texels_of(const map_panel *panel, abut_map_texel **texels) {
     return *texels ? abut_map_texels(panel->surface->map, count, *texels) : no_memory();
 }
 
+static const char *file_name(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
+}
+
 /* ---- the surface ---- */
 
 map_panel panel_of(const tool_surface *surface, const map_answer *answer,
@@ -233,7 +239,8 @@ map_panel panel_of(const tool_surface *surface, const map_answer *answer,
                        other_count,
                        answer->measures.found ? "least" : NULL,
                        {least->point, least->other_point},
-                       least->distance};
+                       least->distance,
+                       false};
 }
 
 /* Edges as short as texels, but not much shorter than what a picture shows. */
@@ -276,8 +283,8 @@ static abut_status paint_fine(abut_picture *picture, const map_panel *panel, map
 
 static const abut_colour ink = {0.1f, 0.1f, 0.35f, 1};
 
-abut_status map_paint(tool_run *tool, abut_picture *picture, const map_panel *panel,
-                      map_show show) {
+abut_status map_paint(tool_run *tool, abut_picture *picture, const map_panel *panel, map_show show,
+                      bool page) {
     map_fine fine = {0};
     abut_map_texel *texels = NULL;
     abut_colour *colours = NULL;
@@ -285,6 +292,9 @@ abut_status map_paint(tool_run *tool, abut_picture *picture, const map_panel *pa
     status = status ? status : texels_of(panel, &texels);
     if (!status && !(colours = malloc((fine.count + 1) * sizeof *colours)))
         status = no_memory();
+    view_label label = {.name = file_name(panel->surface->path), .derived = true};
+    if (!status && page)
+        view_label_items(tool->view, picture, &label);
     if (!status)
         status = paint_fine(picture, panel, show, &fine, texels, colours, tool->context);
     for (uint32_t i = 0; i < panel->other_count && !status; i++) {
@@ -292,6 +302,9 @@ abut_status map_paint(tool_run *tool, abut_picture *picture, const map_panel *pa
         style.smooth = true;
         style.colour = abut_picture_colour(i);
         style.colour.a = 0.3f;
+        label = (view_label){.name = file_name(panel->others[i].path)};
+        if (page)
+            view_label_items(tool->view, picture, &label);
         status = abut_picture_add_mesh(picture, panel->others[i].mesh, (abut_pose){0}, &style);
     }
     if (!status && panel->marked && show == MAP_SHOW_DISTANCE)
@@ -340,11 +353,6 @@ static void draw_limits(tool_canvas *canvas, const map_answer *a, int left, int 
     }
 }
 
-static const char *file_name(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash && slash[1] ? slash + 1 : path;
-}
-
 static void add_directions(tool_legend *legend) {
     static const char *const names[6] = {"x", "-x", "y", "-y", "z", "-z"};
     for (int k = 0; k < 6; k++) {
@@ -374,7 +382,7 @@ static abut_status draw_panel(tool_run *tool, const map_panel *panel, map_show s
     canvas.pixels = malloc(bytes);
     abut_status status = canvas.pixels ? ABUT_OK : no_memory();
     status = status ? status : abut_picture_create(tool->context, camera, &picture);
-    status = status ? status : map_paint(tool, picture, panel, show);
+    status = status ? status : map_paint(tool, picture, panel, show, false);
     status = status ? status : abut_picture_render(picture, bytes, canvas.pixels);
     if (!status) {
         legend_draw(&canvas, &legend);

@@ -47,9 +47,8 @@ static abut_status add_panel(tool_run *tool, const map_panel *panel) {
                                                     fine.corners, (uint32_t)fine.count);
     status = status ? status : abut_mesh_create(tool->context, &input, &mesh);
     if (!status)
-        view_values(tool->view, mesh, (abut_pose){0},
-                    slash && slash[1] ? slash + 1 : panel->surface->path, values,
-                    &panel->answer->scale, panel->answer->what);
+        view_values(tool->view, mesh, slash && slash[1] ? slash + 1 : panel->surface->path, values,
+                    &panel->answer->scale, panel->answer->what, fine.source, panel->hidden);
     abut_mesh_destroy(mesh);
     free(values);
     fine_free(&fine);
@@ -57,8 +56,8 @@ static abut_status add_panel(tool_run *tool, const map_panel *panel) {
 }
 
 /* What stands around the surface: others as glass, and the least distance as a line. */
-static abut_status add_others(abut_picture *picture, const map_panel *panel, bool alone,
-                              tool_legend *legend) {
+static abut_status add_others(tool_run *tool, abut_picture *picture, const map_panel *panel,
+                              bool alone, tool_legend *legend) {
     static const abut_colour ink = {0.1f, 0.1f, 0.35f, 1};
     abut_status status = ABUT_OK;
     for (uint32_t i = 0; i < panel->other_count && !status && alone; i++) {
@@ -71,7 +70,14 @@ static abut_status add_others(abut_picture *picture, const map_panel *panel, boo
     }
     if (!panel->marked || status)
         return status;
-    legend_add(legend, ink, "%s: %.6g", panel->marked, panel->value);
+    const char *slash = strrchr(panel->surface->path, '/');
+    char name[128];
+    snprintf(name, sizeof name, "%s: %.6g%s%s", panel->marked, panel->value, alone ? "" : ", ",
+             alone               ? ""
+             : slash && slash[1] ? slash + 1
+                                 : panel->surface->path);
+    view_label label = {.name = name, .hidden = panel->hidden};
+    view_label_items(tool->view, picture, &label);
     status = abut_picture_add_line(picture, panel->marks[0], panel->marks[1], 3, ink);
     for (int k = 0; k < 2 && !status; k++)
         status = abut_picture_add_point(picture, panel->marks[k], 9, ink);
@@ -89,11 +95,11 @@ int map_view(tool_run *tool, const tool_arguments *arguments, const map_panel *p
     abut_status status = abut_picture_create(tool->context, &camera, &picture);
     for (uint32_t i = 0; i < count && !status; i++) {
         if (show != MAP_SHOW_DISTANCE) {
-            status = map_paint(tool, picture, &panels[i], show);
+            status = map_paint(tool, picture, &panels[i], show, true);
             continue;
         }
         status = add_panel(tool, &panels[i]);
-        status = status ? status : add_others(picture, &panels[i], count == 1, &legend);
+        status = status ? status : add_others(tool, picture, &panels[i], count == 1, &legend);
     }
     status = status ? status : view_page(tool, picture, &legend);
     abut_picture_destroy(picture);

@@ -115,6 +115,7 @@ abut_status replay_picture(tool_run *tool, const tool_arguments *arguments, cons
         colours[i] = set_colours[sets ? sets[i] : 0];
     style.triangle_colour = colours;
     style.edges = true;
+    style.two_sided = true; /* colours are those of sets, on either side */
     if (!*code && !status)
         status = abut_frames_mesh_at(r->frames, r->last, 0, &mesh);
     if (mesh && !status)

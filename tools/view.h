@@ -51,9 +51,23 @@ typedef enum view_source {
 /* What of pictures is left out from now on, since layers of the command show it better. */
 void view_skip(tool_view *view, unsigned sources);
 
-/* A surface in the colours of a scale, by a value at each vertex; NaN is grey. */
-void view_values(tool_view *view, abut_mesh *mesh, abut_pose pose, const char *name,
-                 const double *values, const tool_scale *scale, const char *what);
+/* What a page says of items of a picture, instead of what the legend says of their colours. */
+typedef struct view_label {
+    const char *name;
+    const char *amount; /* in its row instead of a number of triangles or marks; null = that */
+    const char *note;   /* when it is picked; null = nothing */
+    bool derived;       /* its triangles are not those of a file: their numbers are not shown */
+    bool hidden;        /* until its row is checked */
+} view_label;
+/* Labels what is added to a picture from now on, up to the next label. The picture must be the next
+ * one that is shown. */
+void view_label_items(tool_view *view, const abut_picture *picture, const view_label *label);
+
+/* A surface in the colours of a scale, by a value at each vertex; NaN is grey. `source` are the
+ * triangles of the file that its triangles were cut from; null = they are of no file. A surface
+ * that is `hidden` is shown when its row is checked. */
+void view_values(tool_view *view, abut_mesh *mesh, const char *name, const double *values,
+                 const tool_scale *scale, const char *what, const uint32_t *source, bool hidden);
 
 /* Facts that are told when one of several things is picked. */
 typedef struct view_column {

@@ -15,8 +15,13 @@ abut_status view_marks_page(tool_run *tool, const char *path, abut_mesh *mesh,
     style.colour = abut_picture_colour(0);
     legend_file(&legend, style.colour, path);
     style.colour.a = 0.55f; /* what is inside shall be seen */
-    for (const view_kind *kind = kinds; kind->words; kind++)
-        legend_add(&legend, kind->colour, "%s", kind->words);
+    for (uint32_t k = 0; kinds[k].words; k++) {
+        uint64_t amount = 0;
+        for (size_t i = 0; i < count; i++)
+            amount += marks[i].kind == k;
+        legend_add(&legend, kinds[k].colour, "%s", kinds[k].words);
+        legend_amount(&legend, amount);
+    }
     abut_status status = abut_picture_create(tool->context, &camera, &picture);
     status = status ? status : abut_picture_add_mesh(picture, mesh, (abut_pose){0}, &style);
     for (size_t i = 0; i < count && i < MARKS_MOST && !status; i++) {

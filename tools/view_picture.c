@@ -25,18 +25,36 @@ static bool same_colour(abut_colour a, abut_colour b) {
     return fabsf(a.r - b.r) < 0.004f && fabsf(a.g - b.g) < 0.004f && fabsf(a.b - b.b) < 0.004f;
 }
 
-/* What the legend says of a colour, null where it says nothing. Palettes begin again after eight
- * bodies: the n-th entry of a colour is that of the n-th body that has it, the last one that of all
- * others. */
-static const char *name_of(const tool_legend *legend, abut_colour colour, size_t n) {
+/* The first entry of the legend that has a colour, or its count. */
+static uint32_t entry_of(const tool_legend *legend, abut_colour colour, uint32_t from) {
+    uint32_t i = from, count = legend ? legend->count : 0;
+    while (i < count && !same_colour(legend->entries[i].colour, colour))
+        i++;
+    return i < count ? i : count;
+}
+
+/* The name of a body that has no label, null where the legend has none. Palettes begin again after
+ * eight bodies: the n-th entry of a colour is that of the n-th body that has it, the last one that
+ * of all others. */
+static const char *body_name(view_film *film, const tool_legend *legend, abut_colour colour) {
     const char *found = NULL;
-    for (uint32_t i = 0; legend && i < legend->count; i++)
-        if (same_colour(legend->entries[i].colour, colour)) {
-            found = legend->entries[i].words;
-            if (!n--)
-                break;
+    uint32_t count = legend ? legend->count : 0;
+    for (uint32_t i = entry_of(legend, colour, 0); i < count; i = entry_of(legend, colour, i + 1)) {
+        found = legend->entries[i].words;
+        if (!film->taken[i]) {
+            film->taken[i] = true;
+            break;
         }
+    }
     return found;
+}
+
+/* The label of a mesh (`kind` 0) or mark (1), as its number + 1; 0 where it has none. Items come in
+ * their order, and `last` is that of the item before. */
+static uint32_t label_of(const view_film *film, int kind, size_t number, size_t *last) {
+    while (*last < film->label_count && film->labels[*last].first[kind] <= number)
+        ++*last;
+    return *last > film->label_begin && film->labels[*last - 1].name[0] ? (uint32_t)*last : 0;
 }
 
 /* ---- bodies ---- */
@@ -62,11 +80,11 @@ static bool same_triangles(const abut_mesh *a, const abut_mesh *b) {
                       !memcmp(abut_mesh_indices(a), abut_mesh_indices(b), 12 * count));
 }
 
-/* Tracks that can go on with a mesh: the one of its number first, since the order seldom changes.
- */
+/* Tracks of frames before that can go on with a mesh: the one of its number first, since the order
+ * seldom changes. */
 static view_track *find_track(view_film *film, size_t number, const abut_picture_item *item) {
-    for (size_t i = 0; i < film->track_count; i++) {
-        view_track *t = &film->tracks[(number + i) % film->track_count];
+    for (size_t i = 0; i < film->before; i++) {
+        view_track *t = &film->tracks[(number + i) % film->before];
         if (!t->used && same_triangles(t->mesh, item->mesh) &&
             (item->mesh == t->mesh || same_colour(t->style.colour, item->style.colour)))
             return t;
@@ -137,15 +155,16 @@ static void add_colours(tool_view *view, view_track *t, const abut_colour *colou
 }
 
 static void add_body(tool_view *view, size_t number, const abut_picture_item *item,
-                     const tool_legend *legend) {
+                     const tool_legend *legend, uint32_t label) {
     view_film *film = &view->film;
     uint32_t frame = film->count;
     view_track *t = find_track(film, number, item);
     if (!t) {
-        size_t like = 0; /* bodies of this colour before it */
-        for (size_t i = 0; i < film->track_count; i++)
-            like += same_colour(film->tracks[i].style.colour, item->style.colour);
-        t = new_track(view, item, name_of(legend, item->style.colour, like));
+        t = new_track(view, item,
+                      label ? film->labels[label - 1].name
+                            : body_name(film, legend, item->style.colour));
+        if (t)
+            t->label = label;
     }
     if (!t || !view_room(view, &t->poses, 7 * ((size_t)frame + 1), &t->pose_room, 4) ||
         !view_room(view, &t->tints, 4 * ((size_t)frame + 1), &t->tint_room, 1))
@@ -186,10 +205,14 @@ static void end_frame(tool_view *view) {
 static view_marks *find_marks(tool_view *view, const abut_picture_item *item, const char *name) {
     view_film *film = &view->film;
     const char *words = name ? name : item->is_point ? "points" : "lines";
-    for (size_t i = 0; i < film->mark_count; i++)
+    for (size_t k = 0; k < film->mark_count; k++) {
+        size_t i = (film->last_marks + k) % film->mark_count;
         if (film->marks[i].points == item->is_point && film->marks[i].width == item->width &&
-            !strncmp(film->marks[i].name, words, sizeof film->marks[i].name - 1))
+            !strncmp(film->marks[i].name, words, sizeof film->marks[i].name - 1)) {
+            film->last_marks = i;
             return &film->marks[i];
+        }
+    }
     if (!tool_grow(&film->marks, film->mark_count, &film->mark_room, sizeof *film->marks)) {
         view->failed = true;
         return NULL;
@@ -204,12 +227,21 @@ static view_marks *find_marks(tool_view *view, const abut_picture_item *item, co
     return made;
 }
 
-static void add_mark(tool_view *view, const abut_picture_item *item, const tool_legend *legend) {
+static void add_mark(tool_view *view, const abut_picture_item *item, const tool_legend *legend,
+                     uint32_t label) {
     if (item->style.colour.a < 0.05f)
         return; /* it is there for the camera of the picture alone */
-    view_marks *m = find_marks(view, item, name_of(legend, item->style.colour, 0));
+    uint32_t entry = entry_of(legend, item->style.colour, 0);
+    bool known = legend && entry < legend->count;
+    view_marks *m = find_marks(view, item,
+                               label   ? view->film.labels[label - 1].name
+                               : known ? legend->entries[entry].words
+                                       : NULL);
     if (!m)
         return;
+    m->label = label;
+    m->has_amount = !label && known && legend->entries[entry].has_amount;
+    m->amount = m->has_amount ? legend->entries[entry].amount : 0;
     size_t each = m->points ? 3 : 6;
     if (!view_room(view, &m->places, each * (m->count + 1), &m->place_room, 4) ||
         !view_room(view, &m->colours, 4 * (m->count + 1), &m->colour_room, 1))
@@ -320,16 +352,22 @@ abut_status view_picture(tool_view *view, const abut_picture *picture, const too
     begin_marks(view);
     for (size_t i = 0; i < film->track_count; i++)
         film->tracks[i].used = false;
+    film->before = film->track_count;
+    size_t last[2] = {film->label_begin, film->label_begin}, meshes = 0;
     for (size_t i = 0; i < abut_picture_item_count(picture) && !view->failed; i++) {
         abut_picture_item item;
         abut_status status = abut_picture_item_get(picture, i, &item);
         if (status)
             return status;
+        int kind = item.mesh ? 0 : 1;
+        uint32_t label = label_of(film, kind, kind ? i - meshes : i, &last[kind]);
+        meshes += !kind;
         if (item.mesh && !(view->skip & VIEW_MESHES))
-            add_body(view, i, &item, legend);
+            add_body(view, i, &item, legend, label);
         else if (!item.mesh && !(view->skip & VIEW_MARKS))
-            add_mark(view, &item, legend);
+            add_mark(view, &item, legend, label);
     }
+    film->label_begin = film->label_count;
     end_frame(view);
     film->count++;
     if (film->count > FRAMES_MOST || (film->bytes > BYTES_MOST && film->count > 2))
@@ -397,55 +435,122 @@ static void write_body(tool_view *view, const view_track *t, uint32_t mesh, bool
     text_add(&view->layers, "}");
 }
 
-static bool same_layer(const view_track *a, const view_track *b, bool many) {
-    return !strcmp(a->name, b->name) && a->style.edges == b->style.edges &&
-           a->style.smooth == b->style.smooth && a->style.two_sided == b->style.two_sided &&
-           (a->name[0] || many || same_colour(a->style.colour, b->style.colour)) &&
-           (a->style.colour.a < 1) == (b->style.colour.a < 1);
+/* ---- groups of bodies ---- */
+
+/* The order of tracks in which those of one layer, or of one mesh, are neighbours. */
+typedef struct track_key {
+    const view_track *track;
+    bool by_mesh, by_name; /* by_name: those without a name are one layer, whatever their colours */
+} track_key;
+
+static int compare_layers(const view_track *a, const view_track *b, bool by_name) {
+    uint8_t c[4] = {0}, d[4] = {0};
+    if (!a->name[0] && !by_name) {
+        view_colour(c, a->style.colour);
+        view_colour(d, b->style.colour);
+    }
+    c[3] = a->style.colour.a < 1;
+    d[3] = b->style.colour.a < 1;
+    const int order[] = {strcmp(a->name, b->name), (int)a->style.edges - (int)b->style.edges,
+                         (int)a->style.smooth - (int)b->style.smooth,
+                         (int)a->style.two_sided - (int)b->style.two_sided, memcmp(c, d, 4)};
+    for (size_t k = 0; k < sizeof order / sizeof *order; k++)
+        if (order[k])
+            return order[k];
+    return 0;
+}
+
+static int compare_tracks(const void *a, const void *b) {
+    const track_key *p = a, *q = b;
+    int order = p->by_mesh ? (p->track->mesh > q->track->mesh) - (p->track->mesh < q->track->mesh)
+                           : compare_layers(p->track, q->track, p->by_name);
+    return order ? order : (p->track > q->track) - (p->track < q->track);
+}
+
+/* Links the tracks of each group by their order: `first` is the first of its group, `next` the next
+ * one, or none at the end. Returns how many groups there are. */
+static size_t group_tracks(const view_film *film, bool by_mesh, bool by_name, track_key *keys,
+                           uint32_t *first, uint32_t *next) {
+    size_t count = film->track_count, groups = 0;
+    for (size_t i = 0; i < count; i++)
+        keys[i] = (track_key){&film->tracks[i], by_mesh, by_name};
+    if (count)
+        qsort(keys, count, sizeof *keys, compare_tracks);
+    for (size_t i = 0; i < count; i++) {
+        uint32_t own = (uint32_t)(keys[i].track - film->tracks);
+        const view_track *before = i ? keys[i - 1].track : NULL;
+        bool same = before && (by_mesh ? before->mesh == keys[i].track->mesh
+                                       : !compare_layers(before, keys[i].track, by_name));
+        groups += !same;
+        first[own] = same ? first[before - film->tracks] : own;
+        next[own] = ABUT_NONE;
+        if (same)
+            next[before - film->tracks] = own;
+    }
+    return groups;
+}
+
+static void write_label(tool_view *view, uint32_t label) {
+    if (!label)
+        return;
+    const view_kept_label *l = &view->film.labels[label - 1];
+    if (l->amount[0]) {
+        text_add(&view->layers, ",\"amount\":");
+        text_quoted(&view->layers, l->amount);
+    }
+    if (l->note[0]) {
+        text_add(&view->layers, ",\"note\":");
+        text_quoted(&view->layers, l->note);
+    }
+    text_add(&view->layers, l->derived ? ",\"derived\":true" : "");
+    text_add(&view->layers, l->hidden ? ",\"hidden\":true" : "");
+}
+
+static void write_group(tool_view *view, uint32_t begin, const uint32_t *next,
+                        const uint32_t *meshes, const char *name) {
+    const view_track *t = &view->film.tracks[begin];
+    view_layer(view, "bodies", name);
+    write_label(view, t->label);
+    text_print(&view->layers, ",\"edges\":%s,\"smooth\":%s,\"twoSided\":%s,\"bodies\":[",
+               t->style.edges ? "true" : "false", t->style.smooth ? "true" : "false",
+               t->style.two_sided ? "true" : "false");
+    for (uint32_t i = begin; i != ABUT_NONE; i = next[i])
+        write_body(view, &view->film.tracks[i], meshes[i], i == begin);
+    text_add(&view->layers, "]}");
 }
 
 /* Bodies of one name are a layer; those without one by their colours, unless there are too many. */
 static void write_bodies(tool_view *view) {
-    view_film *film = &view->film;
-    uint32_t *meshes = malloc(4 * film->track_count + 4);
-    size_t layers = 0, unnamed = 0;
-    if (!meshes) {
+    const view_film *film = &view->film;
+    size_t count = film->track_count, unnamed = 0;
+    track_key *keys = malloc((count + 1) * sizeof *keys);
+    uint32_t *meshes = malloc(4 * (count + 1)), *first = malloc(4 * (count + 1)),
+             *next = malloc(4 * (count + 1));
+    if (!keys || !meshes || !first || !next) {
         view->failed = true;
-        return;
+    } else {
+        group_tracks(film, true, false, keys, first, next);
+        for (uint32_t i = 0; i < count; i++)
+            meshes[i] = first[i] < i ? meshes[first[i]] : view_mesh(view, film->tracks[i].mesh);
+        bool many = group_tracks(film, false, false, keys, first, next) > LAYERS_MOST;
+        if (many)
+            group_tracks(film, false, true, keys, first, next);
+        for (uint32_t i = 0; i < count; i++) {
+            char name[LABEL_NAME];
+            if (first[i] != i)
+                continue;
+            if (film->tracks[i].name[0] || many)
+                snprintf(name, sizeof name, "%s",
+                         film->tracks[i].name[0] ? film->tracks[i].name : "bodies");
+            else
+                snprintf(name, sizeof name, "surface %zu", ++unnamed);
+            write_group(view, i, next, meshes, name);
+        }
     }
-    for (size_t i = 0; i < film->track_count; i++) {
-        size_t twin = 0, like = 0;
-        while (film->tracks[twin].mesh != film->tracks[i].mesh)
-            twin++;
-        while (!same_layer(&film->tracks[like], &film->tracks[i], false))
-            like++;
-        meshes[i] = twin < i ? meshes[twin] : view_mesh(view, film->tracks[i].mesh);
-        film->tracks[i].used = false; /* written */
-        layers += like == i;
-    }
-    bool many = layers > LAYERS_MOST;
-    for (size_t i = 0; i < film->track_count; i++) {
-        view_track *t = &film->tracks[i];
-        char name[64];
-        if (t->used)
-            continue;
-        if (t->name[0] || many)
-            snprintf(name, sizeof name, "%s", t->name[0] ? t->name : "bodies");
-        else
-            snprintf(name, sizeof name, "surface %zu", ++unnamed);
-        view_layer(view, "bodies", name);
-        text_print(&view->layers, ",\"edges\":%s,\"smooth\":%s,\"twoSided\":%s,\"bodies\":[",
-                   t->style.edges ? "true" : "false", t->style.smooth ? "true" : "false",
-                   t->style.two_sided ? "true" : "false");
-        for (size_t j = i, first = 1; j < film->track_count; j++)
-            if (!film->tracks[j].used && same_layer(t, &film->tracks[j], many)) {
-                write_body(view, &film->tracks[j], meshes[j], first);
-                film->tracks[j].used = true;
-                first = 0;
-            }
-        text_add(&view->layers, "]}");
-    }
+    free(keys);
     free(meshes);
+    free(first);
+    free(next);
 }
 
 void view_film_end(tool_view *view) {
@@ -458,6 +563,9 @@ void view_film_end(tool_view *view) {
         uint32_t places = view_array(view, "f32", m->places, (m->points ? 3 : 6) * m->count, 4),
                  colours = view_array(view, "u8", m->colours, 4 * m->count, 1);
         view_layer(view, m->points ? "points" : "lines", m->name);
+        write_label(view, m->label);
+        if (m->has_amount)
+            text_print(&view->layers, ",\"amount\":%llu", (unsigned long long)m->amount);
         text_print(&view->layers, ",\"width\":%.6g,\"places\":%u,\"colours\":%u", m->width, places,
                    colours);
         if (film->count > 1)
@@ -482,4 +590,5 @@ void view_film_free(view_film *film) {
     }
     free(film->tracks);
     free(film->marks);
+    free(film->labels);
 }

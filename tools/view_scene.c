@@ -212,8 +212,8 @@ static uint32_t add_scale(tool_view *view, const tool_scale *scale, const char *
 
 /* ---- layers ---- */
 
-void view_values(tool_view *view, abut_mesh *mesh, abut_pose pose, const char *name,
-                 const double *values, const tool_scale *scale, const char *what) {
+void view_values(tool_view *view, abut_mesh *mesh, const char *name, const double *values,
+                 const tool_scale *scale, const char *what, const uint32_t *source, bool hidden) {
     if (!view)
         return;
     view_place(view, abut_mesh_bounds(mesh));
@@ -227,14 +227,52 @@ void view_values(tool_view *view, abut_mesh *mesh, abut_pose pose, const char *n
         list[i] = (float)values[i]; /* in units of the scene; NaN passes */
     uint32_t made = view_mesh(view, mesh), array = view_array(view, "f32", list, count, 4);
     free(list);
-    view_pose(view, mesh, pose, at);
+    view_pose(view, mesh, (abut_pose){0}, at);
     uint32_t poses = view_array(view, "f32", at, 7, 4);
     view_layer(view, "bodies", name);
+    text_add(&view->layers, ",\"derived\":true");
+    if (source)
+        text_print(&view->layers, ",\"source\":%u",
+                   view_array(view, "u32", source, abut_mesh_triangle_count(mesh), 4));
+    if (hidden)
+        text_add(&view->layers, ",\"hidden\":true");
     text_print(
         &view->layers,
         ",\"smooth\":true,\"colour\":[184,188,196,255],\"bodies\":[{\"mesh\":%u,\"poses\":%u,"
         "\"values\":%u}],\"scale\":%u}",
         made, poses, array, add_scale(view, scale, what));
+}
+
+/* How many meshes a picture has: they are its first items. */
+static size_t mesh_count_of(const abut_picture *picture) {
+    size_t lo = 0, hi = abut_picture_item_count(picture);
+    while (lo < hi) {
+        size_t middle = lo + (hi - lo) / 2;
+        abut_picture_item item = {0};
+        if (!abut_picture_item_get(picture, middle, &item) && item.mesh)
+            lo = middle + 1;
+        else
+            hi = middle;
+    }
+    return lo;
+}
+
+void view_label_items(tool_view *view, const abut_picture *picture, const view_label *label) {
+    if (!view)
+        return;
+    view_film *film = &view->film;
+    size_t meshes = mesh_count_of(picture);
+    if (!tool_grow(&film->labels, film->label_count, &film->label_room, sizeof *film->labels)) {
+        view->failed = true;
+        return;
+    }
+    view_kept_label *kept = &film->labels[film->label_count++];
+    *kept = (view_kept_label){.first = {meshes, abut_picture_item_count(picture) - meshes},
+                              .derived = label->derived,
+                              .hidden = label->hidden};
+    snprintf(kept->name, sizeof kept->name, "%s", label->name ? label->name : "");
+    snprintf(kept->amount, sizeof kept->amount, "%s", label->amount ? label->amount : "");
+    snprintf(kept->note, sizeof kept->note, "%s", label->note ? label->note : "");
 }
 
 static void add_columns(tool_view *view, const view_column *columns, size_t column_count,

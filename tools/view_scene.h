@@ -4,13 +4,23 @@
 
 #include "view.h"
 
+enum { LABEL_NAME = 128, LABEL_AMOUNT = 32, LABEL_NOTE = 128 };
+
+/* A view_label that is kept. */
+typedef struct view_kept_label {
+    size_t first[2]; /* mesh, and line or point, of its picture */
+    char name[LABEL_NAME], amount[LABEL_AMOUNT], note[LABEL_NOTE];
+    bool derived, hidden;
+} view_kept_label;
+
 /* Frames of one body: where it is, and its vertices and colours where they change. */
 typedef struct view_track {
     abut_mesh *mesh; /* held; of the first frame */
     abut_mesh_style style;
-    char name[48];
-    uint64_t hash; /* of the positions of the last frame */
-    float *poses;  /* 7 a frame; a rotation of zeros = not there */
+    char name[LABEL_NAME];
+    uint32_t label; /* its number + 1, or 0 */
+    uint64_t hash;  /* of the positions of the last frame */
+    float *poses;   /* 7 a frame; a rotation of zeros = not there */
     size_t pose_room;
     float *vertices; /* 3 a vertex and frame, once they have changed; null before */
     size_t vertex_room;
@@ -27,8 +37,11 @@ typedef struct view_track {
 typedef struct view_marks {
     bool points;
     double width;
-    char name[48];
-    float *places; /* 3 a point, 6 a line */
+    char name[LABEL_NAME];
+    uint32_t label; /* its number + 1, or 0 */
+    bool has_amount;
+    uint64_t amount; /* by the legend */
+    float *places;   /* 3 a point, 6 a line */
     size_t place_room;
     uint8_t *colours; /* 4 each */
     size_t colour_room;
@@ -40,8 +53,14 @@ typedef struct view_marks {
 typedef struct view_film {
     view_track *tracks;
     size_t track_count, track_room;
+    size_t before; /* tracks of the frames before */
     view_marks *marks;
     size_t mark_count, mark_room;
+    size_t last_marks; /* that were found last */
+    view_kept_label *labels;
+    size_t label_count, label_room;
+    size_t label_begin;      /* of the picture that is to be added */
+    bool taken[LEGEND_MOST]; /* entries of the legend that name a body */
     uint32_t offered, count; /* frames */
     uint32_t stride;         /* one of so many is kept */
     double seconds;          /* between frames that are offered; 0 = not known */

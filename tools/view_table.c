@@ -1,6 +1,6 @@
-/* Tables of results in a page: rows that begin with a point, and may go on with a normal. What
- * commands write by --out is read, and any file of numbers whose first three columns are x, y, z.
- */
+/* Tables of results in a page: rows with a point, and maybe a normal. Columns are found by their
+ * names, x, y, z and nx, ny, nz, wherever they are; without a row of names the first three columns
+ * are the point. Other columns whose cells are numbers are facts of a row. */
 #include "view.h"
 
 #include <ctype.h>
@@ -8,74 +8,128 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { COLUMNS_MOST = 16 };
+enum { COLUMNS_MOST = 32, NAME_MOST = 24 };
 
 typedef struct rows {
-    char names[COLUMNS_MOST][24];
-    size_t columns;  /* that are numbers in all rows */
-    double *numbers; /* COLUMNS_MOST a row */
+    char names[COLUMNS_MOST][NAME_MOST];
+    size_t columns;           /* of the widest row */
+    size_t place[3];          /* columns of the point */
+    bool words[COLUMNS_MOST]; /* some cell is neither a number nor empty */
+    double *numbers;          /* COLUMNS_MOST a row; NaN where there is none */
     size_t count, room;
 } rows;
 
-static bool separates(char c) {
-    return c == ',' || c == ';' || c == ' ' || c == '\t';
+/* Cells are divided by commas, semicolons or tabs, or by spaces where a line has none of these. */
+static const char *separators_of(const char *line) {
+    return strpbrk(line, ",;\t") ? ",;\t" : " ";
 }
 
-/* The numbers that a line begins with. */
-static size_t leading(const char *line, double *numbers) {
+/* Copies the next cell without its quotes and the space around it. Returns what follows, null at
+ * the end of the line. */
+static const char *next_cell(const char *line, const char *separators, char *cell, size_t bytes) {
+    size_t used = 0;
+    bool quoted = false;
+    line += strspn(line, " ");
+    for (; *line && *line != '\r' && *line != '\n' && (quoted || !strchr(separators, *line));
+         line++)
+        if (*line == '"')
+            quoted = !quoted;
+        else if (used + 1 < bytes)
+            cell[used++] = *line;
+    while (used && isspace((unsigned char)cell[used - 1]))
+        used--;
+    cell[used] = 0;
+    if (*separators == ' ')
+        line += strspn(line, " ");
+    else if (*line && strchr(separators, *line))
+        return line + 1;
+    return *line && *line != '\r' && *line != '\n' ? line : NULL;
+}
+
+/* The cells of a line as numbers; those that are none are NaN, and marked unless they are empty. */
+static size_t read_cells(const char *line, double *numbers, bool *words) {
+    const char *separators = separators_of(line);
     size_t count = 0;
-    while (count < COLUMNS_MOST) {
-        char *end;
-        numbers[count] = strtod(line, &end);
-        if (end == line || (*end && !separates(*end) && !isspace((unsigned char)*end)))
-            break;
-        count++;
-        line = end;
-        while (separates(*line))
-            line++;
+    for (; line && count < COLUMNS_MOST; count++) {
+        char cell[64], *end;
+        line = next_cell(line, separators, cell, sizeof cell);
+        numbers[count] = strtod(cell, &end);
+        words[count] = *end != 0;
+        if (!*cell || *end)
+            numbers[count] = NAN;
     }
     return count;
 }
 
+static size_t find_column(const rows *r, const char *name) {
+    for (size_t k = 0; k < COLUMNS_MOST; k++)
+        if (!strcmp(r->names[k], name))
+            return k;
+    return COLUMNS_MOST;
+}
+
+/* A row of names: sets where the point is. */
 static void read_names(rows *r, const char *line) {
-    for (size_t k = 0; k < COLUMNS_MOST && *line; k++) {
-        size_t length = strcspn(line, ",;\t\r\n");
-        snprintf(r->names[k], sizeof r->names[k], "%.*s", (int)length, line);
-        line += length + (line[length] != 0);
-    }
+    static const char *const names[3] = {"x", "y", "z"};
+    const char *separators = separators_of(line);
+    size_t found[3];
+    for (size_t k = 0; line && k < COLUMNS_MOST; k++)
+        line = next_cell(line, separators, r->names[k], NAME_MOST);
+    for (size_t k = 0; k < 3; k++)
+        found[k] = find_column(r, names[k]);
+    if (found[0] < COLUMNS_MOST && found[1] < COLUMNS_MOST && found[2] < COLUMNS_MOST)
+        memcpy(r->place, found, sizeof found);
+}
+
+static bool is_point(const rows *r, const double *numbers, size_t count) {
+    for (size_t k = 0; k < 3; k++)
+        if (r->place[k] >= count || !(fabs(numbers[r->place[k]]) <= ABUT_COORDINATE_MAX))
+            return false;
+    return true;
+}
+
+static bool has_no_place(const rows *r, const double *numbers, const bool *words, size_t count) {
+    for (size_t k = 0; k < 3; k++)
+        if (r->place[k] >= count || words[r->place[k]] || !isnan(numbers[r->place[k]]))
+            return false;
+    return true;
 }
 
 static int read_rows(tool_run *tool, const char *path, rows *r) {
     tool_lines lines;
     bool more = false, first = true;
     int code = lines_open(tool, path, &lines);
+    for (size_t k = 0; k < 3; k++)
+        r->place[k] = k;
     while (!code && !(code = lines_next(tool, &lines, &more)) && more) {
         double numbers[COLUMNS_MOST];
-        size_t got = leading(lines.line, numbers);
+        bool words[COLUMNS_MOST];
         if (!lines.line[strspn(lines.line, " \t\r\n")] || lines.line[0] == '#')
             continue;
-        bool point = got >= 3 && isfinite(numbers[0]) && isfinite(numbers[1]) &&
-                     isfinite(numbers[2]) && fabs(numbers[0]) <= ABUT_COORDINATE_MAX &&
-                     fabs(numbers[1]) <= ABUT_COORDINATE_MAX &&
-                     fabs(numbers[2]) <= ABUT_COORDINATE_MAX;
-        if (!point && first) {
-            read_names(r, lines.line);
-            first = false;
-            continue;
-        }
+        size_t got = read_cells(lines.line, numbers, words);
+        bool point = is_point(r, numbers, got), head = first && !point;
         first = false;
+        if (head)
+            read_names(r, lines.line);
+        if (head || (!point && has_no_place(r, numbers, words, got)))
+            continue;
         if (!point) {
             code = tool_fail_with(tool, "format error",
-                                  "%s, line %zu: a row must begin with three numbers, x, y and z",
+                                  "%s, line %zu: x, y and z must be numbers: columns of these "
+                                  "names, or the first three",
                                   path, lines.number);
             break;
         }
-        r->columns = r->count && r->columns < got ? r->columns : got;
         if (!tool_grow(&r->numbers, r->count, &r->room, COLUMNS_MOST * sizeof *r->numbers)) {
             code = tool_fail_with(tool, "out of memory", "there is no memory for the table");
             break;
         }
-        memcpy(r->numbers + COLUMNS_MOST * r->count++, numbers, got * sizeof *numbers);
+        double *to = r->numbers + COLUMNS_MOST * r->count++;
+        for (size_t k = 0; k < COLUMNS_MOST; k++) {
+            to[k] = k < got ? numbers[k] : NAN;
+            r->words[k] = r->words[k] || (k < got && words[k]);
+        }
+        r->columns = got > r->columns ? got : r->columns;
     }
     lines_close(&lines);
     return code;
@@ -86,37 +140,47 @@ static double largest_side(const rows *r) {
     for (size_t k = 0; k < 3; k++) {
         double low = HUGE_VAL, high = -HUGE_VAL;
         for (size_t i = 0; i < r->count; i++) {
-            low = fmin(low, r->numbers[COLUMNS_MOST * i + k]);
-            high = fmax(high, r->numbers[COLUMNS_MOST * i + k]);
+            low = fmin(low, r->numbers[COLUMNS_MOST * i + r->place[k]]);
+            high = fmax(high, r->numbers[COLUMNS_MOST * i + r->place[k]]);
         }
         size = fmax(size, high - low);
     }
     return size;
 }
 
+static bool is_place(const rows *r, size_t column) {
+    return column == r->place[0] || column == r->place[1] || column == r->place[2];
+}
+
 /* Rows with a normal are arrows along it, others stand for themselves. */
 static bool add_rows(tool_view *view, const char *name, const rows *r, double size) {
-    bool normals = r->columns >= 6 && strstr(r->names[3], "n") && strstr(r->names[3], "x");
-    size_t facts = r->columns > 3 ? r->columns - 3 : 0;
-    abut_vec3 *ends = malloc(2 * r->count * sizeof *ends);
-    double *values = malloc((facts * r->count + 1) * sizeof *values);
-    view_column columns[COLUMNS_MOST];
     static const abut_colour red = {0.78f, 0.12f, 0.1f, 1};
+    const size_t normal[3] = {find_column(r, "nx"), find_column(r, "ny"), find_column(r, "nz")};
+    bool normals = normal[0] < COLUMNS_MOST && normal[1] < COLUMNS_MOST && normal[2] < COLUMNS_MOST;
+    abut_vec3 *ends = malloc(2 * r->count * sizeof *ends);
+    double *values = malloc((r->columns * r->count + 1) * sizeof *values);
     abut_colour *colours = malloc(r->count * sizeof *colours);
+    view_column columns[COLUMNS_MOST];
+    size_t facts = 0;
     bool fine = ends && values && colours;
     for (size_t i = 0; fine && i < r->count; i++) {
         const double *n = r->numbers + COLUMNS_MOST * i;
-        ends[i] = ends[r->count + i] = (abut_vec3){n[0], n[1], n[2]};
-        if (normals)
-            ends[r->count + i] = (abut_vec3){n[0] + 0.1 * size * n[3], n[1] + 0.1 * size * n[4],
-                                             n[2] + 0.1 * size * n[5]};
+        abut_vec3 p = {n[r->place[0]], n[r->place[1]], n[r->place[2]]};
+        ends[i] = ends[r->count + i] = p;
+        if (normals && isfinite(n[normal[0]] + n[normal[1]] + n[normal[2]]))
+            ends[r->count + i] =
+                (abut_vec3){p.x + 0.1 * size * n[normal[0]], p.y + 0.1 * size * n[normal[1]],
+                            p.z + 0.1 * size * n[normal[2]]};
         colours[i] = red;
-        for (size_t k = 0; k < facts; k++)
-            values[k * r->count + i] = n[3 + k];
     }
-    for (size_t k = 0; fine && k < facts; k++)
-        columns[k] =
-            (view_column){r->names[3 + k][0] ? r->names[3 + k] : "value", values + k * r->count};
+    for (size_t k = 0; fine && k < r->columns; k++) {
+        double *to = values + facts * r->count;
+        if (is_place(r, k) || r->words[k])
+            continue;
+        for (size_t i = 0; i < r->count; i++)
+            to[i] = r->numbers[COLUMNS_MOST * i + k];
+        columns[facts++] = (view_column){r->names[k][0] ? r->names[k] : "value", to};
+    }
     if (fine)
         view_arrows(view, name, ends, ends + r->count, colours, r->count, columns, facts);
     free(ends);

@@ -1,4 +1,5 @@
-/* Layers: which of many closed solids interpenetrate, and by how much, found in images of them.
+/* Layers: which of many closed solids interpenetrate, and by how much: found in images of them, or
+ * exactly from their triangles.
  *
  * Rays through the pixels of one or more views cross all surfaces; sorted by depth, the crossings
  * of a ray tell where it is inside of which solids: entered more often than left, so that nested
@@ -8,12 +9,14 @@
  * instead of one a pixel, and with lengths, volumes and normals.
  *
  * What a query promises
- *   plain           every pair that overlaps along a ray by more than the tolerance, and no other;
- *                   what is smaller than a pixel may lie between the rays of all views
- *   conservative    every pair that overlaps at any resolution, and some that only come near
- *   exact, volume   the pairs that overlap, neither more nor fewer: asked of abut_pair_overlap()
- *                   or abut_pair_common() one by one
- * Answers are whole numbers until the end: they depend neither on threads nor on a device.
+ *   plain     every pair that overlaps along a ray by more than the tolerance, and no other; an
+ *             overlap smaller than a pixel may lie between the rays of all views
+ *   exact     the pairs that overlap or touch, neither more nor fewer: candidate pairs, whose
+ *             bounding boxes overlap, are decided by abut_pair_overlap(); measures are from images
+ *   volume    the same pairs by abut_pair_common(), with measures from the triangles. No image is
+ *             drawn unless `exact`, `own`, `edges` or `hits` is set too
+ * Answers of images are whole numbers until the end: they depend neither on threads nor on a
+ * device.
  *
  * An object of this type is for one user at a time; its work runs on all threads of its context.
  */
@@ -69,8 +72,8 @@ ABUT_API abut_status abut_layers_move(abut_layers *layers, const uint32_t *ids, 
 /* Gives the vertices of one item new positions (abut_vec3, absolute as those of
  * abut_mesh_create(), before the pose); null = those of its mesh again. Positions may be in a
  * buffer of the device: from the second time on they stay there, until a query needs them on the
- * host (conservative, exact, hits, images). If the device fails meanwhile, the item has the
- * positions from before or, where these had stayed on the device, those of its mesh. */
+ * host (exact, volume, hits, images). If the device fails meanwhile, the item has the positions
+ * from before or, where these had stayed on the device, those of its mesh. */
 ABUT_API abut_status abut_layers_deform(abut_layers *layers, uint32_t id, abut_array positions);
 
 /* ---- queries ---- */
@@ -88,11 +91,12 @@ typedef struct abut_layers_query {
     bool own;            /* also solids that overlap themselves; draws every pixel */
     bool edges;          /* also count edges that are inside another solid, as CInDeR does */
     bool hits;           /* and list them */
-    bool conservative;   /* miss no pair that overlaps within the views */
-    bool exact;          /* ask abut_pair_overlap() for each pair: only those that overlap. Of pairs
-                          * whose boxes overlap in all views, or with `conservative`, of those */
+    bool exact;          /* decide each pair whose boxes overlap in all views by
+                          * abut_pair_overlap(): all that overlap or touch, and no other */
     bool volume;         /* the same by abut_pair_common(): kind, volume, area, normal, centre and
-                          * box are from the triangles. Faces within the tolerance are flush */
+                          * box are from the triangles. Faces within the tolerance are flush.
+                          * Without `exact`, `own`, `edges` and `hits` no image is drawn, and what
+                          * images measure is 0: pixels, intervals, lengths and depth */
 } abut_layers_query;
 
 ABUT_DEFAULT(abut_layers_query)
@@ -143,13 +147,14 @@ typedef struct abut_layers_result {
     uint64_t hit_capacity, hit_count;
     uint64_t fragments;  /* crossings of rays and surfaces that were looked at */
     uint64_t candidates; /* pairs that were asked, with `exact` or `volume` */
-    double tolerance;    /* that was used; the greatest of all views */
+    double tolerance;    /* that was used; the greatest of all views. As in the query where no image
+                          * was drawn */
     abut_advice advice;  /* the worst of all meshes; with `volume` also where one cuts itself */
 } abut_layers_result;
 
 /* Finds the pairs of solids that overlap. `query` may be null. Where a list has too little room
- * nothing is written but the counts, all of them, and ABUT_ERROR_BUFFER is returned. With
- * `conservative` alone pairs may have no pixels. */
+ * nothing is written but the counts, all of them, and ABUT_ERROR_BUFFER is returned. With `exact`
+ * or `volume` pairs may have no pixels. */
 ABUT_API abut_status abut_layers_find(abut_layers *layers, const abut_layers_query *query,
                                       abut_layers_result *result);
 

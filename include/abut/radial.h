@@ -129,8 +129,8 @@ ABUT_API abut_status abut_radial_update(abut_radial *radial, const abut_characte
 
 /* What fields say of a point. */
 typedef struct abut_radial_answer {
-    double distance;  /* an estimate of the signed distance, negative inside; infinity where no
-                       * field has a surface near */
+    double distance; /* an estimate of the signed distance, negative inside, from -within to within;
+                      * infinity where no field has a surface near */
     abut_vec3 normal; /* which way is out: of the nearest triangle between samples; zero if none */
     abut_vec3 point;  /* on it */
     uint32_t field;   /* whose it is; ABUT_NONE if none */
@@ -152,7 +152,7 @@ ABUT_API abut_status abut_radial_at(abut_radial *radial, size_t count, abut_arra
  * points and vertices of a mesh those without radius too. Each has up to three, of kind
  * ABUT_CONTACT_POINT: at its ends (parts 0 and 1) and where its axis is deepest, if that is between
  * them (part 2), to a cell. The element is its number, the point is on the capsule. Depths are as
- * good as abut_radial_at() is. Refused: capsules that are not finite. */
+ * good as abut_radial_at() is, without its bound. Refused: capsules that are not finite. */
 ABUT_API abut_status abut_radial_contacts(abut_radial *radial, size_t count,
                                           const abut_capsule *capsules,
                                           const abut_contact_options *options,

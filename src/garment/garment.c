@@ -128,7 +128,7 @@ static abut_status sew(const garment_body *b, const abut_garment_options *o, gar
     }
     return abuti_fail(ABUT_ERROR_ARGUMENT,
                       "%s: the garment would touch the body or itself, also with an ease of %g; "
-                      "take more, or more particles",
+                      "try a larger ease, or more particles",
                       b->who, ease / 1.35);
 }
 

@@ -169,10 +169,9 @@ static bool keep_shape(draw_work *w, uint32_t triangle) {
         return false;
     raster_shape *to = (raster_shape *)w->chunk->shapes.data + w->chunk->shapes.count;
     raster_corners_of(a->x, a->y, b->x, b->y, c->x, c->y, w->solid, triangle, to);
-    bool thin = (to->owner & 3) == RASTER_THIN;
-    if (thin && !w->pass->touching)
+    if ((to->owner & 3) == RASTER_THIN)
         return false;
-    to->owner ^= w->inward && !thin;
+    to->owner ^= w->inward;
     raster_depths(a->p, b->p, c->p, to);
     w->chunk->shapes.count++;
     return true;
@@ -195,7 +194,7 @@ static void shape_triangle(draw_work *w, uint32_t triangle) {
     for (int k = 0; k < 3; k++)
         p[k] = w->points[corner[k]].p;
     if (!pass->fitted) {
-        made = raster_shapes(lens, p, w->solid, triangle, pass->touching, shapes);
+        made = raster_shapes(lens, p, w->solid, triangle, false, shapes);
         for (int k = 0; w->inward && k < made; k++)
             shapes[k].owner ^= (shapes[k].owner & 2) ? 0 : 1;
     }
@@ -212,20 +211,10 @@ static void shape_triangle(draw_work *w, uint32_t triangle) {
     if (!make_room_for_shapes(w, (size_t)made))
         return;
     for (int k = 0; k < made && !w->chunk->status; k++) {
-        bool wide = pass->touching || (shapes[k].owner & 3) == RASTER_EDGE;
+        bool wide = (shapes[k].owner & 3) == RASTER_EDGE;
         if (place_shape(w, raster_rect_of(lens, &shapes[k], wide)))
             ((raster_shape *)w->chunk->shapes.data)[w->chunk->shapes.count++] = shapes[k];
     }
-}
-
-/* Keeps a triangle that is not cut if it may touch pixels that are wanted: most do not. */
-static void reach_of_triangle(draw_work *w, uint32_t triangle) {
-    const uint32_t *corner = w->indices + 3 * (size_t)triangle;
-    const layers_point *a = &w->points[corner[0]], *b = &w->points[corner[1]],
-                       *c = &w->points[corner[2]];
-    if (place_shape(w, raster_rect_of_corners(&w->pass->view.camera.lens, a->x, a->y, b->x, b->y,
-                                              c->x, c->y, true)))
-        keep_shape(w, triangle);
 }
 
 /* ---- triangles that are not cut ---- */
@@ -434,10 +423,8 @@ static void draw_solids(void *data, size_t chunk, size_t begin, size_t end) {
         if (own->status)
             return;
         uint32_t from = (uint32_t)(at - first[d]), to = (uint32_t)(next - first[d]);
-        if (pass->fitted && !pass->touching)
+        if (pass->fitted)
             draw_triangles(&w, from, to);
-        for (uint32_t t = from; pass->fitted && pass->touching && t < to && !own->status; t++)
-            reach_of_triangle(&w, t);
         for (uint32_t t = from; (!pass->fitted || pass->edges) && t < to && !own->status; t++)
             shape_triangle(&w, t);
     }
@@ -545,46 +532,14 @@ static void fill_edge(layers_pass *pass, layers_chunk *chunk, const raster_shape
     }
 }
 
-/* What a shape may touch: pixels whose widened squares it meets. */
-static void reach_triangle(layers_pass *pass, layers_chunk *chunk, const raster_shape *s,
-                           raster_rect r, raster_rect tile) {
-    raster_side wide[3], side[3];
-    for (int k = 0; k < 3; k++) {
-        wide[k] = raster_wide_side_of(&pass->view.camera.lens, s, k);
-        side[k] = raster_side_of(&pass->view.camera.lens, s, k);
-    }
-    for (int y = r.y0; y <= r.y1; y++)
-        for (int x = r.x0; x <= r.x1; x++) {
-            bool touches = true, covers = (s->owner & 3) != RASTER_THIN;
-            for (int k = 0; k < 3 && touches; k++) {
-                touches = wide[k].at + wide[k].dx * x + wide[k].dy * y >= 0;
-                covers = covers && side[k].at + side[k].dx * x + side[k].dy * y >= 0;
-            }
-            if (!touches)
-                continue;
-            abuti_vector *list = &chunk->reaches;
-            if (list->count == list->room &&
-                (chunk->status = abuti_vector_reserve(pass->layers->context, list, list->count + 1,
-                                                      sizeof(layers_reach))))
-                return;
-            layers_reach *to = (layers_reach *)list->data + list->count++;
-            to->pixel = (uint32_t)(y - tile.y0) * pass->view.tile + (uint32_t)(x - tile.x0);
-            to->solid = s->owner >> 2;
-            to->kind = covers ? s->owner & 3 : RASTER_THIN;
-            raster_depth_range(s, x, y, &to->lo, &to->hi);
-        }
-}
-
 static void fill_shape(layers_pass *pass, layers_chunk *chunk, size_t tile, raster_rect in,
                        const raster_shape *s) {
     uint32_t kind = s->owner & 3;
     const layers_window *w = abuti_layers_window(pass, s->owner >> 2, tile);
     raster_rect window = {in.x0 + w->x0, in.y0 + w->y0, in.x0 + w->x1, in.y0 + w->y1};
-    bool wide = pass->touching || kind == RASTER_EDGE;
+    bool wide = kind == RASTER_EDGE;
     raster_rect r = raster_rect_cut(raster_rect_of(&pass->view.camera.lens, s, wide), window);
-    if (pass->touching)
-        reach_triangle(pass, chunk, s, r, in);
-    else if (kind == RASTER_EDGE)
+    if (wide)
         fill_edge(pass, chunk, s, r, in);
     else
         fill_triangle(pass, chunk, s, r, in);
@@ -594,7 +549,7 @@ void abuti_layers_fill(layers_pass *pass, layers_chunk *chunk, size_t tile, rast
     abut_layers *layers = pass->layers;
     const size_t *begin = layers->tile_begin.data;
     const layers_place *places = layers->tile_places.data;
-    chunk->fragments.count = chunk->reaches.count = 0;
+    chunk->fragments.count = 0;
     for (size_t i = begin[tile]; i < begin[tile + 1] && !chunk->status; i++)
         if (!places[i].count)
             fill_shape(pass, chunk, tile, in,

@@ -21,7 +21,8 @@ typedef struct find_work {
     abuti_vector found;      /* abut_layers_pair */
     uint64_t own_count, fragments, candidate_count;
     double tolerance;
-    bool cuts; /* a solid whose volumes were asked cuts itself */
+    bool cuts;          /* a solid whose volumes were asked cuts itself */
+    abut_advice advice; /* the worst of the pairs that were asked */
 } find_work;
 
 /* ---- views ---- */
@@ -72,6 +73,12 @@ static bool is_fitted(const abut_raster_view *v) {
     return !v->perspective && v3_max_abs(v3_sub(v->region.hi, v->region.lo)) == 0;
 }
 
+void abuti_layers_set_tile(layers_view *v, uint32_t tile) {
+    v->tile = tile;
+    v->columns = (v->camera.lens.width + tile - 1) / tile;
+    v->rows = (v->camera.lens.height + tile - 1) / tile;
+}
+
 abut_status abuti_layers_begin(const char *function, abut_layers *layers,
                                const abut_raster_view *view, const abut_layers_query *query,
                                layers_pass *pass) {
@@ -103,12 +110,9 @@ abut_status abuti_layers_begin(const char *function, abut_layers *layers,
     cut->depth_pixels = l->near > 0 ? 0 : c->scale / l->depth;
     cut->slack = 4.0 * RASTER_SLACK / (double)(1 << l->shift) + 4 * cut->depth_pixels +
                  (pass->edges ? 2 : 0);
-    for (cut->tile = LAYERS_TILE;; cut->tile *= 2) {
-        cut->columns = (l->width + cut->tile - 1) / cut->tile;
-        cut->rows = (l->height + cut->tile - 1) / cut->tile;
-        if ((size_t)cut->columns * cut->rows <= LAYERS_TILES)
-            break;
-    }
+    abuti_layers_set_tile(cut, LAYERS_TILE);
+    while ((size_t)cut->columns * cut->rows > LAYERS_TILES)
+        abuti_layers_set_tile(cut, 2 * cut->tile);
     double tolerance = query->tolerance > 0 ? query->tolerance : 1e-6 * depth;
     pass->view.tolerance = raster_depth(tolerance / pass->view.length_unit);
     return ABUT_OK;
@@ -192,10 +196,10 @@ static void keep_hits(find_work *w) {
         abuti_sort_items(hits, kept, sizeof *hits, hit_after);
 }
 
-/* ---- conservative and exact ---- */
+/* ---- candidates, and exact queries of them ---- */
 
-/* Adds the pairs that may touch in a view. Views of all solids each have every pair that overlaps,
- * so what one of them lacks is none; views of a part add to these. */
+/* Adds the pairs whose boxes overlap in a view. Views of all solids each have every pair that
+ * overlaps, so what one of them lacks is none; views of a part add to these. */
 static abut_status add_candidates(find_work *w, bool fitted) {
     const sort_key *sums = NULL;
     const layers_answer answer = {.more = w->sums};
@@ -229,6 +233,7 @@ static abut_status add_candidates(find_work *w, bool fitted) {
 /* What is known of a candidate that was asked. */
 typedef struct asked {
     abut_pair_relation relation;
+    abut_advice advice;
     abut_common common; /* with `volume` */
 } asked;
 
@@ -249,8 +254,10 @@ static abut_status ask_common(const ask_work *w, const abut_posed *a, const abut
     abut_pair_common_options options = abut_pair_common_options_default();
     options.tolerance = w->query->tolerance;
     abut_status status = abut_pair_common(a, b, &options, &to->common);
-    if (!status)
+    if (!status) {
         to->relation = relations[to->common.kind];
+        to->advice = to->common.advice;
+    }
     return status;
 }
 
@@ -264,6 +271,7 @@ static void ask_pairs(void *data, size_t chunk, size_t begin, size_t end) {
         } else {
             w->status[chunk] = abut_pair_overlap(a, b, NULL, NULL, &overlap);
             w->answers[i].relation = overlap.relation;
+            w->answers[i].advice = overlap.advice;
         }
     }
 }
@@ -292,6 +300,9 @@ static abut_status ask_all(find_work *w, asked *answers) {
     for (size_t c = 0; c < LAYERS_CHUNKS && !status; c++)
         status = ask.status[c];
     abuti_release(layers->context, ask.posed);
+    for (size_t i = 0; i < count && !status; i++)
+        if (answers[i].advice.verdict > w->advice.verdict)
+            w->advice = answers[i].advice;
     for (size_t i = 0; i < count && !status; i++)
         if (answers[i].relation != ABUT_PAIR_APART) {
             answers[kept] = answers[i];
@@ -337,7 +348,7 @@ static void place_by_boxes(const abut_layers *layers, abut_layers_pair *p) {
 static abut_status collect(find_work *w, const asked *answers) {
     const abut_layers_pair *measured = w->measured.data;
     const uint64_t *pairs = w->candidates.data;
-    bool superset = w->query->conservative || w->query->exact || w->query->volume;
+    bool superset = w->query->exact || w->query->volume;
     size_t dropped = 0;
     for (size_t k = 0; k < w->measured.count; k++) {
         w->own_count += measured[k].a == measured[k].b;
@@ -390,7 +401,7 @@ static abut_advice worst_advice(const find_work *w) {
     for (size_t i = 0; i < layers->meshes.count; i++)
         if (meshes[i].users && meshes[i].advice.verdict > worst.verdict)
             worst = meshes[i].advice;
-    return worst;
+    return w->advice.verdict > worst.verdict ? w->advice : worst;
 }
 
 static abut_status tell(find_work *w, abut_layers_result *result) {
@@ -422,20 +433,18 @@ static abut_status tell(find_work *w, abut_layers_result *result) {
     return ABUT_OK;
 }
 
-/* Goes through one view for candidates, on the CPU. */
+/* Goes through one view for pairs whose boxes overlap, on the CPU. */
 static abut_status find_candidates(find_work *w, uint32_t view) {
     layers_pass pass;
     abut_status status =
         abuti_layers_begin("abut_layers_find", w->layers, &w->list[view], w->query, &pass);
-    pass.touching = w->query->conservative;
-    pass.boxes = !pass.touching;
+    if (status)
+        return status;
+    pass.boxes = true;
     pass.every_pixel = pass.own = pass.edges = pass.hits = false;
-    if (!status && pass.touching)
-        status = abuti_layers_fetch(w->layers);
-    status = status ? status : abuti_layers_pass(&pass);
+    status = abuti_layers_pass(&pass);
     w->sums.count = 0;
     status = status ? status : abuti_layers_gather(w->layers, view, &w->sums);
-    w->fragments += pass.fragments;
     return status ? status : add_candidates(w, is_fitted(&w->list[view]));
 }
 
@@ -467,9 +476,11 @@ static abut_status find_sums(find_work *w) {
 static abut_status find(find_work *w, abut_layers_result *result) {
     const abut_layers_query *q = w->query;
     bool asks = q->exact || q->volume;
+    bool draws = !q->volume || q->exact || q->own || q->edges || q->hits;
     asked *answers = NULL;
-    abut_status status = find_sums(w);
-    if (q->conservative || asks) {
+    abut_status status = draws ? find_sums(w) : ABUT_OK;
+    w->tolerance = draws ? w->tolerance : q->tolerance;
+    if (asks) {
         /* First the views of all solids, since these cut down and the others add. */
         for (uint32_t k = 0; k < 2 * w->view_count && !status; k++)
             if (is_fitted(&w->list[k % w->view_count]) == (k < w->view_count))

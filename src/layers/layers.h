@@ -66,9 +66,7 @@ typedef struct layers_chunk {
     abuti_vector drawn;     /* layers_fragment: of all tiles, see layers_place */
     abuti_vector places;    /* layers_place */
     abuti_vector fragments; /* layers_fragment: of a tile */
-    abuti_vector reaches;   /* layers_reach: of a tile */
-    abuti_vector column;    /* layers_reach: of a pixel */
-    abuti_vector sorted, keys, begin, open, spans;
+    abuti_vector sorted, keys, begin, open;
     layers_table table;
     abuti_vector touches;
     uint64_t fragment_count;
@@ -134,7 +132,6 @@ typedef struct layers_pass {
     uint32_t number; /* of the view */
     bool fitted;     /* it is a parallel view of all solids */
     bool every_pixel, edges, hits, own;
-    bool touching; /* pairs that may touch in a pixel, instead of sums */
     bool boxes;    /* pairs whose boxes overlap, instead of sums */
     float *pixels; /* an image of `show` instead of sums; null = none */
     abut_layers_show show;
@@ -216,7 +213,7 @@ extern const layers_backend abuti_layers_on_cpu, abuti_layers_on_device;
 
 /* Draws solids: places of tiles, and lists the busy ones. */
 abut_status abuti_layers_draw(layers_pass *pass);
-/* The fragments of a tile that were not drawn before, or what it touches, in lists of the chunk. */
+/* The fragments of a tile that were not drawn before, in lists of the chunk. */
 void abuti_layers_fill(layers_pass *pass, layers_chunk *chunk, size_t tile, raster_rect in);
 
 /* ---- pixel.c ---- */
@@ -227,22 +224,12 @@ typedef struct layers_fragment {
     uint32_t part;
 } layers_fragment;
 
-/* What a triangle may touch in a pixel. */
-typedef struct layers_reach {
-    uint32_t pixel, solid;
-    uint32_t lo, hi;
-    uint32_t kind; /* RASTER_THIN where it does not cover the centre */
-} layers_reach;
-
 /* Sorts the crossings of a ray; a failure goes to the chunk. (pass.c) */
 void abuti_layers_sort(const layers_pass *pass, layers_chunk *chunk, layers_fragment *list,
                        size_t count);
 /* The sorted crossings of one ray. */
 void abuti_layers_ray(const layers_pass *pass, layers_chunk *chunk, uint32_t x, uint32_t y,
                       const layers_fragment *list, size_t count);
-/* Pairs that may touch in a pixel, of reaches by solid, then depth. */
-void abuti_layers_column(const layers_pass *pass, layers_chunk *chunk, const layers_reach *list,
-                         size_t count);
 
 /* ---- layers.c ---- */
 
@@ -268,6 +255,8 @@ abut_status abuti_layers_measure(abut_layers *layers, const layers_pass *passes,
 
 /* ---- find.c ---- */
 
+/* Sets the size of the tiles of a view, in pixels. */
+void abuti_layers_set_tile(layers_view *view, uint32_t tile);
 /* Makes ready to go through a view, or the one that is fitted to all solids. */
 abut_status abuti_layers_begin(const char *function, abut_layers *layers,
                                const abut_raster_view *view, const abut_layers_query *query,

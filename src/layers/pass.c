@@ -15,6 +15,7 @@
 #include "layers/layers.h"
 
 #include <limits.h>
+#include <math.h>
 #include <string.h>
 
 enum {
@@ -51,15 +52,24 @@ static void find_rects(void *data, size_t chunk, size_t begin, size_t end) {
             continue;
         at->ball =
             layers_ball_of(&pass->view, &solid->motion, solid->hull.centre, solid->hull.radius);
-        uint32_t x0 = (uint32_t)at->rect.x0 / pass->view.tile,
-                 x1 = (uint32_t)at->rect.x1 / pass->view.tile;
-        uint32_t y0 = (uint32_t)at->rect.y0 / pass->view.tile,
-                 y1 = (uint32_t)at->rect.y1 / pass->view.tile;
-        at->column = x0;
-        at->row = y0;
-        at->columns = x1 - x0 + 1;
-        at->rows = y1 - y0 + 1;
     }
+}
+
+/* Sets which tiles each solid reaches into. Returns how many these are, of all solids together. */
+static size_t place_in_tiles(layers_pass *pass) {
+    size_t total = 0;
+    for (size_t i = 0; i < pass->layers->solids.count; i++) {
+        layers_at *at = &layers_ats(pass)[i];
+        if (raster_rect_empty(at->rect))
+            continue;
+        at->column = (uint32_t)at->rect.x0 / pass->view.tile;
+        at->row = (uint32_t)at->rect.y0 / pass->view.tile;
+        at->columns = (uint32_t)at->rect.x1 / pass->view.tile - at->column + 1;
+        at->rows = (uint32_t)at->rect.y1 / pass->view.tile - at->row + 1;
+        at->windows = total;
+        total += (size_t)at->columns * at->rows;
+    }
+    return total;
 }
 
 static raster_rect tile_rect(const layers_pass *pass, size_t tile) {
@@ -97,16 +107,21 @@ static void grow_window(layers_window *w, raster_rect r, raster_rect tile) {
 /* Lists the solids of each tile: tile_begin and tile_solids. */
 static abut_status list_tiles(layers_pass *pass) {
     abut_layers *layers = pass->layers;
-    size_t tiles = (size_t)pass->view.columns * pass->view.rows, total = 0;
+    size_t total = place_in_tiles(pass);
+    /* Boxes alone are compared in tiles so large that solids are in four of them on average. */
+    while (pass->boxes && pass->view.columns * pass->view.rows > 1 &&
+           total > 4 * layers->solids.count) {
+        abuti_layers_set_tile(&pass->view, 2 * pass->view.tile);
+        total = place_in_tiles(pass);
+    }
+    size_t tiles = (size_t)pass->view.columns * pass->view.rows;
     abut_status status = abuti_layers_reserve(pass, &layers->tile_begin, tiles + 2, sizeof(size_t));
     if (status)
         return status;
     size_t *begin = layers->tile_begin.data;
     memset(begin, 0, (tiles + 2) * sizeof *begin);
     for (size_t i = 0; i < layers->solids.count; i++) {
-        layers_at *at = &layers_ats(pass)[i];
-        at->windows = total;
-        total += (size_t)at->columns * at->rows;
+        const layers_at *at = &layers_ats(pass)[i];
         for (uint32_t y = 0; y < at->rows; y++)
             for (uint32_t x = 0; x < at->columns; x++)
                 begin[(size_t)(at->row + y) * pass->view.columns + at->column + x + 2]++;
@@ -129,10 +144,57 @@ static abut_status list_tiles(layers_pass *pass) {
     return ABUT_OK;
 }
 
-/* Solids of a tile in order of depth: sorts their numbers in place. */
-static abut_status sort_by_depth(layers_pass *pass, layers_chunk *chunk, uint32_t *solids,
-                                 size_t count) {
+/* ---- sweep and prune in a tile ----
+ *
+ * Solids of a tile are sorted along one axis and each is compared with those that begin before it
+ * ends. The axis is the one of the view's three along which the fewest intervals overlap, so that
+ * thousands of solids in the pixels of one tile are not all compared with each other. */
+
+enum { SWEEP_X = 0, SWEEP_Y, SWEEP_DEPTH };
+
+typedef struct sweep_interval {
+    uint64_t lo, hi;
+} sweep_interval;
+
+/* Across the rays: that of the ball, in steps of 2^-16 pixel, rounded outwards by one step, so that
+ * balls whose intervals are disjoint do not meet by layers_meet() either. */
+static sweep_interval sweep_interval_of(const layers_at *at, int axis) {
+    const double step = 0x1p-16, offset = 0x1p31; /* whole numbers below 2^48 */
+    const layers_ball *b = &at->ball;
+    if (axis == SWEEP_DEPTH)
+        return (sweep_interval){at->depth[0], at->depth[1]};
+    double middle = axis == SWEEP_X ? b->x : b->y;
+    if (!(b->radius >= 0 && fabs(b->x) + fabs(b->y) + fabs(b->z) + b->radius < 0x1p30))
+        return (sweep_interval){0, UINT64_MAX};
+    return (sweep_interval){(uint64_t)((middle - b->radius + offset) / step) - 1,
+                            (uint64_t)((middle + b->radius + offset) / step) + 2};
+}
+
+/* How many intervals of sorted items overlap: pairs that the sweep compares. */
+static uint64_t count_sweep_pairs(const layers_at *at, const sort_key *sorted, size_t count,
+                                  int axis) {
+    uint64_t pairs = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t end = sweep_interval_of(&at[sorted[i].value], axis).hi;
+        size_t lo = i + 1, hi = count;
+        while (lo < hi) {
+            size_t middle = lo + (hi - lo) / 2;
+            if (sorted[middle].key <= end)
+                lo = middle + 1;
+            else
+                hi = middle;
+        }
+        pairs += lo - i - 1;
+    }
+    return pairs;
+}
+
+/* Sorts the solids of a tile along the axis that leaves the fewest pairs. Few are sorted by
+ * depth. */
+static abut_status sort_for_sweep(layers_pass *pass, layers_chunk *chunk, uint32_t *solids,
+                                  size_t count, int *axis) {
     const layers_at *at = layers_ats(pass);
+    *axis = SWEEP_DEPTH;
     if (count <= FEW) {
         for (size_t i = 1; i < count; i++) {
             uint32_t s = solids[i];
@@ -147,11 +209,19 @@ static abut_status sort_by_depth(layers_pass *pass, layers_chunk *chunk, uint32_
     if (status)
         return status;
     sort_key *keys = chunk->keys.data;
-    for (size_t i = 0; i < count; i++)
-        keys[i] = (sort_key){at[solids[i]].depth[0], solids[i]};
-    const sort_key *sorted = abuti_sort_by_key(keys, keys + count, count);
-    for (size_t i = 0; i < count; i++)
-        solids[i] = sorted[i].value;
+    uint64_t fewest = UINT64_MAX;
+    for (int k = SWEEP_DEPTH; k >= SWEEP_X && fewest > 4 * count; k--) {
+        for (size_t i = 0; i < count; i++)
+            keys[i] = (sort_key){sweep_interval_of(&at[solids[i]], k).lo, solids[i]};
+        const sort_key *sorted = abuti_sort_by_key(keys, keys + count, count);
+        uint64_t pairs = count_sweep_pairs(at, sorted, count, k);
+        if (pairs >= fewest)
+            continue;
+        fewest = pairs;
+        *axis = k;
+        for (size_t i = 0; i < count; i++)
+            solids[i] = sorted[i].value;
+    }
     return ABUT_OK;
 }
 
@@ -164,7 +234,7 @@ static raster_rect common_of(const layers_pass *pass, const layers_at *a, const 
                              raster_rect in) {
     uint32_t near = a->depth[0] > b->depth[0] ? a->depth[0] : b->depth[0];
     uint32_t far = a->depth[1] < b->depth[1] ? a->depth[1] : b->depth[1];
-    return layers_meet(&pass->view, &a->ball, &b->ball, near, far, pass->touching || pass->boxes,
+    return layers_meet(&pass->view, &a->ball, &b->ball, near, far, pass->boxes,
                        raster_rect_cut(raster_rect_cut(a->rect, b->rect), in));
 }
 
@@ -182,25 +252,28 @@ static void find_windows(layers_pass *pass, layers_chunk *chunk, size_t tile) {
         if (pass->every_pixel)
             grow_window(w, raster_rect_cut(at[solids[i]].rect, in), in);
     }
+    int axis;
     if (pass->every_pixel || count < 2 ||
-        (chunk->status = sort_by_depth(pass, chunk, solids, count)))
+        (chunk->status = sort_for_sweep(pass, chunk, solids, count, &axis)))
         return;
     for (size_t i = 0; i < count; i++) {
         const layers_solid *a = &layers_solids(layers)[solids[i]];
         layers_window *wa = abuti_layers_window(pass, solids[i], tile);
-        for (size_t j = i + 1; j < count && at[solids[j]].depth[0] <= at[solids[i]].depth[1]; j++) {
+        uint64_t end = sweep_interval_of(&at[solids[i]], axis).hi;
+        for (size_t j = i + 1; j < count && sweep_interval_of(&at[solids[j]], axis).lo <= end;
+             j++) {
             layers_window *wb = abuti_layers_window(pass, solids[j], tile);
-            if (is_full(wa, in) && is_full(wb, in) && !pass->boxes)
+            if (is_full(wa, in) && is_full(wb, in))
                 continue;
             if (!layers_tries(a, &layers_solids(layers)[solids[j]]))
                 continue;
             raster_rect both = common_of(pass, &at[solids[i]], &at[solids[j]], in);
             if (raster_rect_empty(both))
                 continue;
-            grow_window(wa, both, in);
-            grow_window(wb, both, in);
-            if (pass->boxes &&
-                !abuti_layers_sum(layers->context, &chunk->table, solids[i], solids[j])) {
+            if (!pass->boxes) {
+                grow_window(wa, both, in);
+                grow_window(wb, both, in);
+            } else if (!abuti_layers_sum(layers->context, &chunk->table, solids[i], solids[j])) {
                 chunk->status = ABUT_ERROR_MEMORY;
                 return;
             }
@@ -352,56 +425,6 @@ static void trace_tile(layers_pass *pass, layers_chunk *chunk, size_t tile, rast
     }
 }
 
-/* Sorts reaches by pixel and solid: their numbers. */
-static const sort_key *sort_reaches(layers_pass *pass, layers_chunk *chunk) {
-    const layers_reach *list = chunk->reaches.data;
-    size_t count = chunk->reaches.count;
-    if ((chunk->status = abuti_layers_reserve(pass, &chunk->keys, 2 * count, sizeof(sort_key))))
-        return NULL;
-    sort_key *keys = chunk->keys.data;
-    for (size_t i = 0; i < count; i++)
-        keys[i] = (sort_key){(uint64_t)list[i].pixel << 32 | list[i].solid, (uint32_t)i};
-    return abuti_sort_by_key(keys, keys + count, count);
-}
-
-/* Puts a reach where it belongs among those before it of the same solid. */
-static void insert_reach(layers_reach *list, size_t at) {
-    layers_reach r = list[at];
-    for (; at && list[at - 1].solid == r.solid && list[at - 1].lo > r.lo; at--)
-        list[at] = list[at - 1];
-    list[at] = r;
-}
-
-static bool reach_after(const void *a, const void *b) {
-    const layers_reach *s = a, *t = b;
-    return s->solid != t->solid ? s->solid > t->solid : s->lo > t->lo;
-}
-
-static void trace_reaches(layers_pass *pass, layers_chunk *chunk) {
-    const layers_reach *list = chunk->reaches.data;
-    size_t count = chunk->reaches.count;
-    chunk->fragment_count += count;
-    const sort_key *keys = count ? sort_reaches(pass, chunk) : NULL;
-    for (size_t i = 0, next; i < count && !chunk->status; i = next) {
-        for (next = i + 1; next < count && keys[next].key >> 32 == keys[i].key >> 32;)
-            next++;
-        if (keys[i].key == keys[next - 1].key) /* one solid */
-            continue;
-        if ((chunk->status =
-                 abuti_layers_reserve(pass, &chunk->column, next - i, sizeof(layers_reach))))
-            return;
-        layers_reach *column = chunk->column.data;
-        for (size_t k = i; k < next; k++) {
-            column[k - i] = list[keys[k].value];
-            if (next - i <= FEW)
-                insert_reach(column, k - i);
-        }
-        if (next - i > FEW)
-            abuti_sort_items(column, next - i, sizeof *column, reach_after);
-        abuti_layers_column(pass, chunk, column, next - i);
-    }
-}
-
 static void trace_tiles(void *data, size_t chunk, size_t begin, size_t end) {
     layers_pass *pass = data;
     layers_chunk *own = &pass->layers->chunks[chunk];
@@ -411,10 +434,7 @@ static void trace_tiles(void *data, size_t chunk, size_t begin, size_t end) {
         abuti_layers_fill(pass, own, busy[i], in);
         if (own->status)
             return;
-        if (pass->touching)
-            trace_reaches(pass, own);
-        else
-            trace_tile(pass, own, busy[i], in);
+        trace_tile(pass, own, busy[i], in);
     }
 }
 

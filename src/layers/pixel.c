@@ -1,12 +1,4 @@
-/* One ray, or one pixel: what its crossings tell. Rays: see trace_shared.h.
- *
- * Pixels, where no pair may be missed. In the prism (or frustum) over the square of a pixel a solid
- * takes up the depths of the triangles that touch it, and of the gaps between these depths those in
- * which its winding number is positive: in a gap there is no surface at all, so it is wholly inside
- * or wholly outside, and the ray through the centre of the pixel tells which. All of the solid
- * above the square is within these depths. So of two solids that have a point in common the depths
- * overlap in the pixel over which that point is, at every resolution; the test keeps every such
- * pair. Depths are rounded outwards (raster_shared.h).
+/* One ray: overlaps, edges inside solids and image values from its crossings. See trace_shared.h.
  */
 #include "layers/layers.h"
 
@@ -188,61 +180,4 @@ void abuti_layers_ray(const layers_pass *pass, layers_chunk *chunk, uint32_t x, 
     if (pass->pixels)
         pass->pixels[(size_t)y * pass->view.camera.lens.width + x] =
             pixel_value(&w, chunk->open.data);
-}
-
-/* ---- pixels ---- */
-
-typedef struct depth_span {
-    uint32_t lo, hi, solid;
-} depth_span;
-
-/* The depths that one solid takes up, of its reaches by depth. */
-static size_t spans_of(const layers_pass *pass, const layers_reach *list, size_t count,
-                       depth_span *to) {
-    int winding = 0;
-    size_t made = 0;
-    if (pass->view.camera.lens.near > 0) /* what the ray begins in */
-        for (size_t i = 0; i < count; i++)
-            winding += list[i].kind == RASTER_LEAVES ? 1 : list[i].kind == RASTER_ENTERS ? -1 : 0;
-    depth_span span = {winding > 0 ? 0 : list[0].lo, list[0].hi, list[0].solid};
-    for (size_t i = 0; i < count; i++) {
-        if (list[i].lo > span.hi && winding <= 0) {
-            to[made++] = span;
-            span.lo = list[i].lo;
-        }
-        span.hi = list[i].hi > span.hi ? list[i].hi : span.hi;
-        winding += list[i].kind == RASTER_LEAVES ? -1 : list[i].kind == RASTER_ENTERS ? 1 : 0;
-    }
-    to[made++] = span;
-    return made;
-}
-
-static bool span_after(const void *a, const void *b) {
-    const depth_span *s = a, *t = b;
-    return s->lo != t->lo ? s->lo > t->lo : s->solid > t->solid;
-}
-
-void abuti_layers_column(const layers_pass *pass, layers_chunk *chunk, const layers_reach *list,
-                         size_t count) {
-    abut_context *context = pass->layers->context;
-    const layers_solid *solids = layers_solids(pass->layers);
-    size_t made = 0;
-    chunk->spans.count = 0;
-    if ((chunk->status = abuti_vector_reserve(context, &chunk->spans, count, sizeof(depth_span))))
-        return;
-    depth_span *spans = chunk->spans.data;
-    for (size_t i = 0, next; i < count; i = next) {
-        for (next = i + 1; next < count && list[next].solid == list[i].solid;)
-            next++;
-        made += spans_of(pass, list + i, next - i, spans + made);
-    }
-    abuti_sort_items(spans, made, sizeof *spans, span_after);
-    for (size_t i = 0; i < made; i++)
-        for (size_t j = i + 1; j < made && spans[j].lo <= spans[i].hi; j++)
-            if (spans[i].solid != spans[j].solid &&
-                layers_tries(&solids[spans[i].solid], &solids[spans[j].solid]) &&
-                !abuti_layers_sum(context, &chunk->table, spans[i].solid, spans[j].solid)) {
-                chunk->status = ABUT_ERROR_MEMORY;
-                return;
-            }
 }

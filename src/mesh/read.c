@@ -170,6 +170,13 @@ static abut_status skip_mark(abuti_reader *reader) {
     return ABUT_OK;
 }
 
+/* Whether it begins as a file of <abut/frames.h>. */
+static bool is_recording(abuti_source *source) {
+    static const char magic[] = "\211abutm\r\n"; /* FRAMES_MAGIC of a module above this one */
+    return abuti_source_fill(source, sizeof magic - 1) >= sizeof magic - 1 &&
+           !memcmp(source->at, magic, sizeof magic - 1);
+}
+
 /* Reads from the reader's source. `path` is null when that is memory, `name` has the ending. */
 static abut_status read_source(abuti_reader *reader, const char *path, const char *name,
                                const abut_mesh_read_options *options, abut_mesh **mesh) {
@@ -196,6 +203,11 @@ static abut_status read_source(abuti_reader *reader, const char *path, const cha
                                 reader->name);
         else
             status = abuti_read_assimp(reader, path, ending);
+    } else if (!status && format == ABUT_MESH_FORMAT_AUTO && is_recording(source)) {
+        status = abuti_fail(ABUT_ERROR_UNSUPPORTED,
+                            "%s: is a recording of moving meshes (.abutm), not a mesh; abut view, "
+                            "map and replay read it, and abut_frames_open()",
+                            reader->name);
     } else if (!status && format == ABUT_MESH_FORMAT_AUTO) {
         status = abuti_fail(ABUT_ERROR_UNSUPPORTED,
                             "%s: is not OBJ, PLY, STL, OFF or glTF; ask for the format 'other' to "

@@ -383,6 +383,8 @@ static void answer_group(const query_work *w, const field_list *from, size_t beg
         const uint32_t first = sound ? nearest_field(w, &fields, p) : 0;
         for (uint32_t k = 0; sound && k < count; k++)
             answer_field(w, field_of(&fields, k == 0 ? first : k == first ? 0 : k), p, &answer);
+        if (answer.field != ABUT_NONE && fabs(answer.distance) > answer.within)
+            answer.distance = copysign(answer.within, answer.distance);
         w->answers[i] = answer;
     }
 }

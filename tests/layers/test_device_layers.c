@@ -279,7 +279,7 @@ TEST(positions_stay_in_buffers) {
         abut_layers_query query = abut_layers_query_default();
         query.resolution = round % 5 == 1 ? 16 : 40;
         query.hits = round == 1 || round == 6;
-        query.conservative = round % 5 == 2;
+        query.volume = round % 5 == 2;
         query.exact = round % 5 == 3;
         found += compare(both[0], both[1], &query);
         if (round % 5 == 4) {

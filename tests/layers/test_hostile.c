@@ -28,7 +28,7 @@ TEST(none_and_one) {
     for (int k = 0; k < 8; k++) {
         found.count = 7;
         query.exact = k & 1;
-        query.conservative = query.own = k & 2;
+        query.volume = query.own = k & 2;
         assert_ok(abut_layers_find(layers, k & 4 ? NULL : &query, &found));
         assert_int_equal(found.count, 0);
         assert_int_equal(found.own_count, 0);

@@ -397,7 +397,7 @@ TEST(what_is_left_out_changes_nothing) {
     abut_radial_options options = abut_radial_options_default();
     abut_contact_options near = abut_contact_options_default();
     abut_radial *radial = NULL;
-    uint32_t kinds[3] = {0, 0, 0}; /* inside, near, out of reach */
+    uint32_t kinds[3] = {0, 0, 0}, cuts = 0; /* inside, near, out of reach */
     options.cell = 0.04;
     assert_ok(abut_radial_create(s.character, &options, &radial));
     bend_snake(&s, 0.4, 0.3, bones, positions);
@@ -424,6 +424,15 @@ TEST(what_is_left_out_changes_nothing) {
             assert_true(one.distance == whole[i].distance && one.field == whole[i].field &&
                         one.within == whole[i].within && v3_equal(one.normal, whole[i].normal));
             const bool reached = whole[i].distance < limit;
+            /* an estimate that was cut off at its bound: limits and depths are of the whole one */
+            const bool cut = fabs(whole[i].distance) == whole[i].within;
+            assert_true(whole[i].field == ABUT_NONE || fabs(whole[i].distance) <= whole[i].within);
+            cuts += whole[i].field != ABUT_NONE && cut;
+            if (whole[i].field != ABUT_NONE && cut) {
+                if (next < list + found.count && next->element == (uint32_t)i)
+                    assert_true(fabs((next++)->depth) >= whole[i].within);
+                continue;
+            }
             kinds[whole[i].distance < 0 ? 0 : reached ? 1 : 2]++;
             assert_true(answers[i].distance == (reached ? whole[i].distance : HUGE_VAL));
             assert_int_equal(answers[i].field, reached ? whole[i].field : ABUT_NONE);
@@ -437,7 +446,7 @@ TEST(what_is_left_out_changes_nothing) {
         }
         assert_true(next == list + found.count);
     }
-    assert_true(kinds[0] > 100 && kinds[1] > 100 && kinds[2] > 100);
+    assert_true(kinds[0] > 100 && kinds[1] > 100 && kinds[2] > 100 && cuts > 0);
     free(positions);
     abut_radial_destroy(radial);
     free_snake(&s);

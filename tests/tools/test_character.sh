@@ -25,4 +25,16 @@ try 2 "$tool" character box.glb --time 1
 try 2 "$tool" character box.glb --film film.ppm
 try 2 "$tool" character box.glb --png posed.txt
 try 2 "$tool" character box.glb --out posed.txt
+# Garments: one line with --quiet, files are named, and what cannot be cut is no wrong usage.
+try 0 "$tool" character mannequin-female --garment dress --ease 0.02 --out dress.obj --png dress.ppm
+says "dress.obj"
+says "picture"
+try 0 "$tool" character mannequin-female --garment dress --quiet --out dress.obj
+demand "quiet is one line" "$(wc -l <out | tr -d ' ')" = 1
+try 1 "$tool" character mannequin --garment cape --particles 1000 --ease 1e-6
+complains "try a larger ease, or more particles"
+try 2 "$tool" character mannequin --garment cape --particles 10
+complains "--particles needs a number from 1000 to 200000"
+try 2 "$tool" character mannequin --ease 0.1
+complains "--ease needs --garment"
 finish

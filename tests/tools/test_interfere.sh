@@ -1,11 +1,11 @@
-# abut interfere: known overlaps in each mode, scenes, parts of a file, tables, pictures, wrong input;
+# abut interfere: known overlaps by each method, scenes, parts of a file, tables, pictures, wrong input;
 # abut demo clash.
 . "$(dirname "$0")/support.sh"
 
 "$tool" make box cube.obj --size 1 --segments 1 --quiet || exit 1
 "$tool" make box slab.obj --size 4,4,1 --segments 1 --quiet || exit 1
 "$tool" make sheet sheet.obj --quiet || exit 1
-small="--resolution 250" # what takes part is large, and time is short
+small="--method images --resolution 250" # what takes part is large, and time is short
 place() { # FROM TO X,Y,Z
     "$tool" convert "$1" "$2" --translate "$3" --quiet || exit 1
 }
@@ -31,28 +31,35 @@ try 3 "$tool" interfere $small cube.obj right.obj
 says "overlaps"
 try 3 "$tool" interfere $small cube.obj right.obj --quiet
 demand "not the bare answer" "$(cat out)" = 1
-try 3 "$tool" interfere cube.obj right.obj --views "1,1,0;0,0,1" --resolution 200 --json
+try 3 "$tool" interfere cube.obj right.obj --method images --views "1,1,0;0,0,1" --resolution 200 --json
 is "[it['pairs'][0]['views'], abs(it['pairs'][0]['volume'] - 0.1640625) <= it['pairs'][0]['volume_error']]" "[2, True]"
 try 3 "$tool" interfere $small cube.obj right.obj --edges --json
 is "it['pairs'][0]['edges_a'] > 0 and it['pairs'][0]['edges_b'] > 0" True
 try 0 "$tool" interfere $small cube.obj right.obj --tolerance 2
-try 3 "$tool" interfere $small cube.obj right.obj --exact --json
-is "[it['pairs'][0]['kind'], it['candidates']]" "['meeting', 1]"
-try 3 "$tool" interfere $small cube.obj cube.obj above.obj --volume --json
+
+# Exactly, which is the default: no image, so no depth.
+try 3 "$tool" interfere cube.obj right.obj --json
+is "[it['pairs'][0][k] for k in ('kind', 'pixels', 'depth')], it['candidates'], it['fragments']" "(['cuts', 0, None], 1, 0)"
+is "abs(it['pairs'][0]['thickness'] - 2 * 0.1640625 / 2.125) < 1e-14" True
+try 3 "$tool" interfere cube.obj cube.obj above.obj --touching --json
 is "[(p['a'], p['b'], p['kind']) for p in it['pairs']]" \
     "[('cube.obj', 'cube.obj (2)', 'same'), ('cube.obj', 'above.obj', 'flush'), ('cube.obj (2)', 'above.obj', 'flush')]"
 is "[round(p['volume'] * 1e9) for p in it['pairs']], [round(p['area'] * 1e9) for p in it['pairs']]" \
     "([1000000000, 0, 0], [0, 1000000000, 1000000000])"
-try 3 "$tool" interfere $small cube.obj cube.obj above.obj --overlaps --json
+try 3 "$tool" interfere cube.obj cube.obj above.obj --json
 is "[p['kind'] for p in it['pairs']]" "['same']"
-try 3 "$tool" interfere $small cube.obj right.obj --volume --json
+try 0 "$tool" interfere cube.obj above.obj
+says "nothing"
+try 3 "$tool" interfere cube.obj right.obj --json
 is "abs(it['pairs'][0]['volume'] - 0.1640625) < 1e-14, abs(it['pairs'][0]['area'] - 0.71671) < 1e-5, abs(it['pairs'][0]['surface'] - 2.125) < 1e-14" \
     "(True, True, True)"
 "$tool" make box thin.obj --size 4,4,0.25 --segments 1 --quiet || exit 1
-try 3 "$tool" interfere $small cube.obj thin.obj --volume --json # right through: no normal, no area
+try 3 "$tool" interfere cube.obj thin.obj --json # right through: no normal, no area
 is "[it['pairs'][0][k] for k in ('kind', 'area', 'normal')]" "['cuts', 0, None]"
-try 0 "$tool" interfere $small cube.obj beside.obj --volume
-try 3 "$tool" interfere $small cube.obj beside.obj --volume --clearance 0.125 --json
+try 0 "$tool" interfere cube.obj beside.obj --touching
+try 3 "$tool" interfere cube.obj above.obj --clearance 0.125 --json # what touches is near too
+is "it['pairs'][0]['kind']" flush
+try 3 "$tool" interfere cube.obj beside.obj --clearance 0.125 --json
 is "[it['pairs'][0][k] for k in ('kind', 'distance')], it['pairs'][0]['from'][0], it['pairs'][0]['to'][0]" \
     "(['near', 0.125], 0.5, 0.625)"
 try 0 "$tool" interfere $small cube.obj beside.obj --clearance 0.124
@@ -64,43 +71,39 @@ try 0 "$tool" interfere $small cube.obj close.obj --clearance 0.0499999
 # A resolution at which rays miss the overlap.
 "$tool" make box speck.obj --size 0.001 --segments 1 --quiet || exit 1
 place speck.obj mote.obj 0.5,0.111,0.222
-try 0 "$tool" interfere cube.obj far.obj mote.obj --resolution 20
-try 3 "$tool" interfere cube.obj far.obj mote.obj --resolution 20 --conservative --json
-is "('cube.obj', 'mote.obj', 'maybe', None) in [(p['a'], p['b'], p['kind'], p['centre']) for p in it['pairs']]" True
-try 3 "$tool" interfere cube.obj far.obj mote.obj --resolution 20 --volume --json
+try 0 "$tool" interfere cube.obj far.obj mote.obj --method images --resolution 20
+try 3 "$tool" interfere cube.obj far.obj mote.obj --json
 is "[(p['a'], p['b'], p['kind'], p['depth'], abs(p['volume'] / 5e-10 - 1) < 1e-9) for p in it['pairs']]" \
     "[('cube.obj', 'mote.obj', 'cuts', None, True)]"
 
-# Inside, and known to be without a ray that saw it: its place is that of its box.
+# Inside, where no ray would see it.
 "$tool" make box mile.obj --size 10000 --segments 1 --quiet || exit 1
 place speck.obj grain.obj 100,20,30
-try 3 "$tool" interfere mile.obj grain.obj --resolution 20 --exact --json
+try 3 "$tool" interfere mile.obj grain.obj --json
 is "[it['pairs'][0][k] for k in ('kind', 'depth')], [round(x, 6) for x in it['pairs'][0]['centre']]" "(['b-inside', None], [100, 20, 30])"
-try 3 "$tool" interfere mile.obj grain.obj --resolution 20 --volume --json
-is "[round(x, 6) for x in it['pairs'][0]['centre']]" "[100, 20, 30]"
 
-# Numbers of kinds in NPY, as the page has them: the third of 16 columns, after a head of 128 bytes.
-try 3 "$tool" interfere $small cube.obj cube.obj above.obj --volume --out kinds.npy
-demand "other numbers of kinds" "$(tail -c +129 kinds.npy | od -An -v -t f8 -w128 | awk '{ printf "%s ", $3 }')" = "6 7 7 "
+# Numbers of kinds in NPY, as the page has them: the third of 17 columns, after a head of 128 bytes.
+try 3 "$tool" interfere cube.obj cube.obj above.obj --touching --out kinds.npy
+demand "other numbers of kinds" "$(tail -c +129 kinds.npy | od -An -v -t f8 -w136 | awk '{ printf "%s ", $3 }')" = "6 7 7 "
 
 # Assemblies in one file: flush cubes stay two, the wall of a cavity stays with its solid.
 place slab.obj base.obj 0,0,-1
 place cube.obj level.obj 0.75,0,0
 "$tool" convert cube.obj above.obj level.obj flush.stl --quiet || exit 1
-try 3 "$tool" interfere $small flush.stl --parts --volume --json
+try 3 "$tool" interfere flush.stl --parts --touching --json
 is "it['bodies'], sorted((p['a'][-2:], p['b'][-2:], p['kind']) for p in it['pairs'])" \
     "(3, [('#0', '#1', 'flush'), ('#0', '#2', 'cuts'), ('#1', '#2', 'flush')])"
 place cube.obj east.obj 1,0,0
 place cube.obj north.obj 0,1,0
 place cube.obj across.obj 1,1,0
 "$tool" convert cube.obj east.obj north.obj across.obj four.stl --quiet || exit 1 # around one edge
-try 3 "$tool" interfere $small four.stl --parts --volume --json
+try 3 "$tool" interfere four.stl --parts --touching --json
 is "it['bodies'], sorted(p['kind'] for p in it['pairs'])" "(4, ['flush', 'flush', 'flush', 'flush', 'touch', 'touch'])"
 "$tool" make box shell.obj --size 3 --segments 1 --quiet || exit 1
 "$tool" make box hollow.obj --size 2 --segments 1 --quiet || exit 1
 awk '$1 == "f" { print $1, $2, $4, $3; next } { print }' hollow.obj >inner.obj
 "$tool" convert shell.obj inner.obj cube.obj nested.obj --quiet || exit 1
-try 0 "$tool" interfere $small nested.obj --parts --volume --json
+try 0 "$tool" interfere nested.obj --parts --touching --json
 is "it['bodies']" 2
 try 3 "$tool" interfere $small nested.obj right.obj --json
 is "it['pairs'][0]['b']" right.obj
@@ -116,18 +119,18 @@ try 0 "$tool" interfere $small twice.obj far.obj
 try 3 "$tool" interfere $small twice.obj far.obj --own --json
 is "[(p['a'], p['b'], p['kind']) for p in it['pairs']], abs(it['pairs'][0]['volume'] - 0.1640625) < 0.01" \
     "([('twice.obj', 'twice.obj', 'itself')], True)"
-try 3 "$tool" interfere $small twice.obj far.obj right.obj --own --volume
+try 3 "$tool" interfere twice.obj far.obj right.obj --own --resolution 250
 says "overlaps itself"
 
 # Tables and pictures.
-try 3 "$tool" interfere $small cube.obj right.obj far.obj --volume --out pairs.csv --png pairs.ppm
+try 3 "$tool" interfere cube.obj right.obj far.obj --out pairs.csv --png pairs.ppm
 says "pairs.ppm"
 demand "not one pair" "$(sed -n 2p pairs.csv | cut -d, -f1-3)" = "cube.obj,right.obj,cuts"
 demand "no picture" "$(head -c 2 pairs.ppm)" = P6
 cp right.obj "a, b.obj"
 try 3 "$tool" interfere $small cube.obj "a, b.obj" --out quoted.csv
 demand "names are not quoted" "$(sed -n 2p quoted.csv | cut -d, -f2-4)" = '"a, b.obj",overlap'
-try 3 "$tool" interfere cube.obj right.obj --images seen --resolution 64 --json
+try 3 "$tool" interfere cube.obj right.obj --images seen --resolution 64 --json # images, and exact pairs
 is "len(it['images']), it['images']['count'][:11]" "(9, 'seen-count.')"
 demand "not nine images" "$(ls seen-*.p* | wc -l)" -eq 9
 try 3 "$tool" interfere cube.obj right.obj --images seen --resolution 64
@@ -146,6 +149,10 @@ try 2 "$tool" interfere $small cube.obj right.obj --views xq
 complains "--views needs"
 try 2 "$tool" interfere $small cube.obj right.obj --views "0,0,0"
 complains "--views needs"
+try 2 "$tool" interfere cube.obj right.obj --resolution 64
+complains "belong to --method images"
+try 2 "$tool" interfere cube.obj right.obj --method volume
+complains "--method is exact or images, not 'volume'"
 try 2 "$tool" interfere cube.obj right.obj --resolution 100001
 complains "--resolution needs a whole number from 1 to 100000; '100001' is not"
 try 2 "$tool" interfere cube.obj right.obj --resolution 0
@@ -162,7 +169,10 @@ complains "leave --device out to work on the CPU"
 try 2 "$tool" interfere $small cube.obj right.obj --view top
 complains "belong to --png"
 try 2 "$tool" interfere
-try 0 "$tool" interfere $small cube.obj
+try 0 "$tool" interfere cube.obj
+says "there is one body; --parts takes each solid as a body"
+try 0 "$tool" interfere cube.obj --parts
+says "there is one body, also with --parts"
 grep -v '^f 1 ' cube.obj >open.obj
 try 3 "$tool" interfere $small open.obj right.obj --cap --quiet
 try 3 "$tool" interfere $small right.obj open.obj --cap
@@ -181,7 +191,7 @@ case $("$tool" version) in
             {"mesh": {"shape": "icosphere", "radius": 0.25}, "position": [0, 0, -0.125]}],
  "ignore": [["high", "g"]]}
 EOF
-    try 3 "$tool" interfere $small scene.json --volume --json
+    try 3 "$tool" interfere scene.json --json
     is "[(p['a'], p['b'], p['kind']) for p in it['pairs']]" "[('low', 'high', 'cuts'), ('low', '#3', 'b-inside')]"
     is "abs(it['pairs'][0]['volume'] - 0.1875) < 1e-14" True
     try 3 "$tool" interfere $small scene.json --threads 1 --json
@@ -197,9 +207,9 @@ EOF
     cp scene.json scene.txt
     try 3 "$tool" interfere $small scene.txt --json
     demand "another ending, another answer" "$(cmp out first 2>&1)" = ""
-    try 3 sh -c '"$0" interfere --resolution 250 - --json <scene.json' "$tool"
+    try 3 sh -c '"$0" interfere --method images --resolution 250 - --json <scene.json' "$tool"
     demand "standard input, another answer" "$(cmp out first 2>&1)" = ""
-    try 3 sh -c '"$0" interfere - --parts --resolution 250 <flush.stl' "$tool"
+    try 3 sh -c '"$0" interfere - --parts <flush.stl' "$tool"
     try 2 sh -c '"$0" interfere - --parts <scene.json' "$tool"
     complains "--parts is for mesh files"
     try 1 "$tool" interfere cube.obj scene.txt

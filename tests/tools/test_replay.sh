@@ -30,6 +30,16 @@ fi
 demand "there is a plot" -s sets.ppm
 "$tool" replay sheet.abutm --picture 6 frame.ppm --threads 1 >out 2>err || true
 demand "there is a picture" -s frame.ppm
+# A sleeve at rest has no triangle that rays enter: nothing has that colour above the legend, the inside neither.
+"$tool" demo sleeve --threads 1 --triangles 300 --frames 2 --record sleeve.abutm --quiet >out
+"$tool" replay sleeve.abutm --picture 1 inside.ppm --threads 1 >out 2>err || true
+if [ -n "$python" ]; then
+    demand "back sides have the colour of a set" "$("$python" -c "
+data = open('inside.ppm', 'rb').read().split(b'\n', 3)
+width, height = map(int, data[1].split())
+pixels = data[3][:3 * width * (height - 120)]
+print(sum(r > g + 60 and r > b + 60 for r, g, b in zip(pixels[::3], pixels[1::3], pixels[2::3])))")" = 0
+fi
 try 2 "$tool" replay sheet.abutm --from 9 --to 8
 try 2 "$tool" replay sheet.abutm --to 99
 try 2 "$tool" replay sheet.abutm --picture 3

@@ -82,6 +82,10 @@ run("contacts", "pot.ply", "ring.ply", "--pose", "2.2,0,1.5@x,90", "--html", "co
 run("view", "pot.ply", "-o", "pot.html", "--unit", "mm")
 run("demo", "sleeve", "--triangles", "600", "--frames", "24", "--html", "sleeve.html", "--quiet")
 run("field", "pot.ply", "--cells", "32", "--html", "field.html", "--quiet")
+run("demo", "clash", "--bodies", "20", "--html", "clash.html", "--quiet")
+run("make", "icosphere", "model.ply", "--segments", "8", "--quiet")
+run("convert", "model.ply", "scan.ply", "--translate", "0.05,0,0", "--quiet")
+run("deviation", "scan.ply", "model.ply", "--signed", "--resolution", "64", "--html", "deviation.html", "--quiet")
 # A million triangles; of the day's runs a quarter, since they are drawn by the processor.
 segments = 224 if os.environ.get("ABUT_TEST_THOROUGH") else 112
 run("make", "icosphere", "ball.ply", "--segments", str(segments), "--quiet")
@@ -147,6 +151,40 @@ with Browser() as browser:
     whole = shown(browser)
     browser.press("c")
     assert changed(browser, whole, shown(browser)) > 0.05, "it is not cut open"
+
+    # ---- clashes: opaque, named, and picked through the glass of the parts ----
+    open_page("clash.html")
+    rows = browser.run("return [...document.querySelectorAll('.layer')].map((r) => r.innerText.split(/\\s*\\n\\s*/))")
+    assert ["bolt 1", "96 tri"] in rows and ["upper plate cuts bolt 1", "vol 0.09706"] in rows, rows
+    assert len(rows) == len({row[0] for row in rows}), "a name has two rows"
+    state = browser.run("""
+        const parts = abut.layers.filter((l) => / cuts | flush /.test(l.layer.name) && l.parts).flatMap((l) => l.parts);
+        return parts.map((p) => [p.material.transparent, p.material.depthWrite]);""")
+    assert len(state) > 20 and all(one == [False, True] for one in state), state
+    seen = 0
+    for name in [row[0] for row in rows if " cuts " in row[0]]:
+        facts = browser.run("""
+            const layer = abut.layers.find((l) => l.layer.name === arguments[0] && l.parts);
+            const at = layer.parts[0].shape.geometry.boundingSphere.center.clone()
+              .applyMatrix4(layer.parts[0].object.matrix).project(abut.camera);
+            return abut.pick((at.x + 1) / 2 * innerWidth, (1 - at.y) / 2 * innerHeight);""", name)
+        assert " cuts " in facts["layer"] or " flush " in facts["layer"], (name, facts)  # never glass
+        assert "triangle" not in facts and "what" in facts, facts
+        seen += facts["layer"] == name
+    assert seen >= 4, seen
+
+    # ---- deviation: the model is not shown at first; triangles are those of the file ----
+    first = open_page("deviation.html")
+    state = browser.run("return [...document.querySelectorAll('.layer input')].map((box) => box.checked)")
+    assert state == [True, False, True, False], state
+    facts = browser.run("return abut.pick(640, 330)")
+    assert facts["layer"] == "scan.ply" and 0 <= facts["triangle"] < 1280 and "vertices" not in facts, facts
+    browser.press("\ue00c")
+    # Space belongs to the box that has the focus
+    browser.run("document.querySelectorAll('.layer input')[1].focus()")
+    browser.press(" ")
+    assert browser.run("return document.querySelectorAll('.layer input')[1].checked"), "Space does not check a box"
+    assert changed(browser, first, shown(browser)) > 0.1, "the model is not shown"
 
     # ---- time ----
     first = open_page("sleeve.html")

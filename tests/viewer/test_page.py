@@ -169,6 +169,80 @@ out = run("overlap", "box.obj", "ball.obj", "--png", "both.ppm", "--html", "page
 assert "picture   both.ppm\n  page      page.html\n" in out.stdout
 assert pathlib.Path("both.ppm").read_bytes()[:2] == b"P6" and read_page("page.html")["layers"]
 
+# ---- clashes: a row for each part and for each pair, opaque, whose triangles are of no file ----
+parts = [("low", [0, 0, 0]), ("high", [0.25, 0, 0.75]), ("top", [0, 0, 1]), ("edge", [1, 1, 0]), ("away", [1.1, 0, -5])]
+parts += [(f"part {i}", [9 + 2 * i, 0, 0]) for i in range(6)]
+pathlib.Path("clash.json").write_text(json.dumps({
+    "bodies": [{"name": n, "mesh": {"shape": "box", "size": 1, "segments": 1}, "position": p} for n, p in parts]}))
+head = page_of("interfere", "clash.json", "--touching", "--png", "clash.ppm")
+rows = {layer["name"]: layer for layer in head["layers"]}
+assert [name for name in rows if name in dict(parts)] == [name for name, _ in parts], list(rows)
+common = {"low cuts high": "vol 0.1875", "low flush with top": "area 1", "low touches edge": "touch", "high cuts top": "vol 0.5625"}
+assert common.items() <= {name: layer.get("amount") for name, layer in rows.items()}.items(), rows
+for name in ("low cuts high", "low flush with top", "high cuts top"):
+    pieces = [layer for layer in head["layers"] if layer["name"] == name and layer["kind"] == "bodies"]
+    assert len(pieces) == 1 and pieces[0]["derived"] and all(b["colour"][3] == 255 for b in pieces[0]["bodies"]), name
+assert "mean thickness" in rows["low cuts high"]["note"]
+touch = next(layer for layer in head["layers"] if layer["name"] == "low touches edge")
+assert touch["kind"] == "points" and list(head["arrays"][touch["colours"]])[:3] != rows["low flush with top"]["bodies"][0]["colour"][:3]
+# more than anyone reads are rows by kind
+pathlib.Path("crowd.json").write_text(json.dumps({
+    "bodies": [{"name": f"b{i}", "mesh": {"shape": "box", "size": 1, "segments": 1}, "position": [0.9 * i, 0, 0]} for i in range(300)]}))
+head = page_of("interfere", "crowd.json")
+assert {(l["name"], l.get("amount")) for l in head["layers"]} == {("parts", None), ("cut each other", "299")}, head["layers"]
+
+# ---- deviation: the model lies on the scan, and is not shown at first; each has its own farthest ----
+run("convert", "ball.obj", "scan.obj", "--translate", "0.05,0,0", "--quiet")
+head = page_of("deviation", "scan.obj", "ball.obj", "--signed", "--resolution", "64")
+state = [(layer["name"].split(": ")[0], layer["name"].split(", ")[-1], bool(layer.get("hidden"))) for layer in head["layers"]
+         if layer["kind"] != "points"]
+assert state == [("scan.obj", "scan.obj", False), ("ball.obj", "ball.obj", True), ("farthest", "scan.obj", False),
+                 ("farthest", "ball.obj", True)], state
+scan = head["layers"][0]
+source_of = head["arrays"][scan["source"]]
+assert len(source_of) == len(head["arrays"][head["meshes"][scan["bodies"][0]["mesh"]]["indices"]]) // 3
+assert scan["derived"] and max(source_of) < 320 and len(set(source_of)) == 320
+
+head = page_of("map", "ball.obj", "away.obj", "--resolution", "64", "--show", "gradient")
+assert [(layer["name"], layer.get("derived")) for layer in head["layers"]] == [("ball.obj", True), ("away.obj", None)], head["layers"]
+
+# ---- counts are those of the command, not of the lines that are drawn ----
+run("make", "teapot", "teapot.obj", "--quiet")
+rows = {layer["name"]: layer.get("amount") for layer in page_of("info", "teapot.obj")["layers"]}
+pairs = json.loads(run("selfcheck", "teapot.obj", "--json").stdout)["pairs"]
+cut = rows["self-intersection"]
+assert f"{cut} self-intersecting triangles" in run("info", "teapot.obj").stdout and 100 < cut < pairs, (rows, pairs)
+rows = {layer["name"]: layer.get("amount") for layer in page_of("selfcheck", "teapot.obj")["layers"]}
+assert (rows["triangles that meet others"], rows["what they have in common"]) == (cut, pairs), rows
+assert [l.get("amount") for l in page_of("nearest", "ball.obj", "--random", "5")["layers"] if l["kind"] == "lines"] == [5]
+
+# ---- tables: columns by their names, wherever they are, and what else is a number ----
+run("interfere", "clash.json", "--out", "clashes.csv")
+run("view", "clash.json", "clashes.csv", "-o", "page.html")
+head = read_page("page.html")
+arrows = next(layer for layer in head["layers"] if layer["kind"] == "arrows")
+facts = [f["name"] for f in arrows["facts"]]
+assert "volume" in facts and not {"a", "kind", "x"} & set(facts), facts
+assert near(true_points(head, head["arrays"][arrows["places"]])[0], (0.125, 0, 0.375), 1e-6)
+pathlib.Path("plain.csv").write_text("1 2 3 4\n5 6 7 8\n")
+run("view", "plain.csv", "-o", "page.html")
+head = read_page("page.html")
+assert near(true_points(head, head["arrays"][head["layers"][0]["places"]])[2], (5, 6, 7), 1e-6)
+assert page_of("slice", "ball.obj", "slice.ppm", "--axis", "y", "--at", "0", "--size", "60")["title"] == "ball.obj, y = 0"
+
+# ---- many bodies: not the square of the time ----
+def seconds(count):
+    pathlib.Path("row.json").write_text(json.dumps({
+        "meshes": {"b": {"shape": "box", "size": 0.8, "segments": 1}},
+        "bodies": [{"mesh": "b", "position": [i, 0, 0]} for i in range(count)]}))
+    before = os.times().children_user
+    run("view", "row.json", "-o", "page.html")
+    return os.times().children_user - before
+
+
+few, many = seconds(2000), seconds(16000)
+assert many < 24 * few + 0.5, (few, many)
+
 # ---- more bodies than colours: each has its own name ----
 scene["bodies"] = [{"name": f"body {i}", "mesh": {"shape": "box", "segments": 1 + i}, "position": [2 * i, 0, 0]} for i in range(11)]
 pathlib.Path("many.json").write_text(json.dumps(scene))
@@ -196,7 +270,7 @@ for words, sentence, env in ((("view", "box.obj", "-o", "none.png"), "must end i
     assert sentence in done.stderr and done.stderr.count("\n") == 1, done.stderr
     assert not pathlib.Path("none.html").exists()
 pathlib.Path("rows.csv").write_text("x,y,z\n1,2\n")
-assert "three numbers" in run("view", "rows.csv", code=1).stderr
+assert "x, y and z must be numbers" in run("view", "rows.csv", code=1).stderr
 out = run("view", "box.obj", "-o", "-")
 assert out.stdout.startswith("<!doctype html>") and "page" in out.stderr
 print("fine")

@@ -227,27 +227,24 @@ class Viewer {
       h("header", {}, h("h1", {}, scene.title, h("p", {}, what.filter(Boolean).join(" · "))), fold),
       body,
     );
-    const rows = new Map(); // lines and points of one name are one thing
+    const rows = new Map(); // surfaces, lines and points of one name are one thing
     for (const layer of this.layers) {
       const { name } = layer.layer;
-      const key = layer instanceof Bodies ? layer : name;
-      rows.set(key, [...(rows.get(key) ?? []), layer]);
+      rows.set(name, [...(rows.get(name) ?? []), layer]);
     }
-    for (const together of rows.values())
-      body.append(
-        layerRow(together[0], {
-          toggle: (on) => {
-            for (const layer of together) layer.group.visible = on;
-            this.draw();
-          },
-          glass: together[0].setGlass
-            ? (on) => {
-                together[0].setGlass(on);
-                this.draw();
-              }
-            : null,
-        }),
-      );
+    for (const together of rows.values()) {
+      const toggle = (on) => {
+        for (const layer of together) layer.group.visible = on;
+        this.draw();
+      };
+      if (together[0].layer.hidden) toggle(false);
+      const surfaces = together.filter((layer) => layer.setGlass);
+      const glass = (on) => {
+        for (const layer of surfaces) layer.setGlass(on);
+        this.draw();
+      };
+      body.append(layerRow(together, { toggle, glass: surfaces.length ? glass : null }));
+    }
     if (this.fields.length) body.append(this.fieldControls());
     body.append((this.cutBox = this.cutControls()));
     const scales = new Map(); // equal ones are shown once, others with the name of whose they are
@@ -518,9 +515,12 @@ class Viewer {
       .intersectObjects(groups, true)
       .filter((hit) => hit.object.userData.layer && hit.object.visible)
       .filter((hit) => hit.object === hit.object.userData.layer.slice || !this.clipping || this.plane.distanceToPoint(hit.point) >= 0);
-    // Marks are drawn over what is just before them, so they win there.
-    const mark = hits.find((hit) => !(hit.object.userData.layer instanceof Bodies));
-    const first = hits[0];
+    // What can be seen through glass can be picked through it. Marks are drawn over what is just
+    // before them, so they win there.
+    const seen = hits.filter((hit) => !hit.object.userData.part?.material.transparent);
+    const list = seen.length ? seen : hits;
+    const mark = list.find((hit) => !(hit.object.userData.layer instanceof Bodies));
+    const first = list[0];
     const hit = mark && first && mark.distance - first.distance < 8 * pixel ? mark : first;
     if (!hit) {
       this.hidePick();
@@ -532,7 +532,8 @@ class Viewer {
   showPick(hit) {
     const { layer } = hit.object.userData;
     const place = [0, 1, 2].map((k) => this.trueAt(k, hit.point.getComponent(k)));
-    const found = [...layer.facts(hit), ["at", place.map((x) => words(x, 1e-6 / this.scene.scale)).join(", ")]];
+    const note = layer.layer.note ? [["what", layer.layer.note]] : [];
+    const found = [...note, ...layer.facts(hit), ["at", place.map((x) => words(x, 1e-6 / this.scene.scale)).join(", ")]];
     if (this.lastPlace) {
       const d = Math.hypot(...place.map((x, k) => x - this.lastPlace[k]));
       found.push(["from the last place", `${words(d)}${this.scene.unit ? ` ${this.scene.unit}` : ""}`]);
@@ -569,7 +570,10 @@ class Viewer {
 
   key(event) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    if (event.target instanceof HTMLInputElement && event.target.type === "range" && event.key.startsWith("Arrow")) return;
+    const { target } = event;
+    if (target instanceof HTMLInputElement && target.type === "range" && event.key.startsWith("Arrow")) return;
+    // Space presses buttons and checks boxes; elsewhere it plays.
+    if (event.key === " " && (target instanceof HTMLButtonElement || target.type === "checkbox" || this.scene.frames < 2)) return;
     const keys = {
       f: () => this.fit(),
       0: () => this.home(),

@@ -45,24 +45,30 @@ export const css = ([r, g, b]) => `rgb(${r} ${g} ${b})`;
 
 const grouped = (n) => n.toLocaleString("en-US");
 
-// A line of the list of layers.
-export function layerRow(layer, { toggle, glass }) {
-  const { kind, name } = layer.layer;
-  const count =
-    kind === "bodies"
-      ? `${grouped(layer.triangleCount)} tri`
-      : kind === "field"
-        ? layer.layer.count.join("×")
-        : grouped(layer.most);
+// How much there is of a row: what the command says of it, or triangles, or points. Of lines there
+// may be several for one thing.
+function amountOf(layers) {
+  const { kind, count } = layers[0].layer;
+  const said = layers.map((layer) => layer.layer.amount).find((amount) => amount !== undefined);
+  if (said !== undefined) return typeof said === "number" ? grouped(said) : said;
+  if (kind === "bodies") return `${grouped(layers.reduce((sum, layer) => sum + (layer.triangleCount ?? 0), 0))} tri`;
+  if (kind === "field") return count.join("×");
+  return kind === "lines" ? "" : grouped(layers[0].most);
+}
+
+// A line of the list, of layers that have one name.
+export function layerRow(layers, { toggle, glass }) {
+  const [layer] = layers;
+  const { kind, name, hidden } = layer.layer;
   const shape = kind === "lines" || kind === "arrows" ? "swatch line" : kind === "points" ? "swatch round" : "swatch";
   const swatch = layer.scale
     ? h("span", { class: "swatch", style: `background:${gradient(layer.scale, "135deg")}` })
     : h("span", { class: shape, style: `background:${css(layer.colour)}` });
-  const box = h("input", { type: "checkbox", checked: true, onchange: (e) => toggle(e.target.checked) });
+  const box = h("input", { type: "checkbox", checked: !hidden, onchange: (e) => toggle(e.target.checked) });
   const row = h(
     "div",
     { class: "layer" },
-    h("label", {}, box, swatch, h("span", { class: "name" }, name), h("span", { class: "count" }, count)),
+    h("label", {}, box, swatch, h("span", { class: "name" }, name), h("span", { class: "count" }, amountOf(layers))),
   );
   if (glass) {
     const see = button("glass", "see through", () => {

@@ -253,6 +253,7 @@ export class Bodies {
     this.group = new THREE.Group();
     this.parts = []; // { object, shape, bodies, vertices, triangles, values }
     this.scale = layer.scale === undefined ? null : scene.scales[layer.scale];
+    this.source = layer.source === undefined ? null : arrays[layer.source]; // triangles of the file
     const shared = new Map();
     const first = layer.bodies[0];
     this.colour = first.colour ?? layer.colour;
@@ -421,11 +422,9 @@ export class Bodies {
     const triangle = hit.faceIndex;
     const { indices, positions } = part.shape.mesh;
     const corner = [0, 1, 2].map((k) => indices[3 * triangle + k]);
-    const found = [
-      ["triangle", triangle],
-      ["vertices", corner.join(", ")],
-    ];
-    if (this.layer.bodies.length > 1) {
+    const found = this.source ? [["triangle", this.source[triangle]]] : [];
+    if (!this.layer.derived) found.push(["triangle", triangle], ["vertices", corner.join(", ")]);
+    if (this.layer.bodies.length > 1 && !this.layer.derived) {
       const body = part.bodies[hit.instanceId ?? 0];
       found.unshift(["body", this.layer.bodies.indexOf(body)]);
     }

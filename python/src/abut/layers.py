@@ -14,10 +14,11 @@ from .mesh import Mesh, advice
 
 
 class Interferences:
-    """Pairs of solids that overlap, by a, then b.
+    """Pairs of solids that overlap or touch, by a, then b.
 
     a, b (n)          numbers of the solids, a < b
-    depth (n)         how deep, along the view in which it is least
+    depth (n)         the longest way of a ray through both, in the view in which it is least; NaN with
+                      method="volume", which draws no images
     volume (n)        of the overlap: exact with method="volume", else within volume_error of the records
     normal (n, 3)     from b to a; zero = unknown
     centre (n, 3)     of the overlap
@@ -28,7 +29,8 @@ class Interferences:
     def __init__(self, records: Array, worth: Any) -> None:
         self.records = records
         self.a, self.b = records["a"], records["b"]
-        self.depth, self.volume = records["depth"], records["volume"]
+        self.depth = np.where(records["view_count"] > 0, records["depth"], np.nan)
+        self.volume = records["volume"]
         self.normal, self.centre = records["normal"], records["centre"]
         self.advice = advice(worth)
 
@@ -44,7 +46,7 @@ class Interferences:
         return f"<abut.Interferences: {len(self)} pairs>"
 
 
-METHODS = ("volume", "exact", "images", "conservative")
+METHODS = ("volume", "exact", "images")
 
 
 class Layers:
@@ -111,7 +113,6 @@ class Layers:
             tolerance=tolerance,
             volume=method == "volume",
             exact=method == "exact",
-            conservative=method == "conservative",
         )
         result = _c.abut_layers_result()
         room = np.empty(max(64, 4 * len(self)), record(_c.abut_layers_pair))
@@ -140,11 +141,11 @@ def interfere(
 ) -> Interferences:
     """Finds the pairs of closed solids that overlap, each at its pose where these are given.
 
-    method: "volume"        the pairs that overlap and exact volumes, from the triangles
-            "exact"         the pairs that overlap, measured in images
-            "images"        pairs that overlap along a ray of the images: what is smaller than a pixel
-                            may be missed. Cost grows linearly with solids and triangles
-            "conservative"  misses no pair, and has some that only come near
+    method: "volume"  all pairs that overlap or touch and no others, with exact volumes, from the triangles
+            "exact"   the same pairs, measured in images
+            "images"  pairs that overlap along a ray of the images: overlaps smaller than a pixel are
+                      missed. Cost grows linearly with solids and triangles
+    `resolution` is that of the images, 0 = 1,024 pixels.
     Meshes with holes are refused, unless `cap` closes them by fans.
 
     >>> import abut

@@ -126,7 +126,7 @@ class Devices(unittest.TestCase):
 
     def test_solids(self):
         meshes = [self.mesh, self.box] * 5
-        for method in ("images", "exact", "volume", "conservative"):
+        for method in ("images", "exact", "volume"):
             here, there = (
                 abut.interfere(meshes, self.poses[:10], method=method, resolution=256, device=device)
                 for device in (None, DEVICE)

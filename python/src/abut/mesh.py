@@ -374,9 +374,7 @@ class Mesh:
         run(lib.abut_mesh_transform, self._handle.value, scale, pose(at, "at"), handle.out)
         return Mesh._of(handle, self._device)
 
-    def offset(
-        self, distance: float, cells: int = 0, *, cell: float = 0, device: _device.Selector = None
-    ) -> Mesh:
+    def offset(self, distance: float, cells: int = 0, *, cell: float = 0, device: _device.Selector = None) -> Mesh:
         """The offset surface: the closed mesh of all points at `distance`, outwards where that is above 0. It is
         the isosurface of a distance field of `cells` cells along the longest side (0 = 64), or of size `cell`,
         with the margin that it needs. Edges are rounded off by up to a cell.

@@ -63,7 +63,8 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     progress_start(tool->progress, from);
     code = code ? code : field_build(tool, arguments, mesh, &options, &field);
     if (!code && (status = abut_field_isosurface(field, by, &surface)))
-        code = status != ABUT_ERROR_ARGUMENT ? tool_fail(tool, status)
+        code = status != ABUT_ERROR_ARGUMENT || abut_field_info_get(field).lowest < by
+                   ? tool_fail(tool, status)
                : by < 0
                    ? tool_fail_with(tool, abut_status_name(status),
                                     "%s: nothing is left: it is nowhere %g deep in cells of %g",

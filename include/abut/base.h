@@ -108,7 +108,9 @@ typedef struct abut_context_options {
 
     /* Long work calls this now and then with a fraction from 0 to 1, always on the thread that
      * entered the library. Returning false cancels: the call fails with ABUT_ERROR_CANCELLED and
-     * leaves nothing behind. */
+     * leaves nothing behind. Progress and threads are those of the context of the object that a
+     * function is called on: the world, the layers or the map, also for the work on meshes that
+     * have another context. */
     void *progress_user;
     bool (*progress)(void *user, const char *stage, double fraction);
 } abut_context_options;

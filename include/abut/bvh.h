@@ -49,7 +49,8 @@ ABUT_DEFAULT(abut_bvh_options)
  * "bvh". Thread-safe. */
 ABUT_API abut_status abut_bvh_create(abut_mesh *mesh, const abut_bvh_options *options,
                                      abut_bvh **bvh);
-/* Null is allowed. Thread-safe when no one else uses the hierarchy. */
+/* Releases the caller's reference; worlds and maps that use the hierarchy keep it alive. Null is
+ * allowed. Thread-safe when no one else uses the caller's reference. */
 ABUT_API void abut_bvh_destroy(abut_bvh *bvh);
 
 /* Follows moved vertices: takes a mesh with the same triangles (same indices) and new positions,

@@ -120,7 +120,8 @@ typedef struct abut_samples_arrays {
  * context of the mesh. Thread-safe. */
 ABUT_API abut_status abut_samples_create(abut_mesh *mesh, const abut_samples_options *options,
                                          abut_samples **samples);
-/* Null is allowed. Thread-safe when no one else uses the samples. */
+/* Releases the caller's reference; worlds that use the samples keep them alive. Null is allowed.
+ * Thread-safe when no one else uses the caller's reference. */
 ABUT_API void abut_samples_destroy(abut_samples *samples);
 /* Null gives an empty view. Thread-safe. */
 ABUT_API abut_samples_arrays abut_samples_arrays_get(const abut_samples *samples);

@@ -98,7 +98,8 @@ ABUT_API abut_status abut_field_update(abut_field *field, abut_mesh *mesh, uint6
 /* The same for a mesh whose hierarchy is there already, such as one that was refitted: as
  * abut_field_create_from(). Signs are those of the field. */
 ABUT_API abut_status abut_field_update_from(abut_field *field, abut_bvh *bvh, uint64_t *recomputed);
-/* Null is allowed. Thread-safe when no one else uses the field. */
+/* Releases the caller's reference; worlds that use the field keep it alive. Null is allowed.
+ * Thread-safe when no one else uses the caller's reference. */
 ABUT_API void abut_field_destroy(abut_field *field);
 
 typedef struct abut_field_info {
@@ -156,13 +157,22 @@ ABUT_API abut_status abut_field_at_batch(const abut_field *field, const abut_poi
 
 /* ---- fields back to meshes ---- */
 
-/* Makes the mesh of all points at distance `level`: 0 gives the surface again, closed where it was
- * open, more than 0 an offset outwards, less one inwards. Without values at the border of the grid
- * that are below the level it is closed, oriented and manifold, whatever the values; else it ends
- * there. Edges and corners are rounded off by up to a cell. Refused: a level on one side of which
- * there is no value. Uses the context of the field; reports progress as stage "surface".
- * Thread-safe. */
+/* Extracts the isosurface of all points at distance `level`: 0 gives the surface again, closed
+ * where it was open, more than 0 an offset outwards, less one inwards. The isosurface is closed,
+ * oriented and manifold, whatever the values. Edges and corners are rounded off by up to a cell.
+ * Returns ABUT_ERROR_ARGUMENT, with the margin or band that the field needs, if the isosurface
+ * would reach the boundary of the grid (a value there is below the level) or if the magnitude of
+ * the level is not below the band; also if no value is on one side of the level.
+ * abut_field_offset() chooses the margin itself. Uses the context of the field; reports progress as
+ * stage "surface". Thread-safe.
+ */
 ABUT_API abut_status abut_field_isosurface(const abut_field *field, double level, abut_mesh **mesh);
+/* Creates the offset surface of a mesh: builds its field with the margin that the isosurface at
+ * `distance` needs, and extracts that. `options` may be null; its margin and grid must be 0, and a
+ * band, if there is one, must be larger than the distance. Fails as abut_field_create() and
+ * abut_field_isosurface() do. Uses the context of the mesh. Thread-safe. */
+ABUT_API abut_status abut_field_offset(abut_mesh *mesh, double distance,
+                                       const abut_field_options *options, abut_mesh **offset);
 
 typedef enum abut_combination {
     ABUT_COMBINATION_UNION = 0,    /* in a or in b */

@@ -121,7 +121,8 @@ ABUT_DEFAULT(abut_map_query)
 /* Finds the distance of every sample to other bodies: the least of all. Where signs of a hierarchy
  * are prepared (abut_sign_prepare) its distances are negative inside. The pose of each is in the
  * coordinates of the mesh of the map. No bodies, or no triangles, give infinity everywhere.
- * Hierarchies may be on the CPU or on the device of the map. Reports progress as stage "map". */
+ * Hierarchies may be on the CPU or on the device of the map, which keeps references to them until
+ * the next query of bodies. Reports progress as stage "map". */
 ABUT_API abut_status abut_map_find(abut_map *map, const abut_posed *others, uint32_t count,
                                    const abut_map_query *query);
 /* Finds the distance of every sample to the surface itself, but for what is around it: as in a

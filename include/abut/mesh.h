@@ -91,7 +91,8 @@ ABUT_API uint32_t abut_mesh_vertex_count(const abut_mesh *mesh);
 ABUT_API uint32_t abut_mesh_triangle_count(const abut_mesh *mesh);
 /* Where the positions are relative to. */
 ABUT_API abut_vec3 abut_mesh_origin(const abut_mesh *mesh);
-/* vertex_count positions relative to the origin. */
+/* vertex_count positions relative to the origin. Functions that read positions want absolute ones:
+ * see abut_mesh_copy_positions(). */
 ABUT_API const abut_vec3 *abut_mesh_positions(const abut_mesh *mesh);
 /* 3 x triangle_count vertex indices. */
 ABUT_API const uint32_t *abut_mesh_indices(const abut_mesh *mesh);
@@ -100,6 +101,12 @@ ABUT_API abut_box abut_mesh_bounds(const abut_mesh *mesh);
 /* Which way is up, of length 1, where the format of the file tells: +y for glTF. All zero where it
  * does not. Kept by weld and orient, turned by transform, kept by join where all agree. */
 ABUT_API abut_vec3 abut_mesh_up(const abut_mesh *mesh);
+
+/* Copies the absolute positions of all vertices, abut_mesh_vertex_count() of them: what
+ * abut_mesh_create(), abut_sweep_step(), abut_world_deform(), abut_radial_update() and
+ * abut_frames_writer_add() read. `positions` may be null for a mesh without vertices. Returns
+ * ABUT_ERROR_ARGUMENT for null. Thread-safe. */
+ABUT_API abut_status abut_mesh_copy_positions(const abut_mesh *mesh, abut_vec3 *positions);
 
 /* ---- files ---- */
 

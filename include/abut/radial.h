@@ -82,7 +82,7 @@ ABUT_API abut_status abut_radial_create(const abut_character *character,
 ABUT_API abut_status abut_radial_create_mesh(abut_mesh *mesh, uint32_t bone_count,
                                              const abut_radial_options *options,
                                              abut_radial **radial);
-/* Null is allowed. */
+/* Releases the caller's reference; worlds that use the fields keep them alive. Null is allowed. */
 ABUT_API void abut_radial_destroy(abut_radial *radial);
 
 typedef struct abut_radial_info {

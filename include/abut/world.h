@@ -26,7 +26,9 @@
  *
  * Where maps and layers find nothing, the pair is asked exactly, so that no overlap is missed.
  *
- * A world is for one user at a time; its work runs on all threads of its context.
+ * A world is for one user at a time. It keeps references to the objects of its items, which may be
+ * destroyed in any order. Its work uses the threads, the progress callback and the cancellation of
+ * its own context, whatever the contexts of its meshes are.
  */
 #ifndef ABUT_WORLD_H
 #define ABUT_WORLD_H
@@ -117,7 +119,8 @@ typedef struct abut_world_item {
     abut_pose pose;           /* of zeros: where it is */
     union {                   /* by kind, in coordinates that the pose moves */
         struct {
-            const abut_field *field; /* live as long as the item, and stay as they are */
+            /* The item keeps references to them. They must not be updated or refitted. */
+            const abut_field *field;
             const abut_samples *samples;
             const abut_bvh *bvh; /* of the same mesh */
         } body;
@@ -126,9 +129,9 @@ typedef struct abut_world_item {
         abut_capsule capsule;
         abut_vec3 half; /* sizes of a box */
         abut_cylinder cylinder;
-        const abut_bvh *hull;   /* lives as long as the item, and stays as it is */
-        abut_radial *character; /* lives as long as the item; abut_world_deform() poses it. Nobody
-                                 * else uses it during a call of the world */
+        const abut_bvh *hull;   /* referenced; must not be refitted */
+        abut_radial *character; /* referenced; abut_world_deform() poses it. Nobody else uses it
+                                 * during a call of the world */
         struct {
             abut_mesh *mesh;     /* held. What is made of it is shared by all items that have the
                                   * same mesh, method and resolution, but for those that deform */
@@ -297,8 +300,9 @@ typedef struct abut_world_impact {
 typedef struct abut_world_impacts {
     abut_world_impact *list;
     uint64_t capacity, count;
-    double time; /* the part of the step that is safe: the first time at which a pair touches that
-                  * is apart at the start and has no sensor; 1 where none does */
+    double time; /* the part of the step that is safe, 0 to 1, by all pairs without a sensor: up to
+                  * this time no pair that is apart at the start touches, and no pair that touches
+                  * at the start penetrates deeper than it did there; see abut_world_sweep() */
     uint64_t unknown; /* pairs whose boxes overlap on the way that cannot be swept */
 } abut_world_impacts;
 
@@ -309,9 +313,16 @@ typedef struct abut_world_impacts {
  * go by abut_sweep_rigid(), and solids with them and with each other, early by less than 0.003 of
  * the radii of spheres, capsules and cylinders; but of hulls, their triangles are ABUT_NONE. Pairs
  * with a character, or a body that has no hierarchy, are counted as unknown. Pairs that touch at
- * the start do so at time 0. `options` may be null; the margin of the world is not asked. Sorted by
- * a, then b; the same on any number of threads. With a capacity that is too small nothing but
- * impacts->count is set, and ABUT_ERROR_BUFFER is returned. */
+ * the start have a touch of time 0 in the list, and limit impacts->time if they go deeper: a body
+ * that rests may slide along its support or leave it, and may not sink into it. For this the sweep
+ * moves the body out along the contact normals at the start by its penetration depth and a slack,
+ * and sweeps it from there. The slack is 1e-4 of the smaller item plus 0.004 of the radii of
+ * spheres, capsules and cylinders, or four tolerances if that is more. So no pair that touches at
+ * the start is deeper than at the start by more than the slack before impacts->time. The time is 0
+ * if no point moves by more than twice the slack until then, and also if the shift does not
+ * separate the pair, as for bodies that clasp each other. `options` may be null; the margin of the
+ * world is not used. Sorted by a, then b; the same on any number of threads. With a capacity that
+ * is too small nothing but impacts->count is set, and ABUT_ERROR_BUFFER is returned. */
 ABUT_API abut_status abut_world_sweep(abut_world *world, const uint32_t *ids, const abut_pose *ends,
                                       size_t count, const abut_sweep_rigid_options *options,
                                       abut_world_impacts *impacts);

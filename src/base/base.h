@@ -41,6 +41,12 @@ double abuti_seconds(void);
 /* Never null afterwards: the built-in context stands in for null. */
 abut_context *abuti_context_of(abut_context *context);
 abut_context *abuti_context_retain(abut_context *context);
+/* From here on, threads, progress and cancellation of this thread's work are those of `context`,
+ * also inside objects of other contexts. The outermost call decides: inside another one nothing
+ * changes. Returns what abuti_context_leave() needs. Memory still comes from the context of each
+ * object. */
+abut_context *abuti_context_enter(abut_context *context);
+void abuti_context_leave(abut_context *before);
 uint32_t abuti_context_threads(const abut_context *context);
 void abuti_log(abut_context *context, abut_log_level level, const char *format, ...)
     ABUTI_PRINTF(3, 4);

@@ -106,16 +106,6 @@ void abut_context_destroy(abut_context *context) {
     }
 }
 
-/* Answers do not depend on the number, so a wish for thousands (also by OMP_NUM_THREADS) is cut to
- * what can be of use. */
-uint32_t abuti_context_threads(const abut_context *context) {
-    uint32_t processors = abuti_pool_processors(), wish = context->options.thread_count;
-    uint32_t most = processors > 16 ? processors : 16;
-    if (!wish)
-        wish = abuti_pool_offered();
-    return wish < most ? wish : most;
-}
-
 void abuti_log(abut_context *context, abut_log_level level, const char *format, ...) {
     if (!context->options.log)
         return;
@@ -136,6 +126,8 @@ void abuti_log(abut_context *context, abut_log_level level, const char *format, 
 
 typedef struct thread_state {
     struct thread_state *owner; /* whose task this thread runs; null = its own */
+    abut_context *working;      /* whose callback and threads are used; null = those of each object.
+                                 * abuti_context_enter() sets it, and tasks inherit it */
     uint32_t depth;             /* of tasks */
     atomic_bool stopped;
     double next;     /* when to ask again */
@@ -146,13 +138,35 @@ static _Thread_local thread_state mine;
 
 double abuti_ask_seconds = 0.02;
 
+abut_context *abuti_context_enter(abut_context *context) {
+    abut_context *before = mine.working;
+    if (!before)
+        mine.working = context;
+    return before;
+}
+
+void abuti_context_leave(abut_context *before) {
+    mine.working = before;
+}
+
+static abut_context *working_context(abut_context *context) {
+    return mine.working ? mine.working : context;
+}
+
+/* What the callback itself asks the library for has contexts of its own. */
 static bool ask(abut_context *context, const char *stage, double fraction) {
-    return !context->options.progress ||
-           context->options.progress(context->options.progress_user, stage, fraction);
+    abut_context *before = mine.working;
+    if (!context->options.progress)
+        return true;
+    mine.working = NULL;
+    bool goes_on = context->options.progress(context->options.progress_user, stage, fraction);
+    mine.working = before;
+    return goes_on;
 }
 
 bool abuti_stop(abut_context *context, const char *stage) {
     thread_state *owner = mine.owner ? mine.owner : &mine;
+    context = working_context(context);
     if (atomic_load_explicit(&owner->stopped, memory_order_relaxed))
         return true;
     if (owner != &mine || !context->options.progress)
@@ -180,7 +194,7 @@ abut_status abuti_progress(abut_context *context, const char *stage, double frac
     if (status)
         return status;
     mine.fraction = fraction < 1 ? fraction : 0; /* what comes after the end is something else */
-    if (ask(context, stage, fraction))
+    if (ask(working_context(context), stage, fraction))
         return ABUT_OK;
     return abuti_fail(ABUT_ERROR_CANCELLED, "%s: cancelled by the progress callback", stage);
 }
@@ -257,8 +271,20 @@ abut_status abuti_vector_reserve(abut_context *context, abuti_vector *vector, si
 
 /* ---- tasks ---- */
 
+/* Answers do not depend on the number, so a wish for thousands (also by OMP_NUM_THREADS) is cut to
+ * what can be of use. */
+uint32_t abuti_context_threads(const abut_context *context) {
+    const abut_context *working = mine.working ? mine.working : context;
+    uint32_t processors = abuti_pool_processors(), wish = working->options.thread_count;
+    uint32_t most = processors > 16 ? processors : 16;
+    if (!wish)
+        wish = abuti_pool_offered();
+    return wish < most ? wish : most;
+}
+
 typedef struct range_job {
     abut_context *context;
+    abut_context *working; /* of the thread that began it */
     thread_state *owner;
     const char *stage; /* null = all chunks run, whatever the callback says */
     size_t count, grain;
@@ -273,11 +299,14 @@ static void run_chunk(void *data, uint32_t index) {
     size_t begin = chunk * job->grain;
     size_t left = job->count - begin;
     thread_state *before = mine.owner;
+    abut_context *working = mine.working;
     mine.owner = job->owner == &mine ? NULL : job->owner;
+    mine.working = job->working;
     mine.depth++;
     if (!job->stage || !abuti_stop(job->context, job->stage))
         job->body(job->data, chunk, begin, begin + (left < job->grain ? left : job->grain));
     mine.depth--;
+    mine.working = working;
     mine.owner = before;
 }
 
@@ -291,6 +320,8 @@ static void run_tasks(abut_context *context, uint32_t count, range_job *job) {
 
 static void run_range(range_job *job) {
     size_t chunks = abuti_chunk_count(job->count, job->grain);
+    job->context = working_context(job->context);
+    job->working = mine.working;
     job->owner = mine.owner ? mine.owner : &mine;
     while (job->first_chunk < chunks) { /* more than one round only beyond 2^31 chunks */
         size_t left = chunks - job->first_chunk;

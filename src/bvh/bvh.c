@@ -177,6 +177,7 @@ abut_status abut_bvh_create(abut_mesh *mesh, const abut_bvh_options *options, ab
     if (!made)
         return ABUT_ERROR_MEMORY;
     made->context = abuti_context_retain(mesh->context);
+    atomic_init(&made->holds, 1);
     made->mesh = abut_mesh_retain(mesh);
     made->triangle_count = mesh->triangle_count;
     made->leaf_count = (mesh->triangle_count + BVH_WIDTH - 1) / BVH_WIDTH;
@@ -188,8 +189,15 @@ abut_status abut_bvh_create(abut_mesh *mesh, const abut_bvh_options *options, ab
     return status;
 }
 
+abut_bvh *abuti_bvh_retain(const abut_bvh *bvh) {
+    abut_bvh *shared = (abut_bvh *)(uintptr_t)bvh;
+    if (shared)
+        atomic_fetch_add_explicit(&shared->holds, 1, memory_order_relaxed);
+    return shared;
+}
+
 void abut_bvh_destroy(abut_bvh *bvh) {
-    if (!bvh)
+    if (!bvh || atomic_fetch_sub_explicit(&bvh->holds, 1, memory_order_acq_rel) != 1)
         return;
     abut_context *context = bvh->context;
     abuti_bvh_there_destroy(bvh->there);

@@ -86,6 +86,7 @@ void abuti_bvh_parts_destroy(bvh_parts *parts);
 
 struct abut_bvh {
     abut_context *context; /* held */
+    atomic_uint holds;     /* references: the caller's, and those of worlds and maps */
     abut_mesh *mesh;       /* held */
     uint32_t triangle_count, leaf_count, node_count, depth;
     double scale; /* into the frame; a power of two */
@@ -104,6 +105,9 @@ struct abut_bvh {
     atomic_size_t pair_steps;          /* the same of searches for distances; see pair/discs.h */
     atomic_size_t pair_effort;         /* and of those for pairs equally near; see pair/ties.h */
 };
+
+/* Adds a reference, which abut_bvh_destroy() releases. Null is allowed. Thread-safe. */
+abut_bvh *abuti_bvh_retain(const abut_bvh *bvh);
 
 /* ---- build.c: which triangles stand together ---- */
 

@@ -95,6 +95,7 @@ abut_status abuti_bvh_device_download(abuti_queue *queue, const abuti_bvh_device
     if (!made)
         return ABUT_ERROR_MEMORY;
     made->context = abuti_context_retain(context);
+    atomic_init(&made->holds, 1);
     made->mesh = abut_mesh_retain(from->mesh);
     made->triangle_count = from->triangle_count;
     made->leaf_count = from->leaf_count;

@@ -112,6 +112,7 @@ abut_status abuti_bvh_copy(const abut_bvh *from, abut_device *device, abut_bvh *
         return status;
     }
     made->context = abuti_context_retain(from->context);
+    atomic_init(&made->holds, 1);
     made->mesh = abut_mesh_retain(from->mesh);
     made->triangle_count = from->triangle_count;
     made->leaf_count = from->leaf_count;

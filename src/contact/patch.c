@@ -691,6 +691,7 @@ abut_status abut_contact_patches(const abut_posed *a, const abut_posed *b,
     abut_status status = check_call(a, b, options, &call, patches);
     if (status)
         return status;
+    abut_context *before = abuti_context_enter(a->bvh->context); /* whatever the order is */
     call.swapped = !in_order(a, b);
     const abut_posed *first = call.swapped ? b : a, *second = call.swapped ? a : b;
     abut_pose back = pose_inverse(&second->pose);
@@ -735,5 +736,6 @@ abut_status abut_contact_patches(const abut_posed *a, const abut_posed *b,
                     : abuti_patch_write(&frame, call.answers, call.count, call.separates, advice,
                                         patches);
     abuti_patch_memory_end(&memory);
+    abuti_context_leave(before);
     return status;
 }

@@ -360,16 +360,19 @@ static abut_status finish(const work *w, abut_samples *to) {
     if (!to->points)
         return ABUT_ERROR_MEMORY;
     to->centre = box_centre(w->mesh->bounds);
+    to->bounds = box_empty();
     for (size_t i = 0; i < view->count; i++) {
         const abut_sample *s = &to->samples[i];
         view->kind_count[s->kind]++;
         to->points[i] = point_of(s->point, to->centre, s->normal);
         to->radius = real_max(to->radius, v3_length(v3_sub(s->point, to->centre)));
+        to->bounds = box_grow(to->bounds, s->point);
     }
     for (size_t i = 0; i < 2 * (size_t)view->edge_count; i++) {
         const abut_sample_edge *e = &to->edges[i / 2];
         to->points[view->count + i] = point_of(e->end[i % 2], to->centre, e->normal);
         to->radius = real_max(to->radius, v3_length(v3_sub(e->end[i % 2], to->centre)));
+        to->bounds = box_grow(to->bounds, e->end[i % 2]);
     }
     return abuti_samples_balls(to);
 }
@@ -444,6 +447,7 @@ abut_status abut_samples_create(abut_mesh *mesh, const abut_samples_options *opt
     if (!made)
         return ABUT_ERROR_MEMORY;
     made->context = abuti_context_retain(mesh->context);
+    atomic_init(&made->holds, 1);
     status = recall_or_make(&w, made);
     status = status ? status : finish(&w, made);
     if (status)
@@ -453,8 +457,15 @@ abut_status abut_samples_create(abut_mesh *mesh, const abut_samples_options *opt
     return status;
 }
 
+abut_samples *abuti_samples_retain(const abut_samples *samples) {
+    abut_samples *shared = (abut_samples *)(uintptr_t)samples;
+    if (shared)
+        atomic_fetch_add_explicit(&shared->holds, 1, memory_order_relaxed);
+    return shared;
+}
+
 void abut_samples_destroy(abut_samples *samples) {
-    if (!samples)
+    if (!samples || atomic_fetch_sub_explicit(&samples->holds, 1, memory_order_acq_rel) != 1)
         return;
     abut_context *context = samples->context;
     ABUTI_RELEASE(context, samples->samples, samples->edges, samples->points, samples->order,

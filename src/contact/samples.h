@@ -8,8 +8,11 @@
 
 #include <abut/contact.h>
 
+#include <stdatomic.h>
+
 struct abut_samples {
     abut_context *context; /* held */
+    atomic_uint holds;     /* references: the caller's, and those of worlds */
     abut_samples_arrays view;
     abut_sample *samples;
     abut_sample_edge *edges;
@@ -18,12 +21,16 @@ struct abut_samples {
     contact_point *points;
     vec3 centre;
     double radius;         /* of all about the centre */
+    box3 bounds;           /* of samples and ends of edges; empty without any */
     bool has_vertices;     /* all that are not flat, so that ends of edges are samples */
     uint32_t *order;       /* of features, samples first and then edges, along a curve in space */
     contact_ball *balls;   /* of features in that order */
     contact_ball *groups;  /* of balls */
     contact_part parts[2]; /* samples, edges */
 };
+
+/* Adds a reference, which abut_samples_destroy() releases. Null is allowed. Thread-safe. */
+abut_samples *abuti_samples_retain(const abut_samples *samples);
 
 /* ---- samples_balls.c ---- */
 

@@ -65,9 +65,9 @@ abut_status abuti_field_check_grid(const char *name, const abut_grid *g) {
     for (int axis = 0; axis < 3; axis++)
         if (g->count[axis] < 2 || g->count[axis] > INT32_MAX)
             return abuti_fail(ABUT_ERROR_ARGUMENT,
-                              "%s: the grid has %u x %u x %u cells; at least 2 along each axis are "
-                              "needed",
-                              name, g->count[0], g->count[1], g->count[2]);
+                              "%s: the grid has %u x %u x %u cells; each axis needs at least 2 "
+                              "and at most %d",
+                              name, g->count[0], g->count[1], g->count[2], INT32_MAX);
     return ABUT_OK;
 }
 
@@ -299,8 +299,15 @@ abut_status abut_field_create(abut_mesh *mesh, const abut_field_options *options
     return status;
 }
 
+abut_field *abuti_field_retain(const abut_field *field) {
+    abut_field *shared = (abut_field *)(uintptr_t)field;
+    if (shared)
+        atomic_fetch_add_explicit(&shared->holds, 1, memory_order_relaxed);
+    return shared;
+}
+
 void abut_field_destroy(abut_field *field) {
-    if (!field)
+    if (!field || atomic_fetch_sub_explicit(&field->holds, 1, memory_order_acq_rel) != 1)
         return;
     abut_context *context = field->context;
     abut_mesh_destroy(field->mesh);

@@ -24,6 +24,7 @@
 
 struct abut_field {
     abut_context *context; /* held */
+    atomic_uint holds;     /* references: the caller's, and those of worlds */
     abut_mesh *mesh;       /* held; null where it came from a file, values or other fields */
     bool has_digest;       /* of the mesh; where that is not held any more, or was needed before */
     unsigned char digest[ABUTI_DIGEST_BYTES];
@@ -177,6 +178,8 @@ abut_status abuti_field_compute_plain(const field_job *job);
 abut_advice abuti_field_values_advice(void);
 /* A field without anything. */
 abut_status abuti_field_new(abut_context *context, abut_field **field);
+/* Adds a reference, which abut_field_destroy() releases. Null is allowed. Thread-safe. */
+abut_field *abuti_field_retain(const abut_field *field);
 /* The number of values and of bricks along each axis, where grid, layout and brick_count stand. */
 void abuti_field_count(abut_field *field);
 /* The same and their memory, where the type stands too. */

@@ -13,12 +13,77 @@ static abut_status give_layer(void *data, uint32_t k, float *values) {
     return abut_field_copy(field, begin, count, values);
 }
 
+/* Whether a value on a face of the grid is below the level: then the isosurface would be cut open
+ * there, or a part of it would be missing. */
+static abut_status find_boundary_below(const abut_field *field, double level, bool *below) {
+    const uint32_t *n = field->grid.count;
+    *below = false;
+    for (int axis = 0; axis < 3 && !*below; axis++) {
+        uint32_t count[3] = {n[0], n[1], n[2]};
+        count[axis] = 1;
+        const size_t cells = (size_t)count[0] * count[1] * count[2];
+        float *values = abuti_allocate(field->context, cells, sizeof *values);
+        if (!values)
+            return ABUT_ERROR_MEMORY;
+        abut_status status = ABUT_OK;
+        for (int side = 0; side < 2 && !*below && !status; side++) {
+            uint32_t begin[3] = {0, 0, 0};
+            begin[axis] = side ? n[axis] - 1 : 0;
+            status = abut_field_copy(field, begin, count, values);
+            for (size_t i = 0; i < cells && !status && !*below; i++)
+                *below = values[i] < level;
+        }
+        abuti_release(field->context, values);
+        if (status)
+            return status;
+    }
+    return ABUT_OK;
+}
+
+/* The least distance between the box of the mesh and the outermost centres of cells. */
+static double inner_margin(const abut_field *field) {
+    const abut_grid *g = &field->grid;
+    double least = INFINITY;
+    for (int axis = 0; axis < 3; axis++) {
+        const double first = v3_get(g->origin, axis), last = first + g->cell * (g->count[axis] - 1);
+        least = real_min(least, v3_get(field->mesh->bounds.lo, axis) - first);
+        least = real_min(least, last - v3_get(field->mesh->bounds.hi, axis));
+    }
+    return least;
+}
+
+static abut_status check_level(const abut_field *field, double level) {
+    static const char function[] = "abut_field_isosurface";
+    if (!(fabs(level) <= ABUT_COORDINATE_MAX))
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: level is %g; it must be a distance", function,
+                          level);
+    if (!(fabs(level) < field->band))
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "%s: level %g is beyond the band of the field, which is %g; create the "
+                          "field with a band of at least %g",
+                          function, level, field->band, fabs(level) + field->grid.cell);
+    bool below;
+    abut_status status = find_boundary_below(field, level, &below);
+    if (status || !below)
+        return status;
+    if (!field->mesh)
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "%s: level %g reaches the boundary of the grid, where values are below "
+                          "it; a larger grid is needed, on whose faces all values are above",
+                          function, level);
+    return abuti_fail(ABUT_ERROR_ARGUMENT,
+                      "%s: level %g reaches beyond the grid, whose outermost cells are %g from the "
+                      "mesh; create the field with a margin of at least %g, or see "
+                      "abut_field_offset()",
+                      function, level, inner_margin(field), level + 2 * field->grid.cell);
+}
+
 abut_status abut_field_isosurface(const abut_field *field, double level, abut_mesh **mesh) {
     if (!field || !mesh)
         return abuti_null(__func__, field ? "mesh" : "field");
-    if (!(fabs(level) <= ABUT_COORDINATE_MAX))
-        return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "abut_field_isosurface: level is %g; it must be a distance", level);
+    abut_status status = check_level(field, level);
+    if (status)
+        return status;
     const abuti_levels levels = {.count = {field->grid.count[0], field->grid.count[1],
                                            field->grid.count[2]},
                                  .origin = field->grid.origin,
@@ -27,6 +92,45 @@ abut_status abut_field_isosurface(const abut_field *field, double level, abut_me
                                  .layer = give_layer,
                                  .data = (void *)field};
     return abuti_surface_extract(field->context, "abut_field_isosurface", &levels, mesh);
+}
+
+/* The margin holds the distance and OFFSET_CELLS: half a cell lies outside the outermost centres,
+ * and sparse fields have bricks within three cells of the mesh. */
+#define OFFSET_CELLS 2.5
+enum { OFFSET_CELLS_DEFAULT = 64 };
+
+abut_status abut_field_offset(abut_mesh *mesh, double distance, const abut_field_options *options,
+                              abut_mesh **offset) {
+    abut_field_options ours = abut_field_options_default();
+    abut_field *field = NULL;
+    if (!mesh || !offset)
+        return abuti_null(__func__, mesh ? "offset" : "mesh");
+    if (!(fabs(distance) <= ABUT_COORDINATE_MAX))
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: distance is %g; it must be finite", __func__,
+                          distance);
+    abut_status status = abuti_options_read(&ours, sizeof ours, options, "abut_field_offset");
+    if (status)
+        return status;
+    if (ours.margin > 0 || ours.grid.count[0] || ours.grid.count[1] || ours.grid.count[2])
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "%s: options->margin and options->grid must be 0, since the distance "
+                          "decides; see abut_field_create() and abut_field_isosurface()",
+                          __func__);
+    const vec3 extent = v3_sub(mesh->bounds.hi, mesh->bounds.lo);
+    const double out = real_max(distance, 0),
+                 cells = ours.cells ? ours.cells : OFFSET_CELLS_DEFAULT;
+    if (!(ours.cell > 0) && !(cells > 2 * OFFSET_CELLS + 1))
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: options->cells is %u; at least 7 are needed",
+                          __func__, ours.cells);
+    const double cell =
+        ours.cell > 0 ? ours.cell : (v3_max_abs(extent) + 2 * out) / (cells - 2 * OFFSET_CELLS);
+    ours.margin = out + OFFSET_CELLS * cell;
+    if (ours.layout == ABUT_FIELD_SPARSE && !(ours.band > 0))
+        ours.band = fabs(distance) + 3 * cell;
+    status = abut_field_create(mesh, &ours, &field);
+    status = status ? status : abut_field_isosurface(field, distance, offset);
+    abut_field_destroy(field);
+    return status;
 }
 
 /* ---- combinations ---- */

@@ -163,6 +163,7 @@ static abut_status make_next(const abut_field *field, const abut_bvh *bvh, abut_
         return ABUT_ERROR_MEMORY;
     *made = *field;
     made->context = abuti_context_retain(field->context);
+    atomic_init(&made->holds, 1);
     made->mesh = abut_mesh_retain(bvh->mesh);
     made->has_digest = false; /* was that of the old one */
     made->values = NULL;
@@ -189,9 +190,13 @@ abut_status abuti_field_update_here(abut_field *field, const abut_bvh *bvh, uint
     status = status ? status : make_next(field, bvh, &next, recomputed);
     if (status)
         return status;
-    abut_field old = *field; /* the handle stays, what is in it changes places */
+    /* The handle and its references stay, the contents are exchanged. */
+    const unsigned holds = atomic_load_explicit(&field->holds, memory_order_relaxed);
+    abut_field old = *field;
     *field = *next;
     *next = old;
+    atomic_store_explicit(&field->holds, holds, memory_order_relaxed);
+    atomic_store_explicit(&next->holds, 1, memory_order_relaxed);
     abut_field_destroy(next);
     if (field->layout == ABUT_FIELD_SPARSE)
         *recomputed = field->brick_count;

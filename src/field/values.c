@@ -15,6 +15,7 @@ abut_status abuti_field_new(abut_context *context, abut_field **field) {
     if (!made)
         return ABUT_ERROR_MEMORY;
     made->context = abuti_context_retain(context);
+    atomic_init(&made->holds, 1);
     made->band = INFINITY;
     made->advice = abuti_field_values_advice();
     *field = made;

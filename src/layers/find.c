@@ -536,7 +536,9 @@ abut_status abut_layers_find(abut_layers *layers, const abut_layers_query *query
         w.list = w.views;
         w.view_count = 3;
     }
+    abut_context *before = abuti_context_enter(layers->context);
     status = find(&w, result);
+    abuti_context_leave(before);
     layers->measured = w.measured;
     layers->found = w.found;
     layers->measured.count = layers->found.count = 0;

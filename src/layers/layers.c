@@ -340,8 +340,11 @@ abut_status abut_layers_add(abut_layers *layers, const abut_layers_item *item, u
     status = abuti_vector_reserve(layers->context, &layers->solids, layers->solids.count + 1,
                                   sizeof(layers_solid));
     layers_solid solid = {.used = true, .next = ABUT_NONE, .is = *item};
-    if (!status)
+    if (!status) {
+        abut_context *before = abuti_context_enter(layers->context);
         status = take_mesh(layers, item->mesh, &solid.mesh);
+        abuti_context_leave(before);
+    }
     if (status)
         return status;
     solid.is.group = item->group ? item->group : 1;

@@ -211,14 +211,14 @@ static abut_status check_others(const char *function, const abut_posed *others, 
     return ABUT_OK;
 }
 
-/* Keeps the bodies for exact measures. */
+/* Keeps the bodies, with references, for contacts and exact measures. */
 static abut_status remember(abut_map *map, const abut_posed *others, uint32_t count) {
     abut_posed *kept = abuti_allocate(map->context, count, sizeof *kept);
     if (!kept)
         return ABUT_ERROR_MEMORY;
-    if (count)
-        memcpy(kept, others, count * sizeof *kept);
-    abuti_release(map->context, map->others);
+    for (uint32_t i = 0; i < count; i++)
+        kept[i] = (abut_posed){abuti_bvh_retain(others[i].bvh), others[i].pose};
+    abuti_map_release_others(map);
     map->others = kept;
     map->other_count = count;
     return ABUT_OK;
@@ -272,7 +272,9 @@ abut_status abut_map_find(abut_map *map, const abut_posed *others, uint32_t coun
             map->advice = sign.advice;
         map->has_sign = true;
     }
+    abut_context *before = abuti_context_enter(map->context);
     status = map->backend->find(map, others, count, ours.limit);
+    abuti_context_leave(before);
     if (status)
         map->has_sign = false;
     else

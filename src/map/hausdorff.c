@@ -491,7 +491,9 @@ abut_status abut_map_hausdorff(const abut_bvh *a, const abut_bvh *b,
     hausdorff h = {
         .a = a->mesh, .a_bvh = a, .b = b, .context = a->context, .known = {.triangle = ABUT_NONE}};
     status = read_options(&h, options);
+    abut_context *before = abuti_context_enter(h.context);
     status = status ? status : find(&h);
+    abuti_context_leave(before);
     if (status)
         return status;
     const finding *known = &h.known;

@@ -112,13 +112,21 @@ static void release_samples(abut_map *map) {
     abuti_map_atlas_destroy(map->context, &map->atlas);
 }
 
+void abuti_map_release_others(abut_map *map) {
+    for (uint32_t i = 0; i < map->other_count; i++)
+        abut_bvh_destroy((abut_bvh *)(uintptr_t)map->others[i].bvh);
+    abuti_release(map->context, map->others);
+    map->others = NULL;
+    map->other_count = 0;
+}
+
 void abut_map_destroy(abut_map *map) {
     if (!map)
         return;
     abut_context *context = map->context;
     map->backend->destroy(map);
     release_samples(map);
-    abuti_release(context, map->others);
+    abuti_map_release_others(map);
     abut_topology_destroy(map->topology);
     abut_bvh_destroy(map->bvh);
     abut_mesh_destroy(map->mesh);

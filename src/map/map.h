@@ -105,7 +105,7 @@ struct abut_map {
     const map_backend *backend;
     struct map_device *device; /* of a map on a device */
     abut_topology *topology; /* of some state of the mesh; made when contacts are first asked for */
-    abut_posed *others;      /* of the last query */
+    abut_posed *others;      /* of the last query; hierarchies are held */
     uint32_t other_count;
     abut_advice advice;
     double limit; /* of the last query */
@@ -135,6 +135,8 @@ abut_status abuti_map_need_points(abut_map *map);
 abut_status abuti_map_need_answers(abut_map *map);
 /* Makes the points of samples from `begin` up to `end`. */
 void abuti_map_samples(const abut_map *map, uint32_t begin, uint32_t end, vec3 *points);
+/* Releases the bodies of the last query. */
+void abuti_map_release_others(abut_map *map);
 /* The hierarchy of the mesh as it is. */
 abut_status abuti_map_bvh(abut_map *map, const abut_bvh **bvh);
 /* The sample itself, absolute. */

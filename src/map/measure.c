@@ -281,8 +281,11 @@ abut_status abut_map_measure(const abut_map *map, const abut_map_measure_options
         m.mean = all.sum / weight;
         m.rms = sqrt(all.squares / weight);
     }
-    if (ours.exact)
+    if (ours.exact) {
+        abut_context *before = abuti_context_enter(map->context);
         status = measure_exactly(map, &m);
+        abuti_context_leave(before);
+    }
     if (!status && ours.quantile_count)
         status = abuti_map_check_here(__func__, map);
     if (!status && ours.quantile_count)

@@ -367,6 +367,14 @@ abut_vec3 abut_mesh_up(const abut_mesh *mesh) {
     return mesh ? mesh->up : v3(0, 0, 0);
 }
 
+abut_status abut_mesh_copy_positions(const abut_mesh *mesh, abut_vec3 *positions) {
+    if (!mesh || (!positions && mesh->vertex_count))
+        return abuti_null(__func__, mesh ? "positions" : "mesh");
+    for (uint32_t i = 0; i < mesh->vertex_count; i++)
+        positions[i] = abuti_mesh_position(mesh, i);
+    return ABUT_OK;
+}
+
 /* ---- names ---- */
 
 const char *abut_scalar_type_name(abut_scalar_type type) {

@@ -103,6 +103,7 @@ static abut_status copy_posed(const abut_posed *from, abut_bvh **copy) {
         return ABUT_ERROR_MEMORY;
     }
     made->context = abuti_context_retain(old->context);
+    atomic_init(&made->holds, 1);
     made->mesh = mesh;
     made->triangle_count = old->triangle_count;
     made->leaf_count = old->leaf_count;

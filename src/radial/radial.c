@@ -417,8 +417,14 @@ static abut_status fill(abut_radial *r, const plan *p) {
     return ABUT_OK;
 }
 
+abut_radial *abuti_radial_retain(abut_radial *radial) {
+    if (radial)
+        atomic_fetch_add_explicit(&radial->holds, 1, memory_order_relaxed);
+    return radial;
+}
+
 void abut_radial_destroy(abut_radial *radial) {
-    if (!radial)
+    if (!radial || atomic_fetch_sub_explicit(&radial->holds, 1, memory_order_acq_rel) != 1)
         return;
     abut_radial *r = radial;
     abut_context *context = r->context;
@@ -445,6 +451,7 @@ static abut_status make_of(const plan *p, double extent, abut_radial **radial) {
     if (!r)
         return ABUT_ERROR_MEMORY;
     r->context = abuti_context_retain(p->source.context);
+    atomic_init(&r->holds, 1);
     r->unit = unit_of(extent);
     abut_status status = count_up(r, p);
     status = status ? status : reserve(r);

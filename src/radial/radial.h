@@ -46,6 +46,7 @@ typedef struct radial_backend {
 
 struct abut_radial {
     abut_context *context; /* held */
+    atomic_uint holds;     /* references: the caller's, and those of worlds */
     abut_device *device;   /* held, or null */
     const radial_backend *backend;
     void *data; /* of the backend */
@@ -70,6 +71,9 @@ struct abut_radial {
 };
 
 enum { RADIAL_BOUND_NUMBERS = 11 };
+
+/* Adds a reference, which abut_radial_destroy() releases. Null is allowed. Thread-safe. */
+abut_radial *abuti_radial_retain(abut_radial *radial);
 
 extern const radial_backend abuti_radial_host, abuti_radial_on_device;
 

@@ -414,7 +414,9 @@ abut_status abuti_world_overlaps(abut_world *world, const world_sweep *sweeps, d
     grain = grain < QUERIES_A_TASK ? QUERIES_A_TASK : grain;
     size_t chunks = abuti_chunk_count(queries, grain);
     if (queries)
-        abuti_parallel_for(world->context, queries, grain, ask_some, &b);
+        status = abuti_parallel_try(world->context, "world", queries, grain, ask_some, &b);
+    if (status)
+        return status;
     world->pair_chunks[chunks].list.count = 0;
     world->pair_chunks[chunks].status = ABUT_OK;
     ask_planes(&b, &world->pair_chunks[chunks]);

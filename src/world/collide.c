@@ -210,11 +210,13 @@ static abut_status ask_swapped(const world_item *a, const world_item *b,
     abut_status status = abut_contact_solid(&body, &solid, &ours, found);
     for (uint64_t i = 0; i < found->contact_count && !status; i++)
         world_swap_contact(&found->contacts[i]);
+    for (uint64_t i = 0; i < found->count && !status; i++)
+        found->list[i].normal = contact_back(found->list[i].normal);
     return status;
 }
 
-static abut_status ask_exact(const world_item *a, const world_item *b,
-                             const abut_patch_options *options, abut_patches *found) {
+abut_status abuti_world_patches(const world_item *a, const world_item *b,
+                                const abut_patch_options *options, abut_patches *found) {
     const bool body_a = a->kind == ABUT_WORLD_BODY, body_b = b->kind == ABUT_WORLD_BODY;
     if (!body_a && body_b)
         return ask_swapped(a, b, options, found);
@@ -253,7 +255,7 @@ static abut_status try_exact(const abut_world *world, size_t pair, const world_i
         found.capacity = patches->room;
         found.contacts = (abut_contact *)list->data + list->count;
         found.contact_capacity = list->room - list->count;
-        status = ask_exact(a, b, &options, &found);
+        status = abuti_world_patches(a, b, &options, &found);
     }
     *to =
         (abut_contacts){found.contacts, found.contact_capacity, found.contact_count, found.advice};
@@ -419,7 +421,7 @@ static void remember(abut_world *world) {
     world->has_contacts = true;
 }
 
-abut_status abuti_world_find_contacts(abut_world *world) {
+static abut_status find_contacts(abut_world *world) {
     abut_status status = abuti_world_find_pairs(world);
     if (status || world->has_contacts)
         return status;
@@ -431,7 +433,9 @@ abut_status abuti_world_find_contacts(abut_world *world) {
     if (status)
         return status;
     if (count)
-        abuti_parallel_for(world->context, count, grain, try_some, world);
+        status = abuti_parallel_try(world->context, "world", count, grain, try_some, world);
+    if (status)
+        return status;
     for (size_t i = 0; i < chunks_of(world); i++) {
         status = world->answers[i].status;
         if (status == ABUT_ERROR_MEMORY)
@@ -445,6 +449,13 @@ abut_status abuti_world_find_contacts(abut_world *world) {
     status = gather(world);
     if (!status)
         remember(world);
+    return status;
+}
+
+abut_status abuti_world_find_contacts(abut_world *world) {
+    abut_context *before = abuti_context_enter(world->context);
+    abut_status status = find_contacts(world);
+    abuti_context_leave(before);
     return status;
 }
 

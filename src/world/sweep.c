@@ -15,6 +15,14 @@
  * the solid, and go beyond it by less than CORE of the radius. (Where two radii are larger than the
  * cores, abut_sweep_rigid() adds up to 0.0016 of them.) That of a cylinder is a prism around
  * it, of SIDES sides, which goes beyond it by 0.0013 of the radius.
+ *
+ * A pair that touches at the start limits the step only if it penetrates deeper. Which part of the
+ * step is safe is decided by a second sweep: a is moved out along the contact normals n_i at the
+ * start, by the least shift v with v . n_i >= depth_i + slack, turned with b on the way. The moved
+ * body does not touch b before the time T of that sweep. So a shift by |v| separates the pair at
+ * every time before T: it never becomes deeper than at the start by more than the slack, and it
+ * cannot pass through. This holds for any v, so that inexact normals can only make T early. Against
+ * a plane the same sweep has the height of the lowest point at the start, less the slack, as limit.
  */
 #include "world/world.h"
 
@@ -27,10 +35,23 @@
 #define CORE 0x1p-10     /* of a radius */
 #define LEAST 1e-9       /* of the size of a core, or all of it: what is thinner is made thicker */
 
-enum { ITEMS_A_TASK = 256, FEW_PAIRS = 8, PIECES = 48, SIDES = 64 };
+enum {
+    ITEMS_A_TASK = 256,
+    FEW_PAIRS = 8,
+    PIECES = 48,
+    SIDES = 64,
+    PATCH_ROOM = 8,
+    CONTACT_ROOM = 32,
+    LIFT_ROUNDS = 64
+};
+
+#define SLACK 1e-4        /* of the smaller item */
+#define ROUND_SLACK 0.004 /* of a radius: cores are larger than solids by up to 0.003 of it */
+#define LIFT_LIMIT 0.5    /* of the smaller item: a larger shift may lead through the other one */
 
 typedef struct world_swept {
     abut_sweep_touch touch;
+    double safe; /* the part of the step in which it does not go deeper */
     abut_status status;
     bool unknown;
 } world_swept;
@@ -56,6 +77,48 @@ static double radius_of(const world_item *item) {
 
 static const abut_bvh *core_of(const world_item *item) {
     return item->bvh ? item->bvh : item->core;
+}
+
+static double size_of(const world_item *item) {
+    return v3_max_abs(v3_sub(item->local.hi, item->local.lo));
+}
+
+static double smaller_size(const world_item *a, const world_item *b) {
+    return a->kind == ABUT_WORLD_PLANE   ? size_of(b)
+           : b->kind == ABUT_WORLD_PLANE ? size_of(a)
+                                         : real_min(size_of(a), size_of(b));
+}
+
+static double round_radius(const world_item *item) {
+    return item->kind == ABUT_WORLD_SPHERE     ? item->is.shape.sphere.radius
+           : item->kind == ABUT_WORLD_CAPSULE  ? item->is.shape.capsule.radius
+           : item->kind == ABUT_WORLD_CYLINDER ? item->is.shape.cylinder.radius
+                                               : 0;
+}
+
+/* By how much a pair that touches may become deeper. */
+static double slack_of(const step *s, const world_item *a, const world_item *b) {
+    const double slack =
+        SLACK * smaller_size(a, b) + ROUND_SLACK * (round_radius(a) + round_radius(b));
+    return real_max(slack, 4 * s->options.tolerance);
+}
+
+/* What is left of a time at which a pair would be deeper: nothing where no point of one item moves
+ * by more than twice the slack against the other until then. */
+static double safe_time(const step *s, const abut_world_pair *pair, double slack,
+                        const abut_sweep_touch *deeper) {
+    const abut_path p = path_of(s->world, pair->a), q = path_of(s->world, pair->b);
+    const abuti_path a = abuti_path_of(&p), b = abuti_path_of(&q);
+    const world_item *items = world_items(s->world);
+    const vec3 apart = v3_sub(a.start, b.start), way = v3_sub(a.way, b.way);
+    /* Of a plane, as far as the other item is from its origin. */
+    const double far = real_max(v3_length(apart), v3_length(v3_add(apart, way)));
+    const double r_a = items[pair->a].kind == ABUT_WORLD_PLANE ? far + radius_of(&items[pair->b])
+                                                               : radius_of(&items[pair->a]);
+    const double r_b = items[pair->b].kind == ABUT_WORLD_PLANE ? far + radius_of(&items[pair->a])
+                                                               : radius_of(&items[pair->b]);
+    const double speed = v3_length(way) + a.angle * r_a + b.angle * r_b;
+    return !deeper->hit ? 1 : deeper->time * speed <= 2 * slack ? 0 : deeper->time;
 }
 
 static void find_boxes(void *data, size_t chunk, size_t begin, size_t end) {
@@ -213,7 +276,7 @@ static void search(const fall *f, abut_sweep_touch *touch) {
 }
 
 static bool sweep_plane(const step *s, const abut_world_pair *pair, bool plane_is_a,
-                        abut_sweep_touch *touch) {
+                        abut_sweep_touch *touch, double *safe) {
     const world_item *items = world_items(s->world);
     const uint32_t item = plane_is_a ? pair->b : pair->a, plane = plane_is_a ? pair->a : pair->b;
     const abut_path path = path_of(s->world, item), plane_path = path_of(s->world, plane);
@@ -239,6 +302,15 @@ static bool sweep_plane(const step *s, const abut_world_pair *pair, bool plane_i
     search(&f, touch);
     if (plane_is_a)
         touch->normal = contact_back(touch->normal);
+    *safe = touch->hit ? touch->time : 1;
+    if (touch->hit && !(touch->time > 0)) { /* the lowest point may go down by the slack */
+        const double slack = slack_of(s, f.item, f.plane);
+        abut_sweep_touch deeper = {.time = 1};
+        size_t which = 0;
+        f.separation = real_min(height_at(&f, 0, &which), f.separation) - slack;
+        search(&f, &deeper);
+        *safe = safe_time(s, pair, slack, &deeper);
+    }
     return true;
 }
 
@@ -333,25 +405,92 @@ abut_status abuti_world_core(abut_context *context, world_item *item) {
     return make_box(context, v3_add(c.end[0], along), axes, half, &item->core);
 }
 
-static double size_of(const world_item *item) {
-    return v3_max_abs(v3_sub(item->local.hi, item->local.lo));
-}
-
-static abut_status sweep_cores(const step *s, const abut_world_pair *pair,
+static abut_status sweep_cores(const step *s, const world_item *a, const abut_path *path_a,
+                               const world_item *b, const abut_path *path_b,
                                abut_sweep_touch *touch) {
-    const world_item *a = &world_items(s->world)[pair->a], *b = &world_items(s->world)[pair->b];
-    const abut_path p = path_of(s->world, pair->a), q = path_of(s->world, pair->b);
     abut_sweep_rigid_options options = s->options;
     options.separation += a->core_radius + b->core_radius;
     if ((a->core || b->core) && !(options.tolerance > 0))
         options.tolerance = TOLERANCE * real_min(size_of(a), size_of(b));
-    abut_status status = abut_sweep_rigid(core_of(a), &p, core_of(b), &q, &options, touch);
+    abut_status status = abut_sweep_rigid(core_of(a), path_a, core_of(b), path_b, &options, touch);
     if (!status) { /* from halfway between the cores to where the surfaces are */
         touch->point =
             v3_along(touch->point, 0.5 * (b->core_radius - a->core_radius), touch->normal);
         for (int k = 0; k < 2; k++)
             touch->triangle[k] = (k ? b : a)->core ? ABUT_NONE : touch->triangle[k];
     }
+    return status;
+}
+
+/* ---- pairs that touch at the start ---- */
+
+/* Finds the patches of a pair where it is, in memory of `list` and `contacts`. */
+static abut_status find_patches(const step *s, const world_item *a, const world_item *b,
+                                double margin, abuti_vector *list, abuti_vector *contacts,
+                                abut_patches *found) {
+    abut_context *context = s->world->context;
+    abut_patch_options options = abut_patch_options_default();
+    options.margin = margin;
+    *found = (abut_patches){.count = PATCH_ROOM, .contact_count = CONTACT_ROOM};
+    abut_status status = ABUT_ERROR_BUFFER;
+    while (status == ABUT_ERROR_BUFFER) {
+        status = abuti_vector_reserve(context, list, (size_t)found->count, sizeof(abut_patch));
+        if (!status)
+            status = abuti_vector_reserve(context, contacts, (size_t)found->contact_count,
+                                          sizeof(abut_contact));
+        if (status)
+            return status;
+        found->list = list->data;
+        found->capacity = list->room;
+        found->contacts = contacts->data;
+        found->contact_capacity = contacts->room;
+        status = abuti_world_patches(a, b, &options, found);
+    }
+    return status;
+}
+
+/* A shift of a that goes by `more` beyond the depth of every patch, as short as projections onto
+ * one after the other make it; it need not separate, since a sweep from there tells. */
+static vec3 lift_out(const abut_patches *found, double more) {
+    vec3 lift = v3(0, 0, 0);
+    for (int round = 0; round < LIFT_ROUNDS; round++)
+        for (uint64_t i = 0; i < found->count; i++) {
+            const abut_patch *p = &found->list[i];
+            const double lacks = p->depth + more - v3_dot(lift, p->normal);
+            if (lacks > 0)
+                lift = v3_along(lift, lacks, p->normal);
+        }
+    return lift;
+}
+
+/* How much of the step is safe for two items with cores that touch at the start. */
+static abut_status sweep_lifted(const step *s, const abut_world_pair *pair, double *safe) {
+    const world_item *a = &world_items(s->world)[pair->a], *b = &world_items(s->world)[pair->b];
+    const double slack = slack_of(s, a, b), separation = s->options.separation;
+    abuti_vector list = {0}, contacts = {0};
+    abut_patches found;
+    *safe = 0;
+    abut_status status =
+        find_patches(s, a, b, separation > 0 ? separation + slack : 0, &list, &contacts, &found);
+    if (!status && !found.count && !(separation > 0))
+        status = find_patches(s, a, b, slack, &list, &contacts, &found);
+    const vec3 lift = !status && found.count ? lift_out(&found, separation + slack) : v3(0, 0, 0);
+    ABUTI_RELEASE(s->world->context, list.data, contacts.data);
+    const double length = v3_length(lift);
+    if (status || !(length > 0) || length > LIFT_LIMIT * smaller_size(a, b) + separation + slack)
+        return status;
+    abut_path p = path_of(s->world, pair->a), q = path_of(s->world, pair->b);
+    const abuti_path turn = abuti_path_of(&q);
+    const quat from = abuti_path_pose(&turn, 0).rotation, to = abuti_path_pose(&turn, 1).rotation;
+    const mat3 back = quat_matrix((quat){-from.x, -from.y, -from.z, from.w}), on = quat_matrix(to);
+    p.from.translation = v3_add(p.from.translation, lift);
+    p.to.translation = v3_add(p.to.translation, m3_apply(&on, m3_apply(&back, lift)));
+    abut_sweep_touch deeper = {.time = 1};
+    step coarse = *s; /* a quarter of the slack is left for this, which takes fewer pieces */
+    coarse.options.tolerance = real_max(s->options.tolerance, 0.25 * slack);
+    status = sweep_cores(&coarse, a, &p, b, &q, &deeper);
+    if (!status)
+        *safe = safe_time(s, pair, slack, &deeper);
     return status;
 }
 
@@ -371,6 +510,10 @@ static abut_status make_cores(const abut_world *world) {
     return status;
 }
 
+static bool has_sensor(const world_item *a, const world_item *b) {
+    return ((a->filter.traits | b->filter.traits) & WORLD_IS_SENSOR) != 0;
+}
+
 static void sweep_some(void *data, size_t chunk, size_t begin, size_t end) {
     const step *s = data;
     const world_item *items = world_items(s->world);
@@ -380,15 +523,20 @@ static void sweep_some(void *data, size_t chunk, size_t begin, size_t end) {
         const abut_world_pair *pair = (const abut_world_pair *)s->world->sweep_pairs.data + i;
         const world_item *a = &items[pair->a], *b = &items[pair->b];
         world_swept *to = (world_swept *)s->world->swept.data + i;
-        *to = (world_swept){.touch = {.time = 1, .triangle = {ABUT_NONE, ABUT_NONE}}};
+        *to = (world_swept){.touch = {.time = 1, .triangle = {ABUT_NONE, ABUT_NONE}}, .safe = 1};
         if (!sweeps[pair->a].moves && !sweeps[pair->b].moves)
             continue;
-        if (a->kind == ABUT_WORLD_PLANE || b->kind == ABUT_WORLD_PLANE)
-            to->unknown = !sweep_plane(s, pair, a->kind == ABUT_WORLD_PLANE, &to->touch);
-        else if (core_of(a) && core_of(b))
-            to->status = sweep_cores(s, pair, &to->touch);
-        else
+        if (a->kind == ABUT_WORLD_PLANE || b->kind == ABUT_WORLD_PLANE) {
+            to->unknown = !sweep_plane(s, pair, a->kind == ABUT_WORLD_PLANE, &to->touch, &to->safe);
+        } else if (core_of(a) && core_of(b)) {
+            const abut_path p = path_of(s->world, pair->a), q = path_of(s->world, pair->b);
+            to->status = sweep_cores(s, a, &p, b, &q, &to->touch);
+            to->safe = to->touch.hit ? to->touch.time : 1;
+            if (!to->status && to->touch.hit && !(to->touch.time > 0) && !has_sensor(a, b))
+                to->status = sweep_lifted(s, pair, &to->safe);
+        } else {
             to->unknown = true;
+        }
     }
 }
 
@@ -409,11 +557,11 @@ static abut_status write(const abut_world *world, abut_world_impacts *impacts) {
         const abut_sweep_touch *touch = &swept[i].touch;
         unknown += swept[i].unknown;
         const world_item *a = &world_items(world)[pairs[i].a], *b = &world_items(world)[pairs[i].b];
-        bool sensor = ((a->filter.traits | b->filter.traits) & WORLD_IS_SENSOR) != 0;
+        const bool sensor = has_sensor(a, b);
         if (touch->hit)
             impacts->list[count++] = (abut_world_impact){pairs[i].a, pairs[i].b, sensor, *touch};
-        if (touch->hit && touch->time > 0 && !sensor)
-            time = real_min(time, touch->time);
+        if (!sensor)
+            time = real_min(time, swept[i].safe);
     }
     impacts->time = time;
     impacts->unknown = unknown;
@@ -456,6 +604,33 @@ static abut_status check_options(const abut_sweep_rigid_options *o) {
     return ABUT_OK;
 }
 
+/* Sweeps all pairs of a step whose ends are set. */
+static abut_status sweep_step(step *s) {
+    abut_world *world = s->world;
+    if (world->items.count)
+        abuti_parallel_for(world->context, world->items.count, ITEMS_A_TASK, find_boxes, s);
+    abut_status status =
+        abuti_world_overlaps(world, world->sweeps.data, world->options.margin + 2 * s->reach,
+                             &world->sweep_pairs);
+    const size_t pairs = world->sweep_pairs.count;
+    status = status ? status : make_cores(world);
+    if (!status)
+        status = abuti_vector_reserve(world->context, &world->swept, pairs, sizeof(world_swept));
+    if (!status && pairs)
+        status = abuti_parallel_try(world->context, "world", pairs, pairs < FEW_PAIRS ? pairs : 1,
+                                    sweep_some, s);
+    const world_swept *swept = world->swept.data;
+    for (size_t i = 0; i < pairs && !status; i++) {
+        if (swept[i].status == ABUT_ERROR_MEMORY)
+            return abuti_fail(ABUT_ERROR_MEMORY, "abut_world_sweep: no memory for a pair");
+        if (swept[i].status) { /* again, on this thread, for the sentence */
+            sweep_some(s, 0, i, i + 1);
+            status = swept[i].status;
+        }
+    }
+    return status;
+}
+
 abut_status abut_world_sweep(abut_world *world, const uint32_t *ids, const abut_pose *ends,
                              size_t count, const abut_sweep_rigid_options *options,
                              abut_world_impacts *impacts) {
@@ -477,27 +652,8 @@ abut_status abut_world_sweep(abut_world *world, const uint32_t *ids, const abut_
     if (status)
         return status;
     s.reach = 0.5 * (s.options.separation + s.options.tolerance);
-    if (world->items.count)
-        abuti_parallel_for(world->context, world->items.count, ITEMS_A_TASK, find_boxes, &s);
-    status = abuti_world_overlaps(world, world->sweeps.data, world->options.margin + 2 * s.reach,
-                                  &world->sweep_pairs);
-    size_t pairs = world->sweep_pairs.count;
-    status = status ? status : make_cores(world);
-    if (!status)
-        status = abuti_vector_reserve(world->context, &world->swept, pairs, sizeof(world_swept));
-    if (status)
-        return status;
-    if (pairs)
-        abuti_parallel_for(world->context, pairs, pairs < FEW_PAIRS ? pairs : 1, sweep_some, &s);
-    const world_swept *swept = world->swept.data;
-    for (size_t i = 0; i < pairs; i++) {
-        if (swept[i].status == ABUT_ERROR_MEMORY)
-            return abuti_fail(ABUT_ERROR_MEMORY, "abut_world_sweep: no memory for a pair");
-        if (swept[i].status) { /* again, on this thread, for the sentence */
-            sweep_some(&s, 0, i, i + 1);
-            if (swept[i].status)
-                return swept[i].status;
-        }
-    }
-    return write(world, impacts);
+    abut_context *before = abuti_context_enter(world->context);
+    status = sweep_step(&s);
+    abuti_context_leave(before);
+    return status ? status : write(world, impacts);
 }

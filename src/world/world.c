@@ -62,8 +62,36 @@ abut_status abut_world_create(abut_context *context, const abut_world_options *o
     return ABUT_OK;
 }
 
+/* Adds references to the objects that the user brings with an item. A mesh is referenced by its
+ * asset. */
+static void retain_shape(const abut_world_item *is) {
+    if (is->kind == ABUT_WORLD_BODY) {
+        abuti_bvh_retain(is->shape.body.bvh);
+        abuti_field_retain(is->shape.body.field);
+        abuti_samples_retain(is->shape.body.samples);
+    } else if (is->kind == ABUT_WORLD_HULL) {
+        abuti_bvh_retain(is->shape.hull);
+    } else if (is->kind == ABUT_WORLD_CHARACTER) {
+        abuti_radial_retain(is->shape.character);
+    }
+}
+
+static void release_shape(const abut_world_item *is) {
+    if (is->kind == ABUT_WORLD_BODY) {
+        abut_bvh_destroy((abut_bvh *)(uintptr_t)is->shape.body.bvh);
+        abut_field_destroy((abut_field *)(uintptr_t)is->shape.body.field);
+        abut_samples_destroy((abut_samples *)(uintptr_t)is->shape.body.samples);
+    } else if (is->kind == ABUT_WORLD_HULL) {
+        abut_bvh_destroy((abut_bvh *)(uintptr_t)is->shape.hull);
+    } else if (is->kind == ABUT_WORLD_CHARACTER) {
+        abut_radial_destroy(is->shape.character);
+    }
+}
+
 /* Releases what the world has of an item. */
 static void drop_item(abut_world *world, world_item *item) {
+    if (item->used && !item->asset)
+        release_shape(&item->is);
     abut_bvh_destroy(item->core);
     abut_topology_destroy(item->topology);
     if (item->used && item->layer != ABUT_NONE)
@@ -124,11 +152,8 @@ static box3 box_of_body(const abut_body *body, const abut_bvh *bvh) {
         vec3 last = v3(g->count[0] - 1, g->count[1] - 1, g->count[2] - 1);
         box = box_grow(box_grow(box, g->origin), v3_along(g->origin, g->cell, last));
     }
-    abut_samples_arrays view = abut_samples_arrays_get(body->samples);
-    for (uint32_t i = 0; i < view.count; i++)
-        box = box_grow(box, view.samples[i].point);
-    for (uint32_t i = 0; i < 2 * view.edge_count; i++)
-        box = box_grow(box, view.edges[i / 2].end[i % 2]);
+    if (body->samples)
+        box = box_join(box, body->samples->bounds);
     /* With neither: a point. */
     return box.lo.x <= box.hi.x ? box : (box3){{0, 0, 0}, {0, 0, 0}};
 }
@@ -293,10 +318,8 @@ static abut_status check_method(const abut_world_item *item) {
     return ABUT_OK;
 }
 
-static abut_status check_item(const abut_world *world, const abut_world_item *item) {
+static abut_status check_item(const abut_world_item *item) {
     static const char function[] = "abut_world_add";
-    if (!world || !item)
-        return abuti_null(function, !world ? "world" : "item");
     if ((uint32_t)item->kind > ABUT_WORLD_MESH)
         return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: there is no kind %u", function,
                           (uint32_t)item->kind);
@@ -343,17 +366,13 @@ static abut_status make_body(abut_world *world, world_asset *mine, world_item *m
     return a->choice.method == ABUT_WORLD_LAYERS ? abuti_world_add_layer(world, made) : ABUT_OK;
 }
 
-/* Makes an item of what the user says, which had `mine`; on failure there is nothing left of it. */
-static abut_status make_item(abut_world *world, const abut_world_item *item, world_asset *mine,
+/* Makes an item that is checked, in the context of the world. */
+static abut_status fill_item(abut_world *world, const abut_world_item *item, world_asset *mine,
                              world_item *made) {
-    abut_status status = check_item(world, item);
-    status = status ? status : world->backend->bring(world);
-    memset(made, 0, sizeof *made);
-    made->layer = ABUT_NONE;
-    if (status)
-        return status;
+    abut_status status = ABUT_OK;
     made->used = true;
     made->is = *item;
+    retain_shape(item);
     if (item->kind == ABUT_WORLD_MESH)
         status = make_body(world, mine, made);
     if (!status) {
@@ -373,6 +392,21 @@ static abut_status make_item(abut_world *world, const abut_world_item *item, wor
     }
     if (status)
         drop_item(world, made);
+    return status;
+}
+
+/* Makes an item of what the user says, which had `mine`; on failure there is nothing left of it. */
+static abut_status make_item(abut_world *world, const abut_world_item *item, world_asset *mine,
+                             world_item *made) {
+    if (!world || !item)
+        return abuti_null("abut_world_add", world ? "item" : "world");
+    memset(made, 0, sizeof *made);
+    made->layer = ABUT_NONE;
+    abut_context *before = abuti_context_enter(world->context);
+    abut_status status = check_item(item);
+    status = status ? status : world->backend->bring(world);
+    status = status ? status : fill_item(world, item, mine, made);
+    abuti_context_leave(before);
     return status;
 }
 
@@ -576,6 +610,7 @@ abut_status abut_world_deform(abut_world *world, uint32_t id, const abut_charact
     if (!character && bones)
         return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: item %u is a mesh, which has no bones",
                           function, id);
+    abut_context *before = abuti_context_enter(world->context);
     if (character) {
         status = abut_radial_update(item->is.shape.character, bones, positions);
         status = status ? status : abuti_radial_here(item->is.shape.character);
@@ -585,6 +620,7 @@ abut_status abut_world_deform(abut_world *world, uint32_t id, const abut_charact
     } else {
         status = deform_mesh(world, item, positions);
     }
+    abuti_context_leave(before);
     if (!status)
         abuti_world_changed(world, false);
     return status;
@@ -612,7 +648,10 @@ abut_status abut_world_pairs(abut_world *world, uint64_t capacity, abut_world_pa
 abut_status abut_world_records_get(abut_world *world, abut_world_records *records) {
     if (!world || !records)
         return abuti_null(__func__, world ? "records" : "world");
-    return world->backend->records(world, records);
+    abut_context *before = abuti_context_enter(world->context);
+    abut_status status = world->backend->records(world, records);
+    abuti_context_leave(before);
+    return status;
 }
 
 const char *abut_world_kind_name(abut_world_kind kind) {

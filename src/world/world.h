@@ -252,6 +252,11 @@ size_t abuti_world_character_size(const world_item *item);
 /* Finds the contacts of all pairs unless they are known. */
 abut_status abuti_world_find_contacts(abut_world *world);
 
+/* Finds the exact contact patches of two items where they are, neither of them a character and
+ * every body with a hierarchy. */
+abut_status abuti_world_patches(const world_item *a, const world_item *b,
+                                const abut_patch_options *options, abut_patches *found);
+
 /* ---- world.c ---- */
 
 abut_status abuti_world_check_id(const char *function, const abut_world *world, uint32_t id);

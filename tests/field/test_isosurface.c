@@ -5,6 +5,8 @@
 #include "field/field.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 static void assert_solid(abut_mesh *mesh) {
     abut_mesh_report report = test_examine(mesh);
@@ -86,13 +88,104 @@ TEST(surfaces_are_where_they_should_be) {
             }
             abut_mesh_destroy(surface);
         }
-        assert_refused("no surface", abut_field_isosurface(field, 9, &surface));
+        assert_refused("beyond the band", abut_field_isosurface(field, 9, &surface));
+        assert_refused("beyond the band", abut_field_isosurface(field, -0.2, &surface));
         assert_refused("distance", abut_field_isosurface(field, NAN, &surface));
         assert_refused("null", abut_field_isosurface(field, 0, NULL));
         assert_refused("null", abut_field_isosurface(NULL, 0, &surface));
         abut_field_destroy(field);
     }
     abut_mesh_destroy(mesh);
+}
+
+/* A level that would leave the grid is refused with the margin that it needs, and that one holds.
+ */
+TEST(isosurfaces_are_never_cut_open) {
+    abut_shape shape = abut_shape_default(ABUT_SHAPE_TORUS);
+    abut_mesh *mesh, *surface = NULL;
+    assert_ok(abut_shape_create(NULL, &shape, &mesh));
+    for (int variant = 0; variant < 4; variant++) {
+        abut_field_options options = abut_field_options_default();
+        abut_field *field;
+        options.cells = 32;
+        options.layout = variant & 1 ? ABUT_FIELD_SPARSE : ABUT_FIELD_DENSE;
+        options.type = variant & 2 ? ABUT_FIELD_INT16 : ABUT_FIELD_FLOAT;
+        options.band = variant & 1 ? 0.9 : 0;
+        options.margin = 0.1;
+        assert_ok(abut_field_create(mesh, &options, &field));
+        for (double level = 0.12; level < 0.7; level += 0.1) { /* also where the hole is closed */
+            assert_refused("margin of at least", abut_field_isosurface(field, level, &surface));
+            assert_null(surface);
+            const char *wanted = strstr(abut_last_error(), "at least ");
+            abut_field_options more = options;
+            abut_field *larger;
+            more.margin = strtod(wanted + 9, NULL);
+            assert_ok(abut_field_create(mesh, &more, &larger));
+            assert_ok(abut_field_isosurface(larger, level, &surface));
+            assert_solid(surface);
+            abut_mesh_destroy(surface);
+            surface = NULL;
+            abut_field_destroy(larger);
+        }
+        abut_field_destroy(field);
+    }
+    abut_mesh_destroy(mesh);
+}
+
+/* Offsets choose their own margin, and for sparse fields the band. */
+TEST(offsets_are_closed) {
+    const abut_shape_kind kinds[] = {ABUT_SHAPE_TORUS, ABUT_SHAPE_TEAPOT}; /* the second is open */
+    for (int k = 0; k < 2; k++) {
+        abut_shape shape = abut_shape_default(kinds[k]);
+        abut_mesh *mesh, *offset;
+        assert_ok(abut_shape_create(NULL, &shape, &mesh));
+        const abut_box box = abut_mesh_bounds(mesh);
+        for (int variant = 0; variant < 10; variant++) {
+            const double distances[] = {0.05, 0.2, 1.5, -0.02, 0};
+            const double distance = distances[variant / 2];
+            abut_field_options options = abut_field_options_default();
+            options.layout = variant & 1 ? ABUT_FIELD_SPARSE : ABUT_FIELD_DENSE;
+            if (variant == 4)
+                options.cell = 0.1;
+            else
+                options.cells = 40;
+            assert_ok(abut_field_offset(mesh, distance, &options, &offset));
+            assert_solid(offset);
+            const double grown = box.hi.x + distance - abut_mesh_bounds(offset).hi.x;
+            if (k == 0 && distance >= 0)
+                assert_true(fabs(grown) < 0.02 + 0.1 * distance);
+            abut_mesh_destroy(offset);
+        }
+        abut_field_options options = abut_field_options_default();
+        assert_refused("null", abut_field_offset(NULL, 0.1, NULL, &offset));
+        assert_refused("null", abut_field_offset(mesh, 0.1, NULL, NULL));
+        assert_refused("finite", abut_field_offset(mesh, NAN, NULL, &offset));
+        assert_refused("no surface", abut_field_offset(mesh, -9, NULL, &offset));
+        options.margin = 1;
+        assert_refused("margin", abut_field_offset(mesh, 0.1, &options, &offset));
+        options.margin = 0;
+        options.cells = 6;
+        assert_refused("at least 7", abut_field_offset(mesh, 0.1, &options, &offset));
+        abut_mesh_destroy(mesh);
+    }
+}
+
+/* Values of the caller's that are below the level on a face of the grid. */
+TEST(values_that_reach_the_boundary_are_refused) {
+    float values[4 * 4 * 4];
+    const abut_grid grid = {{0, 0, 0}, 1, {4, 4, 4}}, large = {{0, 0, 0}, 1, {4000000000u, 4, 4}};
+    abut_field *field;
+    abut_mesh *mesh;
+    for (int face = 0; face < 6; face++) {
+        for (int i = 0; i < 64; i++)
+            values[i] = i == 21 ? -1 : 1;
+        const int axis = 1 << 2 * (face / 2);
+        values[21 - axis + (face % 2 ? 3 * axis : 0)] = -1;
+        assert_ok(abut_field_create_values(NULL, &grid, values, &field));
+        assert_refused("boundary of the grid", abut_field_isosurface(field, 0, &mesh));
+        abut_field_destroy(field);
+    }
+    assert_refused("at most 2147483647", abut_field_create_values(NULL, &large, values, &field));
 }
 
 /* The published teapot has holes and cuts itself; its surface at level 0 has neither. */

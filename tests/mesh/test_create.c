@@ -359,3 +359,16 @@ static abut_status make_a_hull(abut_context *context, void *data) {
 TEST(hulls_without_memory) {
     test_every_allocation(make_a_hull, NULL);
 }
+
+/* Far from the origin, positions are kept relative to another one; a copy is absolute. */
+TEST(copied_positions_are_absolute) {
+    const abut_vec3 corners[3] = {{1000, -2000, 5}, {1001, -2001, 6}, {1002, -2000, 7.25}};
+    abut_vec3 copy[3] = {{0, 0, 0}, {0, 0, 0}, {0, 0, 0}};
+    abut_mesh *mesh = test_mesh(NULL, corners, 3, NULL, 1);
+    assert_true(abut_mesh_origin(mesh).x != 0);
+    assert_ok(abut_mesh_copy_positions(mesh, copy));
+    assert_memory_equal(copy, corners, sizeof corners);
+    assert_refused("positions is null", abut_mesh_copy_positions(mesh, NULL));
+    assert_refused("mesh is null", abut_mesh_copy_positions(NULL, copy));
+    abut_mesh_destroy(mesh);
+}

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Every complete C program in README.md and docs/ compiles without a warning and runs, but for those
-# of the tutorial and the cookbook, which are the business of test_pages.py; no page is left out of
+# of the tutorial and the cookbook, which are the business of test_pages.py; every one of them, also
+# of these, is C++17 too, that of README.md without extensions; C++ programs run; no page is left out of
 # the index; every public function is named on a page. Links are followed by test_words.py.
 # Arguments: abut command, source folder, build folder.
 set -eu
@@ -30,6 +31,47 @@ for program in "$work"/*.c "$source"/examples/*.c; do
     (cd "$work" && ./program >"$work/output") || { echo "$program failed"; exit 1; }
     programs=$((programs + 1))
 done
+# As C++: all programs of all pages at once, each in a namespace of its own.
+mkdir "$work/cpp"
+for page in $pages; do
+    awk -v folder="$work/cpp" -v base="$(echo "$page" | tr / _)" '
+        /^```(c|cpp)$/ { kind = substr($0, 4); n++; first = 1; next }
+        /^```/ { kind = "" }
+        kind && first { name = folder "/" base "." n "." kind
+            if (match($0, /^\/\* [a-z_]+\.h \*\/$/)) name = folder "/" substr($2, 1)
+            first = 0 }
+        kind { print > name }' "$source/$page"
+done
+ode=$(echo '#include <ode/ode.h>' | c++ -fsyntax-only -x c++ - 2>/dev/null && echo yes || echo no)
+{
+    for header in abut/abut.h math.h stdio.h stdlib.h string.h; do echo "#include <$header>"; done
+    [ "$ode" = no ] || echo '#include <ode/ode.h>'
+    for program in "$work"/cpp/*.c; do
+        grep -q 'int main' "$program" || continue
+        ! grep -q 'ode/ode.h' "$program" || [ "$ode" = yes ] || continue
+        echo "namespace n$((translated = ${translated:-0} + 1)) {"
+        echo "#include \"$program\""
+        echo "}"
+    done
+} >"$work/all.cpp"
+translated=$(grep -c '^namespace' "$work/all.cpp")
+[ "$translated" -ge 40 ] || { echo "only $translated programs to compile as C++"; exit 1; }
+c++ -std=c++17 -fsyntax-only -Wno-return-type -I"$source/include" -I"$work/cpp" "$work/all.cpp" || {
+    echo "the programs above are not C++17"
+    exit 1
+}
+c++ -x c++ -std=c++17 -pedantic-errors -fsyntax-only -I"$source/include" "$work/cpp/README.md.1.c" || {
+    echo "the program of README.md is not C++17 without extensions"
+    exit 1
+}
+for program in "$work"/cpp/*.cpp; do
+    c++ -std=c++17 -pedantic -Wall -Wextra -Werror ${sanitize:+-fsanitize=$sanitize} -I"$source/include" "$program" \
+        -o "$work/program" -L"$build" -labut -Wl,-rpath,"$build" || { echo "$program does not compile"; exit 1; }
+    (cd "$work" && ./program >"$work/output") || { echo "$program failed"; exit 1; }
+    plus=$((${plus:-0} + 1))
+done
+[ "${plus:-0}" -ge 1 ] || { echo "no page has a C++ program"; exit 1; }
+
 [ "$programs" -ge 3 ] || { echo "only $programs programs found"; exit 1; }
 
 for page in $(cd "$source/docs" && find . -name '*.md' ! -name README.md -path './*' | sed 's|^\./||'); do
@@ -54,4 +96,4 @@ grep -hv '^#' "$source"/include/abut/*.h | tr '\n' ' ' | grep -oE 'ABUT_API [^;(
 (cd "$source" && grep -ohE 'abut_[a-z0-9_]+' $pages) | sort -u >"$work/named"
 comm -23 "$work/declared" "$work/named" >"$work/unnamed"
 [ ! -s "$work/unnamed" ] || { echo "no page names:"; cat "$work/unnamed"; exit 1; }
-echo "$programs programs run"
+echo "$programs programs run, $translated are C++ too, $plus programs of C++ run"

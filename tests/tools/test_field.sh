@@ -90,7 +90,12 @@ is "[it['files'][0][k] for k in ('closed', 'manifold', 'oriented')]" "[True, Tru
 try 0 "$tool" offset ball.ply larger.ply --by 0.5 --cells 40 --quiet
 mute out
 try 0 "$tool" info larger.ply --json
-is "abs(it['files'][0]['bounds']['hi'][0] - 1) < 0.02" True
+is "abs(it['files'][0]['bounds']['hi'][0] - 1) < 0.02, it['files'][0]['closed']" "(True, True)"
+for by in 0.01 0.1 2; do # small, more than two cells, much larger than the mesh
+    try 0 "$tool" offset ball.ply larger.ply --by $by --cells 30 --quiet
+    try 0 "$tool" info larger.ply --json
+    is "it['files'][0]['closed']" True
+done
 try 0 "$tool" offset ball.ply smaller.obj --by=-0.2 --cell 0.05 --json
 is "it['by'], it['cell'], it['triangles'] > 100" "(-0.2, 0.05, True)"
 

@@ -195,7 +195,8 @@ static void check_sweep(const scene *s, const abut_pose *ends,
             }
         }
     assert_int_equal(at, to.count);
-    assert_true(to.unknown <= unknown && to.time == time);
+    /* Pairs that touch at the start may allow less, test_rest.c. */
+    assert_true(to.unknown <= unknown && to.time <= time);
     sums[0] += to.count - of_planes - of_solids;
     sums[1] += of_planes;
     sums[2] += of_solids;

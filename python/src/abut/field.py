@@ -139,7 +139,9 @@ class Field:
         return FieldValue(one(found["distance"], single), one(found["gradient"], single))
 
     def surface(self, level: float = 0) -> Mesh:
-        """The mesh of all points at distance `level`: an offset, outwards where that is above 0."""
+        """The isosurface at distance `level`, a closed mesh: an offset, outwards where that is above 0. Raises
+        ArgumentError, with the margin that the field needs, if the isosurface would leave the grid;
+        `Mesh.offset` chooses the margin itself."""
         handle = Handle(lib.abut_mesh_destroy)
         run(lib.abut_field_isosurface, self._handle.value, level, handle.out)
         return Mesh._of(handle)

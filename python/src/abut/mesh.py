@@ -374,6 +374,26 @@ class Mesh:
         run(lib.abut_mesh_transform, self._handle.value, scale, pose(at, "at"), handle.out)
         return Mesh._of(handle, self._device)
 
+    def offset(self, distance: float, cells: int = 0, *, cell: float = 0, device: _device.Selector = None) -> Mesh:
+        """The offset surface: the closed mesh of all points at `distance`, outwards where that is above 0. It is
+        the isosurface of a distance field of `cells` cells along the longest side (0 = 64), or of size `cell`,
+        with the margin that it needs. Edges are rounded off by up to a cell.
+
+        >>> import abut
+        >>> grown = abut.shape("torus").offset(0.05, cells=32)
+        >>> grown.report().closed
+        True
+        """
+        handle = Handle(lib.abut_mesh_destroy)
+        given = options(
+            _c.abut_field_options,
+            cells=number(cells, "cells"),
+            cell=cell,
+            device=_device.pointer(self.device_or_own(device)),
+        )
+        run(lib.abut_field_offset, self._handle.value, distance, byref(given), handle.out)
+        return Mesh._of(handle, self._device)
+
     def refit(self, vertices: ArrayLike) -> Mesh:
         """Moves the vertices, the same number of them, and fits what is kept for questions: some ten
         times as fast as a new mesh. Changes this mesh and returns it.

@@ -182,7 +182,9 @@ class Sweep(NamedTuple):
     """What bodies touch on their way."""
 
     time: float
-    """The part of the way that is safe, from 0 to 1: until the first touch of bodies that are apart at the start."""
+    """The part of the way that is safe, from 0 to 1: until then no bodies that are apart at the start touch, and none
+    that touch at the start go deeper, by more than 1e-4 of the smaller one. A body that rests on another may slide
+    and leave; if it is moved into the other, the time is 0."""
     a: Array
     b: Array
     """(n): the bodies of each touch, a < b."""
@@ -397,7 +399,8 @@ class World:
         tolerance: float = 0,
     ) -> Sweep:
         """What bodies touch if they go on to these poses, given as for move(), while all others stay: however
-        fast and thin they are, nothing is missed. The world stays as it is."""
+        fast and thin they are, nothing is missed. `time` of the answer is the part of the way that is safe, also
+        for bodies that touch at the start. The world stays as it is."""
         ids, ends = moves(poses, bodies, "body")
         given = options(_c.abut_sweep_rigid_options, separation=separation, tolerance=tolerance)
         found = _c.abut_world_impacts()

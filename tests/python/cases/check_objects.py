@@ -46,6 +46,18 @@ class Fields(unittest.TestCase):
         self.assertLess(np.abs(self.mesh.signed_distance(surface.vertices)).max(), self.field.cell)
         with self.assertRaises(ValueError):
             self.field.surface(100)
+        with self.assertRaisesRegex(ValueError, "margin of at least"):
+            self.field.surface(3 * self.field.cell)
+
+    def test_offset(self):
+        for distance in (0.05, 0.4, -0.03, 0):
+            surface = self.mesh.offset(distance, cells=48)
+            self.assertTrue(surface.report().closed)
+            off = np.abs(self.mesh.signed_distance(surface.vertices) - distance)
+            self.assertLess(off.max(), 0.03)
+        self.assertTrue(self.mesh.offset(0.1, cell=0.05).report().closed)
+        with self.assertRaises(ValueError):
+            self.mesh.offset(-5)
 
     def test_files_and_layouts(self):
         sparse = abut.Field(self.mesh, cells=48, layout="sparse", type="int16")

@@ -156,6 +156,16 @@ class Worlds(unittest.TestCase):
         self.assertEqual(len(world.step()), 0)
         self.assertAlmostEqual(world.sweep([STILL] * 2).time, 2 * swept.time, places=6)
 
+    def test_sweeps_of_what_rests(self):
+        floor, box = abut.shape("box", extent=(10, 10, 1)), abut.shape("box")
+        for height in (0, -0.001):
+            world = abut.World()
+            world.add(floor, [0, 0, -0.5, 0, 0, 0, 1], motion="static")
+            body = world.add(box, [0, 0, 0.5 + height, 0, 0, 0, 1])
+            through, along, up = ([x, 0, 0.5 + height + z, 0, 0, 0, 1] for x, z in ((0, -5), (2, 0), (0, 3)))
+            self.assertEqual([world.sweep({body: end}).time for end in (through, along, up)], [0, 1, 1])
+            self.assertEqual(world.sweep({body: through}).touches["time"].tolist(), [0])
+
     def test_more_than_room(self):
         box, world = abut.shape("box", segments=1), abut.World()
         for i in range(30):

@@ -113,6 +113,9 @@ static void say_surface(tool_output *out, const abut_mesh_report *report, self_s
     text_print(&pieces, ", Euler number %lld", (long long)report->euler_number);
     say_fact(out, "pieces", "%s", pieces.data ? pieces.data : "");
     text_free(&pieces);
+    if (report->hole_share > 0 && isfinite(report->hole_share))
+        say_fact(out, "holes", "%.3g%% of the area%s", 100 * report->hole_share,
+                 report->hole_share > ABUT_SHEET_HOLE_SHARE ? ": a sheet, without an inside" : "");
     fact_count(out, "edges", report->edge_count);
     if (self == SELF_SKIPPED)
         say_fact(out, "cuts", "not looked for");
@@ -172,6 +175,10 @@ static void write_facts(tool_output *out, const abut_mesh_report *report, const 
     json_count(out, "edges", report->edge_count);
     json_count(out, "components", report->component_count);
     json_count(out, "boundary_loops", report->loop_count);
+    if (isfinite(report->hole_share))
+        json_number(out, "hole_share", report->hole_share);
+    else
+        json_null(out, "hole_share"); /* a surface without area */
     json_integer(out, "euler_number", report->euler_number);
     json_boolean(out, "closed", report->closed);
     json_boolean(out, "manifold", report->manifold);

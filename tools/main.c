@@ -268,9 +268,12 @@ void tool_log(void *user, abut_log_level level, const char *message) {
 }
 
 void tool_advise(tool_run *tool, const abut_advice *advice) {
+    const bool exact = advice->verdict == ABUT_VERDICT_GUARANTEED;
     char words[512];
+    if (exact && !strstr(advice->reason, " sheet"))
+        return;
     snprintf(words, sizeof words, "%s: %s", abut_verdict_name(advice->verdict), advice->reason);
-    if (advice->verdict != ABUT_VERDICT_GUARANTEED && !tool->out.json)
+    if (!tool->out.json)
         tool_log(tool, ABUT_LOG_INFO, words);
 }
 

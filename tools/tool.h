@@ -453,8 +453,9 @@ abut_mesh_format tool_format(const char *word);
  * the format, or the exit code after the error was reported. */
 int tool_output_format(tool_run *tool, const char *path, const tool_given *to,
                        abut_mesh_format *format);
-/* What the meshes allow an answer to be worth: for people a line on standard error where it is not
- * exact, for programs "verdict" and "reason" of the object that is being written. */
+/* The reliability of an answer: for people a line on standard error if it is not guaranteed, or if
+ * a mesh counts as a sheet, which has no inside; for programs "verdict" and "reason" of the object
+ * that is being written. */
 void tool_advise(tool_run *tool, const abut_advice *advice);
 void json_advice(tool_output *out, const abut_advice *advice);
 /* The exit code of a search, and its bare answer: where nothing was found on meshes that do not

@@ -11,7 +11,9 @@
  * A hierarchy may be on a device, with a queue and scratch memory of its own: it is built there and
  * stays there. Batches (functions that end in _batch) then run on the device, one at a time for one
  * hierarchy, and their answers are the same bit for bit. Single questions run on the CPU all the
- * same: it gets a copy of the tree when it is first asked, also while a batch runs. Batches that
+ * same: it gets a copy of the tree when it is first asked, also while a batch runs. Where an answer
+ * depends on the tree (distances of bodies that touch, contacts, common volumes, rigid sweeps), the
+ * CPU builds its own at the first such question, and the hierarchy keeps it. Batches that
  * need doubles fail with ABUT_ERROR_DEVICE on a device that has none. If a device fails half-way
  * through a batch, part of the answers has been written, and the hierarchy may still be asked.
  *
@@ -43,7 +45,7 @@ ABUT_DEFAULT(abut_bvh_options)
 
 /* Builds the hierarchy of a mesh, which it keeps: O(n log n) for any input, at most 40 bytes a
  * triangle when done. `options` may be null. On a device the tree is another one of about the same
- * quality, the same on every device, and answers are the same, but where they are said to depend on
+ * quality, the same on every device, and answers are the same except those documented to depend on
  * the hierarchy; the caller's hold on the device is not needed any longer. Fails with
  * ABUT_ERROR_DEVICE where the device does. Uses the context of the mesh; reports progress as stage
  * "bvh". Thread-safe. */

@@ -249,9 +249,10 @@ typedef struct abut_patches {
 
 /* Finds the contacts of two posed meshes without fields and samples: from the contours in which
  * they meet, exactly. Bodies that touch have a contact, however thin they are, and also where one
- * is inside the other. Lists may be null with a capacity of 0. The first question about a mesh
- * makes its topology, which the hierarchy keeps (some 100 bytes a triangle). Small questions take
- * no memory beside some 100 KiB of stack. Thread-safe. */
+ * is inside the other; nothing is inside a sheet, as in <abut/pair.h>. Lists may be null with a
+ * capacity of 0. The first question about a mesh makes its topology, which the hierarchy keeps
+ * (some 100 bytes a triangle). Small questions take no memory beside some 100 KiB of stack.
+ * Thread-safe. */
 ABUT_API abut_status abut_contact_patches(const abut_posed *a, const abut_posed *b,
                                           const abut_patch_options *options, abut_patches *patches);
 

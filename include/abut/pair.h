@@ -5,18 +5,27 @@
  * accurate as those of <abut/geom.h>. Nothing is transformed for that, except where a pose moves a
  * mesh so far away that the rounding of its vertices is no longer small beside its size.
  *
- * Bodies touch where their surfaces meet, and also where one of them, or a connected part of it,
- * lies wholly inside the other: see ABUT_PAIR_A_INSIDE. A surface with a border contains the points
- * about which it winds by at least a half.
+ * Bodies touch where their surfaces intersect, and also where one of them, or a connected part of
+ * it, lies wholly inside the other: see ABUT_PAIR_A_INSIDE. What is inside a surface:
+ *   closed        the points that it winds around, whichever way it faces
+ *   small holes   the points that it winds around by at least a half: holes of up to
+ *                 ABUT_SHEET_HOLE_SHARE (0.1) of its area, as scans of solids have them
+ *   a sheet       nothing: holes of more than that, as a scanned room, a garment, a terrain. Only
+ *                 its surface counts, so a robot in the middle of an open room is apart from it
+ * <abut/contact.h>, <abut/sweep.h> and <abut/world.h> follow the same rule. Signs of single points
+ * (<abut/sign.h>, <abut/field.h>, <abut/map.h>) have winding numbers on sheets too.
  *
- * Answers have an advice with them that tells what they are worth. Where surfaces meet, and where
- * nothing of one is in the box of the other, every answer is exact whatever the meshes are. Where
- * containment decides it is exact on surfaces without border, also if they face inwards or cut
- * themselves; limited on surfaces with holes; and unfit where neighbouring triangles face opposite
- * ways, since these cancel each other.
+ * Every answer has its reliability with it, as an abut_advice. Where surfaces intersect, and where
+ * nothing of one is in the bounding box of the other, every answer is exact whatever the meshes
+ * are. Where containment decides, it is
+ *   guaranteed    on closed surfaces, also if they face inwards or intersect themselves; and on
+ *                 sheets, which contain nothing by definition: the reason says so
+ *   limited       on surfaces with small holes, since the inside is a guess near the holes
+ *   unfit         where neighbouring triangles face opposite ways, since these cancel each other
  *
- * Answers depend neither on the number of threads nor on the processor nor on what a cache
- * remembers. All functions only read the hierarchies, so any number of threads may ask at once.
+ * Answers depend neither on the number of threads nor on the processor nor on the device nor on
+ * what a cache remembers. All functions only read the hierarchies, so any number of threads may ask
+ * at once.
  */
 #ifndef ABUT_PAIR_H
 #define ABUT_PAIR_H
@@ -71,15 +80,16 @@ typedef struct abut_overlap {
 /* Tells whether two bodies touch, and how: exactly. `options` and `cache` may be null. Refused: a
  * pose that is not finite, or that moves a mesh beyond ABUT_COORDINATE_MAX. Takes no memory but for
  * a list of the connected parts of each mesh, which the first question about containment makes and
- * the hierarchy keeps (4 bytes a part), and for copies of both meshes at extreme poses.
+ * the hierarchy keeps (4 bytes a part), and for copies of both meshes at extreme poses. It also
+ * measures the holes of an open mesh then, with some 100 bytes a boundary edge meanwhile.
  * Thread-safe. */
 ABUT_API abut_status abut_pair_overlap(const abut_posed *a, const abut_posed *b,
                                        const abut_pair_options *options, abut_pair_cache *cache,
                                        abut_overlap *overlap);
 
-/* Tells what containment is worth on a mesh, as answers do where it decides; the reason also says
- * what volume and inertia mean. Meetings and distances of surfaces ask nothing of it. Thread-safe.
- */
+/* Gives the reliability of containment for a mesh; the reason also says what volume and inertia
+ * mean. Of a sheet it is limited: answers about one are exact, but it contains nothing. Whether
+ * surfaces intersect and how far apart they are does not depend on it. Thread-safe. */
 ABUT_API abut_advice abut_pair_advice(const abut_mesh_report *report);
 
 /* Two triangles that intersect, and where (see abut_triangle_triangle_meet). */
@@ -110,19 +120,23 @@ typedef struct abut_separation {
 /* Finds closest points of two bodies. Pairs of triangles whose distances differ by next to nothing
  * count as equally near: by less than 2^-41 of the coordinates of both, some 1e-12 of the larger,
  * and less than a thousandth of the distance. Of these the lowest is given, by the triangle of a,
- * then by that of b, with its distance. Where surfaces meet it is one of the pairs that do, always
- * the same for the same hierarchies and poses, and where a part lies inside the other body, a
- * corner of it. Between bodies further apart than 64 times their size any of the pairs that are
- * equally near may be given. Where more than some sixty thousand are so and no wall parts them, as
- * between meshes of many triangles in one place, the distance is good to 1e-4 of the size only.
- * Memory as abut_pair_overlap, and once many distances were asked for, some 11 bytes a triangle
- * that the hierarchy keeps; 22 more where many pairs were equally near. Thread-safe. */
+ * then by that of b, with its distance. Where surfaces intersect it is one of the pairs that do,
+ * always the same for the same poses and hierarchies, on any device: the one that the CPU's tree
+ * names. A tree that was refitted may name another pair than one built anew. Where a part lies
+ * inside the other body, the witness is a corner of that part. Between bodies further apart than 64
+ * times their size any of the pairs that are equally near may be given. Where more than some sixty
+ * thousand are so and no wall parts them, as between meshes of many triangles in one place, the
+ * distance is good to 1e-4 of the size only. Memory as abut_pair_overlap, and once many distances
+ * were asked for, some 11 bytes a triangle that the hierarchy keeps; 22 more where many pairs were
+ * equally near. A hierarchy that a device built keeps the CPU's tree of its mesh as well, from the
+ * first distance on; batches need it from the first pose on that touches. Thread-safe. */
 ABUT_API abut_status abut_pair_distance(const abut_posed *a, const abut_posed *b,
                                         const abut_pair_options *options, abut_pair_cache *cache,
                                         abut_separation *separation);
 
 /* Tells whether two bodies touch or the distance between them is at most `margin` (not negative or
- * NaN), and stops as soon as that is known. `advice` may be null. Thread-safe. */
+ * NaN), and stops as soon as that is known. `advice` gets the reliability, and may be null.
+ * Thread-safe. */
 ABUT_API abut_status abut_pair_within(const abut_posed *a, const abut_posed *b, double margin,
                                       const abut_pair_options *options, abut_pair_cache *cache,
                                       bool *within, abut_advice *advice);
@@ -169,10 +183,10 @@ typedef struct abut_common {
 /* Measures what two solids have in common, exactly but for the rounding of sums: for any closed
  * surfaces, with cavities, in several parts, with faces in one plane or in one place. Volumes err
  * by some 1e-15 of the coordinates times areas. Places count as often as a surface winds around
- * them, so that what overlaps itself counts twice, as in the volume of the mesh. Surfaces with a
- * border have a kind only, as abut_pair_overlap sees them, and an advice that is unfit. `options`
- * may be null. Refuses what abut_pair_overlap does, and a tolerance below 0. Takes memory in
- * proportion to both meshes; the first question to a hierarchy makes a topology, which it keeps.
+ * them, so that what overlaps itself counts twice, as in the volume of the mesh. Surfaces with
+ * boundary edges have a kind only, that of abut_pair_overlap, and an advice that is unfit.
+ * `options` may be null. Refuses what abut_pair_overlap does, and a tolerance below 0. Takes memory
+ * in proportion to both meshes; the first question to a hierarchy makes a topology, which it keeps.
  * Thread-safe. */
 ABUT_API abut_status abut_pair_common(const abut_posed *a, const abut_posed *b,
                                       const abut_pair_common_options *options, abut_common *common);
@@ -190,12 +204,11 @@ typedef struct abut_pair_poses {
 ABUT_DEFAULT(abut_pair_poses)
 
 /* The questions above for many poses, on all threads of the context of a's mesh; answer i belongs
- * to pose i, and `advice`, which may be null, to the pose where it is worst. No poses are fine.
- * Refused before anything is written: a pose that is not legal.
- * Reports progress as stage "pairs"; if that cancels or memory runs out, part of the answers have
- * been written. Where both hierarchies are on one device, surfaces are searched there, and the rest
- * is the CPU's; refused where only one is, or another device has it. Thread-safe; on a device one
- * batch at a time. */
+ * to pose i, and `advice`, which may be null, to the pose that is least reliable. No poses are
+ * fine. Refused before anything is written: a pose that is not legal. Reports progress as stage
+ * "pairs"; if that cancels or memory runs out, part of the answers have been written. Where both
+ * hierarchies are on one device, surfaces are searched there, and the rest is the CPU's; refused
+ * where only one is, or another device has it. Thread-safe; on a device one batch at a time. */
 ABUT_API abut_status abut_pair_overlap_batch(const abut_pair_poses *poses,
                                              const abut_pair_options *options,
                                              abut_pair_relation *relations, abut_advice *advice);

@@ -18,7 +18,9 @@ extern "C" {
 /* ---- inside and outside ---- */
 
 /* How to tell inside from outside. A surface has no border where every edge is run along as often
- * one way as the other, vertices of equal coordinates counted as one. */
+ * one way as the other, vertices of equal coordinates counted as one. Points have a sign on every
+ * surface, by winding numbers also on a sheet (ABUT_SHEET_HOLE_SHARE); bodies, as <abut/pair.h>
+ * compares them, are never inside a sheet. */
 typedef enum abut_sign_method {
     ABUT_SIGN_AUTO = 0, /* our choice: winding numbers */
     ABUT_SIGN_WINDING,  /* without border: inside where the winding number is not 0, exactly, also

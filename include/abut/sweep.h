@@ -166,11 +166,14 @@ typedef struct abut_sweep_touch {
                               * contain each other from the start */
     abut_impact_kind kind;
     uint32_t triangle[2]; /* of a and of b, that touch; ABUT_NONE for one around the other */
+    abut_advice advice;   /* reliability: not guaranteed only where containment at the start
+                           * decides, as in <abut/pair.h> */
 } abut_sweep_touch;
 
 /* Finds when two rigid bodies first touch, each along its own path, however fast and thin they are.
  * **"No" means no**, and a time is never late; it is early by no more than the tolerance allows.
- * Bodies that touch or contain each other at the start do so at time 0. Paths turn about the origin
+ * Bodies that touch or contain each other at the start do so at time 0; a sheet
+ * (ABUT_SHEET_HOLE_SHARE) contains nothing. Paths turn about the origin
  * of the mesh's coordinates: far from it, or turning by much, they take more pieces. Where
  * separation or tolerance are larger than the bodies, it may be early by 4e-4 of the larger body's
  * size. `options` may be null. Takes no memory but what abut_pair_overlap does, and can be

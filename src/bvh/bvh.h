@@ -226,6 +226,12 @@ static inline uint32_t bvh_leaf_fill(const abut_bvh *bvh, uint32_t leaf) {
     return left < BVH_WIDTH ? left : BVH_WIDTH;
 }
 
+/* ---- cpu_tree.c ---- */
+
+/* The CPU's hierarchy for the mesh of one that a device has built; others are their own. Made by
+ * the first call, and refitted with its owner. Thread-safe. */
+abut_status abuti_bvh_cpu_tree(const abut_bvh *bvh, const abut_bvh **tree);
+
 /* ---- solid.c: what a surface is made of ---- */
 
 /* The lowest vertex of each connected part, through shared vertices. */
@@ -241,18 +247,24 @@ typedef struct bvh_solid {
     bool flipped;          /* some edge is run along twice more often one way, as where neighbours
                             * face opposite ways */
     uint32_t (*border)[2]; /* from, to */
+    bool *single;          /* whether such an edge has one face alone */
     uint32_t *names;       /* the lowest vertex in the place of each; null where not looked at */
     _Atomic(bvh_solid_parts *) parts; /* null until someone asks */
+    atomic_int sheet; /* 0 = not measured yet, 1 = no, 2 = yes; see abuti_bvh_is_sheet() */
 } bvh_solid;
 
 /* Gives it; made by the first call and kept by the hierarchy. Thread-safe. */
 abut_status abuti_bvh_solid(const abut_bvh *bvh, const bvh_solid **solid);
 /* The same for its parts. */
 abut_status abuti_bvh_solid_parts(const abut_bvh *bvh, const bvh_solid_parts **parts);
+/* Whether the surface is a sheet, which has no inside: its holes exceed ABUT_SHEET_HOLE_SHARE.
+ * Measured by the first call, and again after a refit. Thread-safe. */
+abut_status abuti_bvh_is_sheet(const abut_bvh *bvh, bool *sheet);
 /* Whether corners of triangles that were in one place, by name, still are. The mesh has the
  * triangles of the one that was named, and may have other vertices that none uses, even fewer. */
 bool abuti_bvh_names_hold(const abut_mesh *mesh, const uint32_t *names);
-/* After the vertices have moved: forgets it if vertices that were in one place no longer are. */
+/* After the vertices have moved: forgets it if vertices that were in one place no longer are, and
+ * how large the holes are in any case. */
 void abuti_bvh_solid_fit(abut_bvh *bvh);
 void abuti_bvh_solid_destroy(abut_bvh *bvh);
 

@@ -94,15 +94,19 @@ static bvh_solid *fill_solid(const abut_bvh *bvh, const uint32_t *names,
                              const abuti_border *border) {
     const abut_mesh *mesh = bvh->mesh;
     size_t words = 2 * (size_t)border->count + (names ? mesh->vertex_count : 0);
-    bvh_solid *solid = abuti_allocate(bvh->context, 1, sizeof *solid + words * sizeof(uint32_t));
+    bvh_solid *solid =
+        abuti_allocate(bvh->context, 1,
+                       sizeof *solid + words * sizeof(uint32_t) + border->count * sizeof(bool));
     if (!solid)
         return NULL;
     solid->border_count = border->count;
     solid->flipped = border->flipped;
     solid->border = (uint32_t(*)[2])(solid + 1);
     solid->names = names ? (uint32_t *)(solid->border + border->count) : NULL;
+    solid->single = (bool *)((uint32_t *)(solid + 1) + words);
     atomic_init(&solid->parts, NULL);
-    abuti_border_list(border, solid->border);
+    atomic_init(&solid->sheet, 0);
+    abuti_border_list(border, solid->border, solid->single);
     if (names)
         memcpy(solid->names, names, mesh->vertex_count * sizeof *names);
     return solid;
@@ -149,6 +153,26 @@ abut_status abuti_bvh_solid(const abut_bvh *bvh, const bvh_solid **solid) {
     return ABUT_OK;
 }
 
+abut_status abuti_bvh_is_sheet(const abut_bvh *bvh, bool *sheet) {
+    const bvh_solid *solid;
+    abut_status status = abuti_bvh_solid(bvh, &solid);
+    if (status)
+        return status;
+    atomic_int *kept = &((bvh_solid *)(uintptr_t)solid)->sheet;
+    int known = atomic_load(kept);
+    if (!known) { /* threads that measure at the same time find the same */
+        double share;
+        status = abuti_hole_share(bvh->mesh, (const uint32_t(*)[2])solid->border, solid->single,
+                                  solid->border_count, &share);
+        if (status)
+            return status;
+        known = share > ABUT_SHEET_HOLE_SHARE ? 2 : 1;
+        atomic_store(kept, known);
+    }
+    *sheet = known == 2;
+    return ABUT_OK;
+}
+
 void abuti_bvh_solid_destroy(abut_bvh *bvh) {
     bvh_solid *solid = atomic_exchange(&bvh->solid, NULL);
     if (solid)
@@ -171,7 +195,9 @@ bool abuti_bvh_names_hold(const abut_mesh *mesh, const uint32_t *names) {
 }
 
 void abuti_bvh_solid_fit(abut_bvh *bvh) {
-    const bvh_solid *solid = atomic_load(&bvh->solid);
+    bvh_solid *solid = atomic_load(&bvh->solid);
     if (solid && solid->names && !abuti_bvh_names_hold(bvh->mesh, solid->names))
         abuti_bvh_solid_destroy(bvh);
+    else if (solid)
+        atomic_store(&solid->sheet, 0);
 }

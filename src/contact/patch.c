@@ -695,8 +695,12 @@ abut_status abut_contact_patches(const abut_posed *a, const abut_posed *b,
     call.swapped = !in_order(a, b);
     const abut_posed *first = call.swapped ? b : a, *second = call.swapped ? a : b;
     abut_pose back = pose_inverse(&second->pose);
-    call.posed[0] = (abut_posed){first->bvh, pose_multiply(&back, &first->pose)};
-    call.posed[1] = (abut_posed){second->bvh, {{0, 0, 0, 1}, {0, 0, 0}}};
+    call.posed[0] = (abut_posed){NULL, pose_multiply(&back, &first->pose)};
+    call.posed[1] = (abut_posed){NULL, {{0, 0, 0, 1}, {0, 0, 0}}};
+    status = abuti_bvh_cpu_tree(first->bvh, &call.posed[0].bvh);
+    status = status ? status : abuti_bvh_cpu_tree(second->bvh, &call.posed[1].bvh);
+    if (status)
+        return status;
     call.largest = real_max(v3_max_abs(a->pose.translation), v3_max_abs(b->pose.translation));
     patch_frame frame = {.function = "abut_contact_patches",
                          .motion = abuti_motion_of(&second->pose),

@@ -119,8 +119,9 @@ static abut_advice advice_of(const patch_skin *skin) {
             return abuti_unfit("Neighbouring triangles of a mesh face opposite ways, so which way "
                                "is out is not known: orient the mesh first.");
     }
-    return bordered ? abuti_limited("A mesh has a border: contacts are right where bodies meet "
-                                    "away from it, and what is inside it is a guess.")
+    return bordered ? abuti_limited("A mesh has boundary edges: contacts are right where bodies "
+                                    "meet away from them. What is inside small holes is a guess, "
+                                    "and nothing is inside a sheet.")
            : open   ? abuti_limited("Edges of a mesh have three or more faces: contacts are right "
                                       "where bodies meet away from them, and what is inside is a "
                                       "guess.")

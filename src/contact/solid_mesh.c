@@ -148,8 +148,12 @@ abut_status abut_contact_solid(const abut_posed *a, const abut_solid *b,
     status = status ? status : abuti_bvh_check(function, a->bvh, patches, "patches");
     status = status ? status : abuti_pair_check_pose(function, "a", a->bvh, &a->pose);
     status = status ? status : abuti_solid_check(function, "b", b);
+    abut_posed ours = {NULL, {{0, 0, 0, 1}, {0, 0, 0}}};
+    status = status ? status : abuti_bvh_cpu_tree(a->bvh, &ours.bvh);
     if (status)
         return status;
+    ours.pose = a->pose;
+    a = &ours;
     if (b->kind == ABUT_SOLID_BOX || b->kind == ABUT_SOLID_CYLINDER || b->kind == ABUT_SOLID_HULL)
         return answer_mesh(a, b, &o, patches);
     patch_memory memory;

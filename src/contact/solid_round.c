@@ -246,7 +246,7 @@ static const near_place *nearest_of(const near_work *w) {
     return best;
 }
 
-/* Whether a place, relative to the mesh's origin, is inside it. */
+/* Whether a place, relative to the mesh's origin, is inside it; a sheet has no inside. */
 static abut_status is_inside(const abut_bvh *bvh, vec3 place, bool *inside) {
     const abut_mesh *mesh = bvh->mesh;
     const bvh_solid *solid;
@@ -256,6 +256,9 @@ static abut_status is_inside(const abut_bvh *bvh, vec3 place, bool *inside) {
         return ABUT_OK;
     abut_status status = abuti_bvh_solid(bvh, &solid);
     if (status)
+        return status;
+    bool sheet = false;
+    if (solid->border_count && ((status = abuti_bvh_is_sheet(bvh, &sheet)) || sheet))
         return status;
     if (solid->border_count) {
         *inside = fabs(abuti_sign_crossing_open(bvh, NULL, at, (const uint32_t(*)[2])solid->border,

@@ -142,7 +142,7 @@ static abut_status cap(abut_layers *layers, const abut_mesh *source, const abuti
                       abuti_allocate(context, triangles + border->count, 3 * sizeof *w.indices)};
     abut_status status = w.edges && w.parent && w.apex && w.indices ? ABUT_OK : ABUT_ERROR_MEMORY;
     if (!status) {
-        abuti_border_list(border, w.edges);
+        abuti_border_list(border, w.edges, NULL);
         status = fill_caps(layers, source, border->count, &w, to);
     }
     if (!status) {

@@ -56,9 +56,10 @@ static void deal_sides(void *data, size_t begin, size_t end, bool places, size_t
         }
 }
 
-/* The sides of a vertex, sorted, that run more often one way: writes them unless null. */
+/* The sides of a vertex, sorted, that run more often one way: writes them unless null, and which
+ * have one face alone. */
 static uint32_t border_of(const abuti_border *b, uint32_t vertex, uint32_t (*edges)[2],
-                          bool *flipped) {
+                          bool *single, bool *flipped) {
     const uint64_t *sides = b->sides;
     const size_t *begin = sides_of(b, vertex);
     uint32_t count = 0;
@@ -72,6 +73,8 @@ static uint32_t border_of(const abuti_border *b, uint32_t vertex, uint32_t (*edg
         for (uint32_t k = 0; edges && k < more; k++) {
             edges[count + k][0] = ups > downs ? vertex : high;
             edges[count + k][1] = ups > downs ? high : vertex;
+            if (single)
+                single[count + k] = ups + downs == 1;
         }
         count += more;
         *flipped |= more > 1;
@@ -112,7 +115,7 @@ static void find_task(void *data, size_t part, size_t begin, size_t end) {
     for (size_t v = part << b->shift; v < end_of_range(b, part); v++) {
         const size_t *at = sides_of(b, v);
         abuti_sort_keys(b->sides + at[0], b->buffer + at[0], at[1] - at[0]);
-        found.count += border_of(b, (uint32_t)v, NULL, &found.flipped);
+        found.count += border_of(b, (uint32_t)v, NULL, NULL, &found.flipped);
     }
     b->parts[part] = found;
 }
@@ -154,6 +157,7 @@ void abuti_border_find(abuti_border *border, const uint32_t *names) {
 typedef struct border_listing {
     const abuti_border *border;
     uint32_t (*edges)[2];
+    bool *single;
 } border_listing;
 
 static void list_task(void *data, size_t part, size_t begin, size_t end) {
@@ -163,12 +167,15 @@ static void list_task(void *data, size_t part, size_t begin, size_t end) {
     bool flipped = false;
     (void)begin;
     (void)end;
-    for (size_t v = part << b->shift, count = 0; count < found->count; v++)
-        count += border_of(b, (uint32_t)v, l->edges + found->first + count, &flipped);
+    for (size_t v = part << b->shift, count = 0; count < found->count; v++) {
+        const size_t at = found->first + count;
+        count +=
+            border_of(b, (uint32_t)v, l->edges + at, l->single ? l->single + at : NULL, &flipped);
+    }
 }
 
-void abuti_border_list(const abuti_border *border, uint32_t (*edges)[2]) {
-    border_listing l = {border, edges};
+void abuti_border_list(const abuti_border *border, uint32_t (*edges)[2], bool *single) {
+    border_listing l = {border, edges, single};
     if (border->count)
         abuti_parallel_for(border->mesh->context, part_count(border), 1, list_task, &l);
 }

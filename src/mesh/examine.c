@@ -260,7 +260,8 @@ static abut_status prepare(exam *x, abut_mesh_report *report) {
     return status;
 }
 
-/* Whether the surface has a border, as answers about inside and outside see it. */
+/* Whether the surface has boundary edges, as queries of inside and outside see it, and how large
+ * its holes are. */
 static abut_status find_border(const exam *x, abut_mesh_report *report) {
     abuti_border border;
     if (report->balanced && report->oriented)
@@ -271,8 +272,19 @@ static abut_status find_border(const exam *x, abut_mesh_report *report) {
     abuti_border_find(&border, x->lowest);
     report->bordered = border.count > 0;
     report->cancels = border.flipped;
+    if (border.count) {
+        uint32_t(*edges)[2] = abuti_allocate(x->context, border.count, sizeof *edges);
+        bool *single = abuti_allocate(x->context, border.count, sizeof *single);
+        status = edges && single ? ABUT_OK : ABUT_ERROR_MEMORY;
+        if (!status) {
+            abuti_border_list(&border, edges, single);
+            status = abuti_hole_share(x->mesh, (const uint32_t(*)[2])edges, single, border.count,
+                                      &report->hole_share);
+        }
+        ABUTI_RELEASE(x->context, edges, single);
+    }
     abuti_border_end(&border);
-    return ABUT_OK;
+    return status;
 }
 
 static abut_status settle(const exam *x, abut_mesh_report *report) {

@@ -140,9 +140,18 @@ typedef struct abuti_border {
 abut_status abuti_border_begin(const abut_mesh *mesh, abuti_border *border);
 /* Finds it, by any number of tries; vertices of one name (null = their own) count as one. */
 void abuti_border_find(abuti_border *border, const uint32_t *names);
-/* Lists it, by lower vertices: from, to. */
-void abuti_border_list(const abuti_border *border, uint32_t (*edges)[2]);
+/* Lists it, by lower vertices: from, to; and, unless null, which edges have one face alone. */
+void abuti_border_list(const abuti_border *border, uint32_t (*edges)[2], bool *single);
 void abuti_border_end(abuti_border *border);
+
+/* ---- holes.c ---- */
+
+/* The area of the holes over that of the surface, for lists of abuti_border_list(): each boundary
+ * loop counts as a disc of its perimeter. Edges of several faces, as between faces that are wound
+ * against each other or at a wall inside a body, bound no hole. 0 if there is none, infinity if the
+ * surface has no area. */
+abut_status abuti_hole_share(const abut_mesh *mesh, const uint32_t (*border)[2], const bool *single,
+                             uint32_t count, double *share);
 
 /* What a method says of a mesh, for abut_nearest_advice() and its companions on floors above. */
 static inline abut_advice abuti_guaranteed(const char *reason) {

@@ -530,7 +530,12 @@ abut_status abut_pair_common(const abut_posed *a, const abut_posed *b,
     abut_common found;
     memset(&found, 0, sizeof found);
     work.cut.context = a->bvh->context;
-    status = abuti_pair_shell(a->bvh, &shell[0]);
+    abut_posed ours_a = *a, ours_b = *b;
+    status = abuti_bvh_cpu_tree(a->bvh, &ours_a.bvh);
+    status = status ? status : abuti_bvh_cpu_tree(b->bvh, &ours_b.bvh);
+    a = &ours_a;
+    b = &ours_b;
+    status = status ? status : abuti_pair_shell(a->bvh, &shell[0]);
     status = status ? status : abuti_pair_shell(b->bvh, &shell[1]);
     if (!status && (shell[0]->open || shell[1]->open)) {
         status = answer_open(shell, a, b, &found);

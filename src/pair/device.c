@@ -4,9 +4,8 @@
  * triangles floats cannot decide; these the exact predicate does. Where surfaces do not meet,
  * containment is asked of the CPU, which rarely has to look at more than boxes. For distances the
  * device names the closest triangles, or without doubles those that may be, and the host measures.
- * Hence the answers are those of batch.c. What the device has no room for, and
- * where it would be of no use (which of many pairs that meet the CPU names first), is asked of the
- * CPU as if there were no device.
+ * Hence the answers are those of batch.c. The CPU answers, by its own tree (bvh/cpu_tree.c), what
+ * the device has no room for, and which of several intersecting pairs of triangles is reported.
  */
 #include "pair/device.h"
 #include "geom/meet_shared.h"
@@ -132,12 +131,26 @@ static size_t part_of(size_t count) {
     return count < each ? count : each;
 }
 
+/* Makes what witnesses of intersecting surfaces need before threads want it all at once. */
+static abut_status prepare_witnesses(const pair_asked *asked) {
+    const abuti_pair_search *search = &asked->search;
+    const abut_bvh *tree;
+    bool some = false;
+    for (size_t i = 0; i < search->count && !some; i++)
+        some = search->meetings[i][1] != 0;
+    if (!some || asked->batch->what != PAIR_ASK_DISTANCE)
+        return ABUT_OK;
+    abut_status status = abuti_bvh_cpu_tree(search->poses->a, &tree);
+    return status ? status : abuti_bvh_cpu_tree(search->poses->b, &tree);
+}
+
 /* After the device. */
 static abut_status work_on(pair_asked *asked) {
     abuti_pair_search *search = &asked->search;
     pair_batch *batch = asked->batch;
     abut_context *context = search->a->context;
     abut_status status = abuti_pair_search_end(search);
+    status = status ? status : prepare_witnesses(asked);
     if (status)
         return status;
     abuti_parallel_for(context, search->count, TASK_POSES, find_task, asked);

@@ -1,7 +1,8 @@
 /* Whether a mesh lies inside another, part by part.
  *
  * Where no triangles of two surfaces intersect, a connected part of one is wholly inside the other
- * or wholly outside, so one vertex tells for all of it.
+ * or wholly outside, so one vertex decides for all of it. A sheet (abuti_bvh_is_sheet) has no
+ * inside; other surfaces with boundary edges contain what they wind around by at least a half.
  */
 #include "pair/pair.h"
 #include "sign/sign.h"
@@ -48,9 +49,17 @@ abut_status abuti_pair_vertex_inside(const pair_frame *frame, int inner,
     abut_status status = abuti_bvh_solid(out->bvh, &around);
     if (status)
         return status;
+    bool sheet = false;
     if (around->border_count)
-        *doubt |= (unsigned)(around->flipped ? PAIR_FLIPS : PAIR_HOLES) << !inner;
-    *inside = winds_around(out, around, outer_pose, p);
+        status = abuti_bvh_is_sheet(out->bvh, &sheet);
+    if (status)
+        return status;
+    if (around->border_count)
+        *doubt |= (unsigned)(sheet             ? PAIR_SHEET
+                             : around->flipped ? PAIR_FLIPS
+                                               : PAIR_HOLES)
+                  << !inner;
+    *inside = !sheet && winds_around(out, around, outer_pose, p);
     return ABUT_OK;
 }
 
@@ -87,16 +96,23 @@ abut_status abuti_pair_contains(const pair_frame *frame, const abut_posed *a, co
     return ABUT_OK;
 }
 
-/* ---- what that is worth ---- */
+/* ---- reliability ---- */
 
 abut_advice abuti_pair_doubt(unsigned doubt) {
+    static const char *const sheets[] = {
+        "Exact. A is a sheet: its holes exceed a tenth of its area, so it has no inside, and "
+        "nothing is reported as inside it.",
+        "Exact. B is a sheet: its holes exceed a tenth of its area, so it has no inside, and "
+        "nothing is reported as inside it.",
+        "Exact. Both meshes are sheets: their holes exceed a tenth of their area, so they have no "
+        "inside, and nothing is reported as inside them."};
     static const char *const holes[] = {
-        "A has a border, so what is inside it is a guess near its holes: close them, or count "
-        "surfaces only.",
-        "B has a border, so what is inside it is a guess near its holes: close them, or count "
-        "surfaces only.",
-        "Both meshes have a border, so what is inside them is a guess near the holes: close them, "
-        "or count surfaces only."};
+        "A is not closed, so what is inside it is a guess near its holes and extra faces: close "
+        "it, or count surfaces only.",
+        "B is not closed, so what is inside it is a guess near its holes and extra faces: close "
+        "it, or count surfaces only.",
+        "Both meshes are not closed, so what is inside them is a guess near their holes and extra "
+        "faces: close them, or count surfaces only."};
     static const char *const flips[] = {
         "Neighbouring triangles of A face opposite ways, so what is inside it is not known: orient "
         "the mesh first.",
@@ -104,10 +120,11 @@ abut_advice abuti_pair_doubt(unsigned doubt) {
         "the mesh first.",
         "Neighbouring triangles of both meshes face opposite ways, so what is inside them is not "
         "known: orient the meshes first."};
-    unsigned flipped = doubt / PAIR_FLIPS, open = doubt % PAIR_FLIPS;
+    const unsigned flipped = doubt / PAIR_FLIPS % 4, open = doubt / PAIR_HOLES % 4,
+                   sheet = doubt / PAIR_SHEET % 4;
     if (flipped)
         return abuti_unfit(flips[flipped - 1]);
     if (open)
         return abuti_limited(holes[open - 1]);
-    return abuti_guaranteed("The answer is exact.");
+    return abuti_guaranteed(sheet ? sheets[sheet - 1] : "The answer is exact.");
 }

@@ -253,7 +253,10 @@ abut_status abuti_pair_distance(const abut_posed *a, const abut_posed *b, bool s
     unsigned doubt = 0;
     abut_separation found;
     memset(&found, 0, sizeof found);
-    abut_status status = work_start(&work, a, b);
+    abut_posed posed[2] = {*a, *b};
+    abut_status status = abuti_bvh_cpu_tree(a->bvh, &posed[0].bvh);
+    status = status ? status : abuti_bvh_cpu_tree(b->bvh, &posed[1].bvh);
+    status = status ? status : work_start(&work, &posed[0], &posed[1]);
     if (status)
         return status;
     status = relation_of(&work, surfaces, cache, &found.relation, triangle, &vertex, &doubt);
@@ -412,11 +415,15 @@ const char *abut_pair_relation_name(abut_pair_relation relation) {
 
 /* ---- advice ---- */
 
-/* As answers say it of themselves where containment decides (inside.c): exact without border,
+/* The reliability of answers that containment decides (inside.c): exact without boundary edges,
  * whichever way parts face. Volume and inertia need more. */
 abut_advice abut_pair_advice(const abut_mesh_report *report) {
     if (!report)
         return abuti_unfit("There is no report.");
+    if (report->hole_share > ABUT_SHEET_HOLE_SHARE)
+        return abuti_limited(
+            "A sheet: its holes exceed a tenth of its area, so it has no inside, nothing is "
+            "reported as inside it, and volume means nothing. Close the holes if it is a solid.");
     if (report->cancels)
         return abuti_unfit(
             "Neighbouring triangles are wound against each other, so what is inside is not known "

@@ -252,9 +252,9 @@ abut_status abuti_pair_vertex_inside(const pair_frame *frame, int inner,
                                      const abut_pose *outer_pose, uint32_t vertex, bool *inside,
                                      unsigned *doubt);
 
-/* What an answer may rest on, as a sum: 0 where it is exact. Shifted by the side, 0 or 1, around
- * which windings were counted. */
-enum { PAIR_HOLES = 1, PAIR_FLIPS = 4 };
+/* What limits an answer, as a sum of bits: 0 where it is exact. Each is shifted by the side, 0 or
+ * 1, that may contain the other. An answer about a sheet is exact, since a sheet has no inside. */
+enum { PAIR_HOLES = 1, PAIR_FLIPS = 4, PAIR_SHEET = 16 };
 abut_advice abuti_pair_doubt(unsigned doubt);
 
 /* ---- pair.c: one question, checked ---- */

@@ -469,7 +469,8 @@ static abut_status search_far(rigid_search *s, double *time) {
                                    .point = v3_scale(v3_add(at.point_a, at.point_b), 0.5),
                                    .normal = v3_normalise(v3_sub(at.point_a, at.point_b)),
                                    .kind = edges ? ABUT_IMPACT_EDGE_EDGE : ABUT_IMPACT_VERTEX_FACE,
-                                   .triangle = {at.triangle_a, at.triangle_b}};
+                                   .triangle = {at.triangle_a, at.triangle_b},
+                                   .advice = s->touch->advice};
             break;
         }
         if (gap > s->speed * (1 - t))
@@ -494,6 +495,7 @@ static abut_status touch_at_start(rigid_search *s) {
     abut_pair_relation relation;
     unsigned doubt = 0;
     abut_status status = abuti_pair_overlap(&posed[0], &posed[1], false, NULL, &relation, &doubt);
+    s->touch->advice = abuti_pair_doubt(doubt);
     if (status || relation == ABUT_PAIR_APART)
         return status;
     status = abuti_pair_distance(&posed[0], &posed[1], false, NULL, &separation);
@@ -526,6 +528,10 @@ abut_status abut_sweep_rigid(const abut_bvh *a, const abut_path *path_a, const a
         if (!(lengths[i] >= 0 && lengths[i] <= ABUT_COORDINATE_MAX))
             return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: options->%s is %g; it must be a length",
                               name, i ? "tolerance" : "separation", lengths[i]);
+    status = abuti_bvh_cpu_tree(a, &a);
+    status = status ? status : abuti_bvh_cpu_tree(b, &b);
+    if (status)
+        return status;
     abut_sweep_touch found = {.time = 1, .triangle = {ABUT_NONE, ABUT_NONE}};
     rigid_search s = {.body = {{.bvh = a, .path = abuti_path_of(path_a)},
                                {.bvh = b, .path = abuti_path_of(path_b)}},
@@ -561,7 +567,9 @@ abut_status abut_sweep_rigid(const abut_bvh *a, const abut_path *path_a, const a
             straighten(&s, time);
             found.point = v3_add(found.point, v3_along(path->start, time, path->way));
         } else
-            found = (abut_sweep_touch){.time = 1, .triangle = {ABUT_NONE, ABUT_NONE}};
+            found = (abut_sweep_touch){.time = 1,
+                                       .triangle = {ABUT_NONE, ABUT_NONE},
+                                       .advice = found.advice};
         status = status ? status : abuti_stop_status("pairs");
     }
     if (!status)

@@ -10,14 +10,12 @@
  *   few triangles, or thin     exact, also beside a device: a field loses what is below two cells
  *   else                       field, all pairs at once on the device
  *
- * A sheet is a surface whose holes are more than HOLES of its area. A hole counts as a disc of the
- * length of its rim, L^2 / (4 pi), which is the most that it can be if it is flat.
+ * A sheet is a surface whose holes exceed ABUT_SHEET_HOLE_SHARE of its area: mesh/holes.c.
  */
 #include "world/world.h"
 
 #include <math.h>
 
-#define HOLES 0.1 /* of the area: scans have up to 5%, garments 20% and more */
 #define THIN 0.01 /* of the area */
 
 enum { FIELD_CELLS = 64, MAP_TEXELS = 128, THIN_TEXELS = 64, FEW_TRIANGLES = 64 };
@@ -25,25 +23,6 @@ enum { FIELD_CELLS = 64, MAP_TEXELS = 128, THIN_TEXELS = 64, FEW_TRIANGLES = 64 
 static const char function[] = "abut_world_add";
 
 /* ---- looking at it ---- */
-
-/* The area of discs as large as the holes, over that of the mesh. */
-static double measure_holes(const abut_mesh *mesh, const abut_topology *topology, double area) {
-    const abut_topology_arrays t = abut_topology_arrays_get(topology);
-    const double pi = 3.14159265358979323846;
-    double holes = 0;
-    for (uint32_t i = 0; i < t.loop_count + t.chain_count; i++) {
-        const bool loop = i < t.loop_count;
-        const uint32_t *begin = loop ? t.loop_begin + i : t.chain_begin + (i - t.loop_count);
-        const uint32_t *list = loop ? t.loop_vertices : t.chain_vertices;
-        double length = 0;
-        for (uint32_t k = begin[0]; k < begin[1]; k++) {
-            const uint32_t next = k + 1 < begin[1] ? k + 1 : begin[0]; /* chains: as if closed */
-            length += v3_length(v3_sub(mesh->positions[list[next]], mesh->positions[list[k]]));
-        }
-        holes += length * length / (4 * pi);
-    }
-    return area > 0 ? holes / area : t.loop_count + t.chain_count ? HUGE_VAL : 0;
-}
 
 /* The share of the surface that has less wall than this behind it. */
 static abut_status measure_thin(abut_mesh *mesh, double wall, double *share) {
@@ -134,8 +113,8 @@ static abut_status examine(const abut_world *world, world_asset *a, abut_mesh_re
     if (status)
         return status;
     a->choice.advice = abut_pair_advice(report);
-    a->choice.holes = report->bordered ? measure_holes(a->mesh, a->topology, report->area) : 0;
-    a->sheet = a->choice.holes > HOLES || !(report->area > 0);
+    a->choice.holes = report->hole_share;
+    a->sheet = a->choice.holes > ABUT_SHEET_HOLE_SHARE || !(report->area > 0);
     a->longest_edge = find_longest_edge(a->mesh);
     if (a->sheet || a->deforms || report->cancels ||
         (!world->options.device && a->asked != ABUT_WORLD_FIELD))

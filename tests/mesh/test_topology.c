@@ -552,7 +552,7 @@ TEST(borders_of_anything) {
             assert_ok(abuti_border_begin(mesh, &border));
             for (int named = 0; named < 2; named++) {
                 abuti_border_find(&border, named ? names : NULL);
-                abuti_border_list(&border, edges);
+                abuti_border_list(&border, edges, NULL);
                 check_border(indices, named ? names : NULL, triangles, &border, edges);
             }
             abuti_border_end(&border);

@@ -5,7 +5,9 @@
 #include "bvh/on_device.h"
 #include "device/open.h"
 
+#include <abut/contact.h>
 #include <abut/pair.h>
+#include <abut/sweep.h>
 
 static abut_device *device;
 
@@ -121,6 +123,20 @@ static two_bodies make_two(abut_mesh *mesh_a, abut_mesh *mesh_b) {
     return two;
 }
 
+/* The same with trees that the device has built, which are others than those of the CPU. */
+static two_bodies build_two(abut_mesh *mesh_a, abut_mesh *mesh_b) {
+    two_bodies two;
+    abut_bvh_options options = abut_bvh_options_default();
+    options.device = device;
+    assert_ok(abut_bvh_create(mesh_a, NULL, &two.a));
+    assert_ok(abut_bvh_create(mesh_b, NULL, &two.b));
+    assert_ok(abut_bvh_create(mesh_a, &options, &two.there_a));
+    assert_ok(abut_bvh_create(mesh_b, &options, &two.there_b));
+    abut_mesh_destroy(mesh_a);
+    abut_mesh_destroy(mesh_b);
+    return two;
+}
+
 static void destroy_two(two_bodies *two) {
     abut_bvh_destroy(two->there_a);
     abut_bvh_destroy(two->there_b);
@@ -164,6 +180,47 @@ TEST(shapes) {
     check_pair(make_shape(NULL, ABUT_SHAPE_TEAPOT_SOLID, 6), small, 100, 4);
 }
 
+/* Poses that touch have the same witness points, triangles and features on a device that has built
+ * trees of its own: in batches, one at a time, and after a refit. */
+TEST(witnesses_of_built_trees) {
+    const uint32_t count = test_rounds(400);
+    abut_mesh *const meshes[3][2] = {
+        {make_shape(NULL, ABUT_SHAPE_TORUS, 20), make_shape(NULL, ABUT_SHAPE_TEAPOT, 6)},
+        {make_shape(NULL, ABUT_SHAPE_BOX, 3), make_shape(NULL, ABUT_SHAPE_UVSPHERE, 12)},
+        {make_kind(NULL, SOUP_RANDOM, 60, 5), make_kind(NULL, SOUP_SMALL, 60, 6)}};
+    for (uint32_t i = 0; i < 3; i++) {
+        const double size = largest_extent(meshes[i][0]);
+        abut_mesh *moved = make_moved(abut_mesh_retain(meshes[i][0]), 1.25, vec(0.1, 0, 0));
+        two_bodies two = build_two(meshes[i][0], meshes[i][1]);
+        abut_pose *list = make_poses(count, 0.5 * size, 40 + i);
+        abut_pair_poses poses = abut_pair_poses_default();
+        poses.a = two.a;
+        poses.b = two.b;
+        poses.poses_b = list;
+        poses.count = count;
+        for (int round = 0; round < 2; round++) {
+            uint32_t touching = 0;
+            check_overlap(&two, &poses, NULL);
+            check_distance(&two, &poses, NULL);
+            for (uint32_t k = 0; k < count; k++) {
+                const abut_posed here[2] = {{.bvh = two.a}, {two.b, list[k]}};
+                const abut_posed there[2] = {{.bvh = two.there_a}, {two.there_b, list[k]}};
+                abut_separation expected, got;
+                assert_ok(abut_pair_distance(&here[0], &here[1], NULL, NULL, &expected));
+                assert_ok(abut_pair_distance(&there[0], &there[1], NULL, NULL, &got));
+                assert_true(same_separation(&got, &expected));
+                touching += expected.relation == ABUT_PAIR_MEETING;
+            }
+            assert_true(touching > count / 8);
+            assert_ok(abut_bvh_refit(two.a, moved));
+            assert_ok(abut_bvh_refit(two.there_a, moved));
+        }
+        free(list);
+        destroy_two(&two);
+        abut_mesh_destroy(moved);
+    }
+}
+
 TEST(soups) {
     for (soup_kind kind = 0; kind < SOUP_COUNT; kind++)
         check_pair(make_kind(NULL, kind, 60, 5 + kind), make_kind(NULL, kind, 30, 9 + kind), 20,
@@ -175,6 +232,52 @@ TEST(soups) {
         abut_mesh *b = make_moved(make_shape(NULL, ABUT_SHAPE_BOX, 1), scales[i], vec(0, 0, 0));
         check_pair(a, b, 20, i);
     }
+}
+
+/* Single questions to a hierarchy that the device has built: contacts, common volumes and rigid
+ * sweeps have the bits of the CPU's. */
+TEST(single_questions_of_built_trees) {
+    enum { COUNT = 24 };
+    abut_mesh *small =
+        make_moved(make_shape(NULL, ABUT_SHAPE_TEAPOT_SOLID, 6), 0.2, vec(0, 0, -0.1));
+    two_bodies two = build_two(make_shape(NULL, ABUT_SHAPE_TORUS, 20), small);
+    abut_pose *list = make_poses(COUNT, 0.4, 3);
+    uint32_t touching = 0;
+    for (uint32_t i = 0; i < COUNT; i++) {
+        static abut_patch patches[2][64];
+        static abut_contact contacts[2][512];
+        abut_patches found[2];
+        abut_common common[2];
+        abut_sweep_touch touch[2];
+        const abut_path still = {{{0, 0, 0, 1}, {0, 0, 0}}, {{0, 0, 0, 1}, {0, 0, 0}}};
+        abut_path path = {list[i], list[i]};
+        path.from.translation.x += 3;
+        memset(patches, 0, sizeof patches);
+        memset(contacts, 0, sizeof contacts);
+        memset(common, 0, sizeof common);
+        memset(touch, 0, sizeof touch);
+        for (int k = 0; k < 2; k++) {
+            const abut_posed a = {.bvh = k ? two.there_a : two.a};
+            const abut_posed b = {k ? two.there_b : two.b, list[i]};
+            found[k] = (abut_patches){.list = patches[k],
+                                      .capacity = 64,
+                                      .contacts = contacts[k],
+                                      .contact_capacity = 512};
+            assert_ok(abut_contact_patches(&a, &b, NULL, &found[k]));
+            assert_ok(abut_pair_common(&a, &b, NULL, &common[k]));
+            if (i % 50 < 48)
+                assert_ok(abut_sweep_rigid(a.bvh, &still, b.bvh, &path, NULL, &touch[k]));
+        }
+        assert_int_equal(found[0].count, found[1].count);
+        assert_memory_equal(patches[0], patches[1], sizeof patches[0]);
+        assert_memory_equal(contacts[0], contacts[1], sizeof contacts[0]);
+        assert_memory_equal(&common[0], &common[1], sizeof common[0]);
+        assert_memory_equal(&touch[0], &touch[1], sizeof touch[0]);
+        touching += found[0].count > 0;
+    }
+    assert_true(touching > COUNT / 4);
+    free(list);
+    destroy_two(&two);
 }
 
 /* More pairs at one distance than the device has room for: the tips of two cones of 40 triangles
@@ -273,8 +376,7 @@ TEST(other_trees) {
         abut_bvh_options options = abut_bvh_options_default();
         options.device = device;
         assert_ok(abut_bvh_create(mesh, &options, &two.there_a));
-        bvh_on_device *on = two.there_a->there;
-        assert_ok(abuti_bvh_device_download(&on->queue, &on->tree, NULL, &two.a));
+        assert_ok(abut_bvh_create(mesh, NULL, &two.a));
         assert_ok(abut_bvh_create(mesh, NULL, &two.b));
         assert_ok(abuti_bvh_copy(two.b, device, &two.there_b));
         abut_pair_poses poses = abut_pair_poses_default();

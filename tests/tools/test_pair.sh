@@ -35,12 +35,13 @@ is "0.74 < it['distance'] < 0.76" True
 
 # What the meshes do not allow is said, in one line and in the object; the exit code stays.
 awk '/^f/ && ++n % 2 { print $1, $2, $4, $3; next } { print }' box.obj >flipped.obj
-awk '/^f/ && ++n == 1 { next } { print }' box.obj >open.obj
+"$tool" make box fine.obj --size 2,2,2 --segments 8 --quiet || exit 1
+awk '/^f/ && ++n == 1 { next } { print }' fine.obj >open.obj
 awk '/^f/ { print $1, $2, $4, $3; next } { print }' box.obj >inward.obj
 try 1 "$tool" overlap flipped.obj ball.ply
 complains "abut overlap: unfit: Neighbouring triangles of A face opposite ways"
 try 3 "$tool" overlap ball.ply open.obj --json
-is "[it['relation'], it['verdict'], it['reason'][:14]]" "['a-inside', 'limited', 'B has a border']"
+is "[it['relation'], it['verdict'], it['reason'][:15]]" "['a-inside', 'limited', 'B is not closed']"
 try 3 "$tool" overlap inward.obj ball.ply
 mute err
 says "yes: B, or a part of it, is inside A"
@@ -88,6 +89,35 @@ is "'verdict' in it" False
 try 0 "$tool" info inward.obj open.obj flipped.obj --json
 is "[[a['verdict'] for a in f['advice'] if a['method'] in ('winding', 'containment')] for f in it['files']]" \
     "[['guaranteed', 'guaranteed'], ['limited', 'limited'], ['unfit', 'unfit']]"
+# A scanned room, five walls of a box, is a sheet: what stands in it is apart, and that is said.
+awk '/^f/ && ++n <= 2 { next } { print }' box.obj >room.obj
+try 0 "$tool" overlap room.obj ball.ply
+says "overlap   no"
+complains "abut overlap: guaranteed: Exact. A is a sheet"
+try 0 "$tool" overlap ball.ply room.obj --json
+is "[it['overlap'], it['relation'], it['verdict'], it['reason'][7:19]]" "[False, 'apart', 'guaranteed', 'B is a sheet']"
+try 0 "$tool" overlap room.obj ball.ply --quiet
+mute err
+demand "the bare answer is '$(cat out)'" "$(cat out)" = no
+try 0 "$tool" distance room.obj ball.ply --json
+is "[0.74 < it['distance'] < 0.76, it['relation'], it['verdict']]" "[True, 'apart', 'guaranteed']"
+try 0 "$tool" distance room.obj ball.ply --margin 0.5
+says "within   no"
+complains "abut distance: guaranteed: Exact. A is a sheet"
+try 0 "$tool" overlap room.obj ball.ply --poses two.txt --json
+is "[it['overlapping'], it['verdict']]" "[0, 'guaranteed']"
+try 1 "$tool" overlap room.obj ball.ply --volume --json
+is "[it['kind'], it['verdict']]" "['apart', 'unfit']"
+try 3 "$tool" overlap room.obj ball.ply --pose 1,0,0 # through a wall
+mute err
+try 0 "$tool" contacts room.obj ball.ply
+try 0 "$tool" info room.obj
+says "a sheet, without an inside"
+try 0 "$tool" info room.obj open.obj box.obj --json
+is "[[a['verdict'] for a in f['advice'] if a['method'] == 'containment'][0] for f in it['files']]" \
+    "['limited', 'limited', 'guaranteed']"
+is "[round(f['hole_share'], 2) for f in it['files']]" "[0.25, 0.0, 0]"
+is "'A sheet' in str(it['files'][0]['advice']) and 'A sheet' not in str(it['files'][1]['advice'])" True
 try 3 "$tool" contacts box.obj open.obj --pose 1.9,0,0 --cells 16 --json
 is "it['verdict']" limited
 try 3 "$tool" contacts box.obj box.obj --pose 1.9,0,0 --cells 16 --json

@@ -61,6 +61,11 @@ class DeviceError(Error, RuntimeError):
     """There is no such device, or it failed."""
 
 
+class ReliabilityWarning(UserWarning):
+    """The meshes do not allow a guaranteed answer; the text is the verdict and the reason. Issued once per
+    call. warnings.simplefilter("error", abut.ReliabilityWarning) makes an exception of it."""
+
+
 _EXCEPTIONS: dict[int, Type[Error]] = {
     _c.ABUT_ERROR_ARGUMENT: ArgumentError,
     _c.ABUT_ERROR_MEMORY: OutOfMemoryError,

@@ -10,7 +10,7 @@ import numpy as np
 from . import _c, device as _device
 from ._arrays import Array, ArrayLike, doubles, host, moves, pointer, pose as read_pose, poses as read_poses, record
 from ._core import ArgumentError, Handle, byref, check, context, fits, lib, need, number, options
-from .mesh import Mesh, advice
+from .mesh import Mesh, advice, warn_unless_guaranteed
 
 
 class Interferences:
@@ -32,7 +32,7 @@ class Interferences:
         self.depth = np.where(records["view_count"] > 0, records["depth"], np.nan)
         self.volume = records["volume"]
         self.normal, self.centre = records["normal"], records["centre"]
-        self.advice = advice(worth)
+        self.advice = warn_unless_guaranteed(advice(worth))
 
     @property
     def pairs(self) -> Array:

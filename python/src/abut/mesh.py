@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ctypes
 import os
+import sys
 import threading
+import warnings
 from typing import Any, NamedTuple, Optional, Sequence, Union
 
 import numpy as np
@@ -31,6 +33,7 @@ from ._arrays import (
 from ._core import (
     ArgumentError,
     Handle,
+    ReliabilityWarning,
     byref,
     check,
     context,
@@ -97,6 +100,16 @@ class Advice(NamedTuple):
 def advice(value: Any) -> Advice:
     reason = value.reason
     return Advice(name_of("abut_verdict", value.verdict), reason.decode() if reason else "")
+
+
+def warn_unless_guaranteed(said: Advice) -> Advice:
+    """Issues a ReliabilityWarning at the line that called the package, unless the answer is guaranteed."""
+    if said.verdict != "guaranteed":
+        level, frame = 2, sys._getframe(1)
+        while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == __package__:
+            level, frame = level + 1, frame.f_back
+        warnings.warn(f"{said.verdict}: {said.reason}", ReliabilityWarning, stacklevel=level)
+    return said
 
 
 class Problem(NamedTuple):

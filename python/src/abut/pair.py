@@ -2,6 +2,11 @@
 
 A pose is (7,): x y z, then the quaternion x y z w; or x y z alone; or a matrix (4, 4). Many are (k, 7)
 or (k, 4, 4), and answers then have k rows. None leaves a mesh where it is.
+
+What is inside a mesh: of a closed one, what it winds around; of one with small holes, what it winds around
+by at least a half; of a sheet, whose holes exceed a tenth of its area, as of a scanned room, nothing. Where
+the meshes do not allow a guaranteed answer, functions issue a ReliabilityWarning, once per call, and results
+that are objects have it as `advice`.
 """
 
 from __future__ import annotations
@@ -16,7 +21,7 @@ import numpy as np
 from . import _c, device as _device
 from ._arrays import Array, ArrayLike, Floats, one, pointer, poses, record, vec, vector
 from ._core import ArgumentError, byref, fits, lib, need, number, options, run, thread_count
-from .mesh import Advice, Mesh, advice
+from .mesh import Advice, Mesh, advice, warn_unless_guaranteed
 
 RELATIONS = ("apart", "meeting", "a-inside", "b-inside")
 
@@ -32,6 +37,8 @@ class Separation(NamedTuple):
     triangle_b: Array
     relation: Array
     """uint32: the place in abut.RELATIONS."""
+    advice: Advice
+    """The reliability: the worst of all poses."""
 
 
 class Contacts:
@@ -97,6 +104,17 @@ class Touch(NamedTuple):
     """From b to a; zero where they touch from the start."""
     triangle_a: Array
     triangle_b: Array
+    advice: Advice
+    """The reliability of what is inside at the start: the worst of all paths."""
+
+
+def _worst(records: Array) -> Advice:
+    """The worst of the reliabilities of all records, with a warning unless it is guaranteed."""
+    if not len(records):
+        return Advice("guaranteed", "")
+    said = records["advice"][int(records["advice"]["verdict"].argmax())]
+    made = _c.abut_advice(int(said["verdict"]), ctypes.string_at(int(said["reason"])))
+    return warn_unless_guaranteed(advice(made))
 
 
 class _Poses:
@@ -166,16 +184,18 @@ def relation(
     device: _device.Selector = None,
 ) -> Any:
     """How bodies stand to each other: the place in abut.RELATIONS, exactly. With `surfaces` only
-    surfaces count, and a body inside another is apart from it."""
+    surfaces count, and a body inside another is apart from it. Nothing is inside a sheet."""
     both = _Poses(a, b, pose_a, pose_b, device)
-    found = np.zeros(both.count, np.uint32)
+    found, worth = np.zeros(both.count, np.uint32), _c.abut_advice()
     both.ask(
         lib.abut_pair_overlap_batch,
         byref(both.structure()),
         byref(options(_c.abut_pair_options, surfaces=surfaces)),
         pointer(found),
-        None,
+        byref(worth),
     )
+    if worth.verdict:
+        warn_unless_guaranteed(advice(worth))
     return one(found, both.single)
 
 
@@ -231,6 +251,7 @@ def distance(
         one(found["triangle_a"], single),
         one(found["triangle_b"], single),
         one(found["relation"].astype(np.uint32), single),
+        _worst(found),
     )
 
 
@@ -246,15 +267,17 @@ def within(
 ) -> Any:
     """Whether bodies touch or come as near as `margin`; faster than the distance."""
     both = _Poses(a, b, pose_a, pose_b, device)
-    found = np.zeros(both.count, np.bool_)
+    found, worth = np.zeros(both.count, np.bool_), _c.abut_advice()
     both.ask(
         lib.abut_pair_within_batch,
         byref(both.structure()),
         margin,
         byref(options(_c.abut_pair_options, surfaces=surfaces)),
         pointer(found),
-        None,
+        byref(worth),
     )
+    if worth.verdict:
+        warn_unless_guaranteed(advice(worth))
     return bool(found[0]) if both.single else found
 
 
@@ -356,10 +379,12 @@ def gather(ask: Any, count: int) -> Contacts:
         offsets,
         patch_offsets,
         np.array([answer[2] for answer in found], np.bool_),
-        max(
-            (answer[3] for answer in found),
-            key=lambda said: _VERDICTS.index(said.verdict),
-            default=Advice("guaranteed", ""),
+        warn_unless_guaranteed(
+            max(
+                (answer[3] for answer in found),
+                key=lambda said: _VERDICTS.index(said.verdict),
+                default=Advice("guaranteed", ""),
+            )
         ),
     )
 
@@ -418,6 +443,7 @@ def sweep(
         one(found["normal"], single),
         one(found["triangle"][:, 0], single),
         one(found["triangle"][:, 1], single),
+        _worst(found),
     )
 
 
@@ -477,7 +503,7 @@ def intersection(
         made.area,
         made.flush_area,
         vec(made.centroid),
-        advice(made.advice),
+        warn_unless_guaranteed(advice(made.advice)),
     )
 
 

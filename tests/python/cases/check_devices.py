@@ -53,9 +53,8 @@ class Devices(unittest.TestCase):
                     call(self.mesh, self.box, pose_b=self.poses, device=DEVICE),
                     call(self.there, self.box, pose_b=self.poses),
                 ]
-                if call is abut.distance:  # of bodies that touch any common point will do
-                    touch = answers[0].distance == 0
-                    answers = [[part[~touch] for part in found] + [found.distance] for found in answers]
+                if call is abut.distance:  # poses that touch have the same witnesses too
+                    self.assertTrue((answers[0].distance == 0).sum() > 5)
                 if call is abut.contacts:
                     answers = [(found.point, found.depth, found.offsets) for found in answers]
                 self.same(answers[0], answers[1])

@@ -1,6 +1,7 @@
 """Two meshes at poses: overlaps, distances, contacts, sweeps; and many of them."""
 
 import unittest
+import warnings
 
 import numpy as np
 
@@ -126,6 +127,72 @@ class Pairs(unittest.TestCase):
             self.assertEqual(found.kind, "overlap")
         lower, upper = abut.hausdorff(small, abut.shape("box", extent=0.5))
         self.assertTrue(lower <= 0.05 <= upper + 1e-9 and upper - lower < 1e-5)
+
+
+def without(mesh, gone):
+    """A mesh without the triangles whose corners, (n, 3, 3), a function picks."""
+    return abut.Mesh(mesh.vertices, mesh.faces[~gone(mesh.vertices[mesh.faces])])
+
+
+class OpenSurfaces(unittest.TestCase):
+    """Nothing is inside a sheet; what is not guaranteed is said once per call."""
+
+    def setUp(self):
+        box = abut.shape("box", extent=4, segments=8)
+        self.room = without(box, lambda corners: (corners[:, :, 2] > 1.99).all(axis=1))
+        self.holed = without(box, lambda corners: np.arange(len(corners)) == 0)
+        faces = box.faces.copy()
+        faces[::3] = faces[::3, ::-1]
+        self.flipped = abut.Mesh(box.vertices, faces)
+        self.robot = abut.shape("icosphere", radius=0.3, segments=4)
+
+    def said(self, call, *given, **named):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            result = call(*given, **named)
+        for warning in caught:
+            self.assertIs(warning.category, abut.ReliabilityWarning)
+            self.assertEqual(warning.filename, __file__)
+        return result, [str(warning.message) for warning in caught]
+
+    def test_robot_in_a_room_is_apart(self):
+        self.assertAlmostEqual(self.room.report().hole_share, 16**2 / (4 * np.pi) / 80)
+        for a, b in ((self.room, self.robot), (self.robot, self.room)):
+            self.assertEqual(self.said(abut.overlap, a, b), (False, []))
+            self.assertEqual(self.said(abut.relation, a, b), (0, []))
+            self.assertEqual(self.said(abut.within, a, b, 1), (False, []))
+            found, words = self.said(abut.distance, a, b)
+            self.assertAlmostEqual(float(found.distance), 1.7, delta=0.02)
+            self.assertEqual((found.advice.verdict, words), ("guaranteed", []))
+            self.assertIn("is a sheet", found.advice.reason)
+            still, path = ([0, 0, 0], [0, 0, 0]), ([0, 0, 0], [1, 0, 0])
+            touch, words = self.said(abut.sweep, a, b, *((still, path) if b is self.robot else (path, still)))
+            self.assertEqual((bool(touch.hit), touch.advice.verdict, words), (False, "guaranteed", []))
+        self.assertEqual(len(self.said(abut.contacts, self.room, self.robot)[0]), 0)
+
+    def test_small_holes_are_limited(self):
+        poses = np.array([[9, 0, 0, 0, 0, 0, 1], [0, 0, 0, 0, 0, 0, 1.0]])
+        overlap, words = self.said(abut.overlap, self.holed, self.robot, pose_b=poses)
+        self.assertEqual((overlap.tolist(), len(words)), ([False, True], 1))
+        self.assertTrue(words[0].startswith("limited: A is not closed"), words)
+        self.assertEqual(self.said(abut.overlap, self.holed, self.robot, pose_b=poses[0]), (False, []))
+        self.assertEqual(self.said(abut.overlap, self.holed, self.robot, surfaces=True), (False, []))
+        for call, given in ((abut.within, [0.1]), (abut.distance, []), (abut.sweep, []), (abut.relation, [])):
+            found, words = self.said(call, self.holed, self.robot, *given)
+            self.assertEqual([text[:7] for text in words], ["limited"], call)
+            self.assertEqual(getattr(found, "advice", ("limited",))[0], "limited")
+
+    def test_flipped_neighbours_are_unfit(self):
+        for call in (abut.overlap, abut.distance, abut.contacts, abut.intersection):
+            self.assertEqual([text[:5] for text in self.said(call, self.flipped, self.robot)[1]], ["unfit"], call)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", abut.ReliabilityWarning)
+            with self.assertRaises(abut.ReliabilityWarning):
+                abut.overlap(self.flipped, self.robot)
+
+    def test_no_poses_have_nothing_to_say(self):
+        found, words = self.said(abut.distance, self.holed, self.robot, pose_b=np.zeros((0, 7)))
+        self.assertEqual((found.advice, words), (("guaranteed", ""), []))
 
 
 class Interfere(unittest.TestCase):

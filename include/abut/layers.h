@@ -173,7 +173,8 @@ typedef enum abut_layers_show {
 ABUT_API const char *abut_layers_show_name(abut_layers_show show);
 
 /* Makes an image of a view, row by row from the top. Sets width and height; fails with
- * ABUT_ERROR_BUFFER where the capacity is less than their product. `view` may be null. */
+ * ABUT_ERROR_BUFFER where the capacity is less than their product. `view` may be null. Refused: of
+ * lengths (NEAREST, EDGES, LENGTH), depths that do not end between 1e-30 and 1e30. */
 ABUT_API abut_status abut_layers_image(abut_layers *layers, const abut_raster_view *view,
                                        abut_layers_show show, uint64_t capacity, float *pixels,
                                        uint32_t *width, uint32_t *height);

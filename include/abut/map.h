@@ -47,15 +47,17 @@ ABUT_DEFAULT(abut_map_options)
 /* Lays out the atlas of a mesh, which it keeps: texels by area, at least one for each triangle.
  * Triangles without area get theirs along the segment, or at the point, that they are. `options`
  * may be null. Fails with ABUT_ERROR_LIMIT where there are more triangles than texels, and names
- * the resolution that is enough. Uses the context of the mesh. Thread-safe. */
+ * the resolution that is enough. Distances are floats, so refused: a mesh with coordinates beyond
+ * 1e30, or whose bounding box has a longest side below 1e-30 that is not 0. Uses the context of the
+ * mesh. Thread-safe. */
 ABUT_API abut_status abut_map_create(abut_mesh *mesh, const abut_map_options *options,
                                      abut_map **map);
 /* Null is allowed. */
 ABUT_API void abut_map_destroy(abut_map *map);
 
 /* Follows moved vertices: a mesh with the same triangles and new positions. Distances are forgotten
- * until the next query. Refused: other triangles, see abut_map_change(). On failure all is as
- * before. */
+ * until the next query. Refused: other triangles, see abut_map_change(), and sizes as
+ * abut_map_create() does. On failure all is as before. */
 ABUT_API abut_status abut_map_move(abut_map *map, abut_mesh *mesh);
 /* Takes a mesh with other triangles. from[i] is the triangle of the old mesh whose place triangle i
  * keeps, each at most once, or ABUT_NONE; null = all are new. Only new triangles are placed, where
@@ -122,7 +124,8 @@ ABUT_DEFAULT(abut_map_query)
  * are prepared (abut_sign_prepare) its distances are negative inside. The pose of each is in the
  * coordinates of the mesh of the map. No bodies, or no triangles, give infinity everywhere.
  * Hierarchies may be on the CPU or on the device of the map, which keeps references to them until
- * the next query of bodies. Reports progress as stage "map". */
+ * the next query of bodies. Refused: a body with coordinates beyond 1e30. Reports progress as stage
+ * "map". */
 ABUT_API abut_status abut_map_find(abut_map *map, const abut_posed *others, uint32_t count,
                                    const abut_map_query *query);
 /* Finds the distance of every sample to the surface itself, but for what is around it: as in a
@@ -202,7 +205,8 @@ typedef struct abut_map_measure_options {
     const double *quantiles; /* from 0 to 1 */
     uint32_t quantile_count;
     bool exact; /* the least distance, and its witness, as abut_pair_distance() has them: of queries
-                 * about other bodies, which are as they were then */
+                 * about other bodies. Refused if one was refitted since the query. If a sample has
+                 * a negative distance, the least one stays that of samples */
 } abut_map_measure_options;
 
 ABUT_DEFAULT(abut_map_measure_options)
@@ -213,7 +217,7 @@ typedef struct abut_map_measures {
     double area, found_area, within_area, inside_area;
     abut_map_witness least, greatest; /* of those found; a negative one: how deep, at most */
     double least_error;    /* the least distance over all the surface is no less than this below; 0
-                            * with `exact` */
+                            * with `exact`, unless distances have signs and surfaces touch */
     double greatest_error; /* and the greatest no more than this above, if nothing is beyond the
                             * limit */
     double mean, rms;      /* by area, of those found; rms of magnitudes */
@@ -239,11 +243,13 @@ ABUT_API abut_status abut_map_near(const abut_map *map, double distance, uint64_
  * different patches; `pair` of a contact is that of the options plus the number of the body. Each
  * has up to options->keep contacts, its deepest sample and others far from each other: kind
  * ABUT_CONTACT_EVEN, the triangle as element, as part which sample of it; the point halfway to the
- * closest point, the normal along that way. A patch has the area of its texels, and as volume that
- * between those inside and the closest points, as seen along its normal. Depths are the least ways
- * out of samples one by one; whether a shift separates is not checked, and `separates` is false
- * where there are patches. The hint is not used. Where distances have no sign no depth is above 0.
- * Refused: answers about thickness. */
+ * closest point, the normal along that way. A patch has the area of its texels. The volumes of the
+ * patches of a body sum to what both bodies have in common by abut_pair_common(); several patches
+ * share it in proportion to the depths of their texels. Volumes are 0 (not measured) if one of both
+ * surfaces is open, if distances have no sign, and for a surface against itself. Refused: a body
+ * that was refitted since the query. Depths are the least ways out of samples one by one; whether a
+ * shift separates is not checked, and `separates` is false where there are patches. The hint is not
+ * used. Where distances have no sign no depth is above 0. Refused: answers about thickness. */
 ABUT_API abut_status abut_map_contacts(const abut_map *map, const abut_patch_options *options,
                                        abut_patches *patches);
 

@@ -75,8 +75,9 @@ ABUT_API abut_status abut_mesh_create(abut_context *context, const abut_mesh_inp
 
 /* Makes the convex hull of points: closed, outward, with some of the points as its vertices, in
  * their order. Exact signs decide, so that points in one plane, on one line or in one place do no
- * harm; points of a plane that several triangles share may be vertices within it. Refused: points
- * that are all in one plane, and those that abut_mesh_create() refuses. Thread-safe. */
+ * harm; points of a plane that several triangles share may be vertices within it. Coordinates below
+ * 1e-180 of the largest one count as 0. Refused: points that are all in one plane, and those that
+ * abut_mesh_create() refuses. Reports progress as stage "hull". Thread-safe. */
 ABUT_API abut_status abut_mesh_hull(abut_context *context, const abut_vec3 *points, size_t count,
                                     abut_mesh **hull);
 

@@ -78,9 +78,10 @@ typedef struct abut_raster_image {
 /* Draws the nearest surface of each pixel. Of several at one depth that of the lowest item, then
  * triangle. `view` may be null. Sets width and height, and fails with ABUT_ERROR_BUFFER where the
  * capacity is less than their product. Fails with ABUT_ERROR_ARGUMENT for a view without direction
- * or region, or an eye that sees nothing of it, and with ABUT_ERROR_LIMIT for 2^32 triangles and
- * more (2^29 on a device). If a device fails half-way, part of the image has been written. Reports
- * progress as stage "pixels". */
+ * or region, an eye that sees nothing of it, or, if depths are wanted, depths that do not end
+ * between 1e-30 and 1e30; and with ABUT_ERROR_LIMIT for 2^32 triangles and more (2^29 on a device).
+ * If a device fails half-way, part of the image has been written. Reports progress as stage
+ * "pixels". */
 ABUT_API abut_status abut_raster_draw(abut_raster *raster, const abut_raster_view *view,
                                       const abut_raster_item *items, size_t count,
                                       abut_raster_image *image);

@@ -148,8 +148,18 @@ static inline real v3_length_sq(vec3 a) {
 static inline real v3_max_abs(vec3 a) {
     return real_max(real_abs(a.x), real_max(real_abs(a.y), real_abs(a.z)));
 }
+/* The length where squares overflow or underflow: of normals of triangles of 1e80 or 1e-80, say. */
+static inline real v3_length_scaled(vec3 a) {
+    real largest = v3_max_abs(a);
+    if (!(largest > REAL(0.0) && largest <= REAL_MAX)) /* zero, infinite or not a number */
+        return real_sqrt(v3_length_sq(a));
+    vec3 scaled = v3(a.x / largest, a.y / largest, a.z / largest);
+    return largest * real_sqrt(v3_length_sq(scaled));
+}
 static inline real v3_length(vec3 a) {
-    return real_sqrt(v3_length_sq(a));
+    real square = v3_length_sq(a);
+    return square >= REAL_MIN / REAL_EPSILON && square <= REAL_MAX ? real_sqrt(square)
+                                                                   : v3_length_scaled(a);
 }
 /* The unit vector, or zero for zero. Scaled by the largest coordinate first, so that neither
  * 1e-30 nor 1e30 loses its square. */

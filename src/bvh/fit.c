@@ -147,6 +147,6 @@ double abuti_bvh_scale(const abut_mesh *mesh) {
         return 1;
     frexp(largest, &exponent);
     exponent = 1 - exponent;
-    return ldexp(1, exponent > 1000 ? 1000 : exponent); /* the smallest doubles need no more */
+    return ldexp(1, exponent > 1022 ? 1022 : exponent); /* its inverse is a normal number */
 }
 #endif

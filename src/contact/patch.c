@@ -465,8 +465,8 @@ static abut_status answer_rest(patch_work *work, patch_call *call, uint32_t keep
             n[side] = abuti_unit_normal(p, q, s);
         }
         vec3 way = v3_normalise(v3_sub(n[1], n[0]));
-        if (v3_length_sq(way) == 0)
-            way = v3_length_sq(n[1]) > 0 ? n[1] : v3(0, 0, 1);
+        if (v3_max_abs(way) == 0)
+            way = v3_max_abs(n[1]) > 0 ? n[1] : v3(0, 0, 1);
         triangle_triangle_meet(pair_triangle(&frame.side[0], triangle[0]),
                                pair_triangle(&frame.side[1], triangle[1]), &segment);
         vec3 point = v3_sub(segment.end[0], work->body[1].bvh->mesh->origin);
@@ -644,7 +644,7 @@ static abut_status go_one_way(patch_work *work, patch_call *call, patch_ways *wa
 static abut_status check_together(patch_work *work, patch_call *call, uint32_t keep) {
     patch_ways ways = {.count = 0};
     abut_status status = ABUT_OK;
-    double most = v3_length_sq(call->hint) > 0
+    double most = v3_max_abs(call->hint) > 0
                       ? ADDED * real_max(call->answers[0].depth, 0) + NEARLY * call->size
                       : INFINITY;
     for (size_t i = 0; i < call->count && call->count > 1 && !status; i++)

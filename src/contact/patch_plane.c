@@ -130,9 +130,10 @@ static inline void fill_cell(patch_view *view, size_t cell, uint32_t i) {
     const patch_plane *p = &view->planes[i];
     uint32_t slot = view->used[cell]++, k = slot % 4;
     patch_four *four = &view->fours[view->begin[cell] + slot / 4];
-    if (k == 0)
+    if (k == 0) /* boxes of the other lanes overlap nothing, not even infinite ones, until they are
+                   set */
         for (int other = 1; other < 4; other++)
-            four->lo[0][other] = INFINITY;
+            four->lo[0][other] = NAN;
     for (int axis = 0; axis < 2; axis++) {
         four->lo[axis][k] = float_below(p->lo[axis]);
         four->hi[axis][k] = float_above(p->hi[axis]);

@@ -79,16 +79,23 @@ static vec3 true_normal(const patch_body *body, uint32_t face) {
                              corner_true(body, face, 2));
 }
 
+/* A power of two by which areas become such that their squares neither overflow nor underflow. */
+static double area_unit(const patch_work *work) {
+    int exponent;
+    frexp(real_min(work->body[0].skin->size, work->body[1].skin->size), &exponent);
+    return ldexp(1, exponent < -500 ? 1000 : -2 * exponent);
+}
+
 /* The direction of the faces of one side that look one way, and how much they hold: those with the
  * largest face of all that look otherwise than the ways so far. */
 static patch_way dominant(const patch_work *work, const patch_region *r, uint32_t side,
                           const patch_way *ways, int count) {
     const patch_facet *facets = work->facets;
     const patch_body *body = &work->body[side];
-    double largest = 0, turn = side == 0 ? -1 : 1;
+    double largest = 0, turn = side == 0 ? -1 : 1, unit = area_unit(work);
     patch_way found = {v3(0, 0, 0), 0};
     for (uint32_t i = r->facet_begin; i < r->facet_end; i++) {
-        double size = v3_length_sq(facets[i].area);
+        double size = v3_length_sq(v3_scale(facets[i].area, unit));
         if (facets[i].side != side || !(size > largest))
             continue;
         vec3 normal = v3_scale(true_normal(body, facets[i].face), turn);
@@ -98,10 +105,11 @@ static patch_way dominant(const patch_work *work, const patch_region *r, uint32_
         found.normal = normal;
     }
     for (uint32_t i = r->facet_begin; i < r->facet_end; i++) {
-        double along = turn * v3_dot(facets[i].area, found.normal);
+        vec3 area = v3_scale(facets[i].area, unit);
+        double along = turn * v3_dot(area, found.normal);
         if (facets[i].side == side && along > 0 &&
-            along * along >= SAME * SAME * v3_length_sq(facets[i].area))
-            found.held += along;
+            along * along >= SAME * SAME * v3_length_sq(area))
+            found.held += along / unit;
     }
     return found;
 }
@@ -535,7 +543,7 @@ static int ways_of(const patch_work *work, const patch_region *r, vec3 hint, pat
     *through = false;
     if (r->length < PATCH_SPECK * real_min(work->body[0].skin->size, work->body[1].skin->size)) {
         vec3 way = speck_way(work, r, (uint32_t)(r - work->regions));
-        if (v3_length_sq(way) > 0) {
+        if (v3_max_abs(way) > 0) {
             ways[0] = (patch_way){way, 0};
             return 1;
         }
@@ -565,7 +573,7 @@ static int ways_of(const patch_work *work, const patch_region *r, vec3 hint, pat
         if (pierced)
             ways[count++] = (patch_way){v3_scale(steepest, -1), 0};
     }
-    if (pierced && v3_length_sq(hint) > 0) { /* those on its side */
+    if (pierced && v3_max_abs(hint) > 0) { /* those on its side */
         int kept = 0;
         for (int i = 0; i < count; i++)
             if (v3_dot(ways[i].normal, hint) > 0)
@@ -702,7 +710,7 @@ void abuti_patch_inside(patch_work *work, uint32_t inner, uint32_t part, vec3 hi
         if (i == 27)
             way = hint;
         way = v3_normalise(way);
-        if (v3_length_sq(way) == 0)
+        if (v3_max_abs(way) == 0)
             continue;
         start(&m, work, &region, way);
         if (!add_exits(&m, inner, vertices, count, least))

@@ -39,7 +39,7 @@ static vec3 offset_of(const patch_skin *skin, uint32_t vertex) {
         vec3 at = positions[vertex], p = positions[corner[(k + 1) % 3]],
              q = positions[corner[(k + 2) % 3]], n = abuti_unit_normal(at, p, q);
         double w = abuti_corner_angle(at, p, q);
-        if (v3_length_sq(n) == 0)
+        if (v3_max_abs(n) == 0)
             continue;
         m.row[0] = v3_along(m.row[0], w * n.x, n);
         m.row[1] = v3_along(m.row[1], w * n.y, n);
@@ -48,7 +48,7 @@ static vec3 offset_of(const patch_skin *skin, uint32_t vertex) {
         weight += w;
     }
     vec3 mean = v3_normalise(sum);
-    if (v3_length_sq(mean) == 0) /* no face, or all cancel */
+    if (v3_max_abs(mean) == 0) /* no face, or all cancel */
         return mean;
     double lean = LEAN * weight;
     m.row[0].x += lean;

@@ -65,9 +65,14 @@ typedef struct table {
     uint32_t *heads, *next; /* of the kept ones by their cube; ABUT_NONE ends a list */
 } table;
 
+/* Cubes have whole numbers up to this; those beyond count as one. */
+#define CUBES_MAX 0x1p52
+
 static void cube_of(const table *t, vec3 p, double cube[3]) {
-    for (int axis = 0; axis < 3; axis++)
-        cube[axis] = floor((v3_get(p, axis) - v3_get(t->lo, axis)) / t->radius);
+    for (int axis = 0; axis < 3; axis++) {
+        const double at = floor((v3_get(p, axis) - v3_get(t->lo, axis)) / t->radius);
+        cube[axis] = at < CUBES_MAX ? at : CUBES_MAX; /* NaN too, where the radius is 0 */
+    }
 }
 
 static size_t slot_of(const table *t, const double cube[3]) {

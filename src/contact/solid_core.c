@@ -230,7 +230,7 @@ static bool find_loop(hull_work *w, uint32_t face, const uint32_t *members, uint
                             v3_sub(hull->vertices[hull->loops[f->begin + i + 1].vertex], first)));
     f->normal = v3_normalise(f->normal);
     *loop_count += f->count;
-    return !sides && v3_length_sq(f->normal) > 0;
+    return !sides && v3_max_abs(f->normal) > 0;
 }
 
 /* Whether no vertex of the polytope stands out of a triangle. */

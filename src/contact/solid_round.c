@@ -64,7 +64,7 @@ static void add_near(near_work *w, vec3 at, vec3 from, vec3 tilt, uint32_t kind,
     vec3 out = kind == ABUT_CONTACT_FACE || distance <= 1e-12 * w->call->skin->size
                    ? v3_normalise(tilt)
                    : v3_scale(v3_normalise(way), side < 0 ? -1 : 1);
-    if (distance > w->reach || v3_length_sq(out) == 0 || w->status)
+    if (distance > w->reach || v3_max_abs(out) == 0 || w->status)
         return;
     if (w->count == w->room)
         w->status = abuti_patch_grow(w->call->memory, &w->found, w->count, w->count + 16,

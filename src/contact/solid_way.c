@@ -89,7 +89,7 @@ static void try_normal(search *s, vec3 n, bool face) {
 
 static void try_both(search *s, vec3 direction, bool face) {
     vec3 n = v3_normalise(direction);
-    if (v3_length_sq(n) == 0)
+    if (v3_max_abs(n) == 0)
         return;
     bool back = v3_dot(n, v3_sub(s->a->shift, s->b->shift)) < 0; /* the likely one first */
     try_normal(s, back ? v3_scale(n, -1) : n, face);
@@ -129,13 +129,13 @@ static void try_boxes(search *s) {
         axis[1][k] = own;
     }
     vec3 to = v3_sub(s->a->shift, s->b->shift);
-    bool both = v3_length_sq(s->hint) > 0;
+    bool both = v3_max_abs(s->hint) > 0;
     for (int i = 0; i < 15; i++) { /* b's faces first */
         vec3 n = i < 6 ? axis[i < 3][i % 3]
                        : v3_normalise(v3_cross(axis[0][(i - 6) / 3], axis[1][(i - 6) % 3]));
         if (both)
             try_both(s, n, i < 6);
-        else if (v3_length_sq(n) > 0)
+        else if (v3_max_abs(n) > 0)
             try_normal(s, v3_dot(n, to) < 0 ? v3_scale(n, -1) : n, i < 6);
     }
 }
@@ -201,7 +201,7 @@ static frame_edge edge_of(const solid_body *s, uint32_t i) {
 }
 
 static bool has_faces(const frame_edge *e) {
-    return v3_length_sq(e->turn) > 0;
+    return v3_max_abs(e->turn) > 0;
 }
 
 /* Whether the arcs of normals cross, those of b turned round; an edge without faces has all normals
@@ -225,7 +225,7 @@ static void try_edges(search *s, const frame_edge *a, const frame_edge *b) {
     vec3 out = v3_sub(v3_add(b->normal[0], b->normal[1]), v3_add(a->normal[0], a->normal[1]));
     if (!has_faces(a) && !has_faces(b))
         try_both(s, n, false);
-    else if (v3_length_sq(n) > 0)
+    else if (v3_max_abs(n) > 0)
         try_normal(s, v3_dot(n, out) < 0 ? v3_scale(n, -1) : n, false);
 }
 
@@ -312,7 +312,7 @@ static void try_sides(search *s, const solid_body *cylinder, const solid_body *o
     for (uint32_t i = 0; i < other->core.vertex_count; i++) {
         vec3 to = v3_sub(solid_vertex(other, i), cylinder->shift);
         to = v3_normalise(v3_along(to, -v3_dot(to, cylinder->axis), cylinder->axis));
-        if (v3_length_sq(to) > 0)
+        if (v3_max_abs(to) > 0)
             try_normal(s, side ? to : v3_scale(to, -1), false);
         else
             try_both(s, v3_aside(cylinder->axis), false);
@@ -587,7 +587,7 @@ static void find_normals(search *s, bool overlap, bool products) {
     } else if (overlap && (round_a || round_b)) {
         try_rims(s, round_a ? b : a, round_a ? 0 : 1);
     }
-    if (v3_length_sq(s->hint) > 0)
+    if (v3_max_abs(s->hint) > 0)
         try_normal(s, v3_normalise(s->hint), false);
     if (s->any)
         return;

@@ -22,6 +22,9 @@ abut_status abut_layers_image(abut_layers *layers, const abut_raster_view *view,
     query.edges = show == ABUT_LAYERS_EDGES || show == ABUT_LAYERS_INSIDE;
     layers_pass pass;
     abut_status status = abuti_layers_begin(__func__, layers, view, &query, &pass);
+    bool far = show == ABUT_LAYERS_NEAREST || show == ABUT_LAYERS_EDGES;
+    if (!status && (far || show == ABUT_LAYERS_LENGTH))
+        status = abuti_raster_check_depths(__func__, &pass.view.camera);
     if (status)
         return status;
     *width = pass.view.camera.lens.width;
@@ -32,7 +35,6 @@ abut_status abut_layers_image(abut_layers *layers, const abut_raster_view *view,
                           "abut_layers_image: the image has %u x %u pixels, and there is room for "
                           "%llu",
                           *width, *height, (unsigned long long)capacity);
-    bool far = show == ABUT_LAYERS_NEAREST || show == ABUT_LAYERS_EDGES;
     bool ids = show == ABUT_LAYERS_FIRST || show == ABUT_LAYERS_SECOND;
     for (size_t i = 0; i < count; i++)
         pixels[i] = far ? INFINITY : ids ? -1.0f : 0;

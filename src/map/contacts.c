@@ -51,12 +51,12 @@ static vec3 normal_of(const abut_map *map, uint32_t rank, uint32_t sample) {
     if (length > 1e-12 * size && length > 0)
         return v3_scale(way, answer->distance < 0 ? 1 / length : -1 / length);
     abut_triangle ours = bvh_triangle(map->mesh, map->ranked[rank]);
-    const abut_posed *other = map->question == MAP_OTHERS ? &map->others[answer->other] : NULL;
-    abut_triangle theirs = bvh_triangle(other ? other->bvh->mesh : map->mesh, answer->triangle);
+    const map_other *other = map->question == MAP_OTHERS ? &map->others[answer->other] : NULL;
+    abut_triangle theirs = bvh_triangle(other ? other->mesh : map->mesh, answer->triangle);
     vec3 a = abuti_unit_normal(ours.corner[0], ours.corner[1], ours.corner[2]),
          b = abuti_unit_normal(theirs.corner[0], theirs.corner[1], theirs.corner[2]);
     if (other) {
-        mat3 turn = quat_matrix(quat_normalise(other->pose.rotation));
+        mat3 turn = quat_matrix(quat_normalise(other->posed.pose.rotation));
         b = m3_apply(&turn, b);
     }
     if (!(v3_length(b) > 0))
@@ -213,16 +213,6 @@ static abut_patch measure_patch(const gathering *g, const uint32_t *members, uin
     patch.centre = patch.area > 0 ? v3_scale(centre, 1 / patch.area) : middle_of(g, members[0]);
     patch.normal =
         v3_length(normal) > 1e-9 * patch.area ? v3_normalise(normal) : g->list[members[0]].normal;
-    for (uint32_t i = 0; i < count; i++) {
-        const near_texel *t = &g->list[members[i]];
-        const uint32_t triangle = g->map->ranked[t->rank];
-        abut_triangle face = bvh_triangle(g->map->mesh, triangle);
-        vec3 out = abuti_unit_normal(face.corner[0], face.corner[1], face.corner[2]);
-        double seen = fmax(0, -v3_dot(out, patch.normal)) * abuti_map_share(g->map, triangle);
-        double depth = depth_of(g, members[i]);
-        if (depth > 0)
-            patch.volume += seen * depth * fmax(0, v3_dot(t->normal, patch.normal));
-    }
     return patch;
 }
 
@@ -254,6 +244,8 @@ typedef struct patch_order {
     double depth;
     uint32_t begin, count; /* of its members */
     uint32_t first;        /* of its contacts */
+    uint32_t other;        /* body */
+    double share; /* of the volume that both bodies have in common: depths times areas, summed */
 } patch_order;
 
 static bool patch_after(const void *a, const void *b) {
@@ -289,8 +281,41 @@ static uint32_t order_patches(const gathering *g, uint32_t *members, patch_order
     return count;
 }
 
+/* Sets volumes: what the map's mesh and a body have in common is measured from their triangles, and
+ * divided among the patches of that body by the depths of their texels. */
+static abut_status measure_volumes(const gathering *g, const uint32_t *members, patch_order *orders,
+                                   uint32_t count, abut_patch *list) {
+    const abut_map *map = g->map;
+    abut_posed ours = {NULL, {{0, 0, 0, 0}, {0, 0, 0}}};
+    for (uint32_t k = 0; k < count; k++) {
+        patch_order *order = &orders[k];
+        order->other = map->answers[g->list[members[order->begin]].sample].other;
+        order->share = 0;
+        for (uint32_t i = order->begin; i < order->begin + order->count; i++)
+            order->share += fmax(0, depth_of(g, members[i])) *
+                            abuti_map_share(map, map->ranked[g->list[members[i]].rank]);
+    }
+    abut_status status = abuti_map_bvh((abut_map *)(uintptr_t)map, &ours.bvh);
+    for (uint32_t k = 0; k < count && !status; k++) {
+        const uint32_t other = orders[k].other;
+        abut_common common;
+        double sum = 0;
+        if (!(orders[k].share > 0)) /* a gap, or measured with one before */
+            continue;
+        for (uint32_t i = k; i < count; i++)
+            sum += orders[i].other == other ? orders[i].share : 0;
+        status = abut_pair_common(&ours, &map->others[other].posed, NULL, &common);
+        for (uint32_t i = k; i < count && !status; i++)
+            if (orders[i].other == other) {
+                list[i].volume = common.volume * (orders[i].share / sum);
+                orders[i].share = 0;
+            }
+    }
+    return status;
+}
+
 static abut_status write_patches(const gathering *g, const abut_patch_options *options,
-                                 abut_patches *to) {
+                                 bool volumes, abut_patches *to) {
     uint32_t *members = abuti_allocate(g->context, g->count, sizeof *members);
     uint32_t *chosen =
         abuti_allocate(g->context, g->count, sizeof *chosen); /* one after the other */
@@ -320,31 +345,35 @@ static abut_status write_patches(const gathering *g, const abut_patch_options *o
         to->list[k].first = orders[k].first;
         to->list[k].count = end - orders[k].first;
     }
+    if (!status && volumes && g->map->question == MAP_OTHERS)
+        status = measure_volumes(g, members, orders, count, to->list);
     for (uint32_t i = 0; i < contacts && !status; i++)
         to->contacts[i] = contact_at(g, chosen[i], options->pair);
     ABUTI_RELEASE(g->context, members, chosen, orders);
     return status;
 }
 
-abut_status abut_map_contacts(const abut_map *map, const abut_patch_options *options,
-                              abut_patches *patches) {
+abut_status abuti_map_contacts(const abut_map *map, const abut_patch_options *options, bool volumes,
+                               abut_patches *patches) {
+    static const char function[] = "abut_map_contacts";
     abut_patch_options ours = abut_patch_options_default();
-    abut_status status = abuti_map_check_here(__func__, map);
+    abut_status status = abuti_map_check_here(function, map);
     if (!status && !patches)
-        return abuti_null(__func__, "patches");
+        return abuti_null(function, "patches");
+    status = status ? status : abuti_map_check_others(function, map);
     status = status ? status
                     : abuti_options_read(&ours, sizeof ours, options, "abut_map_contacts: options");
     if (status)
         return status;
     if (map->question == MAP_THICKNESS)
-        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: thickness has no contacts", __func__);
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: thickness has no contacts", function);
     if (!(ours.margin >= 0 && ours.margin < HUGE_VAL) || ours.keep > KEEP_MOST)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
                           "%s: margin is %g and keep is %u; a margin is 0 or more, and at most %d "
                           "contacts of a patch are kept",
-                          __func__, ours.margin, ours.keep, KEEP_MOST);
+                          function, ours.margin, ours.keep, KEEP_MOST);
     if ((patches->capacity && !patches->list) || (patches->contact_capacity && !patches->contacts))
-        return abuti_null(__func__, patches->capacity && !patches->list ? "patches->list"
+        return abuti_null(function, patches->capacity && !patches->list ? "patches->list"
                                                                         : "patches->contacts");
     abut_map *lazy = (abut_map *)(uintptr_t)map; /* one user at a time */
     if (!map->topology)
@@ -355,7 +384,12 @@ abut_status abut_map_contacts(const abut_map *map, const abut_patch_options *opt
         abut_topology_arrays topology = abut_topology_arrays_get(map->topology);
         status = join_texels(&g, &topology);
     }
-    status = status ? status : write_patches(&g, &ours, patches);
+    status = status ? status : write_patches(&g, &ours, volumes, patches);
     ABUTI_RELEASE(g.context, g.list, g.parent, g.place, g.pieces);
     return status;
+}
+
+abut_status abut_map_contacts(const abut_map *map, const abut_patch_options *options,
+                              abut_patches *patches) {
+    return abuti_map_contacts(map, options, true, patches);
 }

@@ -14,6 +14,7 @@
 #include "nearest/batch.h"
 #include "sign/sign.h"
 
+#include <assert.h>
 #include <string.h>
 
 _Static_assert(sizeof(map_answer) == sizeof(abut_map_texel) && sizeof(map_answer) == 28,
@@ -207,20 +208,42 @@ static abut_status check_others(const char *function, const abut_posed *others, 
         abut_status status = abuti_pose_check(function, what, &others[i].pose);
         if (status)
             return status;
+        const box3 box = body_box(&others[i]);
+        snprintf(what, sizeof what, "others[%u]", i);
+        status = abuti_map_check_box(function, what, &box);
+        if (status)
+            return status;
     }
     return ABUT_OK;
 }
 
-/* Keeps the bodies, with references, for contacts and exact measures. */
+/* Keeps references to the bodies for contacts and exact measures, and a bound of the rounding of
+ * their coordinates. */
 static abut_status remember(abut_map *map, const abut_posed *others, uint32_t count) {
-    abut_posed *kept = abuti_allocate(map->context, count, sizeof *kept);
+    map_other *kept = abuti_allocate(map->context, count, sizeof *kept);
     if (!kept)
         return ABUT_ERROR_MEMORY;
-    for (uint32_t i = 0; i < count; i++)
-        kept[i] = (abut_posed){abuti_bvh_retain(others[i].bvh), others[i].pose};
+    for (uint32_t i = 0; i < count; i++) {
+        const box3 box = body_box(&others[i]);
+        const double largest = real_max(v3_max_abs(box.lo), v3_max_abs(box.hi));
+        kept[i] = (map_other){{abuti_bvh_retain(others[i].bvh), others[i].pose},
+                              abut_mesh_retain(others[i].bvh->mesh)};
+        map->rounding = real_max(map->rounding, MAP_ROUNDING * largest);
+    }
     abuti_map_release_others(map);
     map->others = kept;
     map->other_count = count;
+    return ABUT_OK;
+}
+
+abut_status abuti_map_check_others(const char *function, const abut_map *map) {
+    for (uint32_t i = 0; i < map->other_count && map->question == MAP_OTHERS; i++)
+        if (map->others[i].posed.bvh->mesh != map->others[i].mesh)
+            return abuti_fail(
+                ABUT_ERROR_ARGUMENT,
+                "%s: others[%u] was refitted after abut_map_find(), so that "
+                "distances are those of its earlier state; call abut_map_find() again",
+                function, i);
     return ABUT_OK;
 }
 
@@ -347,6 +370,7 @@ static abut_status tally(const abut_map *map, double within, map_block *blocks,
     for (size_t i = 0; i < map_block_count(map); i++)
         map_block_add(&all, &blocks[i]);
     if (all.found) {
+        assert(all.least != ABUT_NONE && all.greatest != ABUT_NONE); /* distances are finite */
         extremes[0] = map->answers[all.least];
         extremes[1] = map->answers[all.greatest];
     }

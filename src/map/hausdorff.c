@@ -48,7 +48,9 @@ enum {
 };
 #define ROUNDING 0x1p-48
 #define TOLERANCE 1e-6
-#define TOLERANCE_LEAST 0x1p-40
+/* Of the least tolerance: more than what LEVELS add to a bound, which could not be met otherwise.
+ */
+#define TOLERANCE_STEPS 256.0
 /* A foot of a vertex nearer to the border of a piece than this, as a weight, is no place to cut. */
 #define FOOT_LEAST (1.0 / 64)
 
@@ -471,11 +473,11 @@ static abut_status read_options(hausdorff *h, const abut_map_hausdorff_options *
     const box3 *a = &h->a->bounds, *b = &h->b->mesh->bounds, both = box_join(*a, *b);
     const double largest = real_max(v3_max_abs(both.lo), v3_max_abs(both.hi));
     const double size = real_max(v3_length(v3_sub(a->hi, a->lo)), v3_length(v3_sub(b->hi, b->lo)));
+    h->step = ROUNDING * largest + DBL_MIN; /* the latter where coordinates are denormal */
+    h->rounding = ROUNDING * v3_max_abs(v3_sub(both.hi, both.lo)) + DBL_MIN;
     h->tolerance = ours.tolerance > 0 ? ours.tolerance : TOLERANCE * size;
-    h->tolerance = real_max(h->tolerance, TOLERANCE_LEAST * largest);
+    h->tolerance = real_max(h->tolerance, TOLERANCE_STEPS * h->step);
     h->fine = h->tolerance / 16;
-    h->rounding = ROUNDING * v3_max_abs(v3_sub(both.hi, both.lo));
-    h->step = ROUNDING * largest + DBL_MIN;
     return ABUT_OK;
 }
 

@@ -5,6 +5,41 @@
 
 enum { RESOLUTION = 512, RESOLUTION_MOST = 16384, TRIANGLES_A_TASK = 1024, SAMPLES_A_TASK = 16384 };
 
+/* ---- range ---- */
+
+/* Sizes whose squares a float holds, as those of fields. */
+#define COORDINATE_MOST 1e30
+#define SIZE_LEAST 1e-30
+
+abut_status abuti_map_check_box(const char *function, const char *what, const box3 *box) {
+    const double largest = real_max(v3_max_abs(box->lo), v3_max_abs(box->hi));
+    if (largest <= COORDINATE_MOST)
+        return ABUT_OK;
+    return abuti_fail(ABUT_ERROR_ARGUMENT,
+                      "%s: %s has a coordinate of %g; coordinates must be at most %g in magnitude, "
+                      "since distances are floats: use a larger unit of length",
+                      function, what, largest, COORDINATE_MOST);
+}
+
+/* A mesh in one point is legal. */
+static abut_status check_mesh(const char *function, const abut_mesh *mesh) {
+    const box3 *box = &mesh->bounds;
+    const double size = v3_max_abs(v3_sub(box->hi, box->lo));
+    abut_status status = abuti_map_check_box(function, "the mesh", box);
+    if (!status && size > 0 && size < SIZE_LEAST)
+        status = abuti_fail(ABUT_ERROR_ARGUMENT,
+                            "%s: the longest side of the mesh's bounding box is %g; it must be at "
+                            "least %g, since distances are floats: use a smaller unit of length",
+                            function, size, SIZE_LEAST);
+    return status;
+}
+
+/* A distance is rounded to a float, 2^-24 of it or 2^-150. Points of samples and of moved bodies
+ * are rounded by a few ulp of the largest coordinate, and so are distances (docs/geom.md). */
+double abuti_map_rounding(const abut_map *map, double distance) {
+    return 0x1p-23 * fabs(distance) + map->rounding + 0x1p-149;
+}
+
 /* ---- samples ---- */
 
 static uint32_t count_samples(const map_place *place) {
@@ -113,8 +148,10 @@ static void release_samples(abut_map *map) {
 }
 
 void abuti_map_release_others(abut_map *map) {
-    for (uint32_t i = 0; i < map->other_count; i++)
-        abut_bvh_destroy((abut_bvh *)(uintptr_t)map->others[i].bvh);
+    for (uint32_t i = 0; i < map->other_count; i++) {
+        abut_bvh_destroy((abut_bvh *)(uintptr_t)map->others[i].posed.bvh);
+        abut_mesh_destroy(map->others[i].mesh);
+    }
     abuti_release(map->context, map->others);
     map->others = NULL;
     map->other_count = 0;
@@ -159,7 +196,8 @@ static abut_status make(const char *function, abut_mesh *mesh, const abut_map_op
     made->atlas = *atlas;
     made->placed = mesh->triangle_count;
     made->backend = options->device ? &abuti_map_on_device : &abuti_map_on_cpu;
-    abut_status status = abut_bvh_create(mesh, NULL, &made->bvh);
+    abut_status status = check_mesh(function, mesh);
+    status = status ? status : abut_bvh_create(mesh, NULL, &made->bvh);
     if (!status && !atlas->places)
         status = abuti_map_atlas_create(function, mesh, options->resolution, options->importance,
                                         &made->atlas);
@@ -196,6 +234,7 @@ abut_status abut_map_move(abut_map *map, abut_mesh *mesh) {
     if (!map || !mesh)
         return abuti_null(__func__, map ? "mesh" : "map");
     abut_status status = abuti_bvh_check_refit(__func__, map->mesh, mesh);
+    status = status ? status : check_mesh(__func__, mesh);
     if (status)
         return status;
     abut_mesh_retain(mesh);
@@ -394,6 +433,8 @@ abut_status abuti_map_open(const char *function, abut_map *map, const abut_map_q
                           ours->limit >= 0 ? ours->geodesic : ours->limit);
     ours->limit = ours->limit > 0 ? ours->limit : HUGE_VAL;
     map->limit = ours->limit;
+    map->rounding =
+        MAP_ROUNDING * real_max(v3_max_abs(map->mesh->bounds.lo), v3_max_abs(map->mesh->bounds.hi));
     map->question = MAP_NOTHING; /* until it has been answered */
     map->has_sign = false;
     map->answers_here = true;

@@ -82,6 +82,12 @@ extern const map_backend abuti_map_on_device; /* device.c */
 /* Who asked last; kept for exact measures. */
 typedef enum map_question { MAP_NOTHING = 0, MAP_OTHERS, MAP_SELF, MAP_THICKNESS } map_question;
 
+/* A body of the last query, and its mesh as it was then; both are held. */
+typedef struct map_other {
+    abut_posed posed;
+    abut_mesh *mesh;
+} map_other;
+
 struct abut_map {
     abut_context *context; /* held */
     abut_map_options options;
@@ -105,10 +111,11 @@ struct abut_map {
     const map_backend *backend;
     struct map_device *device; /* of a map on a device */
     abut_topology *topology; /* of some state of the mesh; made when contacts are first asked for */
-    abut_posed *others;      /* of the last query; hierarchies are held */
+    map_other *others;       /* of the last query */
     uint32_t other_count;
     abut_advice advice;
-    double limit; /* of the last query */
+    double limit;    /* of the last query */
+    double rounding; /* of coordinates, in the distances of the last query */
 };
 
 /* Of a sample: the number of its triangle among those ranked. */
@@ -125,6 +132,18 @@ abut_status abuti_map_begin(const char *function, abut_map *map, const abut_map_
 /* The door of questions about answers, and of those that want all of them on the host. */
 abut_status abuti_map_check(const char *function, const abut_map *map);
 abut_status abuti_map_check_here(const char *function, const abut_map *map);
+/* Refuses if a body of the last query has been refitted since then. */
+abut_status abuti_map_check_others(const char *function, const abut_map *map);
+/* abut_map_contacts(), which measures volumes; worlds do not. */
+abut_status abuti_map_contacts(const abut_map *map, const abut_patch_options *options, bool volumes,
+                               abut_patches *patches);
+/* Refuses a box beyond the range of maps. */
+abut_status abuti_map_check_box(const char *function, const char *what, const box3 *box);
+/* What rounding may add to a distance, of the largest coordinate: 32 ulp. */
+#define MAP_ROUNDING 0x1p-48
+/* An upper bound of what rounding adds to a distance of that magnitude: to a float, and of the
+ * coordinates that it was computed from. */
+double abuti_map_rounding(const abut_map *map, double distance);
 /* The point of a triangle, absolute. */
 vec3 abuti_map_point(const abut_map *map, uint32_t triangle, const double weight[3]);
 

@@ -68,8 +68,8 @@ abut_status abut_map_at(const abut_map *map, uint32_t triangle, const double bar
     if (sample == ABUT_NONE)
         sample = nearest_sample(map, triangle, barycentric, point, true, &way);
     const abut_map_texel *answer = &map->answers[sample];
-    /* The distance of a sample is rounded to a float; beyond the limit nothing is known below. */
-    const double d = answer->distance, error = way + 0x1p-23 * fabs(d) + 0x1p-60;
+    /* Beyond the limit nothing is known below. */
+    const double d = answer->distance, error = way + abuti_map_rounding(map, d);
     vec3 to = v3(answer->vector[0], answer->vector[1], answer->vector[2]);
     *value = (abut_map_value){.lower = d - error,
                               .upper = d + error,
@@ -78,9 +78,10 @@ abut_status abut_map_at(const abut_map *map, uint32_t triangle, const double bar
                               .y = map->texel[sample] / map->atlas.resolution};
     if (answer->other == ABUT_NONE) {
         value->vector = v3(0, 0, 0);
-        value->lower = map->limit - way;
+        value->lower = map->limit - way - abuti_map_rounding(map, 0);
     } else if (d > 0) { /* no farther than the point that is closest to the sample */
-        value->upper = fmin(value->upper, v3_length(value->vector) * (1 + 0x1p-22) + 0x1p-60);
+        const double length = v3_length(value->vector);
+        value->upper = fmin(value->upper, length + 2 * abuti_map_rounding(map, length));
     }
     if (map->question == MAP_THICKNESS) { /* which may jump */
         value->lower = 0;
@@ -181,18 +182,20 @@ static abut_status find_quantiles(const abut_map *map, const abut_map_measure_op
 
 /* ---- exact ---- */
 
-/* The least distance of all bodies by triangles; the sample has told where to begin. */
+/* The least distance of all bodies by triangles, from the least sample on. How deep bodies overlap
+ * is known from samples only: then the error stays that of samples. */
 static abut_status measure_exactly(const abut_map *map, abut_map_measures *m) {
+    static const char function[] = "abut_map_measure";
     if (map->question != MAP_OTHERS)
-        return abuti_fail(ABUT_ERROR_ARGUMENT,
-                          "abut_map_measure: exact measures are those of other bodies");
-    m->least_error = 0;
-    if (m->least.distance < 0)
-        return ABUT_OK;
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: exact measures are those of other bodies",
+                          function);
     abut_posed ours = {NULL, {{0, 0, 0, 0}, {0, 0, 0}}};
-    abut_status refitted = abuti_map_bvh((abut_map *)(uintptr_t)map, &ours.bvh);
-    if (refitted)
-        return refitted;
+    abut_status checked = abuti_map_check_others(function, map);
+    if (!checked && !(m->least.distance < 0))
+        checked = abuti_map_bvh((abut_map *)(uintptr_t)map, &ours.bvh);
+    if (checked || m->least.distance < 0)
+        return checked;
+    const double lower = m->least.distance - m->least_error; /* of all signed distances */
     abut_pair_options options = abut_pair_options_default();
     options.surfaces = true;
     const abut_map_witness sample = m->least;
@@ -206,10 +209,11 @@ static abut_status measure_exactly(const abut_map *map, abut_map_measures *m) {
                                       .triangle_a = sample.triangle,
                                       .triangle_b = sample.other_triangle};
         else
-            status = abut_pair_within(&ours, &map->others[k], fmin(m->least.distance, map->limit),
-                                      &options, NULL, &within, NULL);
+            status =
+                abut_pair_within(&ours, &map->others[k].posed, fmin(m->least.distance, map->limit),
+                                 &options, NULL, &within, NULL);
         if (!status && within)
-            status = abut_pair_distance(&ours, &map->others[k], &options, &cache, &s);
+            status = abut_pair_distance(&ours, &map->others[k].posed, &options, &cache, &s);
         if (status)
             return status;
         if (!within || s.distance > map->limit || !(s.distance <= m->least.distance) ||
@@ -223,6 +227,8 @@ static abut_status measure_exactly(const abut_map *map, abut_map_measures *m) {
         m->least.feature = s.feature_b;
         m->least.other_point = s.point_b;
     }
+    /* Surfaces that touch may be anywhere inside each other. */
+    m->least_error = map->has_sign && !(m->least.distance > 0) ? real_max(-lower, 0) : 0;
     return ABUT_OK;
 }
 
@@ -274,8 +280,10 @@ abut_status abut_map_measure(const abut_map *map, const abut_map_measure_options
     witness_of(map, all.greatest, extremes[1], &m.greatest);
     if (all.found) {
         const double weight = all.found_area > 0 ? all.found_area : 1;
-        m.least_error = m.least.distance - all.least_reach;
-        m.greatest_error = all.greatest_reach - m.greatest.distance;
+        const double rounding =
+            abuti_map_rounding(map, fmax(fabs(m.least.distance), fabs(m.greatest.distance)));
+        m.least_error = m.least.distance - all.least_reach + rounding;
+        m.greatest_error = all.greatest_reach - m.greatest.distance + rounding;
         if (map->question == MAP_THICKNESS)
             m.least_error = m.greatest_error = HUGE_VAL;
         m.mean = all.sum / weight;

@@ -8,14 +8,24 @@
  * a face is furthest is rounded, and only a matter of speed.
  *
  * Each point waits at one face that it is above; a face without such points is final.
+ *
+ * Signs are exact where products of three differences neither overflow nor underflow. So points are
+ * scaled by a power of two that puts the largest coordinate just below 2^298, and coordinates that
+ * are then below 2^-302 count as 0: that is 2^-600 of the largest at most. Hulls of all finite
+ * input end, since each step is exact for the points as they are then.
  */
 #include "mesh/mesh.h"
 
 #include "geom/predicates_shared.h"
 
-#include <string.h>
+#include <assert.h>
+#include <math.h>
 
-static const char function[] = "abut_mesh_hull";
+static const char function[] = "abut_mesh_hull", stage[] = "hull";
+
+/* Exponents of the largest coordinate, and of the smallest but 0: see predicates_shared.h. */
+enum { LARGEST_EXPONENT = 298, SMALLEST_EXPONENT = -302 };
+enum { LOOK = 4096 /* points and faces between two calls of the progress callback */ };
 
 typedef struct hull_face {
     uint32_t vertex[3];
@@ -28,8 +38,10 @@ typedef struct hull_face {
 typedef struct hull_work {
     abut_context *context;
     const vec3 *points; /* relative to one of them, so that rounding hurts only distances */
-    const vec3 *exact;
+    const vec3 *exact;  /* scaled */
     uint32_t count;
+    uint32_t settled; /* points that are vertices, or inside */
+    uint64_t steps;   /* points and faces that were compared */
     hull_face *faces;
     size_t face_count, face_room;
     uint32_t *next;  /* of a point that waits */
@@ -85,9 +97,9 @@ static abut_status first_four(const hull_work *w, uint32_t four[4]) {
     most = -1;
     for (uint32_t i = 0; i < w->count; i++) {
         vec3 n = v3_cross(v3_sub(p[four[1]], p[four[0]]), v3_sub(p[i], p[four[0]]));
-        if (v3_length_sq(n) > most &&
+        if (v3_length(n) > most &&
             !triangle_is_degenerate(w->exact[four[0]], w->exact[four[1]], w->exact[i])) {
-            most = v3_length_sq(n);
+            most = v3_length(n);
             four[2] = i;
             found = true;
         }
@@ -134,12 +146,15 @@ static abut_status start(hull_work *w) {
             f->other[k] = other[w->face_count][k];
         }
     }
-    for (uint32_t i = 0; i < w->count; i++)
-        for (int k = 0; k < 4; k++)
-            if (above(w, &w->faces[k], i)) {
-                wait_at(w, &w->faces[k], i);
-                break;
-            }
+    for (uint32_t i = 0; i < w->count; i++) {
+        int k = 0;
+        while (k < 4 && !above(w, &w->faces[k], i))
+            k++;
+        if (k < 4)
+            wait_at(w, &w->faces[k], i);
+        else
+            w->settled++;
+    }
     return ABUT_OK;
 }
 
@@ -211,8 +226,10 @@ static abut_status add_fan(hull_work *w, uint32_t point, uint32_t *at) {
         o->other[side] = made;
         at[from] = made;
     }
-    for (size_t i = first; i < w->face_count; i++) {
+    for (size_t i = first; i < w->face_count;
+         i++) { /* the horizon is a loop, since signs are exact */
         uint32_t next = at[w->faces[i].vertex[1]];
+        assert(next >= first && next < w->face_count);
         w->faces[i].other[1] = next;
         w->faces[next].other[2] = (uint32_t)i;
     }
@@ -226,11 +243,14 @@ static void move_points(hull_work *w, size_t seen, size_t first) {
         f->gone = true;
         for (uint32_t point = f->first, then; point != ABUT_NONE; point = then) {
             then = w->next[point];
-            for (size_t k = first; k < w->face_count; k++)
-                if (above(w, &w->faces[k], point)) {
-                    wait_at(w, &w->faces[k], point);
-                    break;
-                }
+            size_t k = first;
+            while (k < w->face_count && !above(w, &w->faces[k], point))
+                k++;
+            w->steps += k - first + 1;
+            if (k < w->face_count)
+                wait_at(w, &w->faces[k], point);
+            else
+                w->settled++;
         }
         f->first = ABUT_NONE;
     }
@@ -238,6 +258,7 @@ static void move_points(hull_work *w, size_t seen, size_t first) {
 
 static abut_status grow(hull_work *w, uint32_t *at) {
     uint32_t step = 0;
+    uint64_t looked = 0;
     for (uint32_t i = 0; i < w->face_count; i++) {
         hull_face *f = &w->faces[i];
         if (f->gone || f->first == ABUT_NONE)
@@ -251,17 +272,26 @@ static abut_status grow(hull_work *w, uint32_t *at) {
             }
         size_t seen = 0, first = w->face_count;
         abut_status status = find_horizon(w, i, best, step++, &seen);
+        assert(step <= w->count); /* each step makes one more point a vertex */
         status = status ? status : add_fan(w, best, at);
         if (status)
             return status;
         move_points(w, seen, first);
+        w->steps += seen;
+        if (w->steps - looked > LOOK) {
+            looked = w->steps;
+            status = abuti_progress(w->context, stage, (double)w->settled / w->count);
+            if (status)
+                return status;
+        }
     }
     return ABUT_OK;
 }
 
 /* ---- the mesh ---- */
 
-static abut_status make_mesh(const hull_work *w, uint32_t *number, abut_mesh **hull) {
+static abut_status make_mesh(const hull_work *w, const vec3 *points, uint32_t *number,
+                             abut_mesh **hull) {
     size_t triangles = 0;
     uint32_t vertices = 0;
     for (uint32_t i = 0; i < w->count; i++)
@@ -282,7 +312,7 @@ static abut_status make_mesh(const hull_work *w, uint32_t *number, abut_mesh **h
     }
     for (uint32_t i = 0; i < w->count; i++)
         if (number[i] != ABUT_NONE)
-            positions[number[i]] = w->exact[i];
+            positions[number[i]] = points[i];
     size_t to = 0;
     for (size_t i = 0; i < w->face_count; i++)
         for (int k = 0; k < 3 && !w->faces[i].gone; k++)
@@ -309,6 +339,24 @@ static abut_status check_points(const abut_vec3 *points, size_t count) {
     return ABUT_OK;
 }
 
+static double scaled(double x, int exponent) {
+    const double y = ldexp(x, exponent);
+    return fabs(y) < ldexp(1, SMALLEST_EXPONENT) ? 0 : y;
+}
+
+/* Points as signs are computed from them: see above. */
+static void scale_points(const abut_vec3 *points, size_t count, vec3 *to) {
+    double largest = 0;
+    int exponent;
+    for (size_t i = 0; i < count; i++)
+        largest = real_max(largest, v3_max_abs(points[i]));
+    frexp(largest, &exponent);
+    for (size_t i = 0; i < count; i++)
+        to[i] = v3(scaled(points[i].x, LARGEST_EXPONENT - exponent),
+                   scaled(points[i].y, LARGEST_EXPONENT - exponent),
+                   scaled(points[i].z, LARGEST_EXPONENT - exponent));
+}
+
 abut_status abut_mesh_hull(abut_context *context, const abut_vec3 *points, size_t count,
                            abut_mesh **hull) {
     if (!points || !hull)
@@ -317,20 +365,21 @@ abut_status abut_mesh_hull(abut_context *context, const abut_vec3 *points, size_
     if (status)
         return status;
     context = abuti_context_of(context);
+    vec3 *exact = abuti_allocate(context, count, sizeof *exact);
     vec3 *near = abuti_allocate(context, count, sizeof *near);
     uint32_t *at = abuti_allocate(context, count, sizeof *at);
-    hull_work w = {.context = context, .exact = points, .count = (uint32_t)count};
+    hull_work w = {.context = context, .exact = exact, .points = near, .count = (uint32_t)count};
     w.next = abuti_allocate(context, count, sizeof *w.next);
-    if (near && at && w.next) {
+    if (exact && near && at && w.next) {
+        scale_points(points, count, exact);
         for (size_t i = 0; i < count; i++)
-            near[i] = v3_sub(points[i], points[0]);
-        w.points = near;
+            near[i] = v3_sub(exact[i], exact[0]);
         status = start(&w);
         status = status ? status : grow(&w, at);
-        status = status ? status : make_mesh(&w, at, hull);
+        status = status ? status : make_mesh(&w, points, at, hull);
     } else {
         status = ABUT_ERROR_MEMORY;
     }
-    ABUTI_RELEASE(context, near, at, w.next, w.faces, w.stack, w.horizon);
+    ABUTI_RELEASE(context, exact, near, at, w.next, w.faces, w.stack, w.horizon);
     return status;
 }

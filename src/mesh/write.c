@@ -336,6 +336,17 @@ static abut_status write_gltf(writer *out, bool text) {
     return status;
 }
 
+/* Refuses a mesh whose vertices would all round to nearly one point. */
+static abut_status check_size(const abut_mesh *mesh, const char *path, const char *format) {
+    const double size = v3_max_abs(v3_sub(mesh->bounds.hi, mesh->bounds.lo));
+    if (size > 0 && size < (double)FLT_MIN)
+        return abuti_fail(
+            ABUT_ERROR_ARGUMENT,
+            "%s: the mesh is %g long, too small for the floats of %s; write OBJ or PLY", path, size,
+            format);
+    return ABUT_OK;
+}
+
 static abut_status check_gltf(const abut_mesh *mesh, const char *path, bool text) {
     uint64_t bytes = 12 * ((uint64_t)mesh->vertex_count + mesh->triangle_count);
     if (!text && bytes > UINT32_MAX - 4096)
@@ -345,7 +356,7 @@ static abut_status check_gltf(const abut_mesh *mesh, const char *path, bool text
             return abuti_fail(ABUT_ERROR_ARGUMENT,
                               "%s: vertex %u is too large for the floats of glTF; write OBJ or PLY",
                               path, i);
-    return ABUT_OK;
+    return check_size(mesh, path, "glTF");
 }
 
 /* ---- the door ---- */
@@ -371,7 +382,7 @@ static abut_status check_stl(const abut_mesh *mesh, const char *path) {
                               "write OBJ or PLY",
                               path, mesh->indices[i], p.x, p.y, p.z);
     }
-    return ABUT_OK;
+    return check_size(mesh, path, "STL");
 }
 
 static abut_status choose(const char *path, abut_mesh_write_options *options) {

@@ -365,7 +365,7 @@ static abut_box box_to_world(const common_frame *frame, box3 box) {
 /* Whether all of a surface is inside the other or on it. `area` is of what is. */
 static bool is_covered(const common_work *work, int side, double area) {
     const cut_body *body = &work->cut.body[side];
-    double whole = body->shell->area * body->unit * body->unit;
+    double unit = body->unit / body->bvh->scale, whole = body->shell->area * unit * unit;
     return area > 0 &&
            whole - area <= NO_AREA * whole + 4 * work->cut.tolerance * work->cut.flush.rim;
 }
@@ -402,7 +402,8 @@ static abut_status answer_touch(const common_work *work, const common_frame *fra
 
 /* Whether a closed surface holds nothing, as a sheet with two sides. */
 static bool is_empty(const cut_body *body) {
-    return fabs(body->shell->volume) <= NO_VOLUME * body->shell->area * size_of(body->bvh);
+    return fabs(body->shell->volume) <=
+           NO_VOLUME * body->shell->area * size_of(body->bvh) * body->bvh->scale;
 }
 
 /* Which kind of volume it is. */

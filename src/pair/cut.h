@@ -20,7 +20,7 @@ typedef struct pair_shell {
     abut_topology_arrays view;
     const uint32_t *corner; /* 3 a triangle */
     uint32_t *part_face;    /* a triangle of each component */
-    double area, volume;    /* below 0 where it faces inwards */
+    double area, volume;    /* in units of bvh->scale; below 0 where it faces inwards */
 } pair_shell;
 
 /* Gives it; made by the first call and kept by the hierarchy. Thread-safe. */

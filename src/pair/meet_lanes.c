@@ -409,7 +409,7 @@ void BY_LANES(abuti_pair_meet)(meet_search *s) {
     uint32_t steps = 0;
     w->s = s;
     w->frame = s->frame;
-    w->directed = v3_length_sq(s->frame->way) > 0;
+    w->directed = v3_max_abs(s->frame->way) > 0;
     w->sorted = !s->visit && !s->all;
     memset(w->kept, 0xff, sizeof w->kept); /* ABUT_NONE */
     w->stack[0] =

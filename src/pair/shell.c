@@ -45,13 +45,17 @@ static abut_status make_topology(pair_shell *shell, const uint32_t *names) {
     return ABUT_OK;
 }
 
+/* In units of the hierarchy, in which products neither overflow nor underflow. */
 static void measure(pair_shell *shell) {
     const abut_mesh *mesh = shell->bvh->mesh;
+    const double unit = shell->bvh->scale;
     shell->area = shell->volume = 0;
     for (uint32_t t = 0; t < mesh->triangle_count; t++) {
         const uint32_t *corner = mesh->indices + 3 * (size_t)t;
-        vec3 a = mesh->positions[corner[0]], b = mesh->positions[corner[1]],
-             c = mesh->positions[corner[2]], n = v3_cross(v3_sub(b, a), v3_sub(c, a));
+        vec3 a = v3_scale(mesh->positions[corner[0]], unit),
+             b = v3_scale(mesh->positions[corner[1]], unit),
+             c = v3_scale(mesh->positions[corner[2]], unit),
+             n = v3_cross(v3_sub(b, a), v3_sub(c, a));
         shell->area += 0.5 * v3_length(n);
         shell->volume += v3_dot(n, a) / 6;
     }

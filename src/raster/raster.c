@@ -297,6 +297,8 @@ abut_status abut_raster_draw(abut_raster *raster, const abut_raster_view *view,
     if (!d.placed)
         return ABUT_ERROR_MEMORY;
     status = place_items(__func__, &ours, &d);
+    if (!status && (image->depths.host || image->depths.buffer))
+        status = abuti_raster_check_depths(__func__, &d.camera);
     status = status ? status : check_image(__func__, raster, &d.camera.lens, image);
     status = status ? status : raster->backend->draw(raster, &d, image);
     abuti_release(raster->context, d.placed);

@@ -11,6 +11,8 @@
  * none. */
 abut_status abuti_raster_camera(const char *function, const abut_raster_view *view, box3 region,
                                 uint32_t resolution, raster_camera *camera);
+/* Refuses a camera whose depths do not fit floats. */
+abut_status abuti_raster_check_depths(const char *function, const raster_camera *camera);
 /* A view as it is for people who ask for nothing: their own or defaults. */
 abut_status abuti_raster_view_read(const abut_raster_view *theirs, const char *what,
                                    abut_raster_view *ours);

@@ -192,7 +192,7 @@ static abut_status ask_mesh(features *f, vec3 point, double *depth, vec3 *out) {
     if (status)
         return status;
     vec3 way = v3_sub(nearest.point, at);
-    if (!(v3_length_sq(way) > 0)) { /* on it: as the triangle faces */
+    if (!(v3_max_abs(way) > 0)) { /* on it: as the triangle faces */
         const abut_mesh *mesh = b->bvh->mesh;
         const uint32_t *corner = mesh->indices + 3 * (size_t)nearest.triangle;
         const vec3 p = mesh->positions[corner[0]];
@@ -240,7 +240,7 @@ static void ask_other(features *f, vec3 point, uint32_t element) {
     f->status = b->kind != ABUT_WORLD_BODY ? ask_solid(b, point, margin, &depth, &out)
                 : b->body.field            ? ask_field(b, point, &depth, &out)
                                            : ask_mesh(f, point, &depth, &out);
-    if (!f->status && depth >= -margin && v3_length_sq(out) > 0)
+    if (!f->status && depth >= -margin && v3_max_abs(out) > 0)
         put(f->to, (abut_contact){.point = point,
                                   .normal = out,
                                   .depth = depth,

@@ -1,6 +1,7 @@
 /* Pairs that are tried one after the other, each on all threads, before the tasks of all others:
  * by surface distance maps, by layers, and by vertices of meshes against fields. Objects behind
  * them are for one user at a time, and start tasks themselves. */
+#include "map/map.h"
 #include "world/world.h"
 
 enum { CONTACT_ROOM = 256, PATCH_ROOM = 16, MAP_KEEP = 8 };
@@ -102,7 +103,7 @@ static abut_status try_map(abut_world *world, const world_item *x, const world_i
         found.capacity = world->special_patches.room;
         found.contacts = room(world);
         found.contact_capacity = room_count(world);
-        status = abut_map_contacts(map, &options, &found);
+        status = abuti_map_contacts(map, &options, false, &found);
     }
     if (status)
         return status;
@@ -215,9 +216,9 @@ static abut_status try_layers(abut_world *world, const world_item *a, const worl
     if (status || !found || !(found->depth > 0))
         return status;
     vec3 normal = swapped ? contact_back(found->normal) : found->normal;
-    if (!(v3_length_sq(normal) > 0)) /* images do not tell: from middle to middle */
+    if (!(v3_max_abs(normal) > 0)) /* images do not tell: from middle to middle */
         normal = v3_normalise(v3_sub(box_centre(a->at.box), box_centre(b->at.box)));
-    if (!(v3_length_sq(normal) > 0))
+    if (!(v3_max_abs(normal) > 0))
         normal = v3(0, 0, 1);
     *room(world) = (abut_contact){.point = found->centre,
                                   .normal = normal,

@@ -319,7 +319,7 @@ static bool sweep_plane(const step *s, const abut_world_pair *pair, bool plane_i
 /* Three unit axes, the first along a direction; right-handed. */
 static void find_axes(vec3 along, vec3 axes[3]) {
     vec3 u = v3_normalise(along);
-    axes[0] = v3_length_sq(u) > 0 ? u : v3(1, 0, 0);
+    axes[0] = v3_max_abs(u) > 0 ? u : v3(1, 0, 0);
     axes[1] = v3_cross(axes[0], fabs(axes[0].x) < 0.6 ? v3(1, 0, 0) : v3(0, 1, 0));
     axes[1] = v3_normalise(axes[1]);
     axes[2] = v3_cross(axes[0], axes[1]);

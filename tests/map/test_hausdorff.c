@@ -247,6 +247,26 @@ TEST(scales) {
     abut_mesh_destroy(large);
 }
 
+/* Rounding of denormal numbers is more than a millionth of such sizes: the tolerance gives way. */
+TEST(denormal_coordinates) {
+    static const double sizes[] = {1e-300, 1e-306, 1e-310, 1e-320, 5e-324};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        abut_mesh *a = make_moved(make_shape(NULL, ABUT_SHAPE_TORUS, 6), sizes[i], vec(0, 0, 0)),
+                  *b = make_moved(make_shape(NULL, ABUT_SHAPE_BOX, 2), sizes[i], vec(0, 0, 0));
+        abut_bvh *of_a = NULL, *of_b = NULL;
+        abut_map_hausdorff_result found;
+        assert_ok(abut_bvh_create(a, NULL, &of_a));
+        assert_ok(abut_bvh_create(b, NULL, &of_b));
+        assert_ok(abut_map_hausdorff(of_a, of_b, NULL, &found));
+        assert_true(found.lower >= 0 && found.lower <= found.upper);
+        assert_true(found.upper <= 2 * sizes[i] + 1e-305);
+        abut_bvh_destroy(of_a);
+        abut_bvh_destroy(of_b);
+        abut_mesh_destroy(a);
+        abut_mesh_destroy(b);
+    }
+}
+
 TEST(tolerances) {
     abut_mesh *a = make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 5),
               *b = make_shape(NULL, ABUT_SHAPE_UVSPHERE, 9);

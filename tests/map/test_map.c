@@ -264,6 +264,119 @@ TEST(exact_measures_are_those_of_pairs) {
     abut_mesh_destroy(ball);
 }
 
+/* How deep bodies overlap is known from samples alone: the error covers all of the surface. */
+TEST(exact_measures_of_bodies_that_overlap) {
+    abut_mesh *ball = made(NULL, ABUT_SHAPE_ICOSPHERE, 3, 0),
+              *box = made(NULL, ABUT_SHAPE_BOX, 3, 0), *cone = made(NULL, ABUT_SHAPE_CONE, 8, 1);
+    abut_bvh *bvh = hierarchy_of(box, true);
+    test_random random = {23};
+    for (int round = 0; round < 8; round++) {
+        /* The tip of a cone goes into the box between samples: all of these are outside. */
+        const bool tip = round >= 4;
+        const abut_box at = abut_mesh_bounds(tip ? cone : ball), to = abut_mesh_bounds(box);
+        abut_mesh *here =
+            shifted(tip ? cone : ball, 0.1, 0.05,
+                    tip ? to.lo.z - at.hi.z + 0.002 : to.lo.z - at.hi.z + 0.05 * round);
+        abut_map *map = map_of(here, tip ? 12 : 40);
+        abut_map_measure_options options = abut_map_measure_options_default();
+        abut_map_measures exact;
+        find_one(map, bvh, 0);
+        options.exact = true;
+        assert_ok(abut_map_measure(map, &options, NULL, &exact));
+        double least = HUGE_VAL;
+        for (int i = 0; i < 20000; i++) {
+            uint32_t t;
+            double weight[3];
+            abut_nearest nearest;
+            const uint32_t vertices = abut_mesh_vertex_count(here);
+            abut_vec3 p = point_on(here, &random, &t, weight);
+            if ((uint32_t)i < vertices)
+                p = add(abut_mesh_origin(here), 1, abut_mesh_positions(here)[i]);
+            assert_ok(abut_sign_nearest(bvh, p, HUGE_VAL, &nearest));
+            least = fmin(least, nearest.distance);
+        }
+        assert_true(exact.least.distance - exact.least_error <= least);
+        assert_true(round == 0 || least < 0);
+        if (tip)
+            assert_true(exact.least.distance == 0);
+        abut_map_destroy(map);
+        abut_mesh_destroy(here);
+    }
+    abut_bvh_destroy(bvh);
+    abut_mesh_destroy(ball);
+    abut_mesh_destroy(box);
+    abut_mesh_destroy(cone);
+}
+
+/* Distances of one state of a body are not refined by another. */
+TEST(bodies_that_were_refitted) {
+    abut_mesh *ball = made(NULL, ABUT_SHAPE_ICOSPHERE, 2, 0), *away = shifted(ball, 3, 0, 0),
+              *near = shifted(ball, 2, 0, 0);
+    abut_bvh *bvh = hierarchy_of(away, true);
+    abut_map *map = map_of(ball, 64);
+    abut_map_measure_options options = abut_map_measure_options_default();
+    abut_patch_options patch_options = abut_patch_options_default();
+    abut_patches patches = {0};
+    abut_map_measures before, after;
+    find_one(map, bvh, 0);
+    options.exact = true;
+    assert_ok(abut_map_measure(map, &options, NULL, &before));
+    assert_ok(abut_bvh_refit(bvh, near));
+    assert_refused("others[0] was refitted", abut_map_measure(map, &options, NULL, &after));
+    assert_refused("others[0] was refitted", abut_map_contacts(map, &patch_options, &patches));
+    assert_ok(abut_map_measure(map, NULL, NULL, &after)); /* of samples */
+    find_one(map, bvh, 0);
+    assert_ok(abut_map_measure(map, &options, NULL, &after));
+    assert_close(before.least.distance - after.least.distance, 1, 1e-6);
+    abut_map_destroy(map);
+    abut_bvh_destroy(bvh);
+    abut_mesh_destroy(ball);
+    abut_mesh_destroy(away);
+    abut_mesh_destroy(near);
+}
+
+/* Distances are floats: sizes that these do not hold are refused, and bounds hold for the rest. */
+TEST(sizes_beyond_floats) {
+    abut_mesh *ball = made(NULL, ABUT_SHAPE_ICOSPHERE, 2, 0);
+    const double sizes[] = {1e-320, 1e-45, 1e-31, 1e-29, 1, 1e29, 1e31, 1e38, 1e45, 1e89};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        const double k = sizes[i], scale[9] = {k, 0, 0, 0, k, 0, 0, 0, k};
+        abut_mesh *here = moved(ball, scale, (abut_vec3){0, 0, 0});
+        abut_bvh *bvh = hierarchy_of(here, true);
+        abut_map_options options = abut_map_options_default();
+        abut_map *map = NULL;
+        options.resolution = 32;
+        if (k > 2e-30 && k < 1e30) {
+            assert_ok(abut_map_create(here, &options, &map));
+            abut_posed other = {bvh, {{0, 0, 0, 1}, {3 * k, 0, 0}}};
+            abut_map_measures m;
+            abut_map_measure_options exact = abut_map_measure_options_default();
+            exact.exact = true;
+            assert_ok(abut_map_find(map, &other, 1, NULL));
+            assert_ok(abut_map_measure(map, NULL, NULL, &m));
+            const double lower = m.least.distance - m.least_error;
+            assert_ok(abut_map_measure(map, &exact, NULL, &m));
+            assert_true(m.least.distance > k && lower <= m.least.distance);
+            other.pose.translation.x = 1e31;
+            assert_refused("at most 1e+30", abut_map_find(map, &other, 1, NULL));
+            other.pose.translation.x = 1e90;
+            assert_refused("at most 1e+30", abut_map_find(map, &other, 1, NULL));
+        } else {
+            assert_refused(k < 1 ? "at least 1e-30" : "at most 1e+30",
+                           abut_map_create(here, &options, &map));
+            assert_null(map);
+            assert_ok(abut_map_create(ball, &options, &map));
+            assert_refused(k < 1 ? "at least 1e-30" : "at most 1e+30", abut_map_move(map, here));
+            assert_refused(k < 1 ? "at least 1e-30" : "at most 1e+30",
+                           abut_map_change(map, here, NULL));
+        }
+        abut_map_destroy(map);
+        abut_bvh_destroy(bvh);
+        abut_mesh_destroy(here);
+    }
+    abut_mesh_destroy(ball);
+}
+
 TEST(corners_have_values_too) { /* they may lie off all rows of samples */
     abut_mesh *pot = made(NULL, ABUT_SHAPE_TEAPOT_SOLID, 0, 0),
               *ball = made(NULL, ABUT_SHAPE_ICOSPHERE, 2, 0);
@@ -387,6 +500,50 @@ TEST(patches_are_where_bodies_are_near) {
     abut_mesh_destroy(table);
     abut_mesh_destroy(floor);
     abut_mesh_destroy(box);
+}
+
+/* A rod through a ring that is too narrow: normals all around add up to nothing. */
+TEST(patches_have_the_volume_of_the_overlap) {
+    abut_mesh *ring = made(NULL, ABUT_SHAPE_TORUS, 32, 16),
+              *rod = made(NULL, ABUT_SHAPE_CYLINDER, 24, 1);
+    const abut_box wide = abut_mesh_bounds(rod);
+    const double k = 0.7 / (wide.hi.x - wide.lo.x), scale[9] = {k, 0, 0, 0, k, 0, 0, 0, 3};
+    abut_mesh *here = moved(rod, scale, (abut_vec3){0.02, 0, 0});
+    abut_bvh *bvh = hierarchy_of(ring, true), *ours = hierarchy_of(here, false);
+    abut_patch list[256];
+    abut_contact contacts[1024];
+    abut_patches patches = {.list = list,
+                            .capacity = 256,
+                            .contacts = contacts,
+                            .contact_capacity = 1024};
+    abut_map *map = map_of(here, 128);
+    const abut_posed a = {.bvh = ours}, b = {.bvh = bvh};
+    abut_common common;
+    double volume = 0;
+    find_one(map, bvh, 0);
+    assert_ok(abut_pair_common(&a, &b, NULL, &common));
+    assert_true(common.volume > 1e-3);
+    assert_ok(abut_map_contacts(map, NULL, &patches));
+    assert_true(patches.count > 0 && list[0].depth > 0);
+    for (uint64_t i = 0; i < patches.count; i++)
+        volume += list[i].volume;
+    assert_close(volume, common.volume, 1e-12);
+    abut_map_destroy(map);
+    map = map_of(here, 128); /* open: not measured */
+    abut_mesh *sheet = made(NULL, ABUT_SHAPE_SHEET, 4, 4);
+    abut_bvh *open = hierarchy_of(sheet, true);
+    find_one(map, open, 0);
+    assert_ok(abut_map_contacts(map, NULL, &patches));
+    for (uint64_t i = 0; i < patches.count; i++)
+        assert_true(list[i].volume == 0);
+    abut_map_destroy(map);
+    abut_bvh_destroy(open);
+    abut_bvh_destroy(bvh);
+    abut_bvh_destroy(ours);
+    abut_mesh_destroy(sheet);
+    abut_mesh_destroy(here);
+    abut_mesh_destroy(rod);
+    abut_mesh_destroy(ring);
 }
 
 /* ---- bad input, memory, threads ---- */

@@ -327,6 +327,64 @@ TEST(hull_of_random_points) {
     }
 }
 
+/* Where products would underflow points are scaled: the same hull, and an end for all input. */
+TEST(hull_of_points_of_any_size) {
+    test_random random = {17};
+    for (int round = 0; round < 200; round++) {
+        abut_vec3 points[40], shrunk[40];
+        const int exponent = -(int)test_random_below(&random, 1050);
+        for (int i = 0; i < 40; i++) {
+            points[i] = (abut_vec3){test_random_below(&random, 1000), test_random_below(&random, 9),
+                                    test_random_below(&random, 1000)};
+            shrunk[i] = (abut_vec3){ldexp(points[i].x, exponent), ldexp(points[i].y, exponent),
+                                    ldexp(points[i].z, exponent)};
+        }
+        abut_mesh *hull = NULL, *small = NULL;
+        assert_ok(abut_mesh_hull(NULL, points, 40, &hull));
+        assert_ok(abut_mesh_hull(NULL, shrunk, 40, &small));
+        assert_int_equal(abut_mesh_triangle_count(hull), abut_mesh_triangle_count(small));
+        assert_memory_equal(abut_mesh_indices(hull), abut_mesh_indices(small),
+                            12 * abut_mesh_triangle_count(hull));
+        abut_mesh_destroy(hull);
+        abut_mesh_destroy(small);
+        /* Coordinates of very different sizes. */
+        for (int i = 0; i < 40; i++)
+            for (int k = 0; k < 3; k++)
+                (&points[i].x)[k] = ldexp(test_random_real(&random, -1, 1),
+                                          round % 2 ? exponent - (int)test_random_below(&random, 70)
+                                                    : -(int)test_random_below(&random, 1074));
+        hull = NULL;
+        abut_status status = abut_mesh_hull(NULL, points, 40, &hull);
+        assert_true(status == ABUT_OK || status == ABUT_ERROR_ARGUMENT);
+        if (!status)
+            assert_int_equal(abut_mesh_triangle_count(hull), 2 * abut_mesh_vertex_count(hull) - 4);
+        abut_mesh_destroy(hull);
+    }
+}
+
+static bool stop_hull(void *user, const char *stage, double fraction) {
+    assert_string_equal(stage, "hull");
+    assert_true(fraction >= 0 && fraction <= 1);
+    return ++*(int *)user < 3;
+}
+
+TEST(hulls_can_be_cancelled) {
+    static abut_vec3 points[5000];
+    test_random random = {19};
+    int calls = 0;
+    for (int i = 0; i < 5000; i++) { /* on a ball: all are vertices */
+        abut_vec3 p = {test_random_real(&random, -1, 1), test_random_real(&random, -1, 1),
+                       test_random_real(&random, -1, 1)};
+        points[i] = v3_normalise(p);
+    }
+    abut_context *context = test_watched(stop_hull, &calls);
+    abut_mesh *hull = NULL;
+    assert_int_equal(ABUT_ERROR_CANCELLED, abut_mesh_hull(context, points, 5000, &hull));
+    assert_null(hull);
+    assert_int_equal(3, calls);
+    abut_context_destroy(context);
+}
+
 TEST(hull_of_what_has_none) {
     abut_vec3 points[5] = {{1, 2, 3}, {1, 2, 3}, {1, 2, 3}, {1, 2, 3}, {1, 2, 3}};
     abut_mesh *hull;

@@ -89,6 +89,11 @@ is "[round(it['depth'], 6), [round(x, 6) + 0.0 for x in it['normal']]]" "[0.05, 
 try 0 "$tool" contacts box.obj slab.obj --pose-a 0,0,1.51 --method map
 try 3 "$tool" contacts box.obj slab.obj --pose-a 0,0,1.51 --method map --margin 0.02 --patches
 demand "not a patch" "$(wc -l <out)" -eq 2
+# A rod in a ring that is too narrow: the volume is that of the triangles.
+"$tool" make torus ring.obj --quiet && "$tool" make cylinder rod.obj --radius 0.35 --height 2 --quiet || exit 1
+volume=$("$tool" overlap rod.obj ring.obj --volume --quiet)
+try 3 "$tool" contacts rod.obj ring.obj --method map --resolution 128 --json
+is "abs(it['volume'] / $volume - 1) < 1e-9" True
 try 2 "$tool" contacts box.obj slab.obj --resolution 64
 complains "--resolution is of --method map"
 try 2 "$tool" contacts box.obj --with sphere:0,0,0,1 --method map

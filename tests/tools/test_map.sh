@@ -248,4 +248,23 @@ try 1 "$tool" thickness flipped.obj $small --below 0.1
 complains "unfit: It faces inwards"
 try 2 "$tool" thickness box.obj --below 0
 
+# Distances are floats: coordinates that these do not hold are refused, and nothing crashes.
+for size in 1e-60 1e40; do
+    awk -v k=$size '/^v / {printf "v %.17g %.17g %.17g\n", k * $2, k * $3, k * $4; next} {print}' box.obj >far.obj
+    try 1 "$tool" map far.obj far.obj --pose 4$(echo $size | cut -c2-),0,0 $small
+    complains "since distances are floats"
+    try 1 "$tool" map far.obj --self $small
+    complains "since distances are floats"
+    try 1 "$tool" deviation far.obj far.obj $small
+    complains "since distances are floats"
+    try 1 "$tool" thickness far.obj $small
+    complains "since distances are floats"
+    try 1 "$tool" clearance far.obj far.obj --pose 4$(echo $size | cut -c2-),0,0 --below $size $small
+    complains "since distances are floats"
+done
+
+# The error of --exact covers how deep bodies overlap.
+try 0 "$tool" map ball.ply box.obj --pose 1.2,0,0 $small --exact --json
+is "it['least']['distance'] < 0 and it['least']['error'] > 0" True
+
 finish

@@ -29,7 +29,8 @@ class Measures(NamedTuple):
     """Of the surface that is no farther than was asked."""
     inside_area: float
     least_error: float
-    """The least distance over all the surface is no less than this below `least`."""
+    """The least distance over all the surface is no less than this below `least`. With `exact` it is 0,
+    unless bodies overlap: then it is the bound of samples."""
     quantiles: Floats
 
 
@@ -37,7 +38,8 @@ class DistanceMap:
     """A square of texels for a mesh, each a sample of its surface, with the distance to other bodies.
 
     Every triangle keeps its place while the mesh moves. At samples distances are exact but for the
-    rounding to float32; between them they differ by no more than `reach`.
+    rounding to float32; between them they differ by no more than `reach`. Coordinates beyond 1e30 and
+    meshes smaller than 1e-30 are refused.
 
     >>> import abut
     >>> distances = abut.DistanceMap(abut.shape("box"), resolution=64)
@@ -134,7 +136,10 @@ class DistanceMap:
         return np.ascontiguousarray(self.texels["distance"])
 
     def measure(self, within: float = 0, quantiles: Sequence[float] = (), *, exact: bool = False) -> Measures:
-        """Measures the answers of the last question; with `exact` the least distance is that of the meshes."""
+        """Measures the answers of the last question; with `exact` the least distance is that of the meshes.
+
+        If bodies overlap, `least` is the deepest sample also with `exact`, and `least_error` its bound.
+        Raises ArgumentError with `exact` if one of the others was refitted after find()."""
         shares = np.ascontiguousarray(quantiles, dtype=np.float64)
         values = np.zeros(len(shares))
         given = options(
@@ -161,7 +166,8 @@ class DistanceMap:
         )
 
     def contacts(self, margin: float = 0, keep: int = 0) -> Contacts:
-        """Texels no farther than the margin as patches with contacts; the map's mesh is a."""
+        """Texels no farther than the margin as patches with contacts; the map's mesh is a. Raises
+        ArgumentError if one of the others was refitted after find()."""
         given = options(_c.abut_patch_options, margin=margin, keep=number(keep, "keep", most=8))
         return gather(lambda place, room: lib.abut_map_contacts(self._handle.value, byref(given), room), 1)
 

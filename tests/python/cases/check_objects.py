@@ -144,6 +144,25 @@ class Maps(unittest.TestCase):
         self.assertGreater(len(made.contacts()), 0)
         self.assertEqual(made.texels["other"][np.isfinite(touching)].max(), 0)
 
+    def test_exact_measures(self):
+        mesh, other = abut.shape("icosphere", segments=6), abut.shape("box")
+        made = abut.DistanceMap(mesh, resolution=64)
+        made.find([other], [[0.7, 0.1, 0, 0, 0, 0, 1]])  # they overlap
+        exact, rough = made.measure(exact=True), made.measure()
+        self.assertTrue(exact.least < 0)
+        self.assertEqual((exact.least, exact.least_error), (rough.least, rough.least_error))
+        self.assertTrue(exact.least_error > 0)
+        made.find([other], [[2, 0, 0, 0, 0, 0, 1]])
+        self.assertEqual(made.measure(exact=True).least_error, 0)
+        other.refit(other.vertices + [0.1, 0, 0])
+        with self.assertRaisesRegex(ValueError, "refitted"):
+            made.measure(exact=True)
+        made.measure()
+        with self.assertRaisesRegex(ValueError, "1e-30"):
+            abut.DistanceMap(abut.shape("box", extent=1e-40))
+        with self.assertRaisesRegex(ValueError, "1e\\+30"):
+            abut.DistanceMap(abut.shape("box", extent=1e40))
+
     def test_thickness_and_self(self):
         made = abut.DistanceMap(abut.shape("box", extent=(1, 1, 0.1)), resolution=64)
         thick = made.find_thickness()

@@ -34,7 +34,7 @@ assert about["License-Expression"] == "MIT" and about["Author"] == "the abut aut
 texts = {str(f): f.read_text() for f in importlib.metadata.files("abut") if "dist-info/licenses/" in str(f)}
 wanted = {"licenses/LICENSE": "the abut authors", "three.js": "three.js authors"}
 if kind == "wheel":
-    wanted.update({"/z/": "Jean-loup Gailly", "/png/": "PNG", "/zstd/": "Facebook", "/yajl/": "Lloyd Hilaiel"})
+    wanted.update({"/zlib/": "Jean-loup Gailly", "/libpng": "PNG", "/libzstd/": "Facebook", "/yajl/": "Lloyd Hilaiel"})
 for where, words in wanted.items():
     assert any(where in name and words in text for name, text in texts.items()), (where, sorted(texts))
 

@@ -42,7 +42,9 @@ def _viewer() -> str:
         if place and place.is_file():
             return place.read_text("utf-8")
     if given:
-        raise UnsupportedError(f"ABUT_VIEWER is {given}, but there is no viewer.js; 'viewer/build' in the sources makes it")
+        raise UnsupportedError(
+            f"ABUT_VIEWER is {given}, but there is no viewer.js; 'viewer/build' in the sources makes it"
+        )
     raise UnsupportedError(
         "pages need the viewer, which this package does not contain because node or npm was missing when it was built: "
         "install them and build the package again, or run 'viewer/build' in the sources of abut and set ABUT_VIEWER to "

@@ -1,7 +1,7 @@
 """Checks what an installation of the package must have: the library, the command, the real viewer, licences.
 
-Run by tools/wheel with the interpreter of a fresh environment, in a folder without the sources. Arguments: wheel, sdist or
-editable; the source folder.
+Run by tools/wheel with the interpreter of a fresh environment, in a folder without the sources.
+Arguments: wheel, sdist or editable; the source folder.
 """
 
 import importlib.metadata

@@ -46,7 +46,7 @@ def _viewer() -> str:
             f"ABUT_VIEWER is {given}, but there is no viewer.js; 'viewer/build' in the sources makes it"
         )
     raise UnsupportedError(
-        "pages need the viewer, which this package does not contain because node or npm was missing when it was built: "
+        "pages need the viewer, which this package does not contain because node, npm or a network was missing at build time: "
         "install them and build the package again, or run 'viewer/build' in the sources of abut and set ABUT_VIEWER to "
         "the path of viewer/dist/viewer.js"
     )

@@ -37,7 +37,8 @@ def _viewer() -> str:
         places: list[Optional[pathlib.Path]] = [pathlib.Path(given), pathlib.Path(given, "viewer.js")]
     else:
         places = [find_file("viewer.js"), pathlib.Path(sys.prefix, "share/abut/viewer.js")]
-        places += [folder / "viewer/dist/viewer.js" for folder in pathlib.Path(__file__).parents[3:4]]  # a checkout
+        above = list(pathlib.Path(__file__).parents)  # Python 3.9 cannot slice parents itself
+        places += [folder / "viewer/dist/viewer.js" for folder in above[3:4]]  # a checkout
     for place in places:
         if place and place.is_file():
             return place.read_text("utf-8")
@@ -46,9 +47,9 @@ def _viewer() -> str:
             f"ABUT_VIEWER is {given}, but there is no viewer.js; 'viewer/build' in the sources makes it"
         )
     raise UnsupportedError(
-        "pages need the viewer, which this package does not contain because node, npm or a network was missing at build time: "
-        "install them and build the package again, or run 'viewer/build' in the sources of abut and set ABUT_VIEWER to "
-        "the path of viewer/dist/viewer.js"
+        "pages need the viewer, which this package does not contain because node, npm or a network was missing at build "
+        "time: build the package again with them, or run 'viewer/build' in the sources of abut and set ABUT_VIEWER to the "
+        "path of viewer/dist/viewer.js"
     )
 
 

@@ -36,8 +36,10 @@ target_compile_options(abut_commands PRIVATE ${ABUT_CALLER_OPTIONS})
 add_executable(abut_tool tools/abut.c)
 set_target_properties(abut_tool PROPERTIES OUTPUT_NAME abut)
 target_link_libraries(abut_tool PRIVATE abut_commands abut_bench_cases)
-target_compile_definitions(abut_commands PRIVATE
-                           ABUT_DATA_FOLDER="${CMAKE_INSTALL_FULL_DATADIR}/abut")
+if(ABUT_INSTALL) # a wheel is installed anywhere: its viewer is beside the command
+  target_compile_definitions(abut_commands PRIVATE
+                             ABUT_DATA_FOLDER="${CMAKE_INSTALL_FULL_DATADIR}/abut")
+endif()
 if(ABUT_FOUND_PNG) # libpng stands on zlib, which compresses the scenes of pages
   find_package(ZLIB QUIET)
   if(ZLIB_FOUND)

@@ -8,8 +8,8 @@
 
 static const char *const sign_words[] = {"auto", "winding numbers", "pseudo-normals"};
 
-static void tell(tool_output *out, const char *path, const abut_field_info *info, double build_ms,
-                 bool quiet) {
+static void tell(tool_output *out, const char *path, const abut_field_info *info,
+                 const field_times *times, bool quiet) {
     const uint32_t *n = info->grid.count;
     const double counts[3] = {n[0], n[1], n[2]};
     abut_vec3 o = info->grid.origin;
@@ -32,7 +32,9 @@ static void tell(tool_output *out, const char *path, const abut_field_info *info
     json_count(out, "bytes", info->bytes);
     if (sparse)
         json_count(out, "bricks", info->bricks);
-    json_number(out, "build_ms", build_ms);
+    json_number(out, "build_ms", times->ms);
+    if (times->first_ms > 0)
+        json_number(out, "first_build_ms", times->first_ms);
     if (quiet || out->json)
         return;
     say_fact(out, "grid", "%u x %u x %u cells of %.4g", n[0], n[1], n[2], info->grid.cell);
@@ -241,10 +243,14 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
         return tool_fail(tool, status);
     progress_start(tool->progress, path);
     double begun = seconds_now();
+    field_times times = {0};
     abut_field_info info = {0};
-    code = tool->share ? write_shared(tool, arguments, mesh, &options, how.plain, &info)
-                       : field_build(tool, arguments, mesh, &options, &field);
-    double build_ms = 1e3 * (seconds_now() - begun);
+    if (tool->share) {
+        code = write_shared(tool, arguments, mesh, &options, how.plain, &info);
+        times.ms = 1e3 * (seconds_now() - begun);
+    } else {
+        code = field_build(tool, arguments, mesh, &options, &times, &field);
+    }
     if (!code && png)
         code = draw(tool, arguments, mesh, field);
     if (!code && file && field) {
@@ -255,13 +261,17 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
     if (!code) {
         info = field ? abut_field_info_get(field) : info;
         out_object(out, NULL);
-        tell(out, path, &info, build_ms, tool->quiet);
+        tell(out, path, &info, &times, tool->quiet);
         if (file)
             json_path(out, "file", file);
         if (out->json)
             pictures_tell(tool, arguments);
-        if (option_given(arguments, "time") && !tool->quiet)
-            say_fact(out, "time", "%.1f ms", build_ms);
+        if (option_given(arguments, "time") && !tool->quiet) {
+            say_fact(out, "time", "%.1f ms", times.ms);
+            if (times.first_ms > 0)
+                say_fact(out, "first time", "%.1f ms, with opening the device and compiling for it",
+                         times.first_ms);
+        }
         out_end(out);
     }
     abut_field_destroy(field);
@@ -275,7 +285,8 @@ static const tool_option options_of_field[] = {
     {"sparse", NULL, OPTION_FLAG, "store cells near the surface only", NULL, false},
     {"int16", NULL, OPTION_FLAG, "store 16 bits a value", NULL, false},
     {"plain", NULL, OPTION_FLAG, "do not compress the .abutf file", NULL, false},
-    {"time", NULL, OPTION_FLAG, "print how long building took", NULL, false},
+    {"time", NULL, OPTION_FLAG,
+     "print how long building took; on a device, the second of two builds", NULL, false},
     {"png", "FILE", OPTION_TEXT, "draw the mesh and a dot for each cell, coloured by its distance",
      NULL, false},
     PAGE_OPTION,

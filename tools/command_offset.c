@@ -61,7 +61,7 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
         code = tool_fail(tool, status);
     code = code ? code : choose_margin(tool, arguments, mesh, by, &options);
     progress_start(tool->progress, from);
-    code = code ? code : field_build(tool, arguments, mesh, &options, &field);
+    code = code ? code : field_build(tool, arguments, mesh, &options, NULL, &field);
     if (!code && (status = abut_field_isosurface(field, by, &surface)))
         code = status != ABUT_ERROR_ARGUMENT || abut_field_info_get(field).lowest < by
                    ? tool_fail(tool, status)

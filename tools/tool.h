@@ -344,11 +344,19 @@ extern const tool_command command_info, command_character, command_radial, comma
          false},                                                                                 \
         CACHE_OPTION, DEVICE_OPTION
 
+/* Wall-clock times of field_build(). On a device the first build of a process also opens the device
+ * and compiles its kernels. With --time the field is then built again: `ms` is the second time.
+ */
+typedef struct field_times {
+    double ms;
+    double first_ms; /* 0: built once */
+} field_times;
+
 /* Builds the field of a mesh as these options say. 0, or the exit code after the error was
- * reported.
+ * reported. `times` may be null.
  */
 int field_build(struct tool_run *tool, const tool_arguments *arguments, abut_mesh *mesh,
-                abut_field_options *options, abut_field **field);
+                abut_field_options *options, field_times *times, abut_field **field);
 /* Reads them alone. 0, or the exit code after the error was reported. */
 int field_options(struct tool_run *tool, const tool_arguments *arguments,
                   abut_field_options *options);

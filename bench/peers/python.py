@@ -2,7 +2,7 @@
 """Twelve calls of the Python package beside those of the packages that people use for them, in one run.
 
     python3 -m venv VENV
-    VENV/bin/pip install ./python trimesh embreex python-fcl rtree scipy open3d libigl fcpw coal \
+    VENV/bin/pip install . trimesh embreex python-fcl rtree scipy open3d libigl fcpw coal \
         point-cloud-utils ipctk
     VENV/bin/python bench/peers/python.py [--quick] [--only CALL] [--json FILE] [--device gpu]
 

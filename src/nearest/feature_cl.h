@@ -10,6 +10,7 @@
 /* The operations of feature_lanes_shared.h, of one lane. */
 typedef float wide;
 typedef bool mask;
+#undef all /* PoCL has a macro of that name for the built-in function */
 #define all(x) (x)
 #define sub(a, b) ((a) - (b))
 #define mul(a, b) ((a) * (b))

@@ -6,6 +6,7 @@
 /* The names of simd_lanes.h, for one lane. */
 typedef float wide;
 typedef bool mask;
+#undef all /* PoCL has a macro of that name for the built-in function */
 #define all(x) ((float)(x))
 #define add(a, b) ((a) + (b))
 #define sub(a, b) ((a) - (b))

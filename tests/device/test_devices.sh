@@ -13,15 +13,15 @@ echo "no library" >broken.so
 for setting in ABUT_OPENCL_LIBRARY=off ABUT_OPENCL_LIBRARY=/nowhere.so \
     "ABUT_OPENCL_LIBRARY=$scratch/broken.so" ABUT_OPENCL_LIBRARY=libm.so.6 \
     "OCL_ICD_VENDORS=$scratch/none"; do
-    try 0 env "$setting" "$tool" devices
+    try 0 env OCL_ICD_FILENAMES= "$setting" "$tool" devices
     mute err
     says "no OpenCL device: "
     says "the CPU path is used"
-    try 0 env "$setting" "$tool" devices --check --json
+    try 0 env OCL_ICD_FILENAMES= "$setting" "$tool" devices --check --json
     is "it['devices']" "[]"
     is "'no OpenCL device' in it['reason']" True
-    try 0 env "$setting" "$tool" make box box.obj --quiet
-    try 0 env "$setting" "$tool" info box.obj
+    try 0 env OCL_ICD_FILENAMES= "$setting" "$tool" make box box.obj --quiet
+    try 0 env OCL_ICD_FILENAMES= "$setting" "$tool" info box.obj
 done
 
 try 2 "$tool" devices file.obj

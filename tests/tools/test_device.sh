@@ -75,6 +75,14 @@ else
     try 0 "$tool" demo sheet --triangles 200 --frames 12 --record here.abutm
     try 0 "$tool" demo sheet --triangles 200 --frames 12 --record there.abutm --device 0
     demand "the device changes the motion" "$(cmp here.abutm there.abutm 2>&1)" = ""
+    # Compiling kernels is not part of the time of building.
+    try 0 "$tool" field box.obj --cells 8 --device 0 --time
+    says "with opening the device and compiling for it"
+    demand "kernels have warnings" "$(grep warning err)" = ""
+    try 0 "$tool" field box.obj --cells 8 --device 0 --time --json
+    is "it['first_build_ms'] > it['build_ms'] > 0" True
+    try 0 "$tool" field box.obj --cells 8 --time --json
+    is "'first_build_ms' in it" False
     try 1 "$tool" nearest box.obj --random 5 --device 77
     complains "77"
 fi

@@ -80,19 +80,30 @@ _EXCEPTIONS: dict[int, Type[Error]] = {
 # ---- library ----
 
 
-def _find() -> str:
+def find_file(*names: str) -> Optional[pathlib.Path]:
+    """The first of the files `names` in the folders of the package. An editable installation has two folders: the
+    sources, and site-packages with the files that the build makes."""
+    for folder in sys.modules[__package__].__path__:
+        for name in names:
+            path = pathlib.Path(folder, name)
+            if path.is_file():
+                return path
+    return None
+
+
+def _find_library() -> str:
     given = os.environ.get("ABUT_LIBRARY")
     if given:
         return given
-    folder = pathlib.Path(__file__).parent
-    for name in ("libabut.so", "libabut.dylib", "abut.dll"):
-        if (folder / name).exists():
-            return str(folder / name)
-    raise ImportError(f"abut: there is no library in {folder}; set ABUT_LIBRARY to the path of libabut.so")
+    found = find_file("libabut.so", "libabut.dylib", "abut.dll")
+    if found:
+        return str(found)
+    folders = ", ".join(sys.modules[__package__].__path__)
+    raise ImportError(f"abut: there is no library in {folders}; set ABUT_LIBRARY to the path of libabut.so")
 
 
 def _open() -> Any:
-    path = _find()
+    path = _find_library()
     try:
         opened = ctypes.CDLL(path)
         for name, (result, arguments) in _c.FUNCTIONS.items():

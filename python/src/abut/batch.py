@@ -8,17 +8,19 @@ import shutil
 import subprocess
 from typing import Any, Iterable, Mapping, Optional, Union
 
-from ._core import ArgumentError, Error, UnsupportedError
+from ._core import ArgumentError, Error, UnsupportedError, find_file
 from .mesh import Path
 
 Job = Union[Mapping[str, Any], "tuple[str, Path]"]
 
 
 def _command() -> str:
-    found = os.environ.get("ABUT_COMMAND") or shutil.which("abut")
+    found = os.environ.get("ABUT_COMMAND") or find_file("abut") or shutil.which("abut")
     if not found:
-        raise UnsupportedError("abut.batch needs the command abut, which is not on PATH; ABUT_COMMAND may name it")
-    return found
+        raise UnsupportedError(
+            "abut.batch needs the command abut, which is neither in the package nor on PATH; set ABUT_COMMAND to its path"
+        )
+    return str(found)
 
 
 def _line(job: Job) -> str:

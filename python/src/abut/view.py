@@ -1,7 +1,8 @@
 """Pages for browsers and notebooks: meshes, values in colour, contacts as arrows, points, fields, motion over time.
 
 A page is one HTML file with the viewer inside; its format is in docs/viewer.md. The viewer is a
-file viewer.js that viewer/build makes; wheels have it, elsewhere ABUT_VIEWER names it.
+file viewer.js that viewer/build makes and that the package contains if npm was there when it was built; otherwise
+ABUT_VIEWER names it.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import Any, Optional, Sequence, Union
 import numpy as np
 
 from ._arrays import Array, ArrayLike, Floats, doubles, floats, matrices, poses as read_poses
-from ._core import ArgumentError, UnsupportedError, need, version
+from ._core import ArgumentError, UnsupportedError, find_file, need, version
 from .field import Field
 from .mesh import Mesh, Path
 from .pair import Contacts
@@ -31,18 +32,24 @@ _FIELD_CELLS = 192  # along a side: finer fields are shown by one of several cel
 
 
 def _viewer() -> str:
-    here = pathlib.Path(__file__).parent
-    asked = os.environ.get("ABUT_VIEWER")
-    places = [pathlib.Path(asked), pathlib.Path(asked, "viewer.js")] if asked else []
-    if not asked:
-        places = [here / "viewer.js", pathlib.Path(sys.prefix, "share/abut/viewer.js")]
-        places += [folder / "viewer/dist/viewer.js" for folder in here.parents[2:3]]
+    given = os.environ.get("ABUT_VIEWER")
+    if given:
+        places: list[Optional[pathlib.Path]] = [pathlib.Path(given), pathlib.Path(given, "viewer.js")]
+    else:
+        places = [find_file("viewer.js"), pathlib.Path(sys.prefix, "share/abut/viewer.js")]
+        above = list(pathlib.Path(__file__).parents)  # Python 3.9 cannot slice parents itself
+        places += [folder / "viewer/dist/viewer.js" for folder in above[3:4]]  # a checkout
     for place in places:
-        if place.is_file():
+        if place and place.is_file():
             return place.read_text("utf-8")
+    if given:
+        raise UnsupportedError(
+            f"ABUT_VIEWER is {given}, but there is no viewer.js; 'viewer/build' in the sources makes it"
+        )
     raise UnsupportedError(
-        "pages need the viewer, which is not here: run 'viewer/build' in the sources of abut (it needs node and "
-        "npm), or let ABUT_VIEWER name a viewer.js"
+        "pages need the viewer, which this package does not contain because node, npm or a network was missing at build "
+        "time: build the package again with them, or run 'viewer/build' in the sources of abut and set ABUT_VIEWER to the "
+        "path of viewer/dist/viewer.js"
     )
 
 

@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import pathlib
 import subprocess
 import sys
 import tempfile
@@ -124,6 +125,43 @@ class Errors(unittest.TestCase):
             )
             self.assertIn("ImportError", done.stderr)
             self.assertIn(word, done.stderr)
+
+
+class Editable(unittest.TestCase):
+    """An editable installation has the sources in one folder, and what the build makes in another."""
+
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.made = pathlib.Path(scratch.name, "made")
+        self.made.mkdir()
+        self.sources = pathlib.Path(scratch.name, "sources")
+        package = pathlib.Path(abut.__file__).parent
+        self.sources.mkdir()
+        for path in package.glob("*.py"):
+            folder = self.made if path.name == "_c.py" else self.sources
+            (folder / path.name).symlink_to(path)
+        library = os.environ.get("ABUT_LIBRARY") or package / "libabut.so"
+        (self.made / "libabut.so").symlink_to(library)
+        (self.made / "viewer.js").write_text("/* the viewer */")
+        (self.made / "abut").write_text("#!/bin/sh\necho '{\"jobs\": 0}'\n")
+        (self.made / "abut").chmod(0o755)
+
+    def test_finds_what_was_built(self):
+        code = f"""if True:
+            import importlib.util, sys
+            folders = [{str(self.sources)!r}, {str(self.made)!r}]
+            spec = importlib.util.spec_from_file_location("abut", folders[0] + "/__init__.py",
+                                                          submodule_search_locations=folders)
+            abut = sys.modules["abut"] = importlib.util.module_from_spec(spec)
+            spec.loader.exec_module(abut)
+            assert abut.__file__.startswith(folders[0]), abut.__file__
+            assert "/* the viewer */" in abut.shape("box").show().html
+            assert abut.batch([], "out") == {{"jobs": 0}}
+            """
+        environment = {k: v for k, v in os.environ.items() if not k.startswith("ABUT_")}
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
 
 
 class Progress(unittest.TestCase):

@@ -74,7 +74,11 @@ TEST(meshes_by_the_rule) {
         assert_ok(abut_world_create(serial, &options, &world));
         for (uint32_t i = 0; i < COUNT; i++) {
             abut_shape shape = abut_shape_default(kinds[i % KINDS].kind);
-            abut_world_item item = {.kind = ABUT_WORLD_MESH, .pose = random_pose(&random, 0.8)};
+            const bool by_field = kinds[i % KINDS].meant == ABUT_WORLD_FIELD;
+            /* balls by fields are nearer to each other than their radius, so that all of them meet
+             */
+            abut_world_item item = {.kind = ABUT_WORLD_MESH,
+                                    .pose = random_pose(&random, by_field ? 0.25 : 0.8)};
             abut_world_choice choice;
             uint32_t id;
             shape.segments = kinds[i % KINDS].segments;
@@ -82,7 +86,7 @@ TEST(meshes_by_the_rule) {
                 shape.extent = kinds[i % KINDS].size;
             item.shape.mesh.deforms = kinds[i % KINDS].deforms;
             item.shape.mesh.resolution = 16;
-            if (!k && kinds[i % KINDS].meant == ABUT_WORLD_FIELD)
+            if (!k && by_field)
                 item.method = ABUT_WORLD_FIELD;
             assert_ok(abut_shape_create(serial, &shape, &item.shape.mesh.mesh));
             assert_ok(abut_world_add(world, &item, &id));

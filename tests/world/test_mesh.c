@@ -3,7 +3,7 @@
 #include "radial/body.h"
 #include "world/scene.h"
 
-enum { ROOM = 4096, BONES = 4 };
+enum { ROOM = 16384, BONES = 4 };
 
 static const abut_pose here = {{0, 0, 0, 1}, {0, 0, 0}};
 static abut_mesh *ball, *sheet, *teapot, *plate, *cube;

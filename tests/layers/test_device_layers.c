@@ -205,7 +205,7 @@ TEST(poses_and_positions_in_buffers) {
     }
     for (uint32_t i = 0; i < 8; i++) {
         abut_layers_item item = {.mesh = meshes[2]};
-        poses[i] = random_pose(&random, 0.8);
+        poses[i] = random_pose(&random, 0.4);
         for (int k = 0; k < 2; k++)
             assert_ok(abut_layers_add(both[k], &item, NULL));
     }

@@ -63,7 +63,8 @@ TEST(meshes_by_the_rule) {
                       {ABUT_SHAPE_BOX, 8, {1, 1, 0.05}, false, ABUT_WORLD_EXACT}, /* thin */
                       {ABUT_SHAPE_SHEET, 4, {0, 0, 0}, false, ABUT_WORLD_MAP},
                       {ABUT_SHAPE_ICOSPHERE, 4, {0, 0, 0}, true, ABUT_WORLD_EXACT}};
-    static abut_contact lists[2][4096];
+    enum { ROOM = 16384 };
+    static abut_contact lists[2][ROOM];
     abut_contacts found[2];
     uint32_t fields = 0;
     for (int k = 0; k < 2; k++) {
@@ -95,7 +96,7 @@ TEST(meshes_by_the_rule) {
             assert_int_equal(choice.method, kinds[i % KINDS].meant);
             assert_true(choice.forced == (item.method != ABUT_WORLD_AUTO));
         }
-        found[k] = (abut_contacts){.list = lists[k], .capacity = 4096};
+        found[k] = (abut_contacts){.list = lists[k], .capacity = ROOM};
         assert_ok(abut_world_contacts(world, &found[k]));
         abut_world_event events[COUNT * COUNT];
         uint64_t count = 0;

@@ -10,10 +10,9 @@
  *
  * A hierarchy may be on a device, with a queue and scratch memory of its own: it is built there and
  * stays there. Batches (functions that end in _batch) then run on the device, one at a time for one
- * hierarchy. Their answers are those of the CPU for this hierarchy, bit for bit; and those of a
- * hierarchy on the CPU, except for what depends on the hierarchy: winding numbers of surfaces with
- * a border (<abut/sign.h>) and which common point of two bodies that touch is given
- * (<abut/pair.h>). Single questions run on the CPU all the
+ * hierarchy. Their answers are those of the CPU, bit for bit, except for winding numbers of
+ * surfaces with a border, which depend on the tree (<abut/sign.h>).
+ * Single questions run on the CPU all the
  * same: it gets a copy of the tree when it is first asked, also while a batch runs. Batches that
  * need doubles fail with ABUT_ERROR_DEVICE on a device that has none. If a device fails half-way
  * through a batch, part of the answers has been written, and the hierarchy may still be asked.

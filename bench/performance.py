@@ -298,7 +298,9 @@ def rivals_section(results, pictures):
                   "comparison as others do it; [all conditions](radial_table.md)."), "",
             "![Bars of times: radial fields and their rivals](pictures/performance-cloth.svg)", "",
             *table(["where", "technique", "a frame", "ratio", "particles left deep inside", "memory"], lines),
-            *wrap(f"Measured on {note}; in {quoted(files)}."), ""]
+            *wrap(f"Measured on {note}; in {quoted(files)}. Fields and refits have become faster since: at commit 05dd4d6c "
+                  "(2026-11-17, another H200) whole fields took 3.2 ms a frame there (22 times) and nearest points 1.6 ms "
+                  "(11 times)."), ""]
 
 
 def device_section(results):
@@ -335,7 +337,8 @@ def python_section(results):
     lines = ["## From Python", "",
              *wrap("Twelve calls beside those of other packages, by `bench/peers/python.py`, in milliseconds of processor time: the "
                    "machine was busy. [Python](python.md#beside-other-packages) says what each call is about, and where they "
-                   f"are not quite the same. From `{data['name']}`"
+                   "are not quite the same; with ipctk's rescaling of steps off, the ratio of `motion` is 16. "
+                   f"From `{data['name']}`"
                    + (f"; on one H200 by the clock, beside 16 threads of the processor there, from `{device['name']}`."
                       if device else ".")), "",
              "| call | ours | best peer | its time | ratio |" + (" 16 threads | H200 |" if device else ""),

@@ -237,8 +237,8 @@ static const tool_option options[] = {
      "vertices at the same place with different numbers are not the same: seams count", NULL,
      false},
     {"limit", "M", OPTION_COUNT,
-     "give up after looking at so many million pairs with overlapping boxes (default: 67, and 256 "
-     "pairs a triangle)",
+     "give up after so many million pairs with overlapping bounding boxes, one that takes an exact "
+     "test counted as 16 (default: 67, and 1,024 pairs a triangle)",
      NULL, false},
     {0}};
 

@@ -10,12 +10,14 @@
  *
  * A hierarchy may be on a device, with a queue and scratch memory of its own: it is built there and
  * stays there. Batches (functions that end in _batch) then run on the device, one at a time for one
- * hierarchy, and their answers are the same bit for bit. Single questions run on the CPU all the
- * same: it gets a copy of the tree when it is first asked, also while a batch runs. Where an answer
- * depends on the tree (distances of bodies that touch, contacts, common volumes, rigid sweeps), the
- * CPU builds its own at the first such question, and the hierarchy keeps it. Batches that
- * need doubles fail with ABUT_ERROR_DEVICE on a device that has none. If a device fails half-way
- * through a batch, part of the answers has been written, and the hierarchy may still be asked.
+ * hierarchy. Their answers are those of the CPU, bit for bit, except for winding numbers of
+ * surfaces with a border, which depend on the tree (<abut/sign.h>). Single questions run on the CPU
+ * all the same: it gets a copy of the tree when it is first asked, also while a batch runs. Where
+ * an answer depends on the tree (distances of bodies that touch, contacts, common volumes, rigid
+ * sweeps), the CPU builds its own at the first such question, and the hierarchy keeps it. Batches
+ * that need doubles fail with ABUT_ERROR_DEVICE on a device that has none. If a device fails
+ * half-way through a batch, part of the answers has been written, and the hierarchy may still be
+ * asked.
  *
  * Questions and answers of a batch are arrays (abut_array): memory of the host, or buffers on the
  * device of the hierarchy, in any combination. What is in a buffer stays there, but for winding

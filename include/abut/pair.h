@@ -236,22 +236,25 @@ typedef struct abut_pair_self {
     abut_segment segment;
 } abut_pair_self;
 
-/* The limit of 0: more than any sound mesh needs, and some seconds on a hostile one. */
+/* The default limit of work. Sound meshes need 6 to 10 a triangle; long thin triangles and fans of
+ * a thousand triangles at a vertex up to 3,000. A hostile mesh of a few thousand triangles takes 6
+ * to 12 s of processor time until then. */
 #define ABUT_PAIR_SELF_LIMIT(triangle_count) \
-    ((UINT64_C(1) << 22) + 256 * (uint64_t)(triangle_count))
+    ((UINT64_C(1) << 26) + 1024 * (uint64_t)(triangle_count))
 
 typedef struct abut_pair_self_options {
     size_t size;
     bool by_index;  /* vertices are the same by index only: a seam then meets its other side */
-    uint64_t limit; /* pairs of triangles with overlapping boxes to look at before giving up;
-                     * 0 = ABUT_PAIR_SELF_LIMIT(triangle_count), UINT64_MAX = no end */
+    uint64_t limit; /* work before giving up: 1 for each pair of triangles with overlapping
+                     * bounding boxes, 16 for a pair that takes an exact test.
+                     * 0 = ABUT_PAIR_SELF_LIMIT(triangle_count), UINT64_MAX = no limit */
 } abut_pair_self_options;
 
 ABUT_DEFAULT(abut_pair_self_options)
 
 /* Finds all pairs, exactly, on all threads; sorted by lower, then by higher triangle. Writes them
  * if there are at most `capacity`, else fails with ABUT_ERROR_BUFFER; `count` gets their number in
- * either case. Where there is more to look at than options->limit allows, fails with
+ * either case. If the search takes more work than options->limit allows, fails with
  * ABUT_ERROR_LIMIT, and `count` gets the number of pairs found by then, the same on any number of
  * threads. `options` may be null, and `pairs` with a capacity of 0. Takes some 50 bytes a triangle
  * and 16 a pair meanwhile. Reports progress as stage "self". Thread-safe. */

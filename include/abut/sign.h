@@ -1,8 +1,10 @@
 /* Inside and outside of a mesh: containment, winding numbers, signed distances.
  *
- * On surfaces without border answers are exact, also where the surface cuts itself; on others they
- * are those of generalised winding numbers (Barill et al. 2018), whose last digits depend on the
- * hierarchy.
+ * On surfaces without border answers are exact, also where the surface cuts itself. On others they
+ * come from generalised winding numbers (Barill et al. 2018), which are approximate and depend on
+ * the hierarchy: those of two hierarchies of one mesh (one built on the CPU and one on a device, or
+ * one built and one refitted) differ by less than 0.02. So inside and signs may differ there, at
+ * points whose winding number is within 0.01 of a half. One hierarchy always gives the same answer.
  */
 #ifndef ABUT_SIGN_H
 #define ABUT_SIGN_H
@@ -82,7 +84,8 @@ ABUT_API abut_status abut_sign_inside_batch(const abut_bvh *bvh, const abut_poin
 /* Gives the winding number of the surface around a point: 1 inside a solid that faces outwards, -1
  * inside one that faces inwards, 2 inside two. Without border it is whole and exact; on the surface
  * itself, where there is none, 0.5 stands for it. With a border it is the generalised one (the
- * solid angle of all triangles over 4 pi), with an error below 0.01. Thread-safe. */
+ * solid angle of all triangles over 4 pi), with an error below 0.01 that depends on the hierarchy.
+ * Thread-safe. */
 ABUT_API abut_status abut_sign_winding(const abut_bvh *bvh, abut_vec3 point, double *winding);
 /* The same for many points, as abut_sign_inside_batch(), to an array of double; stage "winding".
  * Thread-safe; on a device one batch at a time. */

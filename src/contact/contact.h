@@ -67,6 +67,8 @@ abut_field_value abuti_contact_value(const abut_field *field, const contact_moti
 /* Tells a contact: writes it if there is room. */
 void abuti_contact_put(contact_call *call, const abut_contact *contact);
 #define CONTACT_ID_SPARE 61 /* two bits of an id that no feature uses */
+_Static_assert(ABUT_CONTACT_OVERLAP < 1 << (CONTACT_ID_SPARE - 58),
+               "a kind has three bits of an id");
 static inline uint64_t contact_id(uint32_t side, uint32_t kind, uint32_t element, uint32_t part) {
     return (uint64_t)side << 63 | (uint64_t)kind << 58 | (uint64_t)part << 32 | element;
 }

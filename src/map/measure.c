@@ -79,9 +79,11 @@ abut_status abut_map_at(const abut_map *map, uint32_t triangle, const double bar
     if (answer->other == ABUT_NONE) {
         value->vector = v3(0, 0, 0);
         value->lower = map->limit - way - abuti_map_rounding(map, 0);
-    } else if (d > 0) { /* no farther than the point that is closest to the sample */
-        const double length = v3_length(value->vector);
-        value->upper = fmin(value->upper, length + 2 * abuti_map_rounding(map, length));
+    } else if (d > 0) {
+        /* No farther than the point that is closest to the sample, which is the vector of the
+         * sample away, rounded to floats. That may be far longer than the one from here. */
+        value->upper =
+            fmin(value->upper, v3_length(value->vector) + 2 * abuti_map_rounding(map, d));
     }
     if (map->question == MAP_THICKNESS) { /* which may jump */
         value->lower = 0;

@@ -9,7 +9,7 @@
 
 enum {
     ITSELF_STEPS = 2048,      /* of a task; */
-    ITSELF_TESTS = 4096,      /* it ends at the step after so many pairs of triangles, */
+    ITSELF_WORK = 16384,      /* it ends at the step after so much work on pairs of triangles, */
     ITSELF_FOUND_MOST = 2048, /* or where the next step might find more than this */
 };
 
@@ -45,7 +45,7 @@ typedef struct portion {
 typedef struct share_out {
     node_pair pending[ITSELF_PENDING_MOST]; /* what is left of the portion before `next` */
     uint64_t found[ITSELF_FOUND_MOST];      /* lower << 32 | higher */
-    uint32_t pending_count, found_count, tests;
+    uint32_t pending_count, found_count, work;
     size_t next, end; /* portions that it has not come to */
     double done;
 } share_out;
@@ -64,7 +64,7 @@ typedef struct itself_search {
     size_t pool_count, pool_room;
     atomic_bool stop;
     double done; /* of 1 */
-    uint64_t tests, count;
+    uint64_t work, count;
     unsigned char *marks; /* for every triangle whether it is in a pair, unless null */
     uint64_t *keys;       /* what was found, unsorted; null = only counted */
     size_t keys_room, keys_most;

@@ -108,7 +108,7 @@ static void try_leaves(itself_search *s, share_out *out, uint32_t leaf_a, uint32
         met &= AFTER;
     if (!met)
         return;
-    out->tests += (uint32_t)__builtin_popcount(met);
+    out->work += (uint32_t)__builtin_popcount(met);
     met &= ~fw_any_equal(a->corner, b->corner, ITSELF_NOT_CLEAN);
     const uint32_t *order = s->bvh->order;
     for (; met; met &= met - 1) {
@@ -148,7 +148,7 @@ uint32_t BY_LANES(abuti_itself_open)(const itself_search *s, node_pair pair, nod
 }
 
 static bool is_spent(const itself_search *s, const share_out *out, uint32_t steps) {
-    return steps >= ITSELF_STEPS || out->tests >= ITSELF_TESTS ||
+    return steps >= ITSELF_STEPS || out->work >= ITSELF_WORK ||
            out->found_count > ITSELF_FOUND_MOST - BVH_WIDTH * BVH_WIDTH ||
            (s->any && atomic_load_explicit(&s->stop, memory_order_relaxed));
 }
@@ -157,7 +157,7 @@ void BY_LANES(abuti_itself_task)(void *search, size_t chunk, size_t begin, size_
     itself_search *s = search;
     share_out *out = &s->shares[chunk];
     uint32_t used = 0, steps = 0;
-    out->found_count = out->tests = 0;
+    out->found_count = out->work = 0;
     out->done = 0;
     out->end = end;
     for (out->next = begin; out->next < end && !is_spent(s, out, steps);) {

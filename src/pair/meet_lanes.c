@@ -290,10 +290,12 @@ static inline void boxes_of_node(const pair_frame *frame, int k, uint32_t number
     }
     f4_store(boxes->size, f4_add(f4_add(half[0], half[1]), half[2]));
     for (int i = 0; i < 3; i++) {
+        /* Products are rounded for all widths: gaps decide which pair is found first, and four
+         * lanes have no fused ones. */
         f4 seen = f4_all(other->shift[i]), radius = pad;
         for (int j = 0; j < 3; j++) {
-            seen = f4_mul_add(centre[j], f4_all(other->turn[j][i]), seen);
-            radius = f4_mul_add(half[j], f4_all(other->turn_abs[j][i]), radius);
+            seen = f4_add(f4_mul(centre[j], f4_all(other->turn[j][i])), seen);
+            radius = f4_add(f4_mul(half[j], f4_all(other->turn_abs[j][i])), radius);
         }
         f4_store(boxes->seen[i], seen);
         f4_store(boxes->radius[i], radius);

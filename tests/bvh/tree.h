@@ -43,7 +43,7 @@ static inline void check_compact(const abut_bvh *bvh) {
         assert_true(node->count >= 1 && node->count <= BVH_COMPACT_WIDTH);
         memcpy(all, box[unit], sizeof *box);
         for (uint32_t i = 0; i < node->count; i++, unit++) {
-            check_wide_box(node, i, box[unit], unit < leaves ? 1.05f : 4);
+            check_wide_box(node, i, box[unit], unit < leaves ? 1.05f : 4.05f);
             for (int axis = 0; axis < 3; axis++) {
                 all[axis] = fmin(all[axis], box[unit][axis]);
                 all[axis + 3] = fmax(all[axis + 3], box[unit][axis + 3]);

@@ -109,7 +109,7 @@ TEST(triangles) {
                   "of the largest coordinate\n",
                   found[0], found[1], found[2], found[3], worst_end);
     for (int i = 0; i < 4; i++)
-        assert_true(found[i] > (int)test_rounds(800));
+        assert_true(found[i] > (int)test_rounds(400)); /* 700 to 1,000 of the rarest */
     assert_true(worst_end <= 4);
 }
 

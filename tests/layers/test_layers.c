@@ -214,9 +214,12 @@ TEST_THREADS(same_on_any_number_of_threads) {
 
 /* ---- where two can meet ---- */
 
-static layers_ball random_ball(test_random *random, const layers_view *v) {
+/* Anywhere, or within 4 of a place. */
+static layers_ball random_ball(test_random *random, const layers_view *v, const vec3 *place) {
     vec3 at = v3(test_random_real(random, 2, 30), test_random_real(random, 2, 30),
                  test_random_real(random, 2, 30));
+    if (place)
+        at = v3_along(*place, 0.25, v3_sub(at, v3(16, 16, 16)));
     raster_motion still = {.rotation = v->camera.axes};
     double radius = test_random_real(random, 0.1, test_random_below(random, 4) ? 4 : 40);
     layers_ball ball = layers_ball_of(v, &still, at, radius);
@@ -239,10 +242,12 @@ TEST(balls_cut_windows_and_lose_nothing) {
                      .depth_pixels = 1.0 / (1 << 20)};
     uint32_t inside = 0, cut = 0;
     for (uint32_t round = 0; round < test_rounds(4000); round++) {
-        layers_ball a = random_ball(&random, &v), b = random_ball(&random, &v);
         int x = (int)test_random_below(&random, 24), y = (int)test_random_below(&random, 24);
         raster_rect r = {x, y, x + 7, y + 7};
         uint32_t near = test_random_below(&random, 32u << 20), far = near + (8u << 20);
+        vec3 middle = v3(x + 4, y + 4, near * v.depth_pixels + 4); /* of what is kept */
+        const vec3 *place = round % 4 ? NULL : &middle;
+        layers_ball a = random_ball(&random, &v, place), b = random_ball(&random, &v, place);
         raster_rect centres = layers_meet(&v, &a, &b, near, far, false, r),
                     squares = layers_meet(&v, &b, &a, near, far, true, r);
         cut += raster_rect_empty(squares) || memcmp(&squares, &r, sizeof r);

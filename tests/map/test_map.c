@@ -396,6 +396,32 @@ TEST(corners_have_values_too) { /* they may lie off all rows of samples */
     abut_mesh_destroy(pot);
 }
 
+/* Far nearer to the other surface than the samples are: what samples were rounded by counts. */
+TEST(upper_bounds_hold_next_to_the_other_surface) {
+    abut_mesh *e = made(NULL, ABUT_SHAPE_LETTER_E, 4, 0), *here = shifted(e, 0.3, 0, 0.1),
+              *g = made(NULL, ABUT_SHAPE_LETTER_G, 4, 0);
+    abut_map *map = map_of(e, 96);
+    abut_bvh *bvh = hierarchy_of(g, false);
+    assert_ok(abut_map_move(map, here));
+    find_one(map, bvh, 0);
+    for (int i = 1; i < 400; i++) { /* an edge of triangle 61 goes through the other */
+        const double weight[3] = {0.5 - 1e-5 * i, 0, 0.5 + 1e-5 * i};
+        abut_map_value value;
+        abut_nearest nearest;
+        abut_vec3 p = {0, 0, 0};
+        for (uint32_t k = 0; k < 3; k++)
+            p = add(p, weight[k], vertex_of(here, abut_mesh_indices(here)[3 * 61 + k]));
+        assert_ok(abut_map_at(map, 61, weight, &value));
+        assert_ok(abut_nearest_point(bvh, p, HUGE_VAL, &nearest));
+        assert_true(value.lower <= nearest.distance && nearest.distance <= value.upper);
+    }
+    abut_bvh_destroy(bvh);
+    abut_map_destroy(map);
+    abut_mesh_destroy(g);
+    abut_mesh_destroy(here);
+    abut_mesh_destroy(e);
+}
+
 TEST(values_anywhere_are_within_their_bounds) {
     abut_mesh *e = made(NULL, ABUT_SHAPE_LETTER_E, 4, 0),
               *g = made(NULL, ABUT_SHAPE_LETTER_G, 4, 0);

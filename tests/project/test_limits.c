@@ -102,7 +102,7 @@ TEST(characters) {
     assert_int_equal(1000, ABUT_GARMENT_PARTICLES_MIN);
     assert_int_equal(200000, ABUT_GARMENT_PARTICLES_MAX);
     assert_int_equal(8192, ABUT_RADIAL_SAMPLES_MAX);
-    assert_true(ABUT_PAIR_SELF_LIMIT(1) == 4194304 + 256);
+    assert_true(ABUT_PAIR_SELF_LIMIT(1) == 67108864 + 1024);
 }
 
 TEST(fields) {

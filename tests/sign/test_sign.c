@@ -735,9 +735,10 @@ TEST(layers_do_not_add_up) {
             assert_ok(abut_bvh_create(mesh, NULL, &bvh));
             assert_ok(abut_sign_prepare(bvh, NULL));
             for (int k = 0; k < POINTS; k++) {
-                double x = (double)test_random_below(&random, 1000001) / 1e6,
-                       y = (double)test_random_below(&random, 1000001) / 1e6,
-                       z = (double)test_random_below(&random, 1000001) / 1e6,
+                /* never on a layer, which are at multiples of a thousandth at most */
+                double x = (test_random_below(&random, 1000000) + 0.5) / 1e6,
+                       y = (test_random_below(&random, 1000000) + 0.5) / 1e6,
+                       z = (test_random_below(&random, 1000000) + 0.5) / 1e6,
                        spread = k % 3 == 0   ? 1
                                 : k % 3 == 1 ? 3
                                              : 8;

@@ -163,8 +163,8 @@ for command in nearest inside ray field offset slice samples make convert pictur
 done
 
 # Too much to look at for self-intersections: the headline and the JSON say so.
-# Triangles in parallel planes, each in the boxes of all others: cheap to tell apart, one by one.
-awk 'BEGIN { for (i = 0; i < 4000; i++) { z = i / 1000; printf "v 0 0 %g\nv 0 100 %g\nv 100 0 %g\n", z, z + 100, z + 100 }
+# Triangles all in one place: each pair counts as an exact test, and takes none.
+awk 'BEGIN { for (i = 0; i < 4000; i++) print "v 0 0 0\nv 1 0 0\nv 0 1 0";
     for (i = 0; i < 4000; i++) print "f", 3 * i + 1, 3 * i + 2, 3 * i + 3 }' >pile.obj
 try 0 "$tool" info pile.obj --quiet
 says "gave up looking for self-intersections"

@@ -63,7 +63,8 @@ TEST(meshes_by_the_rule) {
                       {ABUT_SHAPE_BOX, 8, {1, 1, 0.05}, false, ABUT_WORLD_EXACT}, /* thin */
                       {ABUT_SHAPE_SHEET, 4, {0, 0, 0}, false, ABUT_WORLD_MAP},
                       {ABUT_SHAPE_ICOSPHERE, 4, {0, 0, 0}, true, ABUT_WORLD_EXACT}};
-    static abut_contact lists[2][4096];
+    enum { ROOM = 16384 };
+    static abut_contact lists[2][ROOM];
     abut_contacts found[2];
     uint32_t fields = 0;
     for (int k = 0; k < 2; k++) {
@@ -74,7 +75,11 @@ TEST(meshes_by_the_rule) {
         assert_ok(abut_world_create(serial, &options, &world));
         for (uint32_t i = 0; i < COUNT; i++) {
             abut_shape shape = abut_shape_default(kinds[i % KINDS].kind);
-            abut_world_item item = {.kind = ABUT_WORLD_MESH, .pose = random_pose(&random, 0.8)};
+            const bool by_field = kinds[i % KINDS].meant == ABUT_WORLD_FIELD;
+            /* balls by fields are nearer to each other than their radius, so that all of them meet
+             */
+            abut_world_item item = {.kind = ABUT_WORLD_MESH,
+                                    .pose = random_pose(&random, by_field ? 0.25 : 0.8)};
             abut_world_choice choice;
             uint32_t id;
             shape.segments = kinds[i % KINDS].segments;
@@ -82,7 +87,7 @@ TEST(meshes_by_the_rule) {
                 shape.extent = kinds[i % KINDS].size;
             item.shape.mesh.deforms = kinds[i % KINDS].deforms;
             item.shape.mesh.resolution = 16;
-            if (!k && kinds[i % KINDS].meant == ABUT_WORLD_FIELD)
+            if (!k && by_field)
                 item.method = ABUT_WORLD_FIELD;
             assert_ok(abut_shape_create(serial, &shape, &item.shape.mesh.mesh));
             assert_ok(abut_world_add(world, &item, &id));
@@ -91,7 +96,7 @@ TEST(meshes_by_the_rule) {
             assert_int_equal(choice.method, kinds[i % KINDS].meant);
             assert_true(choice.forced == (item.method != ABUT_WORLD_AUTO));
         }
-        found[k] = (abut_contacts){.list = lists[k], .capacity = 4096};
+        found[k] = (abut_contacts){.list = lists[k], .capacity = ROOM};
         assert_ok(abut_world_contacts(world, &found[k]));
         abut_world_event events[COUNT * COUNT];
         uint64_t count = 0;

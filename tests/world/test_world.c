@@ -491,7 +491,9 @@ TEST(events_agree_with_every_pair) {
     for (uint32_t i = 0; i < s.count; i++)
         s.items[i] = varied_item(&random, 1.2);
     scene_begin(&s, serial);
-    for (uint32_t round = 0; round < test_rounds(64); round++) {
+    for (uint32_t round = 0; round < test_rounds(64) ||
+                             (round < 200 && !(told[0] > 10 && told[1] > 10 && told[2] > 10));
+         round++) {
         memset(reborn, 0, sizeof reborn);
         for (int k = 0; k < 3; k++) {
             uint32_t i = test_random_below(&random, ITEMS), id;

@@ -13,23 +13,28 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _c
-from ._core import ArgumentError, number, options
+from ._core import ArgumentError, lib, number, options, sentence
 
 Array = npt.NDArray[Any]
 ArrayLike = Any
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 Indices = npt.NDArray[np.uint32]
+Rows = Union[bool, "tuple[int, ...]"]
+"""How answers are arranged: True: one alone; False: in a row; otherwise in an array of this shape."""
 
 NONE = 0xFFFFFFFF
 """Instead of an index: no such element."""
 
+_DOUBLE = np.dtype(np.float64)
 _warned = False
 
 
 def to_host(value: ArrayLike) -> Any:
     """What numpy can take: arrays of a GPU are copied to the host, with one warning."""
     if isinstance(value, np.ndarray):
+        if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+            raise ArgumentError("an array has masked values: fill them, or leave their rows out")
         return value
     if _on_device(value):
         global _warned
@@ -54,7 +59,9 @@ def to_host(value: ArrayLike) -> Any:
 
 def _on_device(value: Any) -> bool:
     if hasattr(type(value), "__dlpack_device__"):
-        return int(value.__dlpack_device__()[0]) not in (1, 3, 9, 11)  # the CPU's, or pinned memory of it
+        kind = value.__dlpack_device__()[0]
+        kind = getattr(kind, "value", kind)  # Open3D has an enum
+        return int(kind) not in (1, 3, 9, 11)  # the CPU's, or pinned memory of it
     try:
         return hasattr(value, "__cuda_array_interface__")
     except Exception:  # PyTorch raises for tensors on the CPU that want a gradient
@@ -67,6 +74,8 @@ def floats(value: ArrayLike, what: str) -> Array:
         array = np.asarray(to_host(value))
         if array.dtype.kind in "OUSMmV":
             array = array.astype(np.float64)
+    except ArgumentError as problem:
+        raise ArgumentError(f"{what}: {problem}") from None
     except (TypeError, ValueError, OverflowError) as problem:
         raise ArgumentError(f"{what}: these are no numbers: {problem}") from None
     if array.dtype.kind == "c":
@@ -74,6 +83,17 @@ def floats(value: ArrayLike, what: str) -> Array:
     if array.dtype not in (np.dtype(np.float64), np.dtype(np.float32)):  # native byte order
         array = array.astype(np.float64)
     return array
+
+
+def grid(value: ArrayLike, what: str) -> tuple[Array, Rows]:
+    """vectors() of an array of points of any shape (..., 3), and how answers are arranged, for one()."""
+    array = floats(value, what)
+    if array.ndim < 3:
+        return vectors(array, what)
+    rows = array.shape[:-1]
+    if array.shape[-1] != 3:
+        raise ArgumentError(f"{what} must be of shape (..., 3), not {array.shape}")
+    return vectors(array.reshape(-1, 3), what)[0], rows
 
 
 def vectors(value: ArrayLike, what: str) -> tuple[Array, bool]:
@@ -120,7 +140,8 @@ def points(array: Array, ordered: bool = False) -> Any:
 
 
 def pointer(array: Array) -> int:
-    return int(array.ctypes.data)
+    address: int = array.__array_interface__["data"][0]  # faster than array.ctypes.data
+    return address
 
 
 def host(array: Optional[Array]) -> Any:
@@ -165,10 +186,19 @@ def poses(value: ArrayLike, what: str) -> tuple[Optional[Floats], bool]:
     """
     if value is None:
         return None, True
-    array = np.asarray(floats(value, what), dtype=np.float64)
+    if type(value) is np.ndarray and value.dtype == _DOUBLE:  # the quick way for one pose
+        array = value
+    else:
+        array = np.asarray(floats(value, what), dtype=np.float64)
+    if array.shape == (7,):
+        made = np.empty((1, 7))
+        made[0, :4], made[0, 4:] = array[3:], array[:3]
+        return made, True
+    if array.shape == (4, 4):
+        return _from_matrices(array, 1, what), True
     if array.shape[-2:] in ((4, 4), (3, 4)) and array.ndim in (2, 3):
         single = array.ndim == 2
-        return _from_matrices(array.reshape(-1, *array.shape[-2:]), what), single
+        return _from_matrices(array, 1 if single else len(array), what), single
     if array.ndim in (1, 2) and array.shape[-1] == 7:
         single = array.ndim == 1
         array = array.reshape(-1, 7)
@@ -181,45 +211,25 @@ def poses(value: ArrayLike, what: str) -> tuple[Optional[Floats], bool]:
     )
 
 
-def _from_matrices(m: Floats, what: str) -> Floats:
-    """Rigid matrices to quaternions (Shepperd 1978): from the largest of the four, so never by 0."""
-    r = m[:, :3, :3]
-    with np.errstate(all="ignore"):
-        off = np.abs(np.einsum("nij,nkj->nik", r, r) - np.eye(3)).max(axis=(1, 2), initial=0)
-        turned = np.linalg.det(r) if len(r) else np.zeros(0)
-        bad = ~((off <= 3e-5) & (turned > 0) & np.isfinite(m).all(axis=(1, 2)))
-        if m.shape[1] == 4:
-            bad |= ~(np.abs(m[:, 3] - (0, 0, 0, 1)).max(axis=1, initial=0) <= 1e-9)
-    if bad.any():
+def _from_matrices(array: Floats, count: int, what: str) -> Floats:
+    """Rigid matrices (..., 4, 4) or (..., 3, 4) as (count, 7)."""
+    made = np.empty((count, 7))
+    if lib.abut_pose_from_matrices(array.tobytes(), array.shape[-2] * 4, count, pointer(made)):
         raise ArgumentError(
-            f"{what}: matrix {int(np.argmax(bad))} is not a rotation and a translation; scale the "
-            "mesh instead, by Mesh.transformed()"
+            f"{what}: {sentence()}. A pose is a rotation and a translation; Mesh.transformed() scales a mesh"
         )
-    squares = np.stack(
-        [
-            1 + r[:, 0, 0] - r[:, 1, 1] - r[:, 2, 2],
-            1 - r[:, 0, 0] + r[:, 1, 1] - r[:, 2, 2],
-            1 - r[:, 0, 0] - r[:, 1, 1] + r[:, 2, 2],
-            1 + r[:, 0, 0] + r[:, 1, 1] + r[:, 2, 2],
-        ],
-        axis=1,
-    )
-    xy, xz, yz = r[:, 0, 1] + r[:, 1, 0], r[:, 0, 2] + r[:, 2, 0], r[:, 1, 2] + r[:, 2, 1]
-    wx, wy, wz = r[:, 2, 1] - r[:, 1, 2], r[:, 0, 2] - r[:, 2, 0], r[:, 1, 0] - r[:, 0, 1]
-    rows = np.stack(
-        [
-            np.stack([squares[:, 0], xy, xz, wx], axis=1),
-            np.stack([xy, squares[:, 1], yz, wy], axis=1),
-            np.stack([xz, yz, squares[:, 2], wz], axis=1),
-            np.stack([wx, wy, wz, squares[:, 3]], axis=1),
-        ],
-        axis=1,
-    )
-    made = np.empty((len(m), 7))
-    quaternion = rows[np.arange(len(m)), np.argmax(squares, axis=1)]
-    made[:, :4] = quaternion / np.linalg.norm(quaternion, axis=1, keepdims=True)
-    made[:, 4:] = m[:, :3, 3]
     return made
+
+
+def grid_of_poses(value: ArrayLike, what: str, columns: int) -> Floats:
+    """Poses (k, columns, 7) in the order of the library, from (k, columns, 7) or (k, columns, 4, 4)."""
+    array = np.asarray(floats(value, what), dtype=np.float64)
+    last = array.shape[2:]
+    if array.ndim < 3 or array.shape[1] != columns or last not in ((7,), (4, 4), (3, 4)):
+        raise ArgumentError(f"{what} must be (k, {columns}, 7) or (k, {columns}, 4, 4), not {array.shape}")
+    made, _ = poses(array.reshape(-1, *last), what)
+    assert made is not None
+    return made.reshape(-1, columns, 7)
 
 
 def pose(value: ArrayLike, what: str) -> Any:
@@ -317,9 +327,17 @@ def vec(value: Any) -> Floats:
     return np.array((value.x, value.y, value.z))
 
 
-def one(array: Array, single: bool) -> Any:
-    """The first row where one was asked for, else all."""
-    return array[0] if single else array
+def one(array: Array, rows: Rows) -> Any:
+    """Answers as they were asked for. That to one question is a bool, an int, a float (of numpy) or a row."""
+    if rows is False:
+        return array
+    if rows is not True:
+        return array.reshape(rows + array.shape[1:])
+    first = array[0]
+    kind = array.dtype.kind
+    if array.ndim > 1 or kind == "f":
+        return first
+    return bool(first) if kind == "b" else int(first) if kind in "iu" else first
 
 
 Scalar = Union[float, Floats]

@@ -94,11 +94,11 @@ class Questions(unittest.TestCase):
     def test_devices_have_the_same_bits(self):
         if not any(device["kind"] == "cpu" for device in abut.devices()):
             self.skipTest("no OpenCL device such as PoCL")
-        there = abut.Mesh(self.mesh.vertices, self.mesh.faces, device="cpu")
+        there = abut.Mesh(self.mesh.vertices, self.mesh.faces, device="opencl-cpu")
         for here, other in zip(self.mesh.nearest(self.p), there.nearest(self.p)):
             np.testing.assert_array_equal(here, other)
         np.testing.assert_array_equal(
-            self.mesh.signed_distance(self.p), self.mesh.signed_distance(self.p, device="cpu")
+            self.mesh.signed_distance(self.p), self.mesh.signed_distance(self.p, device="opencl-cpu")
         )
 
 

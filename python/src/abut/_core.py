@@ -8,12 +8,12 @@ Ctrl-C is noticed, the call is cancelled, and KeyboardInterrupt is raised.
 
 from __future__ import annotations
 
+import _signal  # what signal wraps: its enums take thirty times as long
 import ctypes
 import errno
 import os
 import pathlib
 import re
-import signal
 import sys
 import threading
 import types
@@ -254,6 +254,7 @@ class _State(threading.local):
 
 
 _state = _State()
+_SIGINT = int(_signal.SIGINT)
 _interrupted = False  # Ctrl-C came during a call on the main thread
 
 
@@ -287,93 +288,106 @@ class Guard:
     A call that changes the object has it alone. Calls that only read it run together where the class
     allows that (`shares`), otherwise also alone. Who waits for the object alone goes before readers that
     come later, except those that hold another object: these would wait in a circle. A thread that has the
-    object may take it again, but not from a progress callback, while the library works on it.
+    object alone may take it again, but not from a progress callback, while the library works on it.
     """
 
-    __slots__ = ("shares", "_turn", "_free", "_count", "_readers", "_owner", "_depth")
+    __slots__ = ("shares", "_lock", "_changed", "_readers", "_owner", "_depth", "_asleep", "_alone")
 
     def __init__(self, shares: bool = False) -> None:
         self.shares = shares
-        self._turn = threading.Lock()  # held while waiting for the object alone
-        self._free = threading.Lock()  # held by who has it alone, or by all readers together
-        self._count = threading.Lock()  # of _readers
-        self._readers = 0
+        self._lock = threading.Lock()  # of what follows
+        self._changed = threading.Condition(self._lock)
+        self._readers = 0  # calls that read the object now
         self._owner = 0  # the thread that has it alone
-        self._depth = 0
+        self._depth = 0  # how many times
+        self._asleep = 0  # threads that wait
+        self._alone = 0  # those of them that want it alone
 
-    def acquire(self, alone: bool) -> None:
-        state, me = _state, threading.get_ident()
+    def acquire(self, alone: bool, state: _State) -> None:
+        """The caller notes it in state.held."""
+        me = _get_ident()
         if self._owner == me:
             if state.calls:
                 raise Error(_BUSY)
             self._depth += 1
             return
-        if alone:
-            if self in state.held:
-                raise Error(_BUSY)
-            with self._turn:
-                self._free.acquire()
-            self._owner, self._depth = me, 1
-        else:
-            if not state.held:
-                with self._turn:
-                    pass
-            with self._count:
-                if not self._readers:
-                    self._free.acquire()
+        with self._lock:
+            if alone:
+                if self._readers or self._owner:
+                    if self in state.held:
+                        raise Error(_BUSY)
+                    self._wait(True, lambda: not self._readers and not self._owner)
+                self._owner, self._depth = me, 1
+            else:
+                if self._owner or (self._alone and not state.held):
+                    self._wait(False, lambda: not self._owner and (state.held or not self._alone))
                 self._readers += 1
-        state.held.append(self)
+
+    def _wait(self, alone: bool, done: Callable[[], Any]) -> None:
+        self._asleep += 1
+        self._alone += alone
+        try:
+            self._changed.wait_for(done)
+        finally:
+            self._asleep -= 1
+            self._alone -= alone
+            self._changed.notify_all()
 
     def release(self) -> None:
-        if self._owner == threading.get_ident():
+        if self._owner == _get_ident():
             self._depth -= 1
             if self._depth:
                 return
-            self._owner = 0
-            self._free.release()
-        else:
-            with self._count:
+        with self._lock:
+            if self._owner:
+                self._owner = 0
+            else:
                 self._readers -= 1
-                if not self._readers:
-                    self._free.release()
-        _state.held.remove(self)
+            if self._asleep:
+                self._changed.notify_all()
 
     def __enter__(self) -> Guard:
         """The object alone, for several calls in a row."""
-        self.acquire(True)
+        self.acquire(True, _state)
+        _state.held.append(self)
         return self
 
     def __exit__(self, *problem: object) -> None:
+        _state.held.pop()
         self.release()
 
 
 _BUSY = "this object is at work on this thread: a progress callback cannot use it"
+_get_ident = threading.get_ident
 
 
-def _guarded(function: Any, arguments: tuple[Any, ...], uses: Sequence[Handle], alone: bool) -> int:
+def guarded(function: Any, arguments: tuple[Any, ...], uses: Sequence[Handle] = (), alone: bool = False) -> int:
     """Calls a function of the library with the objects locked that it is given. `alone`: the first of them is
     changed. `uses`: objects that the function reaches through structures."""
     guards = [each.guard for each in arguments if type(each) is Handle and each.guard is not None]
     first = guards[0] if guards and alone else None
-    if uses:
-        guards += [each.guard for each in uses if each.guard is not None]
+    for each in uses:
+        if each.guard is not None and each.guard not in guards[-2:]:
+            guards.append(each.guard)
     if len(guards) > 1:  # each once, in one order for all threads
         guards = sorted(set(guards), key=id)
-    state, taken = _state, 0
+    state, held = _state, _state.held
+    before = len(held)
     try:
         for guard in guards:
-            guard.acquire(guard is first or not guard.shares)
-            taken += 1
+            guard.acquire(guard is first or not guard.shares, state)
+            held.append(guard)
         state.calls += 1
         try:
-            return int(function(*arguments))
+            status: int = function(*arguments)
         finally:
             state.calls -= 1
     except ctypes.ArgumentError as problem:
         raise _wrong_type(function, arguments, problem) from None
     finally:
-        for guard in guards[:taken]:
-            guard.release()
+        while len(held) > before:
+            held.pop().release()
+    return status
 
 
 def _wrong_type(function: Any, arguments: tuple[Any, ...], problem: Exception) -> TypeError:
@@ -389,7 +403,7 @@ def call(
     function: Any, *arguments: Any, uses: Sequence[Handle] = (), alone: bool = False, path: Optional[str] = None
 ) -> None:
     """Calls what takes no time."""
-    status = _guarded(function, arguments, uses, alone)
+    status = guarded(function, arguments, uses, alone)
     if status:
         check(status, path)
 
@@ -404,22 +418,23 @@ def run(
     """
     global _interrupted
     if (
-        signal.getsignal(signal.SIGINT) is not signal.default_int_handler
-        or threading.get_ident() != threading.main_thread().ident
+        _signal.getsignal(_SIGINT) is not _signal.default_int_handler
+        or _get_ident() != threading.main_thread().ident
     ):
         call(function, *arguments, uses=uses, alone=alone, path=path)
         return
     _interrupted = False
-    signal.signal(signal.SIGINT, _note_interrupt)
+    _signal.signal(_SIGINT, _note_interrupt)
     try:
-        status = _guarded(function, arguments, uses, alone)
+        status = guarded(function, arguments, uses, alone)
     finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        _signal.signal(_SIGINT, _signal.default_int_handler)
     if _interrupted:
         _interrupted = False
         _state.problem = None
         raise KeyboardInterrupt
-    check(status, path)
+    if status:
+        check(status, path)
 
 
 def fits(function: Any, *arguments: Any, uses: Sequence[Handle] = ()) -> bool:

@@ -16,7 +16,7 @@ from typing import Any, Hashable, Iterator, Optional, Sequence
 import numpy as np
 
 from . import _c
-from ._arrays import NONE, Array, ArrayLike, Bools, Floats, grid_of_poses, matrices, pointer, poses, record
+from ._arrays import NONE, Array, ArrayLike, Bools, Floats, grid_of_poses, matrices, one_pose, pointer, poses, record
 from ._core import ArgumentError, Guard, byref, fits, lib, options, run
 from .mesh import Mesh, mesh_of
 from .pair import Contacts, gather
@@ -113,7 +113,7 @@ class CollisionManager:
             self._slots[name] = len(self._names)
             self._names.append(name)
             self._meshes.append(made)
-            self._poses = np.concatenate([self._poses, pose])
+            self._poses = np.concatenate([self._poses, [pose]])
         return made
 
     def remove_object(self, name: Hashable) -> None:
@@ -129,7 +129,7 @@ class CollisionManager:
         """Moves an object: (4, 4), (7,), or (3,) for x y z alone."""
         pose = _pose(transform)
         with self._guard:
-            self._poses[self._slot(name)] = pose[0]
+            self._poses[self._slot(name)] = pose
 
     def set_transforms(self, transforms: ArrayLike, names: Optional[Sequence[Any]] = None) -> None:
         """Moves many objects, all or, on failure, none: (n, 4, 4) or (n, 7) for these `names`, without them
@@ -138,7 +138,7 @@ class CollisionManager:
             if names is not None:
                 raise ArgumentError("transforms: a dict has the names itself")
             names = list(transforms)
-            placed = np.concatenate([np.zeros((0, 7)), *(_pose(each) for each in transforms.values())])
+            placed = np.array([tuple(_pose(each)) for each in transforms.values()], float).reshape(-1, 7)
         else:
             found, single = poses(transforms, "transforms")
             if found is None or single:
@@ -200,7 +200,7 @@ class CollisionManager:
         """Whether a mesh collides with any object; with names a set of them."""
         made, pose = _mesh(mesh), _pose(transform)
         with self._guard:
-            return self._against([made], pose, [EXTERNAL]).collide(return_names, return_data, lambda pair: pair[0])
+            return self._against([made], np.array([tuple(pose)]), [EXTERNAL]).collide(return_names, return_data, lambda pair: pair[0])
 
     def in_collision_other(
         self, other_manager: CollisionManager, return_names: bool = False, return_data: bool = False
@@ -252,7 +252,7 @@ class CollisionManager:
         """The least distance of a mesh from any object."""
         made, pose = _mesh(mesh), _pose(transform)
         with self._guard:
-            return self._against([made], pose, [EXTERNAL]).least(return_name, return_data, lambda pair: pair[0])
+            return self._against([made], np.array([tuple(pose)]), [EXTERNAL]).least(return_name, return_data, lambda pair: pair[0])
 
     def min_distance_other(
         self, other_manager: CollisionManager, return_names: bool = False, return_data: bool = False
@@ -416,16 +416,14 @@ def _mesh(mesh: Any) -> Mesh:
         raise ArgumentError(str(problem)) from None
 
 
-def _pose(transform: ArrayLike) -> Floats:
-    """One pose, (1, 7)."""
-    array, single = poses(transform, "transform")
-    if array is None:
-        return np.array([(0, 0, 0, 1, 0, 0, 0)], float)
-    if not single:
-        raise ArgumentError("transform must be (4, 4)")
-    if not all(map(math.isfinite, array[0].tolist())):
+def _pose(transform: ArrayLike) -> Any:
+    """One pose, seven numbers."""
+    found = (0, 0, 0, 1, 0, 0, 0) if transform is None else one_pose(transform, "transform")
+    if found is None:
+        raise ArgumentError("transform must be one of (4, 4), (7,) or (3,)")
+    if not all(map(math.isfinite, found)):
         raise ArgumentError("transform: not all numbers are finite")
-    return array
+    return found
 
 
 def _finite(placed: Floats, what: str) -> Floats:

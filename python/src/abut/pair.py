@@ -13,8 +13,8 @@ from typing import Any, Callable, Iterator, NamedTuple, Optional, Sequence
 import numpy as np
 
 from . import _c, device as _device
-from ._arrays import Array, ArrayLike, Floats, one, pointer, poses, record, vec, vector
-from ._core import ArgumentError, Handle, byref, call, fits, lib, number, options, run, thread_count
+from ._arrays import Array, ArrayLike, Floats, one, one_pose, pointer, poses, record, vec, vector
+from ._core import ArgumentError, Handle, byref, check, fits, guarded, lib, number, options, run, thread_count
 from .mesh import Advice, Mesh, advice, mesh_of
 
 RELATIONS = ("apart", "meeting", "a-inside", "b-inside")
@@ -108,35 +108,47 @@ class _Poses:
         """On the device that is given, or else on that of a, or of b; or on the CPU in any case."""
         a, b = mesh_of(a, "a"), mesh_of(b, "b")
         found = a._device_or_own(device) or b._device_or_own(device)
-        if on_cpu:
-            found = None
+        found = None if on_cpu else found
         self.a, self.b = a._built(found), b._built(found)
         self.uses = (self.a.handle, self.b.handle)
-        self.of_a, one_a = poses(pose_a, "pose_a")
-        self.of_b, one_b = poses(pose_b, "pose_b")
-        self.single = one_a and one_b
-        self.count = common(self.of_a, one_a, self.of_b, one_b, "poses")
-        self.of_a, self.of_b = spread(self.of_a, self.count), spread(self.of_b, self.count)
+        at_a = None if pose_a is None else one_pose(pose_a, "pose_a")
+        at_b = None if pose_b is None else one_pose(pose_b, "pose_b")
+        self.single = (pose_a is None or at_a is not None) and (pose_b is None or at_b is not None)
+        if self.single:
+            self.count = 1
+            self.at_a = None if at_a is None else ctypes.addressof(at_a)
+            self.at_b = None if at_b is None else ctypes.addressof(at_b)
+        else:
+            at_a, one_a = poses(pose_a, "pose_a")
+            at_b, one_b = poses(pose_b, "pose_b")
+            self.count = common(at_a, one_a, at_b, one_b, "poses")
+            at_a, at_b = spread(at_a, self.count), spread(at_b, self.count)
+            self.at_a = None if at_a is None else pointer(at_a)
+            self.at_b = None if at_b is None else pointer(at_b)
+        self._kept = at_a, at_b
 
     def structure(self) -> Any:
         return _c.abut_pair_poses(
             ctypes.sizeof(_c.abut_pair_poses),
             self.a.handle.value,
             self.b.handle.value,
-            None if self.of_a is None else pointer(self.of_a),
-            None if self.of_b is None else pointer(self.of_b),
+            self.at_a,
+            self.at_b,
             self.count,
         )
 
     def ask(self, function: Any, *arguments: Any) -> None:
-        (call if self.count == 1 else run)(function, *arguments, uses=self.uses)
+        if self.count > 1:
+            run(function, *arguments, uses=self.uses)
+        else:
+            check(guarded(function, arguments, self.uses))
 
     def posed(self, place: int) -> tuple[Any, Any]:
         """abut_posed of both for one pose."""
         made = (_c.abut_posed(self.a.handle.value), _c.abut_posed(self.b.handle.value))
-        for posed, given in zip(made, (self.of_a, self.of_b)):
+        for posed, given in zip(made, (self.at_a, self.at_b)):
             if given is not None:
-                ctypes.memmove(byref(posed, _c.abut_posed.pose.offset), pointer(given) + 56 * place, 56)
+                ctypes.memmove(byref(posed, _c.abut_posed.pose.offset), given + 56 * place, 56)
         return made
 
 
@@ -195,8 +207,7 @@ def overlap(
     >>> abut.overlap(box, ball, pose_b=[[0, 0, 0, 0, 0, 0, 1], [2, 0, 0, 0, 0, 0, 1]])
     array([ True, False])
     """
-    found = relation(a, b, pose_a, pose_b, surfaces=surfaces, device=device)
-    return bool(found) if np.ndim(found) == 0 else found != 0
+    return relation(a, b, pose_a, pose_b, surfaces=surfaces, device=device) != 0
 
 
 def distance(

@@ -148,7 +148,7 @@ class Arrays(unittest.TestCase):
         for wrong in (
             np.zeros((5, 2)),
             np.zeros(4),
-            np.zeros((2, 2, 3)),
+            np.zeros((2, 2, 4)),
             3.0,
             None,
             "abc",
@@ -181,7 +181,7 @@ class Arrays(unittest.TestCase):
         for kind in (np.int8, np.uint16, np.int32, np.int64, np.uint64, float):
             mesh = abut.Mesh(self.mesh.vertices, self.mesh.faces.astype(kind))
             np.testing.assert_array_equal(mesh.faces, self.mesh.faces)
-        soup = abut.Mesh(self.mesh.vertices[self.mesh.faces].reshape(-1, 3))
+        soup = abut.Mesh(self.mesh.vertices[self.mesh.faces])
         np.testing.assert_array_equal(soup.nearest(self.p).distance, self.expected)
 
     def test_dlpack(self):
@@ -271,7 +271,7 @@ class Meshes(unittest.TestCase):
 
     def test_other_meshes(self):
         box = abut.shape("box")
-        soup = abut.Mesh(box.vertices[box.faces].reshape(-1, 3))
+        soup = abut.Mesh(box.vertices[box.faces])
         self.assertTrue(soup.welded().report().closed)
         inward = abut.Mesh(box.vertices, box.faces[:, ::-1])
         self.assertGreater(inward.oriented().report().volume, 0)

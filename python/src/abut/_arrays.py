@@ -142,7 +142,7 @@ def points(array: Array, ordered: bool = False) -> Any:
 
 def pointer(array: Array) -> int:
     try:
-        return ctypes.addressof(_CHAR.from_buffer(array))  # five times as fast as what is below
+        return ctypes.addressof(_CHAR.from_buffer(array))  # type: ignore[arg-type,unused-ignore] # five times as fast
     except (TypeError, ValueError, BufferError):  # read only, empty or with gaps
         return int(array.ctypes.data)
 

@@ -8,7 +8,7 @@ Ctrl-C is noticed, the call is cancelled, and KeyboardInterrupt is raised.
 
 from __future__ import annotations
 
-import _signal  # what signal wraps: its enums take thirty times as long
+import _signal  # type: ignore[import-not-found,unused-ignore] # what signal wraps: enums take thirty times as long
 import ctypes
 import errno
 import os
@@ -417,10 +417,7 @@ def run(
     and there an exception would be lost. So for the time of the call the signal is only noted.
     """
     global _interrupted
-    if (
-        _signal.getsignal(_SIGINT) is not _signal.default_int_handler
-        or _get_ident() != threading.main_thread().ident
-    ):
+    if _signal.getsignal(_SIGINT) is not _signal.default_int_handler or _get_ident() != threading.main_thread().ident:
         call(function, *arguments, uses=uses, alone=alone, path=path)
         return
     _interrupted = False

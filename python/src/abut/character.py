@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import NamedTuple, Optional, Union
+from typing import Literal, NamedTuple, Optional, Union
 
 import numpy as np
 
@@ -64,7 +64,9 @@ class Character(Owner):
         self.durations: list[float] = [clip.duration for clip in clips]
 
     @classmethod
-    def figure(cls, name: str = "mannequin", triangles: int = 0) -> Character:
+    def figure(
+        cls, name: Literal["mannequin", "mannequin-female", "ogre"] = "mannequin", triangles: int = 0
+    ) -> Character:
         """A built-in character: "mannequin", "mannequin-female" or "ogre"."""
         given = options(
             _c.abut_character_figure_options,
@@ -102,7 +104,7 @@ class Character(Owner):
             raise ArgumentError(f"a pose has {self.bone_count} matrices of (3, 4), not {np.shape(pose)}")
         return made
 
-    def skin(self, pose: ArrayLike, skinning: str = "linear") -> Floats:
+    def skin(self, pose: ArrayLike, skinning: Literal["linear", "dual"] = "linear") -> Floats:
         """Where the vertices are: (n, 3); skinning: "linear" or "dual"."""
         bones, made = self._matrices(pose), np.empty((self.vertex_count, 3))
         run(
@@ -114,7 +116,7 @@ class Character(Owner):
         )
         return made
 
-    def mesh(self, pose: Optional[ArrayLike] = None, skinning: str = "linear") -> Mesh:
+    def mesh(self, pose: Optional[ArrayLike] = None, skinning: Literal["linear", "dual"] = "linear") -> Mesh:
         """The mesh at a pose; without one at rest."""
         bones, handle = self._matrices(self.pose() if pose is None else pose), Handle(lib.abut_mesh_destroy)
         run(
@@ -219,7 +221,7 @@ class RadialField(Owner):
         *,
         radius: float = 0,
         friction: float = 0,
-        walk: str = "every-cell",
+        walk: Literal["every-cell", "steps"] = "every-cell",
         steps: int = 0,
     ) -> Collided:
         """Moves particles that would go from `start` to `end` out of the fields; walk: "every-cell", where

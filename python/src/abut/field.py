@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
-from typing import Any, NamedTuple, Optional
+from typing import Any, Literal, NamedTuple, Optional
 
 import numpy as np
 
@@ -67,8 +67,8 @@ class Field(Owner):
         cell: float = 0,
         margin: float = 0,
         band: float = 0,
-        layout: str = "dense",
-        type: str = "float",
+        layout: Literal["dense", "sparse"] = "dense",
+        type: Literal["float", "int16"] = "float",
         cache: Optional[Path] = None,
         device: _device.Selector = None,
     ) -> None:
@@ -145,7 +145,7 @@ class Field(Owner):
         run(lib.abut_field_copy, self._handle, begin, count, pointer(made))
         return made
 
-    def at(self, p: ArrayLike, interpolation: str = "linear") -> FieldValue:
+    def at(self, p: ArrayLike, interpolation: Literal["linear", "cubic"] = "linear") -> FieldValue:
         """Values and gradients at points (n, 3), or at one; interpolation: "linear" or "cubic"."""
         array, single = grid(p, "points")
         found = np.empty(len(array), record(_c.abut_field_value))
@@ -170,7 +170,7 @@ class Field(Owner):
         run(lib.abut_field_update, self._handle, mesh_of(mesh, "mesh")._handle, byref(count), alone=True)
         return count.value
 
-    def combine(self, other: Field, how: str) -> Field:
+    def combine(self, other: Field, how: Literal["union", "intersection", "difference"]) -> Field:
         """ "union", "intersection" or "difference" with a field of the very same grid."""
         handle = _handle()
         run(

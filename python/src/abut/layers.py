@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from typing import Any, Optional, Sequence
+from typing import Any, Literal, Optional, Sequence
 
 import numpy as np
 
@@ -57,6 +57,7 @@ class Interferences:
         return f"<abut.Interferences: {len(self)} pairs>"
 
 
+MethodName = Literal["volume", "exact", "images", "conservative"]
 METHODS = ("volume", "exact", "images", "conservative")
 
 
@@ -118,7 +119,7 @@ class Layers(Owner):
         call(lib.abut_layers_deform, self._handle, solid, host(array))
         return self
 
-    def find(self, method: str = "volume", *, resolution: int = 0, tolerance: float = 0) -> Interferences:
+    def find(self, method: MethodName = "volume", *, resolution: int = 0, tolerance: float = 0) -> Interferences:
         """Finds the pairs that overlap where all are now."""
         if method not in METHODS:
             raise ArgumentError(f"method {method!r} is none of {', '.join(map(repr, METHODS))}")
@@ -149,7 +150,7 @@ def interfere(
     meshes: Sequence[Mesh],
     poses_of: Optional[ArrayLike] = None,
     *,
-    method: str = "volume",
+    method: MethodName = "volume",
     resolution: int = 0,
     tolerance: float = 0,
     cap: bool = False,

@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import math
-from typing import Any, Hashable, Iterator, Optional, Sequence
+from typing import Any, Hashable, Iterator, Literal, Optional, Sequence, overload
 
 import numpy as np
 
@@ -100,6 +100,7 @@ class CollisionManager:
         self._meshes: list[Mesh] = []
         self._poses = np.zeros((0, 7))  # in the order of the library
         self._ignored: set[tuple[Any, Any]] = set()
+        self._own: Optional[_Group] = None  # all objects, until one is added, removed or ignored
         self._guard = Guard()
 
     # -- objects --
@@ -113,7 +114,7 @@ class CollisionManager:
             self._slots[name] = len(self._names)
             self._names.append(name)
             self._meshes.append(made)
-            self._poses = np.concatenate([self._poses, [pose]])
+            self._poses, self._own = np.concatenate([self._poses, [pose]]), None
         return made
 
     def remove_object(self, name: Hashable) -> None:
@@ -121,7 +122,7 @@ class CollisionManager:
         with self._guard:
             slot = self._slot(name)
             del self._names[slot], self._meshes[slot]
-            self._poses = np.delete(self._poses, slot, axis=0)
+            self._poses, self._own = np.delete(self._poses, slot, axis=0), None
             self._slots = {name: slot for slot, name in enumerate(self._names)}
             self._ignored = {pair for pair in self._ignored if name not in pair}
 
@@ -129,7 +130,7 @@ class CollisionManager:
         """Moves an object: (4, 4), (7,), or (3,) for x y z alone."""
         pose = _pose(transform)
         with self._guard:
-            self._poses[self._slot(name)] = pose
+            ctypes.memmove(self._all().address + 56 * self._slot(name), pose, 56)
 
     def set_transforms(self, transforms: ArrayLike, names: Optional[Sequence[Any]] = None) -> None:
         """Moves many objects, all or, on failure, none: (n, 4, 4) or (n, 7) for these `names`, without them
@@ -154,6 +155,7 @@ class CollisionManager:
         """Two objects that are never tested against each other, such as neighbours in a kinematic chain."""
         with self._guard:
             self._slot(a), self._slot(b)
+            self._own = None
             if ignore:
                 self._ignored.add((a, b))
             else:
@@ -173,7 +175,7 @@ class CollisionManager:
     def __getstate__(self) -> dict[str, Any]:
         """Names, meshes and poses: all else is made anew."""
         with self._guard:
-            return {name: value for name, value in vars(self).items() if name != "_guard"}
+            return {**vars(self), "_own": None, "_guard": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
@@ -187,12 +189,60 @@ class CollisionManager:
 
     # -- collisions --
 
+    @overload
+    def in_collision_internal(self, return_names: Literal[False] = ..., return_data: Literal[False] = ...) -> bool: ...
+
+    @overload
+    def in_collision_internal(
+        self, return_names: Literal[True], return_data: Literal[False] = ...
+    ) -> tuple[bool, set[tuple[Any, Any]]]: ...
+
+    @overload
+    def in_collision_internal(
+        self, return_names: Literal[False] = ..., *, return_data: Literal[True]
+    ) -> tuple[bool, list[ContactData]]: ...
+
+    @overload
+    def in_collision_internal(
+        self, return_names: Literal[True], return_data: Literal[True]
+    ) -> tuple[bool, set[tuple[Any, Any]], list[ContactData]]: ...
+
+    @overload
+    def in_collision_internal(self, return_names: bool = ..., return_data: bool = ...) -> Any: ...
+
     def in_collision_internal(self, return_names: bool = False, return_data: bool = False) -> Any:
         """Whether any two objects collide; with names a set of pairs, each sorted."""
         with self._guard:
-            group = _Group(self._solids, self._meshes, self._poses, self._names)
-            group.ignore(self._ignored_slots())
-            return group.collide(return_names, return_data, _sorted)
+            return self._all().collide(return_names, return_data, _sorted)
+
+    @overload
+    def in_collision_single(
+        self,
+        mesh: Any,
+        transform: ArrayLike = ...,
+        return_names: Literal[False] = ...,
+        return_data: Literal[False] = ...,
+    ) -> bool: ...
+
+    @overload
+    def in_collision_single(
+        self, mesh: Any, transform: ArrayLike = ..., *, return_names: Literal[True], return_data: Literal[False] = ...
+    ) -> tuple[bool, set[Any]]: ...
+
+    @overload
+    def in_collision_single(
+        self, mesh: Any, transform: ArrayLike = ..., return_names: Literal[False] = ..., *, return_data: Literal[True]
+    ) -> tuple[bool, list[ContactData]]: ...
+
+    @overload
+    def in_collision_single(
+        self, mesh: Any, transform: ArrayLike = ..., *, return_names: Literal[True], return_data: Literal[True]
+    ) -> tuple[bool, set[Any], list[ContactData]]: ...
+
+    @overload
+    def in_collision_single(
+        self, mesh: Any, transform: ArrayLike = ..., return_names: bool = ..., return_data: bool = ...
+    ) -> Any: ...
 
     def in_collision_single(
         self, mesh: Any, transform: ArrayLike = None, return_names: bool = False, return_data: bool = False
@@ -200,7 +250,34 @@ class CollisionManager:
         """Whether a mesh collides with any object; with names a set of them."""
         made, pose = _mesh(mesh), _pose(transform)
         with self._guard:
-            return self._against([made], np.array([tuple(pose)]), [EXTERNAL]).collide(return_names, return_data, lambda pair: pair[0])
+            return self._against([made], np.array([tuple(pose)]), [EXTERNAL]).collide(
+                return_names, return_data, lambda pair: pair[0]
+            )
+
+    @overload
+    def in_collision_other(
+        self, other_manager: CollisionManager, return_names: Literal[False] = ..., return_data: Literal[False] = ...
+    ) -> bool: ...
+
+    @overload
+    def in_collision_other(
+        self, other_manager: CollisionManager, return_names: Literal[True], return_data: Literal[False] = ...
+    ) -> tuple[bool, set[tuple[Any, Any]]]: ...
+
+    @overload
+    def in_collision_other(
+        self, other_manager: CollisionManager, return_names: Literal[False] = ..., *, return_data: Literal[True]
+    ) -> tuple[bool, list[ContactData]]: ...
+
+    @overload
+    def in_collision_other(
+        self, other_manager: CollisionManager, return_names: Literal[True], return_data: Literal[True]
+    ) -> tuple[bool, set[tuple[Any, Any]], list[ContactData]]: ...
+
+    @overload
+    def in_collision_other(
+        self, other_manager: CollisionManager, return_names: bool = ..., return_data: bool = ...
+    ) -> Any: ...
 
     def in_collision_other(
         self, other_manager: CollisionManager, return_names: bool = False, return_data: bool = False
@@ -234,17 +311,71 @@ class CollisionManager:
 
     # -- distances --
 
+    @overload
+    def min_distance_internal(
+        self, name: Optional[Hashable] = ..., return_names: Literal[False] = ..., return_data: Literal[False] = ...
+    ) -> float: ...
+
+    @overload
+    def min_distance_internal(
+        self, name: Optional[Hashable] = ..., *, return_names: Literal[True], return_data: Literal[False] = ...
+    ) -> tuple[float, Optional[tuple[Any, Any]]]: ...
+
+    @overload
+    def min_distance_internal(
+        self, name: Optional[Hashable] = ..., return_names: Literal[False] = ..., *, return_data: Literal[True]
+    ) -> tuple[float, Optional[DistanceData]]: ...
+
+    @overload
+    def min_distance_internal(
+        self, name: Optional[Hashable] = ..., *, return_names: Literal[True], return_data: Literal[True]
+    ) -> tuple[float, Optional[tuple[Any, Any]], Optional[DistanceData]]: ...
+
+    @overload
+    def min_distance_internal(
+        self, name: Optional[Hashable] = ..., return_names: bool = ..., return_data: bool = ...
+    ) -> Any: ...
+
     def min_distance_internal(
         self, name: Optional[Hashable] = None, return_names: bool = False, return_data: bool = False
     ) -> Any:
         """The least distance between two objects, or of one of them from all others; infinity where there
         are no two."""
         with self._guard:
-            group = _Group(self._solids, self._meshes, self._poses, self._names)
-            group.ignore(self._ignored_slots())
+            group = self._all()
             if name is not None:
+                group = self._group()
                 group.split([self._slot(name)])
             return group.least(return_names, return_data, _sorted)
+
+    @overload
+    def min_distance_single(
+        self,
+        mesh: Any,
+        transform: ArrayLike = ...,
+        return_name: Literal[False] = ...,
+        return_data: Literal[False] = ...,
+    ) -> float: ...
+
+    @overload
+    def min_distance_single(
+        self, mesh: Any, transform: ArrayLike = ..., *, return_name: Literal[True], return_data: Literal[False] = ...
+    ) -> tuple[float, Any]: ...
+
+    @overload
+    def min_distance_single(
+        self, mesh: Any, transform: ArrayLike = ..., return_name: Literal[False] = ..., *, return_data: Literal[True]
+    ) -> tuple[float, Optional[DistanceData]]: ...
+
+    @overload
+    def min_distance_single(
+        self, mesh: Any, transform: ArrayLike = ..., *, return_name: Literal[True], return_data: Literal[True]
+    ) -> tuple[float, Any, Optional[DistanceData]]: ...
+
+    @overload
+    def min_distance_single(
+        self, mesh: Any, transform: ArrayLike = ..., return_name: bool = ..., return_data: bool = ...
+    ) -> Any: ...
 
     def min_distance_single(
         self, mesh: Any, transform: ArrayLike = None, return_name: bool = False, return_data: bool = False
@@ -252,7 +383,34 @@ class CollisionManager:
         """The least distance of a mesh from any object."""
         made, pose = _mesh(mesh), _pose(transform)
         with self._guard:
-            return self._against([made], np.array([tuple(pose)]), [EXTERNAL]).least(return_name, return_data, lambda pair: pair[0])
+            return self._against([made], np.array([tuple(pose)]), [EXTERNAL]).least(
+                return_name, return_data, lambda pair: pair[0]
+            )
+
+    @overload
+    def min_distance_other(
+        self, other_manager: CollisionManager, return_names: Literal[False] = ..., return_data: Literal[False] = ...
+    ) -> float: ...
+
+    @overload
+    def min_distance_other(
+        self, other_manager: CollisionManager, return_names: Literal[True], return_data: Literal[False] = ...
+    ) -> tuple[float, Optional[tuple[Any, Any]]]: ...
+
+    @overload
+    def min_distance_other(
+        self, other_manager: CollisionManager, return_names: Literal[False] = ..., *, return_data: Literal[True]
+    ) -> tuple[float, Optional[DistanceData]]: ...
+
+    @overload
+    def min_distance_other(
+        self, other_manager: CollisionManager, return_names: Literal[True], return_data: Literal[True]
+    ) -> tuple[float, Optional[tuple[Any, Any]], Optional[DistanceData]]: ...
+
+    @overload
+    def min_distance_other(
+        self, other_manager: CollisionManager, return_names: bool = ..., return_data: bool = ...
+    ) -> Any: ...
 
     def min_distance_other(
         self, other_manager: CollisionManager, return_names: bool = False, return_data: bool = False
@@ -264,14 +422,19 @@ class CollisionManager:
 
     # -- groups --
 
-    def _ignored_slots(self) -> list[tuple[int, int]]:
-        return [(self._slots[a], self._slots[b]) for a, b in self._ignored]
+    def _group(self) -> _Group:
+        group = _Group(self._solids, list(self._meshes), self._poses, list(self._names))
+        group.ignore([(self._slots[a], self._slots[b]) for a, b in self._ignored])
+        return group
+
+    def _all(self) -> _Group:
+        if self._own is None:
+            self._own = self._group()
+        return self._own
 
     def _against(self, meshes: list[Mesh], placed: Floats, names: list[Any]) -> _Group:
         """All objects of this manager, then others, which are tested against these alone."""
-        group = _Group(
-            self._solids, self._meshes + meshes, np.concatenate([self._poses, placed]), self._names + names
-        )
+        group = _Group(self._solids, self._meshes + meshes, np.concatenate([self._poses, placed]), self._names + names)
         group.split(range(len(self._meshes), len(group.meshes)))
         return group
 
@@ -280,21 +443,22 @@ class CollisionManager:
         if len(set(slots)) != len(slots):
             raise ArgumentError("names: an object is there twice")
         moved = _finite(grid_of_poses(transforms, "transforms", len(slots)), "transforms")
-        group = _Group(self._solids, self._meshes, self._poses, self._names)
-        group.ignore(self._ignored_slots())
+        group = self._group()
         group.move(slots, moved)
         return group
 
 
 class _Group:
-    """Objects and configurations as abut_pair_group has them: read by one question, then dropped."""
+    """Objects and configurations as abut_pair_group has them. Poses are read where they are."""
 
     def __init__(self, solids: bool, meshes: list[Mesh], placed: Floats, names: list[Any]) -> None:
         self.meshes, self.names, self._placed = meshes, names, placed
-        self.uses = [mesh._on_cpu().handle for mesh in meshes]
+        self.handles = [mesh._on_cpu().handle for mesh in meshes]
+        self.uses = list(dict.fromkeys(self.handles))
+        self.address = pointer(placed)
         self._objects: Array = np.zeros(len(meshes), record(_c.abut_pair_object))
-        self._objects["bvh"] = [each.address for each in self.uses]
-        self._objects["poses"] = pointer(placed) + np.arange(len(meshes), dtype=np.uintp) * np.uintp(56)
+        self._objects["bvh"] = [each.address for each in self.handles]
+        self._objects["poses"] = self.address + np.arange(len(meshes), dtype=np.uintp) * np.uintp(56)
         self._kept: list[Any] = []
         self._given = options(
             _c.abut_pair_group,
@@ -367,13 +531,13 @@ class _Group:
 
     def _contacts(self, a: int, b: int) -> list[ContactData]:
         """The contacts of a pair, and the triangles that are nearest to each."""
-        posed = [_c.abut_posed(self.uses[slot].value) for slot in (a, b)]
+        posed = [_c.abut_posed(self.handles[slot].value) for slot in (a, b)]
         for each, slot in zip(posed, (a, b)):
-            ctypes.memmove(byref(each, _c.abut_posed.pose.offset), pointer(self._placed) + 56 * slot, 56)
+            ctypes.memmove(byref(each, _c.abut_posed.pose.offset), self.address + 56 * slot, 56)
         found: Contacts = gather(
             lambda place, room: lib.abut_contact_patches(*map(byref, posed), None, room),
             1,
-            (self.uses[a], self.uses[b]),
+            (self.handles[a], self.handles[b]),
         )
         if not len(found):
             return []
@@ -418,7 +582,7 @@ def _mesh(mesh: Any) -> Mesh:
 
 def _pose(transform: ArrayLike) -> Any:
     """One pose, seven numbers."""
-    found = (0, 0, 0, 1, 0, 0, 0) if transform is None else one_pose(transform, "transform")
+    found = one_pose((0, 0, 0) if transform is None else transform, "transform")
     if found is None:
         raise ArgumentError("transform must be one of (4, 4), (7,) or (3,)")
     if not all(map(math.isfinite, found)):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Optional, Sequence
+from typing import Any, Literal, NamedTuple, Optional, Sequence
 
 import numpy as np
 
@@ -35,6 +35,7 @@ class Measures(NamedTuple):
 class DistanceMap(Owner):
     """A square of texels for a mesh, each a sample of its surface, with the distance to other bodies.
 
+    `resolution` is the number of texels along each side; 0 = 512, or as many as are needed for 4 a triangle.
     Every triangle keeps its place while the mesh moves. At samples distances are exact but for the
     rounding to float32; between them they differ by no more than `reach`.
 
@@ -47,7 +48,7 @@ class DistanceMap(Owner):
 
     _instead = "make it again from its mesh"
 
-    def __init__(self, mesh: Mesh, resolution: int = 512, *, device: _device.Selector = None) -> None:
+    def __init__(self, mesh: Mesh, resolution: int = 0, *, device: _device.Selector = None) -> None:
         handle = Handle(lib.abut_map_destroy, guard=Guard())
         mesh = mesh_of(mesh, "mesh")
         self._device = mesh._device_or_own(device)
@@ -65,10 +66,12 @@ class DistanceMap(Owner):
 
     @property
     def resolution(self) -> int:
+        """How many texels there are along each side."""
         return int(self._info.resolution)
 
     @property
     def sample_count(self) -> int:
+        """How many texels are samples of the surface."""
         return int(self._info.sample_count)
 
     @property
@@ -115,7 +118,7 @@ class DistanceMap(Owner):
             run(lib.abut_map_find_self, self._handle, byref(query))
             return self.distances
 
-    def find_thickness(self, kind: str = "ray", *, limit: float = 0) -> Array:
+    def find_thickness(self, kind: Literal["ray", "ball"] = "ray", *, limit: float = 0) -> Array:
         """How thick the wall behind every sample is; kind: "ray" or "ball"."""
         query = options(_c.abut_map_query, limit=limit)
         with self._handle.alone():
@@ -150,7 +153,12 @@ class DistanceMap(Owner):
         )
         made = _c.abut_map_measures()
         run(
-            lib.abut_map_measure, self._handle, byref(given), pointer(values), byref(made), uses=[each.handle for each, _ in self._others]
+            lib.abut_map_measure,
+            self._handle,
+            byref(given),
+            pointer(values),
+            byref(made),
+            uses=[each.handle for each, _ in self._others],
         )
         return Measures(
             made.least.distance,

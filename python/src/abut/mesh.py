@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
-from typing import Any, NamedTuple, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Optional, Sequence, Union, overload
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from ._arrays import (
     NONE,
     Array,
     ArrayLike,
+    Bools,
     Floats,
     Indices,
     Rows,
@@ -49,7 +50,26 @@ from ._core import (
     value_of,
 )
 
+if TYPE_CHECKING:
+    from .view import Page
+
 Path = Union[str, "os.PathLike[str]"]
+ShapeName = Literal[
+    "box",
+    "uvsphere",
+    "icosphere",
+    "torus",
+    "cone",
+    "cylinder",
+    "capsule",
+    "tube",
+    "sheet",
+    "stairs",
+    "letter-e",
+    "letter-g",
+    "teapot",
+    "teapot-solid",
+]
 
 
 class Nearest(NamedTuple):
@@ -116,6 +136,32 @@ class Problem(NamedTuple):
 class Report:
     """The health of a mesh: counts, measures, and problems by name. See docs/mesh.md for each."""
 
+    vertex_count: int
+    triangle_count: int
+    edge_count: int
+    component_count: int
+    loop_count: int
+    euler_number: int
+    closed: bool
+    manifold: bool
+    oriented: bool
+    balanced: bool
+    bordered: bool
+    cancels: bool
+    encloses: bool
+    flat_part: bool
+    nested_part: bool
+    lone_edges: bool
+    bounds: Floats
+    area: float
+    volume: float
+    centroid: Floats
+    inertia: Floats
+    solid: bool
+    problems: dict[str, Problem]
+    self_examined: bool
+    self_pair_count: int
+
     def __init__(self, given: Any) -> None:
         fields: list[tuple[str, Any]] = _c.abut_mesh_report._fields_  # type: ignore[assignment,unused-ignore]
         for name, kind in fields:
@@ -134,8 +180,10 @@ class Report:
                 }
             setattr(self, name, value)
 
-    def __getattr__(self, name: str) -> Any:  # for type checkers: what it has is that of the header
-        raise AttributeError(f"a report has no {name!r}; it has {', '.join(vars(self))}")
+    if not TYPE_CHECKING:  # checkers know what it has
+
+        def __getattr__(self, name: str) -> Any:
+            raise AttributeError(f"a report has no {name!r}; it has {', '.join(vars(self))}")
 
     def __repr__(self) -> str:
         found = [f"{name} {problem.count}" for name, problem in self.problems.items() if problem.count]
@@ -302,7 +350,7 @@ class Mesh:
         box = lib.abut_mesh_bounds(self._handle)
         return np.array((vec(box.lo), vec(box.hi)))
 
-    def show(self, **how: Any) -> Any:
+    def show(self, **how: Any) -> Page:
         """A page of this mesh, which a notebook shows; see abut.show()."""
         from .view import show
 
@@ -477,6 +525,12 @@ class Mesh:
         self._hierarchy(device).ask(function, byref(points(array)), radius, host(found), signs=signed)
         return found, single
 
+    @overload
+    def signed_distance(self, p: Sequence[float], radius: float = ..., *, device: _device.Selector = ...) -> float: ...
+
+    @overload
+    def signed_distance(self, p: ArrayLike, radius: float = ..., *, device: _device.Selector = ...) -> Floats: ...
+
     def signed_distance(self, p: ArrayLike, radius: float = np.inf, *, device: _device.Selector = None) -> Any:
         """Distances of points, negative inside (trimesh has it the other way round).
 
@@ -490,6 +544,12 @@ class Mesh:
         found, single = self._nearest(p, radius, True, device)
         return one(np.ascontiguousarray(found["distance"]), single)
 
+    @overload
+    def inside(self, p: Sequence[float], *, device: _device.Selector = ...) -> bool: ...
+
+    @overload
+    def inside(self, p: ArrayLike, *, device: _device.Selector = ...) -> Bools: ...
+
     def inside(self, p: ArrayLike, *, device: _device.Selector = None) -> Any:
         """Whether points are inside; on the surface counts.
 
@@ -501,6 +561,12 @@ class Mesh:
         found = np.empty(len(array), np.bool_)
         self._hierarchy(device).ask(lib.abut_sign_inside_batch, byref(points(array)), host(found), signs=True)
         return one(found, single)
+
+    @overload
+    def winding(self, p: Sequence[float], *, device: _device.Selector = ...) -> float: ...
+
+    @overload
+    def winding(self, p: ArrayLike, *, device: _device.Selector = ...) -> Floats: ...
 
     def winding(self, p: ArrayLike, *, device: _device.Selector = None) -> Any:
         """Winding numbers: whole and exact without border, else generalised, within 0.01."""
@@ -531,6 +597,21 @@ class Mesh:
             one(found["parameter"], single), one(found["triangle"], single), one(found["barycentric"], single)
         )
 
+    @overload
+    def ray_any(
+        self,
+        origins: Sequence[float],
+        directions: Sequence[float],
+        limit: float = ...,
+        *,
+        device: _device.Selector = ...,
+    ) -> bool: ...
+
+    @overload
+    def ray_any(
+        self, origins: ArrayLike, directions: ArrayLike, limit: float = ..., *, device: _device.Selector = ...
+    ) -> Bools: ...
+
     def ray_any(
         self, origins: ArrayLike, directions: ArrayLike, limit: float = np.inf, *, device: _device.Selector = None
     ) -> Any:
@@ -555,7 +636,14 @@ class Mesh:
             room = total.value
             hits = np.empty(room, record(_c.abut_ray_hit))
             if fits(
-                lib.abut_ray_all_batch, hierarchy.handle, host(rays), len(rays), room, host(offsets), host(hits), byref(total)
+                lib.abut_ray_all_batch,
+                hierarchy.handle,
+                host(rays),
+                len(rays),
+                room,
+                host(offsets),
+                host(hits),
+                byref(total),
             ):
                 hits = hits[: total.value]
                 return AllRayHits(offsets, hits["parameter"], hits["triangle"], hits["barycentric"])
@@ -634,7 +722,7 @@ def load(path: Path, *, format: str = "auto", device: _device.Selector = None) -
 
 
 def shape(
-    kind: str,
+    kind: ShapeName,
     *,
     extent: Optional[ArrayLike] = None,
     radius: float = 0,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from typing import Any, NamedTuple, Optional, Sequence
+from typing import Any, Literal, NamedTuple, Optional, Sequence
 
 import numpy as np
 
@@ -140,7 +140,12 @@ class SelfCollision(Owner):
     _instead = "make it again from its mesh"
 
     def __init__(
-        self, mesh: Mesh, *, scheme: str = "auto", bounds: str = "dop16", device: _device.Selector = None
+        self,
+        mesh: Mesh,
+        *,
+        scheme: Literal["auto", "point", "line", "complete"] = "auto",
+        bounds: Literal["dop16", "aabb"] = "dop16",
+        device: _device.Selector = None,
     ) -> None:
         mesh = mesh_of(mesh, "mesh")
         self._count = mesh.vertex_count

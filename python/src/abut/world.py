@@ -8,7 +8,7 @@ be off.
 from __future__ import annotations
 
 import ctypes
-from typing import Any, Iterable, Iterator, NamedTuple, Optional, Sequence, Union
+from typing import Any, Iterable, Iterator, Literal, NamedTuple, Optional, Sequence, Union
 
 import numpy as np
 
@@ -33,6 +33,10 @@ from ._core import (
 )
 from .character import RadialField
 from .mesh import Advice, Hierarchy, Mesh, advice, mesh_of
+
+
+MotionName = Literal["dynamic", "kinematic", "static"]
+MethodName = Literal["auto", "exact", "field", "map", "layers"]
 
 
 class Plane(NamedTuple):
@@ -147,10 +151,12 @@ class Step:
 
     @property
     def pairs(self) -> Array:
+        """(k, 2): the bodies that touch."""
         return self._two(self.events["change"] != _c.ABUT_WORLD_END)
 
     @property
     def ended(self) -> Array:
+        """(m, 2): the bodies that touch no more."""
         return self._two(self.events["change"] == _c.ABUT_WORLD_END)
 
     def _two(self, which: Array) -> Array:
@@ -223,7 +229,7 @@ class World(Owner):
         self,
         *,
         margin: float = 0,
-        method: str = "auto",
+        method: MethodName = "auto",
         keep: int = 0,
         samples: bool = False,
         unchecked: bool = False,
@@ -252,8 +258,8 @@ class World(Owner):
         shape: Shape,
         pose: ArrayLike = None,
         *,
-        motion: str = "dynamic",
-        method: str = "auto",
+        motion: MotionName = "dynamic",
+        method: MethodName = "auto",
         deforms: bool = False,
         resolution: int = 0,
         sensor: bool = False,
@@ -390,9 +396,7 @@ class World(Owner):
                 if fits(lib.abut_world_contacts, self._handle, byref(found), uses=self._fields):
                     break
                 self._contacts = np.empty(int(found.count * 5 // 4), self._contacts.dtype)
-            while not fits(
-                lib.abut_world_events, self._handle, len(self._events), pointer(self._events), byref(count)
-            ):
+            while not fits(lib.abut_world_events, self._handle, len(self._events), pointer(self._events), byref(count)):
                 self._events = np.empty(count.value * 5 // 4, self._events.dtype)
             contacts, events = self._contacts[: found.count].copy(), self._events[: count.value].copy()
             return Step(contacts, events, advice(found.advice))
@@ -455,8 +459,8 @@ def _item(
     shape: Shape,
     pose: ArrayLike,
     *,
-    motion: str = "dynamic",
-    method: str = "auto",
+    motion: MotionName = "dynamic",
+    method: MethodName = "auto",
     deforms: bool = False,
     resolution: int = 0,
     sensor: bool = False,

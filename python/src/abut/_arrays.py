@@ -249,7 +249,7 @@ def grid_of_poses(value: ArrayLike, what: str, columns: int) -> Floats:
         raise ArgumentError(f"{what} must be (k, {columns}, 7) or (k, {columns}, 4, 4), not {array.shape}")
     made, _ = poses(array.reshape(-1, *last), what)
     assert made is not None
-    return made.reshape(-1, columns, 7)
+    return made.reshape(len(array), columns, 7)
 
 
 def pose(value: ArrayLike, what: str) -> Any:

@@ -7,6 +7,9 @@
  * that robots and assemblies have; <abut/world.h> has a tree for more. A box is the bounding box of
  * the mesh, rotated, plus a bound of the rounding of posed vertices, so no pair is missed.
  *
+ * Where few objects are tested against many that are not tested against each other, as a tool among
+ * obstacles, boxes of the few are compared with all others instead, without sorting.
+ *
  * The closest pair is found by lower bounds: the distance of one pair of neighbours along the axis
  * is an upper bound; pairs whose boxes are closer are tested in the order of the distances of their
  * boxes, until that exceeds the shortest distance found.
@@ -24,6 +27,10 @@
 enum { CONFIGURATIONS_A_TASK = 16, TASKS_A_REPORT = 64 };
 /* Up to this many objects are sorted by insertion, which is then faster than a radix sort. */
 enum { INSERTION_SORT_MAX = 64 };
+/* Up to this many objects are compared with all others without sorting. */
+enum { ACTIVE_MAX = 32 };
+/* How far along the axis a first pair is searched for. */
+enum { NEIGHBOURS = 16 };
 
 /* The bounding box of an object before its pose. */
 typedef struct group_bounds {
@@ -40,7 +47,9 @@ typedef struct group_call {
     abut_context *context;
     group_bounds *bounds; /* of each object */
     uint64_t *ignored;    /* pairs as pair_key(), sorted */
-    bool *any;            /* or */
+    /* if few objects take part in all pairs: these, otherwise 0 */
+    uint32_t active[ACTIVE_MAX], active_count;
+    bool *any; /* or */
     abut_pair_group_closest *closest;
     abuti_vector hits; /* of abut_pair_group_hit, in order */
     /* of the configurations that are tested now */
@@ -91,11 +100,29 @@ static bool is_ignored(const group_call *call, uint32_t a, uint32_t b) {
     return first < call->group.ignored_count && call->ignored[first] == key;
 }
 
-static bool is_tested(const group_call *call, uint32_t a, uint32_t b) {
-    const abut_pair_object *p = &call->group.objects[a], *q = &call->group.objects[b];
+/* Whether the groups and masks of two objects allow a test. */
+static bool is_allowed(const abut_pair_object *p, const abut_pair_object *q) {
     uint32_t group_p = p->group ? p->group : 1, group_q = q->group ? q->group : 1;
-    return (!p->mask || p->mask & group_q) && (!q->mask || q->mask & group_p) &&
-           !is_ignored(call, a, b);
+    return (!p->mask || p->mask & group_q) && (!q->mask || q->mask & group_p);
+}
+
+/* Finds the objects of which every pair has one, if they are few: all but those of one group and
+ * mask that are not tested against each other. */
+static void find_active(group_call *call) {
+    const abut_pair_object *objects = call->group.objects, *passive = NULL;
+    uint32_t count = call->group.object_count;
+    for (uint32_t i = 0; i < count && !passive; i++)
+        passive = is_allowed(&objects[i], &objects[i]) ? NULL : &objects[i];
+    call->active_count = 0;
+    for (uint32_t i = 0; i < count && passive; i++) {
+        if (objects[i].group == passive->group && objects[i].mask == passive->mask)
+            continue;
+        if (call->active_count == ACTIVE_MAX) {
+            call->active_count = 0;
+            return;
+        }
+        call->active[call->active_count++] = i;
+    }
 }
 
 /* ---- broad phase ---- */
@@ -166,8 +193,8 @@ static void sort_boxes(const group_call *call, group_scratch *s) {
         count <= INSERTION_SORT_MAX ? s->keys : abuti_sort_by_key(s->keys, s->keys + count, count);
 }
 
-/* Bounding boxes of a configuration, sorted. Those of objects that do not move are those of the
- * configuration before. */
+/* Bounding boxes of a configuration, sorted if that is needed. Those of objects that do not move
+ * are those of the configuration before. */
 static void place_boxes(const group_call *call, group_scratch *s, size_t configuration,
                         bool is_first) {
     for (uint32_t i = 0; i < call->group.object_count; i++)
@@ -175,35 +202,63 @@ static void place_boxes(const group_call *call, group_scratch *s, size_t configu
             abut_posed posed = object_at(call, i, configuration);
             s->boxes[i] = posed_box(&call->bounds[i], &posed.pose);
         }
-    sort_boxes(call, s);
+    if (!call->active_count)
+        sort_boxes(call, s);
+}
+
+/* Whether two objects are tested, and their boxes are at most `margin` apart. */
+static bool is_candidate(const group_call *call, const group_scratch *s, uint32_t a, uint32_t b,
+                         double margin, group_candidate *found) {
+    if (a == b || !is_allowed(&call->group.objects[a], &call->group.objects[b]))
+        return false;
+    found->bound = box_distance(&s->boxes[a], &s->boxes[b]);
+    found->a = a < b ? a : b;
+    found->b = a < b ? b : a;
+    return found->bound <= margin && !is_ignored(call, a, b);
+}
+
+static abut_status add_candidate(const group_call *call, abuti_vector *list,
+                                 group_candidate candidate) {
+    abut_status status =
+        list->count < list->room
+            ? ABUT_OK
+            : abuti_vector_reserve(call->context, list, 2 * list->room + 64, sizeof candidate);
+    if (!status)
+        ((group_candidate *)list->data)[list->count++] = candidate;
+    return status;
+}
+
+static bool is_active_before(const group_call *call, uint32_t place, uint32_t object) {
+    for (uint32_t i = 0; i <= place; i++)
+        if (call->active[i] == object)
+            return true;
+    return false;
 }
 
 /* Lists the pairs that are tested and whose boxes are at most `margin` apart. */
 static abut_status find_candidates(const group_call *call, group_scratch *s, double margin) {
     abuti_vector *list = &s->candidates;
+    abut_status status = ABUT_OK;
+    uint32_t count = call->group.object_count;
+    group_candidate found;
     list->count = 0;
-    for (uint32_t i = 0; i < call->group.object_count; i++) {
+    for (uint32_t i = 0; i < call->active_count; i++)
+        for (uint32_t b = 0; b < count && !status; b++)
+            if (is_candidate(call, s, call->active[i], b, margin, &found) &&
+                !is_active_before(call, i, b))
+                status = add_candidate(call, list, found);
+    for (uint32_t i = 0; i < count && !call->active_count; i++) {
         uint32_t a = s->order[i].value;
-        const box3 *box = &s->boxes[a];
-        double end = v3_get(box->hi, s->axis) + margin;
-        for (uint32_t j = i + 1; j < call->group.object_count; j++) {
+        double end = v3_get(s->boxes[a].hi, s->axis) + margin;
+        for (uint32_t j = i + 1; j < count && !status; j++) {
             uint32_t b = s->order[j].value;
             if (v3_get(s->boxes[b].lo, s->axis) > end)
                 break;
-            double bound = box_distance(box, &s->boxes[b]);
-            if (bound > margin || !is_tested(call, a, b))
-                continue;
-            abut_status status = list->count < list->room
-                                     ? ABUT_OK
-                                     : abuti_vector_reserve(call->context, list, list->count + 64,
-                                                            sizeof(group_candidate));
-            if (status)
-                return status;
-            group_candidate found = {bound, a < b ? a : b, a < b ? b : a};
-            ((group_candidate *)list->data)[list->count++] = found;
+            if (is_candidate(call, s, a, b, margin, &found))
+                status = add_candidate(call, list, found);
         }
     }
-    return ABUT_OK;
+    return status;
 }
 
 /* ---- narrow phase ---- */
@@ -258,23 +313,26 @@ static bool candidate_after(const void *one, const void *other) {
     return pair_key(p->a, p->b) > pair_key(q->a, q->b);
 }
 
-/* The pair with the closest boxes among those of each object and the next along the axis that it is
- * tested against. False if no pair is tested at all. */
-static bool find_neighbours(const group_call *call, const group_scratch *s, group_candidate *best) {
-    bool found = false;
-    for (uint32_t i = 0; i < call->group.object_count; i++)
-        for (uint32_t j = i + 1; j < call->group.object_count; j++) {
-            uint32_t a = s->order[i].value, b = s->order[j].value;
-            if (!is_tested(call, a, b))
+/* The pair with the closest boxes among those of each object and the `reach` next along the axis,
+ * or among all pairs of active objects. False if none of them is tested. */
+static bool find_neighbours(const group_call *call, const group_scratch *s, uint32_t reach,
+                            group_candidate *best) {
+    uint32_t count = call->group.object_count;
+    bool is_found = false;
+    group_candidate here;
+    for (uint32_t i = 0; i < (call->active_count ? call->active_count : count); i++)
+        for (uint32_t j = call->active_count ? 0 : i + 1; j < count; j++) {
+            if (!call->active_count && j - i > reach)
+                break;
+            uint32_t a = call->active_count ? call->active[i] : s->order[i].value;
+            uint32_t b = call->active_count ? j : s->order[j].value;
+            if (!is_candidate(call, s, a, b, INFINITY, &here))
                 continue;
-            group_candidate here = {box_distance(&s->boxes[a], &s->boxes[b]), a < b ? a : b,
-                                    a < b ? b : a};
-            if (!found || candidate_after(best, &here))
+            if (!is_found || candidate_after(best, &here))
                 *best = here;
-            found = true;
-            break;
+            is_found = true;
         }
-    return found;
+    return is_found;
 }
 
 static abut_status measure_pair(group_call *call, size_t configuration, const group_candidate *c,
@@ -298,7 +356,8 @@ static abut_status find_closest(group_call *call, group_scratch *s, size_t confi
     closest.separation.triangle_a = closest.separation.triangle_b = ABUT_NONE;
     closest.separation.distance = INFINITY;
     abut_status status = ABUT_OK;
-    if (find_neighbours(call, s, &first)) {
+    if (find_neighbours(call, s, NEIGHBOURS, &first) ||
+        find_neighbours(call, s, call->group.object_count, &first)) {
         status = measure_pair(call, configuration, &first, &closest);
         status = status ? status : find_candidates(call, s, closest.separation.distance);
         group_candidate *list = s->candidates.data;
@@ -464,6 +523,7 @@ static abut_status prepare_group(group_call *call) {
     for (size_t i = 0; i < ignored; i++)
         call->ignored[i] = pair_key(group->ignored[2 * i], group->ignored[2 * i + 1]);
     abuti_sort_keys(call->ignored, call->ignored + ignored, ignored);
+    find_active(call);
     return ABUT_OK;
 }
 

@@ -139,30 +139,40 @@ TEST_THREADS(group_is_all_pairs) {
     free(all);
 }
 
+static uint32_t split;
+
 static bool is_tested(const scene *s, uint32_t a, uint32_t b) {
     for (size_t i = 0; i < s->group.ignored_count; i++) {
         const uint32_t *pair = s->group.ignored + 2 * i;
         if ((pair[0] == a && pair[1] == b) || (pair[0] == b && pair[1] == a))
             return false;
     }
-    return (a < 4) != (b < 4);
+    return (a < split) != (b < split);
 }
 
-/* Only pairs of one of the first four with one of the others, and of these not all. */
+/* Only pairs of one of the first objects with one of the others, and of these not all: with few
+ * objects on one side, and with many on both. */
 TEST(filters) {
     static const uint32_t ignored[] = {5, 1, 0, 4, 3, 8, 1, 5, 2, 2};
     scene *s = malloc(sizeof *s);
     answers *a = malloc(sizeof *a);
     assert_true(s && a);
-    make_scene(s, NULL, 9, 1);
-    for (uint32_t i = 0; i < 9; i++) {
-        s->objects[i].group = i < 4 ? 1 : 2;
-        s->objects[i].mask = i < 4 ? 2 : 1;
+    for (int run = 0; run < 2; run++) {
+        uint32_t count = run ? 9 : OBJECTS;
+        split = run ? 4 : 33;
+        make_scene(s, NULL, count, run ? 1 : 3);
+        for (uint32_t i = 0; i < count; i++) {
+            s->objects[i].group = i < split ? 1 : 2;
+            s->objects[i].mask = i < split ? 2 : 1;
+        }
+        s->group.ignored = ignored;
+        s->group.ignored_count = 5;
+        ask(s, a);
+        check(s, a, is_tested);
+        assert_true(a->count > 0);
+        if (!run)
+            free_scene(s);
     }
-    s->group.ignored = ignored;
-    s->group.ignored_count = 5;
-    ask(s, a);
-    check(s, a, is_tested);
     for (uint32_t i = 0; i < 9; i++) /* no pair at all */
         s->objects[i].mask = 4;
     ask(s, a);

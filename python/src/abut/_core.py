@@ -17,7 +17,7 @@ import re
 import sys
 import threading
 import types
-from typing import Any, Callable, Optional, Sequence, Type
+from typing import Any, Callable, Optional, Sequence, Type, Union
 
 from . import _c
 
@@ -250,7 +250,7 @@ class _State(threading.local):
     calls = 0
 
     def __init__(self) -> None:
-        self.held: list[Guard] = []
+        self.held: list[Union[Guard, Room]] = []
 
 
 _state = _State()
@@ -357,14 +357,70 @@ class Guard:
         self.release()
 
 
+class Room:
+    """A guard of many objects at once. Of two rooms only one has calls in it at a time, any number of them: one
+    is for calls that change one of the objects, which also hold its own guard; the other for calls that read
+    hundreds of them, whose guards would take longer than the call. A room is left to the other when calls wait
+    there."""
+
+    __slots__ = ("shares", "other", "_changed", "_inside", "_waiting")
+
+    def __init__(self, other: Optional[Room] = None) -> None:
+        self.shares = True
+        self.other: Room = self
+        self._changed: threading.Condition = threading.Condition() if other is None else other._changed
+        self._inside = 0
+        self._waiting = 0
+        if other is not None:
+            self.other, other.other = other, self
+
+    def acquire(self, alone: bool, state: _State) -> None:
+        other = self.other
+        with self._changed:
+            if other._inside or (other._waiting and self._inside):
+                if other in state.held:
+                    raise Error(_BUSY)
+                if other._inside or not state.held:  # whoever holds something may be waited for
+                    self._waiting += 1
+                    try:
+                        self._changed.wait_for(
+                            lambda: not other._inside and (state.held or not (other._waiting and self._inside))
+                        )
+                    finally:
+                        self._waiting -= 1
+            self._inside += 1
+
+    def release(self) -> None:
+        with self._changed:
+            self._inside -= 1
+            if not self._inside and (self._waiting or self.other._waiting):
+                self._changed.notify_all()
+
+
+class Use:
+    """What stands for the objects of a room where a call takes handles."""
+
+    def __init__(self, guard: Room) -> None:
+        self.guard = guard
+
+
+MANY_MESHES = Use(Room())
+"""Used by calls that read the hierarchies of any number of meshes on the CPU."""
+A_REFIT = Use(Room(MANY_MESHES.guard))
+"""Used by calls that change one of them."""
+
 _BUSY = "this object is at work on this thread: a progress callback cannot use it"
 _get_ident = threading.get_ident
 
 
-def guarded(function: Any, arguments: tuple[Any, ...], uses: Sequence[Handle] = (), alone: bool = False) -> int:
+def guarded(
+    function: Any, arguments: tuple[Any, ...], uses: Sequence[Union[Handle, Use]] = (), alone: bool = False
+) -> int:
     """Calls a function of the library with the objects locked that it is given. `alone`: the first of them is
     changed. `uses`: objects that the function reaches through structures."""
-    guards = [each.guard for each in arguments if type(each) is Handle and each.guard is not None]
+    guards: list[Union[Guard, Room]] = [
+        each.guard for each in arguments if type(each) is Handle and each.guard is not None
+    ]
     first = guards[0] if guards and alone else None
     for each in uses:
         if each.guard is not None and each.guard not in guards[-2:]:
@@ -400,7 +456,11 @@ def _wrong_type(function: Any, arguments: tuple[Any, ...], problem: Exception) -
 
 
 def call(
-    function: Any, *arguments: Any, uses: Sequence[Handle] = (), alone: bool = False, path: Optional[str] = None
+    function: Any,
+    *arguments: Any,
+    uses: Sequence[Union[Handle, Use]] = (),
+    alone: bool = False,
+    path: Optional[str] = None,
 ) -> None:
     """Calls what takes no time."""
     status = guarded(function, arguments, uses, alone)
@@ -409,7 +469,11 @@ def call(
 
 
 def run(
-    function: Any, *arguments: Any, uses: Sequence[Handle] = (), alone: bool = False, path: Optional[str] = None
+    function: Any,
+    *arguments: Any,
+    uses: Sequence[Union[Handle, Use]] = (),
+    alone: bool = False,
+    path: Optional[str] = None,
 ) -> None:
     """Calls what may take long: Ctrl-C ends it.
 
@@ -434,7 +498,7 @@ def run(
         check(status, path)
 
 
-def fits(function: Any, *arguments: Any, uses: Sequence[Handle] = ()) -> bool:
+def fits(function: Any, *arguments: Any, uses: Sequence[Union[Handle, Use]] = ()) -> bool:
     """run() for lists whose length is not known: False where the room was too small."""
     small = False
 

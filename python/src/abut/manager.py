@@ -11,16 +11,17 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import math
-from typing import Any, Hashable, Iterator, Literal, Optional, Sequence, overload
+from typing import Any, Hashable, Iterator, Literal, Optional, Sequence, Union, overload
 
 import numpy as np
 
 from . import _c
 from ._arrays import NONE, Array, ArrayLike, Bools, Floats, grid_of_poses, matrices, one_pose, pointer, poses, record
-from ._core import ArgumentError, Guard, byref, fits, lib, options, run
+from ._core import MANY_MESHES, ArgumentError, Guard, byref, fits, lib, options, run
 from .mesh import Mesh, mesh_of
 from .pair import Contacts, gather
 
+_ALL = (MANY_MESHES,)
 EXTERNAL = "__external"
 """The name of a mesh that is asked about without being in the manager."""
 
@@ -250,9 +251,7 @@ class CollisionManager:
         """Whether a mesh collides with any object; with names a set of them."""
         made, pose = _mesh(mesh), _pose(transform)
         with self._guard:
-            return self._against([made], np.array([tuple(pose)]), [EXTERNAL]).collide(
-                return_names, return_data, lambda pair: pair[0]
-            )
+            return self._against(self._external(made, pose)).collide(return_names, return_data, lambda pair: pair[0])
 
     @overload
     def in_collision_other(
@@ -284,8 +283,7 @@ class CollisionManager:
     ) -> Any:
         """Whether any object collides with one of another manager; with names pairs of both."""
         with _both(self, other_manager):
-            group = self._against(other_manager._meshes, other_manager._poses, other_manager._names)
-            return group.collide(return_names, return_data, lambda pair: pair)
+            return self._against(other_manager._all()).collide(return_names, return_data, lambda pair: pair)
 
     def in_collision_many(
         self, transforms: ArrayLike, names: Optional[Sequence[Any]] = None, *, margin: float = 0
@@ -383,9 +381,7 @@ class CollisionManager:
         """The least distance of a mesh from any object."""
         made, pose = _mesh(mesh), _pose(transform)
         with self._guard:
-            return self._against([made], np.array([tuple(pose)]), [EXTERNAL]).least(
-                return_name, return_data, lambda pair: pair[0]
-            )
+            return self._against(self._external(made, pose)).least(return_name, return_data, lambda pair: pair[0])
 
     @overload
     def min_distance_other(
@@ -417,8 +413,7 @@ class CollisionManager:
     ) -> Any:
         """The least distance between an object and one of another manager."""
         with _both(self, other_manager):
-            group = self._against(other_manager._meshes, other_manager._poses, other_manager._names)
-            return group.least(return_names, return_data, lambda pair: pair)
+            return self._against(other_manager._all()).least(return_names, return_data, lambda pair: pair)
 
     # -- groups --
 
@@ -427,16 +422,17 @@ class CollisionManager:
         group.ignore([(self._slots[a], self._slots[b]) for a, b in self._ignored])
         return group
 
+    def _external(self, mesh: Mesh, pose: Any) -> _Group:
+        return _Group(self._solids, [mesh], np.array([tuple(pose)]), [EXTERNAL])
+
     def _all(self) -> _Group:
         if self._own is None:
             self._own = self._group()
         return self._own
 
-    def _against(self, meshes: list[Mesh], placed: Floats, names: list[Any]) -> _Group:
+    def _against(self, others: _Group) -> _Group:
         """All objects of this manager, then others, which are tested against these alone."""
-        group = _Group(self._solids, self._meshes + meshes, np.concatenate([self._poses, placed]), self._names + names)
-        group.split(range(len(self._meshes), len(group.meshes)))
-        return group
+        return self._all().joined(others)
 
     def _configurations(self, transforms: ArrayLike, names: Optional[Sequence[Any]]) -> _Group:
         slots = list(range(len(self._names))) if names is None else [self._slot(name) for name in names]
@@ -452,30 +448,42 @@ class _Group:
     """Objects and configurations as abut_pair_group has them. Poses are read where they are."""
 
     def __init__(self, solids: bool, meshes: list[Mesh], placed: Floats, names: list[Any]) -> None:
-        self.meshes, self.names, self._placed = meshes, names, placed
-        self.handles = [mesh._on_cpu().handle for mesh in meshes]
-        self.uses = list(dict.fromkeys(self.handles))
-        self.address = pointer(placed)
+        self.meshes, self.names, self.address = meshes, names, pointer(placed)
+        self._handles = [mesh._on_cpu().handle for mesh in meshes]
+        self._solids = solids
+        self._kept: list[Any] = [placed]
         self._objects: Array = np.zeros(len(meshes), record(_c.abut_pair_object))
-        self._objects["bvh"] = [each.address for each in self.handles]
+        self._objects["bvh"] = [each.address for each in self._handles]
         self._objects["poses"] = self.address + np.arange(len(meshes), dtype=np.uintp) * np.uintp(56)
-        self._kept: list[Any] = []
+        self._prepare()
+
+    def _prepare(self) -> None:
         self._given = options(
             _c.abut_pair_group,
             objects=pointer(self._objects),
-            object_count=len(meshes),
+            object_count=len(self._objects),
             configuration_count=1,
-            surfaces=not solids,
+            surfaces=not self._solids,
         )
+
+    def joined(self, others: _Group) -> _Group:
+        """These objects and others: each of these is tested against each of those, and nothing else."""
+        made = _Group.__new__(_Group)
+        made.meshes, made.names = self.meshes + others.meshes, self.names + others.names
+        made._handles, made._solids = self._handles + others._handles, self._solids
+        made._kept = [*self._kept, *others._kept]
+        made._objects = np.concatenate([self._objects, others._objects])
+        made.split(slice(len(self.meshes), None))
+        made._prepare()
+        return made
 
     def ignore(self, pairs: list[tuple[int, int]]) -> None:
         listed = np.array(pairs, np.uint32).reshape(-1, 2)
         self._kept.append(listed)
         self._given.ignored, self._given.ignored_count = pointer(listed), len(listed)
 
-    def split(self, slots: Sequence[int]) -> None:
+    def split(self, slots: Union[list[int], slice]) -> None:
         """These are tested against all others, and nothing else is tested."""
-        slots = list(slots)
         self._objects["group"], self._objects["mask"] = 1, 2
         self._objects["group"][slots], self._objects["mask"][slots] = 2, 1
 
@@ -495,13 +503,13 @@ class _Group:
             self._given.margin = margin
         except TypeError:
             raise TypeError(f"margin must be a number, not {margin!r}") from None
-        run(lib.abut_pair_group_any, byref(self._given), pointer(found), None, uses=self.uses)
+        run(lib.abut_pair_group_any, byref(self._given), pointer(found), None, uses=_ALL)
         return found
 
     def hits(self) -> list[tuple[int, int]]:
         count, room = ctypes.c_uint64(), np.empty(max(64, 2 * len(self.meshes)), record(_c.abut_pair_group_hit))
         while not fits(
-            lib.abut_pair_group_list, byref(self._given), len(room), pointer(room), byref(count), None, uses=self.uses
+            lib.abut_pair_group_list, byref(self._given), len(room), pointer(room), byref(count), None, uses=_ALL
         ):
             room = np.empty(count.value, room.dtype)
         found = room[: count.value]
@@ -509,7 +517,7 @@ class _Group:
 
     def closest(self) -> Array:
         found = np.zeros(self._given.configuration_count, record(_c.abut_pair_group_closest))
-        run(lib.abut_pair_group_distance, byref(self._given), pointer(found), uses=self.uses)
+        run(lib.abut_pair_group_distance, byref(self._given), pointer(found), uses=_ALL)
         return found
 
     def collide(self, return_names: bool, return_data: bool, as_name: Any) -> Any:
@@ -531,19 +539,18 @@ class _Group:
 
     def _contacts(self, a: int, b: int) -> list[ContactData]:
         """The contacts of a pair, and the triangles that are nearest to each."""
-        posed = [_c.abut_posed(self.handles[slot].value) for slot in (a, b)]
-        for each, slot in zip(posed, (a, b)):
-            ctypes.memmove(byref(each, _c.abut_posed.pose.offset), self.address + 56 * slot, 56)
+        handles = self._handles[a], self._handles[b]
+        placed = np.array([np.frombuffer(ctypes.string_at(int(self._objects["poses"][slot]), 56)) for slot in (a, b)])
+        posed = [_c.abut_posed(handle.value) for handle in handles]
+        for each, at in zip(posed, placed):
+            ctypes.memmove(byref(each, _c.abut_posed.pose.offset), at.tobytes(), 56)
         found: Contacts = gather(
-            lambda place, room: lib.abut_contact_patches(*map(byref, posed), None, room),
-            1,
-            (self.handles[a], self.handles[b]),
+            lambda place, room: lib.abut_contact_patches(*map(byref, posed), None, room), 1, handles
         )
         if not len(found):
             return []
         triangles = []
-        for slot in (a, b):
-            turn = matrices(self._placed[slot][None])[0]
+        for slot, turn in zip((a, b), matrices(placed)):
             local = (found.point - turn[:3, 3]) @ turn[:3, :3]
             triangles.append(self.meshes[slot].nearest(local).triangle.tolist())
         pair = (self.names[a], self.names[b])

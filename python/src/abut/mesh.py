@@ -33,6 +33,7 @@ from ._arrays import (
     vectors,
 )
 from ._core import (
+    A_REFIT,
     ArgumentError,
     Guard,
     Handle,
@@ -466,7 +467,7 @@ class Mesh:
         with self._lock:
             for hierarchy in self._hierarchies.values():
                 hierarchy.revision += 1
-                run(lib.abut_bvh_refit, hierarchy.handle, handle, alone=True)
+                run(lib.abut_bvh_refit, hierarchy.handle, handle, uses=(A_REFIT,), alone=True)
             self._handle, self._vertices, self._faces = handle, None, None
         return self
 

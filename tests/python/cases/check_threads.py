@@ -51,13 +51,18 @@ def manager():
     made = abut.CollisionManager()
     for i in range(6):
         made.add_object(i, (ball, ring)[i % 2], [i, 0, 0])
-    other = abut.CollisionManager()
+    other, soft = abut.CollisionManager(), abut.shape("icosphere", segments=24)
     other.add_object("x", ball, [0.2, 0, 0])
+    v, small = soft.vertices.copy(), soft.vertices / 2
+    for each in (made, other):
+        each.add_object("soft", soft, [0, 0, 0.3])
+    many = np.zeros((50, 1, 3 + 4)) + (0.3, 0, 0, 0, 0, 0, 1)
     def change():
         name = threading.get_ident()
         made.add_object(name, ball, [0, 0.1, 0])
         made.remove_object(name)
-    return [change, lambda: made.set_transform(2, [0.5, 0, 0]), lambda: made.in_collision_internal(True, True),
+    return [change, lambda: soft.refit(v), lambda: soft.refit(small), lambda: other.in_collision_many(many, ["x"]),
+            lambda: made.set_transform(2, [0.5, 0, 0]), lambda: made.in_collision_internal(True, True),
             lambda: made.in_collision_other(other), lambda: other.in_collision_other(made), made.min_distance_internal]
 
 
@@ -181,6 +186,33 @@ class Threads(unittest.TestCase):
         self.assertTrue(all(alone == 0 or (alone == 1 and readers == 0) for readers, alone in seen))
         self.assertGreater(max(readers for readers, _ in seen), 1)
         self.assertEqual((state.held, guard._readers, guard._owner), ([], 0, 0))
+
+    def test_rooms(self):
+        """Refits run together, questions about many meshes too, but not both; neither waits for ever."""
+        rooms, inside, seen = (_core.MANY_MESHES.guard, _core.A_REFIT.guard), [0, 0], []
+        end = time.monotonic() + 1
+
+        def take(which):
+            turns = 0
+            while time.monotonic() < end:
+                rooms[which].acquire(False, _core._state)
+                inside[which] += 1
+                seen.append(tuple(inside))
+                time.sleep(0.002)
+                inside[which] -= 1
+                rooms[which].release()
+                turns += 1
+            counts[which] += turns
+
+        counts = [0, 0]
+        workers = [threading.Thread(target=take, args=(k % 2,)) for k in range(8)]
+        for each in workers:
+            each.start()
+        for each in workers:
+            each.join()
+        self.assertFalse(any(a and b for a, b in seen))
+        self.assertGreater(min(counts), 10)
+        self.assertEqual([room._inside for room in rooms] + [room._waiting for room in rooms], [0] * 4)
 
     def test_a_callback_cannot_use_the_object_at_work(self):
         mesh = abut.shape("torus", segments=64, rings=32)

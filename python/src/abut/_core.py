@@ -11,6 +11,7 @@ from __future__ import annotations
 import _signal  # type: ignore[import-not-found,unused-ignore] # what signal wraps: enums take thirty times as long
 import ctypes
 import errno
+import operator
 import os
 import pathlib
 import re
@@ -291,10 +292,12 @@ class Guard:
     object alone may take it again, but not from a progress callback, while the library works on it.
     """
 
-    __slots__ = ("shares", "_lock", "_changed", "_readers", "_owner", "_depth", "_asleep", "_alone")
+    __slots__ = ("shares", "order", "_lock", "_changed", "_readers", "_owner", "_depth", "_asleep", "_alone")
 
-    def __init__(self, shares: bool = False) -> None:
+    def __init__(self, shares: bool = False, outer: bool = False) -> None:
+        """`outer`: of objects that call others while they are held, such as a world and its radial fields."""
         self.shares = shares
+        self.order = (0 if outer else 1, id(self))  # in which threads take several
         self._lock = threading.Lock()  # of what follows
         self._changed = threading.Condition(self._lock)
         self._readers = 0  # calls that read the object now
@@ -363,37 +366,44 @@ class Room:
     hundreds of them, whose guards would take longer than the call. A room is left to the other when calls wait
     there."""
 
-    __slots__ = ("shares", "other", "_changed", "_inside", "_waiting")
+    __slots__ = ("shares", "order", "other", "_changed", "_inside", "_waiting", "_is_next")
 
     def __init__(self, other: Optional[Room] = None) -> None:
         self.shares = True
+        self.order = (2, id(self))
         self.other: Room = self
         self._changed: threading.Condition = threading.Condition() if other is None else other._changed
-        self._inside = 0
+        self._inside = 0  # calls
         self._waiting = 0
+        self._is_next = False  # the other was left to this one
         if other is not None:
             self.other, other.other = other, self
 
-    def acquire(self, alone: bool, state: _State) -> None:
+    def _is_open(self, state: _State) -> bool:
         other = self.other
+        if other._inside:
+            return False
+        # whoever holds something may be waited for, and does not wait in turn
+        return not (other._waiting and (self._inside or other._is_next)) or bool(state.held)
+
+    def acquire(self, alone: bool, state: _State) -> None:
         with self._changed:
-            if other._inside or (other._waiting and self._inside):
-                if other in state.held:
+            if not self._is_open(state):
+                if self.other in state.held:
                     raise Error(_BUSY)
-                if other._inside or not state.held:  # whoever holds something may be waited for
-                    self._waiting += 1
-                    try:
-                        self._changed.wait_for(
-                            lambda: not other._inside and (state.held or not (other._waiting and self._inside))
-                        )
-                    finally:
-                        self._waiting -= 1
+                self._waiting += 1
+                try:
+                    self._changed.wait_for(lambda: self._is_open(state))
+                finally:
+                    self._waiting -= 1
             self._inside += 1
+            self._is_next = False
 
     def release(self) -> None:
         with self._changed:
             self._inside -= 1
             if not self._inside and (self._waiting or self.other._waiting):
+                self.other._is_next = self.other._waiting > 0
                 self._changed.notify_all()
 
 
@@ -411,6 +421,7 @@ A_REFIT = Use(Room(MANY_MESHES.guard))
 
 _BUSY = "this object is at work on this thread: a progress callback cannot use it"
 _get_ident = threading.get_ident
+_order = operator.attrgetter("order")
 
 
 def guarded(
@@ -426,7 +437,7 @@ def guarded(
         if each.guard is not None and each.guard not in guards[-2:]:
             guards.append(each.guard)
     if len(guards) > 1:  # each once, in one order for all threads
-        guards = sorted(set(guards), key=id)
+        guards = sorted(set(guards), key=_order)
     state, held = _state, _state.held
     before = len(held)
     try:

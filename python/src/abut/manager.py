@@ -102,7 +102,7 @@ class CollisionManager:
         self._poses = np.zeros((0, 7))  # in the order of the library
         self._ignored: set[tuple[Any, Any]] = set()
         self._own: Optional[_Group] = None  # all objects, until one is added, removed or ignored
-        self._guard = Guard()
+        self._guard = Guard(outer=True)
 
     # -- objects --
 
@@ -180,7 +180,7 @@ class CollisionManager:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
-        self._guard = Guard()
+        self._guard = Guard(outer=True)
 
     def _slot(self, name: Hashable) -> int:
         try:
@@ -562,7 +562,7 @@ def _both(first: CollisionManager, second: CollisionManager) -> Iterator[None]:
     """Two managers for one question, in one order for all threads."""
     if not isinstance(second, CollisionManager):
         raise TypeError(f"other_manager must be an abut.CollisionManager, not {type(second).__name__}")
-    one, other = sorted((first._guard, second._guard), key=id)
+    one, other = sorted((first._guard, second._guard), key=lambda guard: guard.order)
     with one, other:
         yield
 

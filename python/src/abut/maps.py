@@ -49,7 +49,7 @@ class DistanceMap(Owner):
     _instead = "make it again from its mesh"
 
     def __init__(self, mesh: Mesh, resolution: int = 0, *, device: _device.Selector = None) -> None:
-        handle = Handle(lib.abut_map_destroy, guard=Guard())
+        handle = Handle(lib.abut_map_destroy, guard=Guard(outer=True))
         mesh = mesh_of(mesh, "mesh")
         self._device = mesh._device_or_own(device)
         given = options(

@@ -236,7 +236,7 @@ class World(Owner):
         device: _device.Selector = None,
     ) -> None:
         self._shapes: dict[int, Shape] = {}
-        self._handle = Handle(lib.abut_world_destroy, keeps=self._shapes, guard=Guard())
+        self._handle = Handle(lib.abut_world_destroy, keeps=self._shapes, guard=Guard(outer=True))
         self._fields: list[Handle] = []  # radial fields of its characters, which it reads and changes
         self._contacts: Array = np.empty(256, record(_c.abut_contact))
         self._events: Array = np.empty(64, record(_c.abut_world_event))

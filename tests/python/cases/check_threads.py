@@ -187,23 +187,42 @@ class Threads(unittest.TestCase):
         self.assertGreater(max(readers for readers, _ in seen), 1)
         self.assertEqual((state.held, guard._readers, guard._owner), ([], 0, 0))
 
+    def test_one_order_for_all_threads(self):
+        """Objects that call others while they are held come first; otherwise two threads wait for each other."""
+        figure = referee.figure()
+        world, fields = abut.World(), abut.RadialField(figure, 0.2)
+        last = _core.MANY_MESHES.guard
+        inner = [
+            fields._handle.guard,
+            abut.shape("box")._on_cpu().guard,
+            abut.Field(abut.shape("box"), cells=4)._handle.guard,
+        ]
+        outer = [
+            world._handle.guard,
+            abut.CollisionManager()._guard,
+            abut.DistanceMap(abut.shape("box"), 64)._handle.guard,
+        ]
+        self.assertLess(max(each.order for each in outer), min(each.order for each in inner))
+        self.assertLess(max(each.order for each in inner), last.order)
+
     def test_rooms(self):
         """Refits run together, questions about many meshes too, but not both; neither waits for ever."""
         rooms, inside, seen = (_core.MANY_MESHES.guard, _core.A_REFIT.guard), [0, 0], []
         end = time.monotonic() + 1
 
         def take(which):
-            turns = 0
             while time.monotonic() < end:
                 rooms[which].acquire(False, _core._state)
-                inside[which] += 1
-                seen.append(tuple(inside))
+                with lock:
+                    inside[which] += 1
+                    counts[which] += 1
+                    seen.append(tuple(inside))
                 time.sleep(0.002)
-                inside[which] -= 1
+                with lock:
+                    inside[which] -= 1
                 rooms[which].release()
-                turns += 1
-            counts[which] += turns
 
+        lock = threading.Lock()
         counts = [0, 0]
         workers = [threading.Thread(target=take, args=(k % 2,)) for k in range(8)]
         for each in workers:

@@ -9,7 +9,7 @@ import numpy as np
 from . import _c, device as _device
 from ._arrays import Array, Floats, pointer, pose, record, vec
 from ._core import ArgumentError, Guard, Handle, Owner, byref, lib, number, options, run, value_of
-from .mesh import Advice, Hierarchy, Mesh, advice, listed, mesh_of
+from .mesh import Advice, Mesh, advice, listed, mesh_of
 from .pair import Contacts, gather
 
 
@@ -57,7 +57,7 @@ class DistanceMap(Owner):
         )
         run(lib.abut_map_create, mesh._handle, byref(given), handle.out)
         self._handle = handle
-        self._others: list[tuple[Hierarchy, int]] = []  # which exact measures read again
+        self._others: list[Handle] = []  # which exact measures read again
 
     @property
     def _info(self) -> Any:
@@ -96,18 +96,18 @@ class DistanceMap(Owner):
         if poses_of is not None and len(poses_of) != len(others):
             raise ArgumentError(f"{len(others)} meshes and {len(poses_of)} poses")
         posed = (_c.abut_posed * max(len(others), 1))()
-        asked: list[Hierarchy] = []
+        asked: list[Handle] = []
         for place, mesh in enumerate(others):
             hierarchy = mesh_of(mesh, "each of the others")._built(self._device)
             hierarchy.prepare()  # otherwise distances have no sign
-            asked.append(hierarchy)
+            asked.append(hierarchy.handle)
             posed[place].bvh = hierarchy.handle.value
             if poses_of is not None:
                 posed[place].pose = pose(poses_of[place], f"pose {place}")
         query = options(_c.abut_map_query, limit=limit)
         with self._handle.alone():
-            run(lib.abut_map_find, self._handle, posed, len(others), byref(query), uses=[each.handle for each in asked])
-            self._others = [(each, each.revision) for each in asked]
+            run(lib.abut_map_find, self._handle, posed, len(others), byref(query), uses=asked)
+            self._others = asked
             return self.distances
 
     def find_self(self, *, rings: int = 0, geodesic: float = 0, limit: float = 0) -> Array:
@@ -140,8 +140,6 @@ class DistanceMap(Owner):
 
     def measure(self, within: float = 0, quantiles: Sequence[float] = (), *, exact: bool = False) -> Measures:
         """Measures the answers of the last question; with `exact` the least distance is that of the meshes."""
-        if exact and any(each.revision != revision for each, revision in self._others):
-            raise ArgumentError("a mesh was refitted since find(): exact measures need find() again")
         shares = np.ascontiguousarray(quantiles, dtype=np.float64)
         values = np.zeros(len(shares))
         given = options(
@@ -158,7 +156,7 @@ class DistanceMap(Owner):
             byref(given),
             pointer(values),
             byref(made),
-            uses=[each.handle for each, _ in self._others],
+            uses=self._others,
         )
         return Measures(
             made.least.distance,
@@ -180,7 +178,7 @@ class DistanceMap(Owner):
         return gather(
             lambda place, room: lib.abut_map_contacts(self._handle, byref(given), room),
             1,
-            (self._handle, *(each.handle for each, _ in self._others)),
+            (self._handle, *self._others),
         )
 
     def __repr__(self) -> str:

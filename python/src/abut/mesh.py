@@ -202,7 +202,6 @@ class Hierarchy:
         self.guard = Guard(shares=device is None)
         self.handle = Handle(lib.abut_bvh_destroy, guard=self.guard)
         self.device = device
-        self.revision = 0  # counts refits
         self._prepared = False
         run(
             lib.abut_bvh_create,
@@ -466,7 +465,6 @@ class Mesh:
         check(lib.abut_mesh_create(context(), byref(input), handle.out))
         with self._lock:
             for hierarchy in self._hierarchies.values():
-                hierarchy.revision += 1
                 run(lib.abut_bvh_refit, hierarchy.handle, handle, uses=(A_REFIT,), alone=True)
             self._handle, self._vertices, self._faces = handle, None, None
         return self

@@ -6,6 +6,7 @@ What is float64 or float32 with numbers of a point side by side is passed as it 
 from __future__ import annotations
 
 import ctypes
+import math
 import warnings
 from typing import Any, Optional, Sequence, Union
 
@@ -208,9 +209,10 @@ def poses(value: ArrayLike, what: str) -> tuple[Optional[Floats], bool]:
 _SEVEN = ctypes.c_double * 7
 
 
-def one_pose(value: ArrayLike, what: str) -> Any:
+def one_pose(value: ArrayLike, what: str, finite: bool = False) -> Any:
     """One pose as seven doubles in the order of the library; None where there are many. As poses(), but
-    without arrays: what takes microseconds is asked with one pose at a time."""
+    without arrays: what takes microseconds is asked with one pose at a time. `finite`: numbers of (7,) and (3,)
+    are checked here; those of matrices always are."""
     if type(value) is not np.ndarray or value.dtype != _DOUBLE:
         value = np.asarray(floats(value, what), dtype=np.float64)
     shape = value.shape
@@ -219,11 +221,11 @@ def one_pose(value: ArrayLike, what: str) -> Any:
         if lib.abut_pose_from_matrices(value.tobytes(), 4 * shape[0], 1, ctypes.byref(made)):
             raise _refused(what)
         return made
-    if shape == (7,):
-        x, y, z, a, b, c, d = value.tolist()
-        return _SEVEN(a, b, c, d, x, y, z)
-    if shape == (3,):
-        return _SEVEN(0, 0, 0, 1, *value.tolist())
+    if shape == (7,) or shape == (3,):
+        x, y, z, *turn = value.tolist()
+        if finite and not all(map(math.isfinite, (x, y, z, *turn))):
+            raise ArgumentError(f"{what}: not all numbers are finite")
+        return _SEVEN(*(turn or (0, 0, 0, 1)), x, y, z)
     return None
 
 

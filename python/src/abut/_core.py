@@ -434,10 +434,11 @@ def guarded(
     ]
     first = guards[0] if guards and alone else None
     for each in uses:
-        if each.guard is not None and each.guard not in guards[-2:]:
+        if each.guard is not None:
             guards.append(each.guard)
     if len(guards) > 1:  # each once, in one order for all threads
-        guards = sorted(set(guards), key=_order)
+        if len(guards) > 2 or guards[0].order >= guards[1].order:
+            guards = sorted(set(guards), key=_order)
     state, held = _state, _state.held
     before = len(held)
     try:

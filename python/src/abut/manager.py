@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import math
 from typing import Any, Hashable, Iterator, Literal, Optional, Sequence, Union, overload
 
 import numpy as np
@@ -589,11 +588,9 @@ def _mesh(mesh: Any) -> Mesh:
 
 def _pose(transform: ArrayLike) -> Any:
     """One pose, seven numbers."""
-    found = one_pose((0, 0, 0) if transform is None else transform, "transform")
+    found = one_pose((0, 0, 0) if transform is None else transform, "transform", finite=True)
     if found is None:
         raise ArgumentError("transform must be one of (4, 4), (7,) or (3,)")
-    if not all(map(math.isfinite, found)):
-        raise ArgumentError("transform: not all numbers are finite")
     return found
 
 

@@ -180,15 +180,15 @@ def relation(
     """How bodies stand to each other: the place in abut.RELATIONS, exactly. With `surfaces` only
     surfaces count, and a body inside another is apart from it."""
     both = _Poses(a, b, pose_a, pose_b, device)
-    found = np.zeros(both.count, np.uint32)
+    found: Any = ctypes.c_uint32() if both.single else np.zeros(both.count, np.uint32)
     both.ask(
         lib.abut_pair_overlap_batch,
         byref(both.structure()),
         _OPTIONS[bool(surfaces)],
-        pointer(found),
+        byref(found) if both.single else pointer(found),
         None,
     )
-    return one(found, both.single)
+    return found.value if both.single else found
 
 
 def overlap(

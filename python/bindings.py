@@ -50,7 +50,7 @@ class Mirror:
 
     def __init__(self):
         self.constants = {}
-        self.enums, self.structures, self.functions = [], {}, {}
+        self.enums, self.structures, self.functions, self.parameters = [], {}, {}, {}
         self.opaque, self.callbacks = set(), set()
 
     def fail(self, what):
@@ -128,7 +128,7 @@ class Mirror:
             self.enums.append(name)
 
     def function(self, result, name, arguments):
-        types = []
+        types, names = [], []
         arguments = re.sub(r"\w+ \(\*(\w+)\)\([^)]*\)", r"void *\1", arguments)  # callbacks
         for argument in arguments.split(","):
             argument = argument.strip()
@@ -138,7 +138,9 @@ class Mirror:
             argument = re.sub(r"\[[^\]]*\]", "", argument)
             kind = re.match(r"(.*?)(\w+)$", argument, re.DOTALL)
             types.append("c_void_p" if array else self.type(kind[1]))
+            names.append(kind[2])
         self.functions[name] = (self.type(result), types)
+        self.parameters[name] = names
 
     def read(self, text):
         text = re.sub(r"/\*.*?\*/", " ", text, flags=re.DOTALL)
@@ -219,6 +221,8 @@ def python_text(mirror):
     out.append("\nFUNCTIONS = {\n")
     for name, (result, arguments) in mirror.functions.items():
         out.append(f'    "{name}": ({result}, [{", ".join(arguments)}]),\n')
+    out.append("}\n\nPARAMETERS = {\n")
+    out += [f'    "{name}": {tuple(names)!r},\n' for name, names in mirror.parameters.items()]
     out.append("}\n")
     return "".join(out)
 

@@ -176,6 +176,12 @@ ABUT_API abut_status abut_box_closest_point(const abut_box *box, abut_vec3 point
  * floats (their scale belongs into abut_mesh_transform), and mirrors. Entries of the
  * rotation are off by at most four times what those of the matrix are, and 8e-16. */
 ABUT_API abut_status abut_pose_from_matrix(const double matrix[12], abut_pose *pose);
+/* The same for `count` matrices, `stride` numbers from one to the next, at least 12. With a stride
+ * of 16 matrices have four rows, and the last must be 0 0 0 1 within 1e-9. Returns
+ * ABUT_ERROR_ARGUMENT before anything is written if a matrix is refused; the message names the
+ * first. `poses` may not overlap `matrices`. Thread-safe. */
+ABUT_API abut_status abut_pose_from_matrices(const double *matrices, size_t stride, size_t count,
+                                             abut_pose *poses);
 /* The other way, within 2e-15. */
 ABUT_API abut_status abut_pose_to_matrix(const abut_pose *pose, double matrix[12]);
 /* Makes the rotation by `angle` radians about an axis through the origin, of any length but 0,

@@ -36,7 +36,8 @@ typedef struct abut_map abut_map;
 
 typedef struct abut_map_options {
     size_t size;
-    uint32_t resolution;      /* texels along each side of the square; 0 = 512, at most 16384 */
+    uint32_t resolution;      /* texels along each side of the square, at most 16384; 0 = 512, or
+                               * as many as are needed for 4 texels a triangle */
     const double *importance; /* one a triangle, above 0: how many times as many samples as others
                                * it gets for its area; null = all alike */
     abut_device *device;      /* null = the CPU */

@@ -271,6 +271,67 @@ ABUT_API abut_status abut_pair_self_any(const abut_bvh *bvh, const abut_pair_sel
 ABUT_API abut_status abut_pair_examine(const abut_bvh *bvh, const abut_pair_self_options *options,
                                        abut_mesh_report *report);
 
+/* ---- many objects, many configurations ---- */
+
+/* An object of a group: a hierarchy, and its pose in each configuration. */
+typedef struct abut_pair_object {
+    const abut_bvh *bvh;
+    const abut_pose *poses; /* that of configuration 0 first; null = the identity in all of them */
+    size_t stride; /* bytes between the poses of two configurations; 0 = one pose for all of them */
+    uint32_t group; /* a bit for each group that it belongs to; 0 = the first alone */
+    uint32_t mask;  /* a bit for each group that it is tested against; 0 = all. Two objects are
+                     * tested if each belongs to a group in the mask of the other */
+} abut_pair_object;
+
+/* Objects, their configurations, and the pairs of objects that are tested. */
+typedef struct abut_pair_group {
+    size_t size;
+    const abut_pair_object *objects;
+    uint32_t object_count;
+    size_t configuration_count;
+    const uint32_t *ignored; /* pairs of objects that are not tested: two indices each */
+    size_t ignored_count;
+    double margin; /* pairs at most this far apart count as touching; from 0 */
+    bool surfaces; /* only surfaces count: an object inside another does not touch it */
+} abut_pair_group;
+
+ABUT_DEFAULT(abut_pair_group)
+
+/* Two objects of a configuration that touch. */
+typedef struct abut_pair_group_hit {
+    uint64_t configuration;
+    uint32_t a, b; /* a < b */
+} abut_pair_group_hit;
+
+/* The two objects of a configuration that are closest. */
+typedef struct abut_pair_group_closest {
+    uint32_t a, b; /* a < b; ABUT_NONE if no pair is tested, and the distance is then infinite */
+    abut_separation separation;
+} abut_pair_group_closest;
+
+/* Finds out for each configuration whether any two objects touch; any[i] belongs to configuration
+ * i. A broad phase rejects pairs by their bounding boxes, which are those of the hierarchies at the
+ * time of the call; the other pairs are tested as abut_pair_overlap and abut_pair_within do, in the
+ * order of their boxes along one axis, until one touches. `advice`, which may be null, is the least
+ * reliable of all tests that were made. Configurations are shared among the threads of the context
+ * of the first object; results are the same on any number of them. Returns ABUT_ERROR_ARGUMENT
+ * before anything is written for a pose that abut_pair_overlap refuses, and an ignored index that
+ * is no object. Hierarchies on a device are tested on the CPU. Reports progress as stage "pairs";
+ * if that cancels or memory runs out, part of the results have been written. Thread-safe. */
+ABUT_API abut_status abut_pair_group_any(const abut_pair_group *group, bool *any,
+                                         abut_advice *advice);
+/* Finds all pairs that touch; sorted by configuration, then a, then b. Writes them if there are at
+ * most `capacity`, otherwise returns ABUT_ERROR_BUFFER; `count` is set in either case. `hits` may
+ * be null with a capacity of 0. The rest as above. Thread-safe. */
+ABUT_API abut_status abut_pair_group_list(const abut_pair_group *group, uint64_t capacity,
+                                          abut_pair_group_hit *hits, uint64_t *count,
+                                          abut_advice *advice);
+/* Finds the closest two objects of each configuration; if several pairs touch, one of them, always
+ * the same for the same group. `margin` is not used. The advice of a separation is that of its pair
+ * alone. The rest as above. Thread-safe. */
+ABUT_API abut_status abut_pair_group_distance(const abut_pair_group *group,
+                                              abut_pair_group_closest *closest);
+
 #ifdef __cplusplus
 }
 #endif

@@ -278,20 +278,61 @@ static abut_quat rotation_of(const abut_vec3 *r) {
     return quat_normalise(q);
 }
 
-abut_status abut_pose_from_matrix(const double matrix[12], abut_pose *p) {
-    abut_status status = check_pointer(__func__, "matrix", matrix);
-    status = status ? status : check_pointer(__func__, "pose", p);
-    if (status)
-        return status;
+/* How far the fourth row of a matrix may be from 0 0 0 1. */
+#define FOURTH_ROW 1e-9
+
+static abut_status check_fourth_row(const char *function, const double *row) {
+    for (int i = 0; i < 4; i++)
+        if (!(fabs(row[i] - (i == 3)) <= FOURTH_ROW))
+            return abuti_fail(ABUT_ERROR_ARGUMENT,
+                              "%s: the fourth row is %g %g %g %g, not 0 0 0 1: it is not rigid",
+                              function, row[0], row[1], row[2], row[3]);
+    return ABUT_OK;
+}
+
+static abut_status read_matrix(const char *function, const double *matrix, bool has_fourth_row,
+                               abut_pose *p) {
     abut_vec3 row[4];
     for (int i = 0; i < 3; i++)
         row[i] = v3(matrix[4 * i], matrix[4 * i + 1], matrix[4 * i + 2]);
     row[3] = v3(matrix[3], matrix[7], matrix[11]);
-    status = check_points(__func__, "row", row, 3);
-    status = status ? status : check_point(__func__, "the translation", row[3]);
-    status = status ? status : check_rigid(__func__, row);
+    abut_status status = check_points(function, "row", row, 3);
+    status = status ? status : check_point(function, "the translation", row[3]);
+    status = status ? status : check_rigid(function, row);
+    if (!status && has_fourth_row)
+        status = check_fourth_row(function, matrix + 12);
     if (!status)
         *p = (abut_pose){rotation_of(row), row[3]};
+    return status;
+}
+
+abut_status abut_pose_from_matrix(const double matrix[12], abut_pose *p) {
+    abut_status status = check_pointer(__func__, "matrix", matrix);
+    status = status ? status : check_pointer(__func__, "pose", p);
+    return status ? status : read_matrix(__func__, matrix, false, p);
+}
+
+abut_status abut_pose_from_matrices(const double *matrices, size_t stride, size_t count,
+                                    abut_pose *poses) {
+    if (stride < 12)
+        return abuti_fail(ABUT_ERROR_ARGUMENT,
+                          "%s: stride is %zu numbers; a matrix has at least 12", __func__, stride);
+    if (!count)
+        return ABUT_OK;
+    abut_status status = check_pointer(__func__, "matrices", matrices);
+    status = status ? status : check_pointer(__func__, "poses", poses);
+    for (int write = 0; write < 2; write++) /* all are checked before any pose is written */
+        for (size_t i = 0; i < count && !status; i++) {
+            abut_pose made;
+            status = read_matrix(__func__, matrices + i * stride, stride == 16, &made);
+            if (status) {
+                char function[64];
+                snprintf(function, sizeof function, "%s: matrix %zu", __func__, i);
+                return read_matrix(function, matrices + i * stride, stride == 16, &made);
+            }
+            if (write)
+                poses[i] = made;
+        }
     return status;
 }
 

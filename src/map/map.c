@@ -213,6 +213,14 @@ static abut_status make(const char *function, abut_mesh *mesh, const abut_map_op
     return ABUT_OK;
 }
 
+/* 512, or more for 4 texels a triangle. */
+static uint32_t default_resolution(uint32_t triangle_count) {
+    double wanted = ceil(sqrt(4.0 * triangle_count));
+    return wanted > RESOLUTION_MOST ? RESOLUTION_MOST
+           : wanted > RESOLUTION    ? (uint32_t)wanted
+                                    : RESOLUTION;
+}
+
 abut_status abut_map_create(abut_mesh *mesh, const abut_map_options *options, abut_map **map) {
     abut_map_options ours = abut_map_options_default();
     map_atlas none = {0};
@@ -222,7 +230,8 @@ abut_status abut_map_create(abut_mesh *mesh, const abut_map_options *options, ab
         abuti_options_read(&ours, sizeof ours, options, "abut_map_create: options");
     if (status)
         return status;
-    ours.resolution = ours.resolution ? ours.resolution : RESOLUTION;
+    if (!ours.resolution)
+        ours.resolution = default_resolution(mesh->triangle_count);
     if (ours.resolution > RESOLUTION_MOST)
         return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: resolution is %u; at most %d is possible",
                           __func__, ours.resolution, RESOLUTION_MOST);

@@ -56,9 +56,7 @@ static void poses_task(void *data, size_t chunk, size_t begin, size_t end) {
 
 /* ---- checks ---- */
 
-/* Whether a pose is fit beyond doubt: finite, and of no coordinate near the largest there may be. A
- * rotated one is at most the sum of three, each below `largest`. */
-static bool is_plain(const abut_pose *p, double largest) {
+bool abuti_pair_pose_is_plain(const abut_pose *p, double largest) {
     const abut_quat *q = &p->rotation;
     return fabs(q->x) <= DBL_MAX && fabs(q->y) <= DBL_MAX && fabs(q->z) <= DBL_MAX &&
            fabs(q->w) <= DBL_MAX && fabs(p->translation.x) + 4 * largest <= ABUT_COORDINATE_MAX &&
@@ -78,7 +76,7 @@ static abut_status check_poses(const char *function, const abut_pair_poses *pose
     for (size_t i = 0; i < poses->count && !status; i++)
         for (int side = 0; side < 2 && !status; side++) {
             char what[48];
-            if (!list[side] || is_plain(&list[side][i], largest[side]))
+            if (!list[side] || abuti_pair_pose_is_plain(&list[side][i], largest[side]))
                 continue;
             snprintf(what, sizeof what, "%s at index %zu", side ? "b" : "a", i);
             status = abuti_pair_check_pose(function, what, bvh[side], &list[side][i]);

@@ -297,6 +297,9 @@ typedef struct pair_batch {
 
 /* One pose, asked of the CPU. */
 abut_status abuti_pair_batch_one(pair_batch *batch, size_t i, abut_pair_cache *cache);
+/* Whether a pose is valid without a closer check: finite, and of no coordinate near the largest
+ * that is allowed. A rotated coordinate is at most the sum of three, each below `largest`. */
+bool abuti_pair_pose_is_plain(const abut_pose *pose, double largest);
 /* All, where both hierarchies are on one device. */
 abut_status abuti_pair_batch_there(pair_batch *batch);
 

@@ -105,6 +105,46 @@ TEST(half_turns) {
     }
 }
 
+/* Many matrices are converted as one is, whatever their stride; the first that is refused is named.
+ */
+TEST(many_matrices) {
+    test_random random = {5};
+    double flat[7][16], three[7][12];
+    abut_pose many[7], one;
+    for (int i = 0; i < 7; i++) {
+        abut_vec3 axis = {test_random_real(&random, -1, 1), 1, test_random_real(&random, -1, 1)};
+        abut_vec3 shift = {i, 2, 3};
+        assert_ok(abut_pose_from_axis_angle(axis, i, shift, &one));
+        assert_ok(abut_pose_to_matrix(&one, three[i]));
+        memcpy(flat[i], three[i], sizeof three[i]);
+        flat[i][12] = flat[i][13] = flat[i][14] = 0;
+        flat[i][15] = 1;
+    }
+    for (int rows = 3; rows <= 4; rows++) {
+        memset(many, 0, sizeof many);
+        assert_ok(
+            abut_pose_from_matrices(rows == 3 ? three[0] : flat[0], 4 * (size_t)rows, 7, many));
+        for (int i = 0; i < 7; i++) {
+            assert_ok(abut_pose_from_matrix(flat[i], &one));
+            assert_memory_equal(&one, &many[i], sizeof one);
+        }
+    }
+    abut_status e = ABUT_ERROR_ARGUMENT;
+    abut_pose before[7];
+    memset(many, 0, sizeof many);
+    memcpy(before, many, sizeof many);
+    flat[5][14] = 0.001;
+    assert_fails(e, "matrix 5: the fourth row is 0 0 0.001 1",
+                 abut_pose_from_matrices(flat[0], 16, 7, many));
+    flat[3][0] = 2;
+    assert_fails(e, "matrix 3: the product", abut_pose_from_matrices(flat[0], 16, 7, many));
+    assert_memory_equal(before, many, sizeof many);
+    assert_fails(e, "stride is 11", abut_pose_from_matrices(flat[0], 11, 7, many));
+    assert_fails(e, "matrices is null", abut_pose_from_matrices(NULL, 16, 7, many));
+    assert_fails(e, "poses is null", abut_pose_from_matrices(flat[0], 16, 7, NULL));
+    assert_ok(abut_pose_from_matrices(NULL, 16, 0, NULL));
+}
+
 TEST(refuses_what_is_not_rigid) {
     abut_pose p = {.rotation.w = 7};
     const double good[12] = {0, -1, 0, 4, 1, 0, 0, 5, 0, 0, 1, 6};

@@ -6,6 +6,7 @@ What is float64 or float32 with numbers of a point side by side is passed as it 
 from __future__ import annotations
 
 import ctypes
+import math
 import warnings
 from typing import Any, Optional, Sequence, Union
 
@@ -13,23 +14,29 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _c
-from ._core import ArgumentError, number, options
+from ._core import ArgumentError, lib, number, options, sentence
 
 Array = npt.NDArray[Any]
 ArrayLike = Any
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 Indices = npt.NDArray[np.uint32]
+Rows = Union[bool, "tuple[int, ...]"]
+"""How answers are arranged: True: one alone; False: in a row; otherwise in an array of this shape."""
 
 NONE = 0xFFFFFFFF
 """Instead of an index: no such element."""
 
+_DOUBLE = np.dtype(np.float64)
+_CHAR = ctypes.c_char
 _warned = False
 
 
 def to_host(value: ArrayLike) -> Any:
     """What numpy can take: arrays of a GPU are copied to the host, with one warning."""
     if isinstance(value, np.ndarray):
+        if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+            raise ArgumentError("an array has masked values: fill them, or leave their rows out")
         return value
     if _on_device(value):
         global _warned
@@ -54,7 +61,9 @@ def to_host(value: ArrayLike) -> Any:
 
 def _on_device(value: Any) -> bool:
     if hasattr(type(value), "__dlpack_device__"):
-        return int(value.__dlpack_device__()[0]) not in (1, 3, 9, 11)  # the CPU's, or pinned memory of it
+        kind = value.__dlpack_device__()[0]
+        kind = getattr(kind, "value", kind)  # Open3D has an enum
+        return int(kind) not in (1, 3, 9, 11)  # the CPU's, or pinned memory of it
     try:
         return hasattr(value, "__cuda_array_interface__")
     except Exception:  # PyTorch raises for tensors on the CPU that want a gradient
@@ -67,6 +76,8 @@ def floats(value: ArrayLike, what: str) -> Array:
         array = np.asarray(to_host(value))
         if array.dtype.kind in "OUSMmV":
             array = array.astype(np.float64)
+    except ArgumentError as problem:
+        raise ArgumentError(f"{what}: {problem}") from None
     except (TypeError, ValueError, OverflowError) as problem:
         raise ArgumentError(f"{what}: these are no numbers: {problem}") from None
     if array.dtype.kind == "c":
@@ -74,6 +85,17 @@ def floats(value: ArrayLike, what: str) -> Array:
     if array.dtype not in (np.dtype(np.float64), np.dtype(np.float32)):  # native byte order
         array = array.astype(np.float64)
     return array
+
+
+def grid(value: ArrayLike, what: str) -> tuple[Array, Rows]:
+    """vectors() of an array of points of any shape (..., 3), and how answers are arranged, for one()."""
+    array = floats(value, what)
+    if array.ndim < 3:
+        return vectors(array, what)
+    rows = array.shape[:-1]
+    if array.shape[-1] != 3:
+        raise ArgumentError(f"{what} must be of shape (..., 3), not {array.shape}")
+    return vectors(array.reshape(-1, 3), what)[0], rows
 
 
 def vectors(value: ArrayLike, what: str) -> tuple[Array, bool]:
@@ -120,7 +142,10 @@ def points(array: Array, ordered: bool = False) -> Any:
 
 
 def pointer(array: Array) -> int:
-    return int(array.ctypes.data)
+    try:
+        return ctypes.addressof(_CHAR.from_buffer(array))  # type: ignore[arg-type,unused-ignore] # five times as fast
+    except (TypeError, ValueError, BufferError):  # read only, empty or with gaps
+        return int(array.ctypes.data)
 
 
 def host(array: Optional[Array]) -> Any:
@@ -168,7 +193,7 @@ def poses(value: ArrayLike, what: str) -> tuple[Optional[Floats], bool]:
     array = np.asarray(floats(value, what), dtype=np.float64)
     if array.shape[-2:] in ((4, 4), (3, 4)) and array.ndim in (2, 3):
         single = array.ndim == 2
-        return _from_matrices(array.reshape(-1, *array.shape[-2:]), what), single
+        return _from_matrices(array, 1 if single else len(array), what), single
     if array.ndim in (1, 2) and array.shape[-1] == 7:
         single = array.ndim == 1
         array = array.reshape(-1, 7)
@@ -181,56 +206,65 @@ def poses(value: ArrayLike, what: str) -> tuple[Optional[Floats], bool]:
     )
 
 
-def _from_matrices(m: Floats, what: str) -> Floats:
-    """Rigid matrices to quaternions (Shepperd 1978): from the largest of the four, so never by 0."""
-    r = m[:, :3, :3]
-    with np.errstate(all="ignore"):
-        off = np.abs(np.einsum("nij,nkj->nik", r, r) - np.eye(3)).max(axis=(1, 2), initial=0)
-        turned = np.linalg.det(r) if len(r) else np.zeros(0)
-        bad = ~((off <= 3e-5) & (turned > 0) & np.isfinite(m).all(axis=(1, 2)))
-        if m.shape[1] == 4:
-            bad |= ~(np.abs(m[:, 3] - (0, 0, 0, 1)).max(axis=1, initial=0) <= 1e-9)
-    if bad.any():
-        raise ArgumentError(
-            f"{what}: matrix {int(np.argmax(bad))} is not a rotation and a translation; scale the "
-            "mesh instead, by Mesh.transformed()"
-        )
-    squares = np.stack(
-        [
-            1 + r[:, 0, 0] - r[:, 1, 1] - r[:, 2, 2],
-            1 - r[:, 0, 0] + r[:, 1, 1] - r[:, 2, 2],
-            1 - r[:, 0, 0] - r[:, 1, 1] + r[:, 2, 2],
-            1 + r[:, 0, 0] + r[:, 1, 1] + r[:, 2, 2],
-        ],
-        axis=1,
+_SEVEN = ctypes.c_double * 7
+
+
+def one_pose(value: ArrayLike, what: str, finite: bool = False) -> Any:
+    """One pose as seven doubles in the order of the library; None where there are many. As poses(), but
+    without arrays: what takes microseconds is asked with one pose at a time. `finite`: numbers of (7,) and (3,)
+    are checked here; those of matrices always are."""
+    if type(value) is not np.ndarray or value.dtype != _DOUBLE:
+        value = np.asarray(floats(value, what), dtype=np.float64)
+    shape = value.shape
+    if shape == (4, 4) or shape == (3, 4):
+        made = _SEVEN()
+        if lib.abut_pose_from_matrices(value.tobytes(), 4 * shape[0], 1, ctypes.byref(made)):
+            raise _refused(what)
+        return made
+    if shape == (7,) or shape == (3,):
+        x, y, z, *turn = value.tolist()
+        if finite and not all(map(math.isfinite, (x, y, z, *turn))):
+            raise ArgumentError(f"{what}: not all numbers are finite")
+        return _SEVEN(*(turn or (0, 0, 0, 1)), x, y, z)
+    return None
+
+
+def _refused(what: str) -> ArgumentError:
+    return ArgumentError(
+        f"{what}: {sentence()}. A pose is a rotation and a translation; Mesh.transformed() scales a mesh"
     )
-    xy, xz, yz = r[:, 0, 1] + r[:, 1, 0], r[:, 0, 2] + r[:, 2, 0], r[:, 1, 2] + r[:, 2, 1]
-    wx, wy, wz = r[:, 2, 1] - r[:, 1, 2], r[:, 0, 2] - r[:, 2, 0], r[:, 1, 0] - r[:, 0, 1]
-    rows = np.stack(
-        [
-            np.stack([squares[:, 0], xy, xz, wx], axis=1),
-            np.stack([xy, squares[:, 1], yz, wy], axis=1),
-            np.stack([xz, yz, squares[:, 2], wz], axis=1),
-            np.stack([wx, wy, wz, squares[:, 3]], axis=1),
-        ],
-        axis=1,
-    )
-    made = np.empty((len(m), 7))
-    quaternion = rows[np.arange(len(m)), np.argmax(squares, axis=1)]
-    made[:, :4] = quaternion / np.linalg.norm(quaternion, axis=1, keepdims=True)
-    made[:, 4:] = m[:, :3, 3]
+
+
+def _from_matrices(array: Floats, count: int, what: str) -> Floats:
+    """Rigid matrices (..., 4, 4) or (..., 3, 4) as (count, 7)."""
+    made = np.empty((count, 7))
+    if lib.abut_pose_from_matrices(array.tobytes(), array.shape[-2] * 4, count, pointer(made)):
+        raise _refused(what)
     return made
+
+
+def grid_of_poses(value: ArrayLike, what: str, columns: int) -> Floats:
+    """Poses (k, columns, 7) in the order of the library, from (k, columns, 7) or (k, columns, 4, 4)."""
+    array = np.asarray(floats(value, what), dtype=np.float64)
+    last = array.shape[2:]
+    if array.ndim < 3 or array.shape[1] != columns or last not in ((7,), (4, 4), (3, 4)):
+        raise ArgumentError(f"{what} must be (k, {columns}, 7) or (k, {columns}, 4, 4), not {array.shape}")
+    made, _ = poses(array.reshape(-1, *last), what)
+    assert made is not None
+    return made.reshape(len(array), columns, 7)
 
 
 def pose(value: ArrayLike, what: str) -> Any:
     """One abut_pose; None is the identity."""
-    array, single = poses(value, what)
-    made = _c.abut_pose()
-    if array is not None:
-        if len(array) != 1:
+    if value is None:
+        return _c.abut_pose()
+    found = one_pose(value, what)
+    if found is None:
+        array, _ = poses(value, what)
+        if array is None or len(array) != 1:
             raise ArgumentError(f"{what} must be one pose")
-        ctypes.memmove(ctypes.byref(made), pointer(array), 56)
-    return made
+        found = _SEVEN(*array[0].tolist())
+    return _c.abut_pose.from_buffer(found)
 
 
 def moves(value: ArrayLike, which: Optional[Sequence[int]], what: str) -> tuple[Optional[Indices], Floats]:
@@ -240,10 +274,12 @@ def moves(value: ArrayLike, which: Optional[Sequence[int]], what: str) -> tuple[
         if which is not None:
             raise ArgumentError("poses: a dict has the numbers itself")
         which = list(value)
-        given = [poses(each, f"the pose of {what} {key}")[0] for key, each in value.items()]
-        if any(each is None or len(each) != 1 for each in given):
-            raise ArgumentError(f"poses: each {what} needs one pose")
-        placed = np.concatenate([np.zeros((0, 7)), *(each for each in given if each is not None)])
+        placed = np.empty((len(value), 7))
+        for row, (key, each) in enumerate(value.items()):
+            found = None if each is None else one_pose(each, f"the pose of {what} {key}")
+            if found is None:
+                raise ArgumentError(f"poses: each {what} needs one pose")
+            placed[row] = found
     else:
         some, _ = poses(value, "poses")
         if some is None:
@@ -317,9 +353,17 @@ def vec(value: Any) -> Floats:
     return np.array((value.x, value.y, value.z))
 
 
-def one(array: Array, single: bool) -> Any:
-    """The first row where one was asked for, else all."""
-    return array[0] if single else array
+def one(array: Array, rows: Rows) -> Any:
+    """Answers as they were asked for. That to one question is a bool, an int, a float (of numpy) or a row."""
+    if rows is False:
+        return array
+    if rows is not True:
+        return array.reshape(rows + array.shape[1:])
+    first = array[0]
+    kind = array.dtype.kind
+    if array.ndim > 1 or kind == "f":
+        return first
+    return bool(first) if kind == "b" else int(first) if kind in "iu" else first
 
 
 Scalar = Union[float, Floats]

@@ -1,20 +1,24 @@
 """The library itself: where it is, its functions, its errors as exceptions, threads and progress.
 
-ctypes lets go of the GIL during every call. The context that all objects are made with asks for
-progress on the thread that called; there Ctrl-C is noticed, the call is cancelled, and
-KeyboardInterrupt comes out of it.
+ctypes releases the GIL during every call, so several threads may be inside the library at once. Objects
+are guarded here, for all classes: a Handle that is passed to call() or run() is locked for the time of
+the call (see Guard). The context of all objects calls back for progress on the thread that called; there
+Ctrl-C is noticed, the call is cancelled, and KeyboardInterrupt is raised.
 """
 
 from __future__ import annotations
 
+import _signal  # type: ignore[import-not-found,unused-ignore] # what signal wraps: enums take thirty times as long
 import ctypes
+import errno
+import operator
 import os
 import pathlib
-import signal
+import re
 import sys
 import threading
 import types
-from typing import Any, Callable, Optional, Type
+from typing import Any, Callable, Optional, Sequence, Type, Union
 
 from . import _c
 
@@ -34,7 +38,10 @@ class OutOfMemoryError(Error, MemoryError):
 
 
 class FileError(Error, OSError):
-    """A file could not be opened, read, written or replaced."""
+    """A file could not be opened, read, written or replaced; errno and filename say which and why."""
+
+    def __str__(self) -> str:
+        return str(self.strerror) if self.strerror else super().__str__()
 
 
 class MissingFileError(FileError, FileNotFoundError):
@@ -141,21 +148,48 @@ def last_error() -> str:
     return str(lib.abut_last_error().decode("utf-8", "replace"))
 
 
+# What messages of the library name that is called otherwise in Python.
+_IN_PYTHON = tuple(
+    (re.compile(pattern), text)
+    for pattern, text in (
+        (r"\bset options->cap\b", "set cap=True"),
+        (r"\b(?:options|query|step|item|impacts|contacts|points|group|input)->", ""),
+        (r"\bof shape\.mesh\.deforms\b", "added with deforms=True"),
+        (r"\bHUGE_VAL\b", "infinity"),
+        (r"\bdevice null\b", "device None"),
+        (r"\babut_(?:bvh|field|layers|map|mesh|pair|radial|self|sign|sweep|world)_(\w+)\(\)", r"\1()"),
+    )
+)
+_ITEMS = {"abut_world": "body", "abut_layers": "solid"}
+
+
+def sentence() -> str:
+    """The last error in terms of Python: without the function of the library, its structures and constants."""
+    text = last_error()
+    named = re.match(r"(abut_[a-z]+)\w*: ", text)
+    if named:
+        text = text[named.end() :]
+        text = re.sub(r"\bitem\b", _ITEMS.get(named[1], "item"), text)
+    for pattern, replacement in _IN_PYTHON:
+        text = pattern.sub(replacement, text)
+    return text
+
+
 def check(status: int, path: Optional[str] = None) -> None:
     """Raises what a status stands for."""
     if status == _c.ABUT_OK:
         return
-    sentence = last_error()
     if status == _c.ABUT_ERROR_CANCELLED:
         problem, _state.problem = _state.problem, None
         if problem is not None:
             raise problem
     kind = _EXCEPTIONS.get(status, Error)
-    if kind is FileError and path is not None and not os.path.exists(path):
-        folder = os.path.dirname(path)
-        if not folder or os.path.isdir(folder):
-            kind = MissingFileError
-    raise kind(sentence)
+    if kind is not FileError or path is None:
+        raise kind(sentence())
+    text = sentence()
+    if not os.path.exists(path) and os.path.isdir(os.path.dirname(path) or "."):
+        raise MissingFileError(errno.ENOENT, text, path)
+    raise FileError(next((code for code in errno.errorcode if os.strerror(code) in text), None), text, path)
 
 
 def options(structure: Any, **values: Any) -> Any:
@@ -164,7 +198,10 @@ def options(structure: Any, **values: Any) -> Any:
     made.size = ctypes.sizeof(structure)
     for name, value in values.items():
         if value is not None:
-            setattr(made, name, value)
+            try:
+                setattr(made, name, value)
+            except TypeError:
+                raise TypeError(f"{name} must be a number, not {value!r}") from None
     return made
 
 
@@ -223,13 +260,18 @@ Progress = Callable[[str, float], Any]
 
 
 class _State(threading.local):
-    """Of one thread: its callback, and what that raised."""
+    """Of one thread: its callback, and what that raised; the guards that it holds, and its calls in progress."""
 
     callback: Optional[Progress] = None
     problem: Optional[BaseException] = None
+    calls = 0
+
+    def __init__(self) -> None:
+        self.held: list[Union[Guard, Room]] = []
 
 
 _state = _State()
+_SIGINT = int(_signal.SIGINT)
 _interrupted = False  # Ctrl-C came during a call on the main thread
 
 
@@ -254,40 +296,237 @@ def _asked(user: Any, stage: bytes, fraction: float) -> bool:
 _on_progress = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_double)(_asked)
 
 
-def run(function: Any, *arguments: Any, path: Optional[str] = None) -> None:
+# ---- calls ----
+
+
+class Guard:
+    """Makes calls on one object wait for each other, so that threads may share it.
+
+    A call that changes the object has it alone. Calls that only read it run together where the class
+    allows that (`shares`), otherwise also alone. Who waits for the object alone goes before readers that
+    come later, except those that hold another object: these would wait in a circle. A thread that has the
+    object alone may take it again, but not from a progress callback, while the library works on it.
+    """
+
+    __slots__ = ("shares", "order", "_lock", "_changed", "_readers", "_owner", "_depth", "_asleep", "_alone")
+
+    def __init__(self, shares: bool = False, outer: bool = False) -> None:
+        """`outer`: of objects that call others while they are held, such as a world and its radial fields."""
+        self.shares = shares
+        self.order = (0 if outer else 1, id(self))  # in which threads take several
+        self._lock = threading.Lock()  # of what follows
+        self._changed = threading.Condition(self._lock)
+        self._readers = 0  # calls that read the object now
+        self._owner = 0  # the thread that has it alone
+        self._depth = 0  # how many times
+        self._asleep = 0  # threads that wait
+        self._alone = 0  # those of them that want it alone
+
+    def acquire(self, alone: bool, state: _State) -> None:
+        """The caller notes it in state.held."""
+        me = _get_ident()
+        if self._owner == me:
+            if state.calls:
+                raise Error(_BUSY)
+            self._depth += 1
+            return
+        with self._lock:
+            if alone:
+                if self._readers or self._owner:
+                    if self in state.held:
+                        raise Error(_BUSY)
+                    self._wait(True, lambda: not self._readers and not self._owner)
+                self._owner, self._depth = me, 1
+            else:
+                if self._owner or (self._alone and not state.held):
+                    self._wait(False, lambda: not self._owner and (state.held or not self._alone))
+                self._readers += 1
+
+    def _wait(self, alone: bool, done: Callable[[], Any]) -> None:
+        self._asleep += 1
+        self._alone += alone
+        try:
+            self._changed.wait_for(done)
+        finally:
+            self._asleep -= 1
+            self._alone -= alone
+            self._changed.notify_all()
+
+    def release(self) -> None:
+        if self._owner == _get_ident():
+            self._depth -= 1
+            if self._depth:
+                return
+        with self._lock:
+            if self._owner:
+                self._owner = 0
+            else:
+                self._readers -= 1
+            if self._asleep:
+                self._changed.notify_all()
+
+    def __enter__(self) -> Guard:
+        """The object alone, for several calls in a row."""
+        self.acquire(True, _state)
+        _state.held.append(self)
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        _state.held.pop()
+        self.release()
+
+
+class Room:
+    """A guard of many objects at once. Of two rooms only one has calls in it at a time, any number of them: one
+    is for calls that change one of the objects, which also hold its own guard; the other for calls that read
+    hundreds of them, whose guards would take longer than the call. A room is left to the other when calls wait
+    there."""
+
+    __slots__ = ("shares", "order", "other", "_changed", "_inside", "_waiting", "_is_next")
+
+    def __init__(self, other: Optional[Room] = None) -> None:
+        self.shares = True
+        self.order = (2, id(self))
+        self.other: Room = self
+        self._changed: threading.Condition = threading.Condition() if other is None else other._changed
+        self._inside = 0  # calls
+        self._waiting = 0
+        self._is_next = False  # the other was left to this one
+        if other is not None:
+            self.other, other.other = other, self
+
+    def _is_open(self, state: _State) -> bool:
+        other = self.other
+        if other._inside:
+            return False
+        # whoever holds something may be waited for, and does not wait in turn
+        return not (other._waiting and (self._inside or other._is_next)) or bool(state.held)
+
+    def acquire(self, alone: bool, state: _State) -> None:
+        with self._changed:
+            if not self._is_open(state):
+                if self.other in state.held:
+                    raise Error(_BUSY)
+                self._waiting += 1
+                try:
+                    self._changed.wait_for(lambda: self._is_open(state))
+                finally:
+                    self._waiting -= 1
+            self._inside += 1
+            self._is_next = False
+
+    def release(self) -> None:
+        with self._changed:
+            self._inside -= 1
+            if not self._inside and (self._waiting or self.other._waiting):
+                self.other._is_next = self.other._waiting > 0
+                self._changed.notify_all()
+
+
+class Use:
+    """What stands for the objects of a room where a call takes handles."""
+
+    def __init__(self, guard: Room) -> None:
+        self.guard = guard
+
+
+MANY_MESHES = Use(Room())
+"""Used by calls that read the hierarchies of any number of meshes on the CPU."""
+A_REFIT = Use(Room(MANY_MESHES.guard))
+"""Used by calls that change one of them."""
+
+_BUSY = "this object is at work on this thread: a progress callback cannot use it"
+_get_ident = threading.get_ident
+_order = operator.attrgetter("order")
+
+
+def guarded(
+    function: Any, arguments: tuple[Any, ...], uses: Sequence[Union[Handle, Use]] = (), alone: bool = False
+) -> int:
+    """Calls a function of the library with the objects locked that it is given. `alone`: the first of them is
+    changed. `uses`: objects that the function reaches through structures."""
+    guards: list[Union[Guard, Room]] = [
+        each.guard for each in arguments if type(each) is Handle and each.guard is not None
+    ]
+    first = guards[0] if guards and alone else None
+    for each in uses:
+        if each.guard is not None:
+            guards.append(each.guard)
+    if len(guards) > 1:  # each once, in one order for all threads
+        if len(guards) > 2 or guards[0].order >= guards[1].order:
+            guards = sorted(set(guards), key=_order)
+    state, held = _state, _state.held
+    before = len(held)
+    try:
+        for guard in guards:
+            guard.acquire(guard is first or not guard.shares, state)
+            held.append(guard)
+        state.calls += 1
+        try:
+            status: int = function(*arguments)
+        finally:
+            state.calls -= 1
+    except ctypes.ArgumentError as problem:
+        raise _wrong_type(function, arguments, problem) from None
+    finally:
+        while len(held) > before:
+            held.pop().release()
+    return status
+
+
+def _wrong_type(function: Any, arguments: tuple[Any, ...], problem: Exception) -> TypeError:
+    found = re.match(r"argument (\d+)", str(problem))
+    names = _c.PARAMETERS.get(getattr(function, "__name__", ""), ())
+    if found and int(found[1]) <= len(names):
+        place = int(found[1]) - 1
+        return TypeError(f"{names[place]} must be a number, not {arguments[place]!r}")
+    return TypeError(f"abut: {problem}")
+
+
+def call(
+    function: Any,
+    *arguments: Any,
+    uses: Sequence[Union[Handle, Use]] = (),
+    alone: bool = False,
+    path: Optional[str] = None,
+) -> None:
+    """Calls what takes no time."""
+    status = guarded(function, arguments, uses, alone)
+    if status:
+        check(status, path)
+
+
+def run(
+    function: Any,
+    *arguments: Any,
+    uses: Sequence[Union[Handle, Use]] = (),
+    alone: bool = False,
+    path: Optional[str] = None,
+) -> None:
     """Calls what may take long: Ctrl-C ends it.
 
-    Python handles a signal when the main thread next runs Python code, which is the callback above,
+    Python handles a signal when the main thread next runs Python code, which is the progress callback,
     and there an exception would be lost. So for the time of the call the signal is only noted.
     """
-    try:
-        _run(function, arguments, path)
-    except ctypes.ArgumentError as problem:
-        raise TypeError(f"{getattr(function, '__name__', 'abut')}: {problem}") from None
-
-
-def _run(function: Any, arguments: tuple[Any, ...], path: Optional[str]) -> None:
     global _interrupted
-    if (
-        threading.get_ident() != threading.main_thread().ident
-        or signal.getsignal(signal.SIGINT) is not signal.default_int_handler
-    ):
-        check(function(*arguments), path)
+    if _signal.getsignal(_SIGINT) is not _signal.default_int_handler or _get_ident() != threading.main_thread().ident:
+        call(function, *arguments, uses=uses, alone=alone, path=path)
         return
     _interrupted = False
-    signal.signal(signal.SIGINT, _note_interrupt)
+    _signal.signal(_SIGINT, _note_interrupt)
     try:
-        status = function(*arguments)
+        status = guarded(function, arguments, uses, alone)
     finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        _signal.signal(_SIGINT, _signal.default_int_handler)
     if _interrupted:
         _interrupted = False
         _state.problem = None
         raise KeyboardInterrupt
-    check(status, path)
+    if status:
+        check(status, path)
 
 
-def fits(function: Any, *arguments: Any) -> bool:
+def fits(function: Any, *arguments: Any, uses: Sequence[Union[Handle, Use]] = ()) -> bool:
     """run() for lists whose length is not known: False where the room was too small."""
     small = False
 
@@ -297,7 +536,7 @@ def fits(function: Any, *arguments: Any) -> bool:
         small = status == _c.ABUT_ERROR_BUFFER
         return 0 if small else status
 
-    run(ask, *arguments)
+    run(ask, *arguments, uses=uses)
     return not small
 
 
@@ -363,13 +602,18 @@ def thread_count() -> int:
 
 
 class Handle:
-    """Owns one object of the library, and destroys it with itself; what it stands on, `keeps`, afterwards."""
+    """Owns one object of the library, and destroys it with itself; what it refers to, `keeps`, afterwards.
 
-    __slots__ = ("value", "keeps", "_destroy")
+    `guard` is for objects that calls change, or that are for one thread at a time; None for the others. As
+    an argument of call() and run() a handle stands for the object, and stays alive during the call.
+    """
 
-    def __init__(self, destroy: Any, keeps: Any = None) -> None:
-        self.value = ctypes.c_void_p()
+    __slots__ = ("value", "_as_parameter_", "keeps", "guard", "_destroy")
+
+    def __init__(self, destroy: Any, keeps: Any = None, guard: Optional[Guard] = None) -> None:
+        self.value = self._as_parameter_ = ctypes.c_void_p()
         self.keeps = keeps
+        self.guard = guard
         self._destroy = destroy
 
     @property
@@ -377,6 +621,27 @@ class Handle:
         """Where a create function stores the object."""
         return byref(self.value)
 
+    @property
+    def address(self) -> Any:
+        return self.value.value
+
+    def alone(self) -> Guard:
+        """For `with`: several calls in a row that no other thread comes between."""
+        assert self.guard is not None
+        return self.guard
+
     def __del__(self) -> None:
         if self.value and not sys.is_finalizing():
             self._destroy(self.value)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise TypeError("an object of the library cannot be pickled or copied")
+
+
+class Owner:
+    """A class whose objects hold what cannot be pickled or copied; it says what to do instead."""
+
+    _instead = ""
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise TypeError(f"abut.{type(self).__name__} cannot be pickled or copied: {self._instead}")

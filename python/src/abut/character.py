@@ -3,17 +3,31 @@
 from __future__ import annotations
 
 import os
-from typing import NamedTuple, Optional, Union
+from typing import Literal, NamedTuple, Optional, Union
 
 import numpy as np
 
 from . import _c, device as _device
 from ._arrays import NONE, Array, ArrayLike, Floats, doubles, host, one, pointer, record
-from ._core import ArgumentError, Handle, byref, context, lib, need, number, options, path_bytes, run, value_of
+from ._core import (
+    ArgumentError,
+    Guard,
+    Handle,
+    Owner,
+    byref,
+    context,
+    lib,
+    need,
+    number,
+    options,
+    path_bytes,
+    run,
+    value_of,
+)
 from .mesh import Mesh, Path
 
 
-class Character:
+class Character(Owner):
     """A skinned mesh with bones and clips, from a glTF or GLB file.
 
     >>> import abut
@@ -24,31 +38,35 @@ class Character:
     True
     """
 
+    _instead = "load it again from its file"
+
     def __init__(self, path: Path, *, weld: bool = True) -> None:
         """With `weld` seams that files have for normals and textures are closed."""
         text, handle = os.fspath(path), Handle(lib.abut_character_destroy)
         run(lib.abut_character_read, context(), path_bytes(text), handle.out, path=text)
         if weld:
             welded = Handle(lib.abut_character_destroy)
-            run(lib.abut_character_weld, handle.value, welded.out)
+            run(lib.abut_character_weld, handle, welded.out)
             handle = welded
         self._setup(handle)
 
     def _setup(self, handle: Handle) -> None:
         self._handle = handle
-        info = lib.abut_character_info_get(handle.value)
+        info = lib.abut_character_info_get(handle)
         self.vertex_count: int = info.vertex_count
         self.triangle_count: int = info.triangle_count
         self.bone_count: int = info.bone_count
         self.bones: list[str] = [
-            lib.abut_character_bone_get(handle.value, i).name.decode("utf-8", "replace") for i in range(info.bone_count)
+            lib.abut_character_bone_get(handle, i).name.decode("utf-8", "replace") for i in range(info.bone_count)
         ]
-        clips = [lib.abut_character_clip_get(handle.value, i) for i in range(info.clip_count)]
+        clips = [lib.abut_character_clip_get(handle, i) for i in range(info.clip_count)]
         self.clips: list[str] = [clip.name.decode("utf-8", "replace") for clip in clips]
         self.durations: list[float] = [clip.duration for clip in clips]
 
     @classmethod
-    def figure(cls, name: str = "mannequin", triangles: int = 0) -> Character:
+    def figure(
+        cls, name: Literal["mannequin", "mannequin-female", "ogre"] = "mannequin", triangles: int = 0
+    ) -> Character:
         """A built-in character: "mannequin", "mannequin-female" or "ogre"."""
         given = options(
             _c.abut_character_figure_options,
@@ -77,7 +95,7 @@ class Character:
         rest; clips are repeated, unless `clamp`."""
         given = options(_c.abut_character_pose_options, clip=self._clip(clip), time=time, clamp=clamp)
         made = np.empty((self.bone_count, 3, 4))
-        run(lib.abut_character_pose, self._handle.value, byref(given), pointer(made))
+        run(lib.abut_character_pose, self._handle, byref(given), pointer(made))
         return made
 
     def _matrices(self, pose: ArrayLike) -> Floats:
@@ -86,24 +104,24 @@ class Character:
             raise ArgumentError(f"a pose has {self.bone_count} matrices of (3, 4), not {np.shape(pose)}")
         return made
 
-    def skin(self, pose: ArrayLike, skinning: str = "linear") -> Floats:
+    def skin(self, pose: ArrayLike, skinning: Literal["linear", "dual"] = "linear") -> Floats:
         """Where the vertices are: (n, 3); skinning: "linear" or "dual"."""
         bones, made = self._matrices(pose), np.empty((self.vertex_count, 3))
         run(
             lib.abut_character_skin,
-            self._handle.value,
+            self._handle,
             pointer(bones),
             value_of("abut_character_skinning", skinning),
             pointer(made),
         )
         return made
 
-    def mesh(self, pose: Optional[ArrayLike] = None, skinning: str = "linear") -> Mesh:
+    def mesh(self, pose: Optional[ArrayLike] = None, skinning: Literal["linear", "dual"] = "linear") -> Mesh:
         """The mesh at a pose; without one at rest."""
         bones, handle = self._matrices(self.pose() if pose is None else pose), Handle(lib.abut_mesh_destroy)
         run(
             lib.abut_character_mesh,
-            self._handle.value,
+            self._handle,
             pointer(bones),
             value_of("abut_character_skinning", skinning),
             handle.out,
@@ -138,7 +156,7 @@ class Collided(NamedTuple):
     """Records: field, time, normal, left (how deep it still is)."""
 
 
-class RadialField:
+class RadialField(Owner):
     """Radial fields of a character: how far its surface is from the axes of its bones, found anew for
     each pose. `cell` is the size of cells.
 
@@ -150,11 +168,13 @@ class RadialField:
     ([True], True)
     """
 
+    _instead = "make it again from its character"
+
     def __init__(self, character: Character, cell: float = 0, *, device: _device.Selector = None) -> None:
         need(character, Character, "character")
         given = options(_c.abut_radial_options, cell=cell, device=_device.pointer(_device.find(device)))
-        handle = Handle(lib.abut_radial_destroy)
-        run(lib.abut_radial_create, character._handle.value, byref(given), handle.out)
+        handle = Handle(lib.abut_radial_destroy, guard=Guard())
+        run(lib.abut_radial_create, character._handle, byref(given), handle.out)
         self._handle, self._character = handle, character
 
     def update(self, pose: ArrayLike, positions: Optional[ArrayLike] = None) -> RadialField:
@@ -166,28 +186,32 @@ class RadialField:
             array, _ = doubles(positions, "positions")
             if len(array) != self._character.vertex_count:
                 raise ArgumentError(f"the character has {self._character.vertex_count} vertices, not {len(array)}")
-        run(lib.abut_radial_update, self._handle.value, pointer(bones), host(array))
+        run(lib.abut_radial_update, self._handle, pointer(bones), host(array))
         return self
 
     @property
     def field_count(self) -> int:
-        return int(lib.abut_radial_info_get(self._handle.value).field_count)
+        """How many fields there are."""
+        with self._handle.alone():
+            return int(lib.abut_radial_info_get(self._handle).field_count)
 
     @property
     def cell(self) -> float:
-        return float(lib.abut_radial_info_get(self._handle.value).cell)
+        """The size of a cell."""
+        with self._handle.alone():
+            return float(lib.abut_radial_info_get(self._handle).cell)
 
     def at(self, p: ArrayLike, limit: float = 0) -> RadialAnswer:
         """Estimates signed distances of points (n, 3), or of one; outside only within `limit`, 0 = any."""
         array, single = doubles(p, "points")
         found = np.empty(len(array), record(_c.abut_radial_answer))
-        run(lib.abut_radial_at, self._handle.value, len(array), host(array), limit, host(found))
+        run(lib.abut_radial_at, self._handle, len(array), host(array), limit, host(found))
         return RadialAnswer(*(one(found[name], single) for name in ("distance", "normal", "point", "field", "within")))
 
     def surface(self, field: Optional[int] = None) -> Mesh:
         """The surface between samples, of one field or of all."""
         handle = Handle(lib.abut_mesh_destroy)
-        run(lib.abut_radial_surface, self._handle.value, NONE if field is None else number(field, "field"), handle.out)
+        run(lib.abut_radial_surface, self._handle, NONE if field is None else number(field, "field"), handle.out)
         return Mesh._of(handle)
 
     def collide(
@@ -197,7 +221,7 @@ class RadialField:
         *,
         radius: float = 0,
         friction: float = 0,
-        walk: str = "every-cell",
+        walk: Literal["every-cell", "steps"] = "every-cell",
         steps: int = 0,
     ) -> Collided:
         """Moves particles that would go from `start` to `end` out of the fields; walk: "every-cell", where
@@ -217,7 +241,7 @@ class RadialField:
         )
         given.__setattr__("from", host(before))
         given.to, given.hits = host(after), host(hits)
-        run(lib.abut_radial_collide, self._handle.value, byref(given))
+        run(lib.abut_radial_collide, self._handle, byref(given))
         return Collided(after, hits["field"] != NONE, hits)
 
     def __repr__(self) -> str:

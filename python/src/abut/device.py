@@ -7,25 +7,32 @@ import threading
 from typing import Any, Optional, Union
 
 from . import _c
-from ._core import ArgumentError, Handle, byref, check, context, lib, name_of
+from ._core import ArgumentError, Handle, Owner, byref, check, context, lib, name_of
 
 Selector = Union[None, str, int, "Device"]
 
 
-class Device:
+class Device(Owner):
     """An open device. Wherever `device=` is asked for, it or its selector may be given:
 
-    None         the CPU, by the library's own code: no device
+    None         the device of the mesh, otherwise the CPU
+    "cpu"        the CPU, by the library's own code, whatever the device of the mesh
     "gpu"        the fastest GPU
-    "cpu"        an OpenCL device that is a CPU, such as PoCL
+    "opencl-cpu" an OpenCL device that is a CPU, such as PoCL
     a number     the place in devices()
     other text   the first device with that text in its name or its platform's
     """
 
+    _instead = "open it again with abut.Device(name)"
+
     def __init__(self, selector: Union[str, int] = "auto") -> None:
+        if selector == "cpu":
+            raise ArgumentError('"cpu" is the library itself, without a device; "opencl-cpu" is OpenCL on a CPU')
+        if selector == "opencl-cpu":
+            selector = "cpu"
         self._handle = Handle(lib.abut_device_destroy)
         check(lib.abut_device_open(context(), str(selector).encode(), self._handle.out))
-        info = lib.abut_device_info_get(self._handle.value)
+        info = lib.abut_device_info_get(self._handle)
         self.name: str = info.name.decode("utf-8", "replace")
         self.kind: str = name_of("abut_device_kind", info.kind)
         self.memory_bytes: int = info.memory_bytes
@@ -40,9 +47,11 @@ _lock = threading.Lock()
 
 
 def find(selector: Selector) -> Optional[Device]:
-    """The device of a selector, opened once; None for None."""
+    """The device of a selector, opened once; None for None and for the CPU."""
     if selector is None or isinstance(selector, Device):
         return selector
+    if selector == "cpu":
+        return None
     if isinstance(selector, bool) or not isinstance(selector, (str, int)):
         raise ArgumentError(f"device must be None, a text, a number or an abut.Device, not {selector!r}")
     with _lock:

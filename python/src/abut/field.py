@@ -4,14 +4,28 @@ from __future__ import annotations
 
 import ctypes
 import os
-from typing import Any, NamedTuple, Optional
+from typing import Any, Literal, NamedTuple, Optional
 
 import numpy as np
 
 from . import _c, device as _device
-from ._arrays import Array, ArrayLike, Floats, one, pointer, points, record, vec, vectors
-from ._core import ArgumentError, Handle, byref, context, lib, need, number, options, path_bytes, run, value_of
-from .mesh import Advice, Mesh, Path, advice
+from ._arrays import Array, ArrayLike, Floats, grid, one, pointer, points, record, vec
+from ._core import (
+    ArgumentError,
+    Guard,
+    Handle,
+    Owner,
+    byref,
+    context,
+    lib,
+    need,
+    number,
+    options,
+    path_bytes,
+    run,
+    value_of,
+)
+from .mesh import Advice, Mesh, Path, advice, mesh_of
 
 
 class FieldValue(NamedTuple):
@@ -23,7 +37,11 @@ class FieldValue(NamedTuple):
     """(n, 3): of what is interpolated; about 1 long, pointing away from the mesh."""
 
 
-class Field:
+def _handle() -> Handle:
+    return Handle(lib.abut_field_destroy, guard=Guard(shares=True))
+
+
+class Field(Owner):
     """The distances of a mesh on a grid of cubes, `cells` of them along its longest side, or of size
     `cell`. Each is exact, then rounded once to float32; between centres of cells they are interpolated.
 
@@ -39,6 +57,8 @@ class Field:
     True
     """
 
+    _instead = "save() writes it to a file that load() reads; or make it again from its mesh"
+
     def __init__(
         self,
         mesh: Mesh,
@@ -47,12 +67,12 @@ class Field:
         cell: float = 0,
         margin: float = 0,
         band: float = 0,
-        layout: str = "dense",
-        type: str = "float",
+        layout: Literal["dense", "sparse"] = "dense",
+        type: Literal["float", "int16"] = "float",
         cache: Optional[Path] = None,
         device: _device.Selector = None,
     ) -> None:
-        need(mesh, Mesh, "mesh")
+        mesh = mesh_of(mesh, "mesh")
         given = options(
             _c.abut_field_options,
             cells=number(cells, "cells"),
@@ -61,11 +81,11 @@ class Field:
             band=band,
             layout=value_of("abut_field_layout", layout),
             type=value_of("abut_field_type", type),
-            device=_device.pointer(mesh.device_or_own(device)),
+            device=_device.pointer(mesh._device_or_own(device)),
             cache=None if cache is None else path_bytes(cache),
         )
-        handle = Handle(lib.abut_field_destroy)
-        run(lib.abut_field_create, mesh._handle.value, byref(given), handle.out)
+        handle = _handle()
+        run(lib.abut_field_create, mesh._handle, byref(given), handle.out)
         self._handle = handle
 
     @classmethod
@@ -77,7 +97,7 @@ class Field:
     @classmethod
     def load(cls, path: Path) -> Field:
         """Reads an .abutf or .dcache file."""
-        text, handle = os.fspath(path), Handle(lib.abut_field_destroy)
+        text, handle = os.fspath(path), _handle()
         run(lib.abut_field_read, context(), path_bytes(text), None, handle.out, path=text)
         return cls._of(handle)
 
@@ -88,13 +108,13 @@ class Field:
         if array.ndim != 3:
             raise ArgumentError(f"values must be of shape (z, y, x), not {array.shape}")
         grid = _c.abut_grid(_c.abut_vec3(*map(float, origin)), cell, (ctypes.c_uint32 * 3)(*array.shape[::-1]))
-        handle = Handle(lib.abut_field_destroy)
+        handle = _handle()
         run(lib.abut_field_create_values, context(), byref(grid), pointer(array), handle.out)
         return cls._of(handle)
 
     @property
     def _info(self) -> Any:
-        return lib.abut_field_info_get(self._handle.value)
+        return lib.abut_field_info_get(self._handle)
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -122,16 +142,16 @@ class Field:
         """All values as a new float32 array [z, y, x]."""
         made = np.empty(self.shape, np.float32)
         begin, count = (ctypes.c_uint32 * 3)(), (ctypes.c_uint32 * 3)(*made.shape[::-1])
-        run(lib.abut_field_copy, self._handle.value, begin, count, pointer(made))
+        run(lib.abut_field_copy, self._handle, begin, count, pointer(made))
         return made
 
-    def at(self, p: ArrayLike, interpolation: str = "linear") -> FieldValue:
+    def at(self, p: ArrayLike, interpolation: Literal["linear", "cubic"] = "linear") -> FieldValue:
         """Values and gradients at points (n, 3), or at one; interpolation: "linear" or "cubic"."""
-        array, single = vectors(p, "points")
+        array, single = grid(p, "points")
         found = np.empty(len(array), record(_c.abut_field_value))
         run(
             lib.abut_field_at_batch,
-            self._handle.value,
+            self._handle,
             byref(points(array)),
             value_of("abut_interpolation", interpolation),
             pointer(found),
@@ -143,22 +163,22 @@ class Field:
         ArgumentError, with the margin that the field needs, if the isosurface would leave the grid;
         `Mesh.offset` chooses the margin itself."""
         handle = Handle(lib.abut_mesh_destroy)
-        run(lib.abut_field_isosurface, self._handle.value, level, handle.out)
+        run(lib.abut_field_isosurface, self._handle, level, handle.out)
         return Mesh._of(handle)
 
     def update(self, mesh: Mesh) -> int:
         """Follows a mesh with the same triangles that has moved; returns how many blocks were computed."""
         count = ctypes.c_uint64()
-        run(lib.abut_field_update, self._handle.value, need(mesh, Mesh, "mesh")._handle.value, byref(count))
+        run(lib.abut_field_update, self._handle, mesh_of(mesh, "mesh")._handle, byref(count), alone=True)
         return count.value
 
-    def combine(self, other: Field, how: str) -> Field:
+    def combine(self, other: Field, how: Literal["union", "intersection", "difference"]) -> Field:
         """ "union", "intersection" or "difference" with a field of the very same grid."""
-        handle = Handle(lib.abut_field_destroy)
+        handle = _handle()
         run(
             lib.abut_field_combine,
-            self._handle.value,
-            need(other, Field, "other")._handle.value,
+            self._handle,
+            need(other, Field, "other")._handle,
             value_of("abut_combination", how),
             handle.out,
         )
@@ -167,7 +187,7 @@ class Field:
     def save(self, path: Path) -> None:
         """Writes .abutf, .vti, .npy, .raw or .dcache by the ending of the name."""
         text = os.fspath(path)
-        run(lib.abut_field_write, self._handle.value, path_bytes(text), None, path=text)
+        run(lib.abut_field_write, self._handle, path_bytes(text), None, path=text)
 
     def __repr__(self) -> str:
         z, y, x = self.shape

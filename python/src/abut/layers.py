@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 import ctypes
-from typing import Any, Optional, Sequence
+from typing import Any, Literal, Optional, Sequence
 
 import numpy as np
 
 from . import _c, device as _device
 from ._arrays import Array, ArrayLike, doubles, host, moves, pointer, pose as read_pose, poses as read_poses, record
-from ._core import ArgumentError, Handle, byref, check, context, fits, lib, need, number, options
-from .mesh import Mesh, advice, warn_unless_guaranteed
+from ._core import (
+    ArgumentError,
+    Guard,
+    Handle,
+    Owner,
+    byref,
+    call,
+    check,
+    context,
+    fits,
+    lib,
+    number,
+    options,
+)
+from .mesh import Mesh, advice, listed, mesh_of, warn_unless_guaranteed
 
 
 class Interferences:
@@ -46,10 +59,11 @@ class Interferences:
         return f"<abut.Interferences: {len(self)} pairs>"
 
 
+MethodName = Literal["volume", "exact", "images"]
 METHODS = ("volume", "exact", "images")
 
 
-class Layers:
+class Layers(Owner):
     """Closed solids that move from frame to frame, and which of them overlap. Nothing is prepared: poses
     and shapes may change with every question. See interfere() for methods; `cap` closes holes by fans.
 
@@ -60,8 +74,10 @@ class Layers:
     [1, 0]
     """
 
+    _instead = "make another one and add its solids"
+
     def __init__(self, *, cap: bool = False, device: _device.Selector = None) -> None:
-        self._handle = Handle(lib.abut_layers_destroy)
+        self._handle = Handle(lib.abut_layers_destroy, guard=Guard())
         given = options(_c.abut_layers_options, cap=cap, device=_device.pointer(_device.find(device)))
         check(lib.abut_layers_create(context(), byref(given), self._handle.out))
         self._counts: dict[int, int] = {}
@@ -69,20 +85,22 @@ class Layers:
     def add(self, mesh: Mesh, pose: ArrayLike = None, *, group: int = 0, mask: int = 0) -> int:
         """Adds a solid and returns its number. Pairs are tried where each is of a group that is in the mask of
         the other: a bit for each; 0 = the first group, and all."""
+        mesh = mesh_of(mesh, "mesh")
+        handle = mesh._handle
         item = _c.abut_layers_item(
-            mesh=need(mesh, Mesh, "mesh")._handle.value,
+            mesh=handle.value,
             pose=read_pose(pose, "pose"),
             group=number(group, "group"),
             mask=number(mask, "mask"),
         )
         made = ctypes.c_uint32()
-        check(lib.abut_layers_add(self._handle.value, byref(item), byref(made)))
+        call(lib.abut_layers_add, self._handle, byref(item), byref(made), uses=[handle])
         self._counts[made.value] = mesh.vertex_count
         return made.value
 
     def remove(self, solid: int) -> None:
         """Takes a solid out. Its number is free for another."""
-        check(lib.abut_layers_remove(self._handle.value, number(solid, "the number of a solid")))
+        call(lib.abut_layers_remove, self._handle, number(solid, "the number of a solid"))
         del self._counts[solid]
 
     def move(self, poses: ArrayLike, solids: Optional[Sequence[int]] = None) -> Layers:
@@ -91,7 +109,7 @@ class Layers:
         ids, placed = moves(poses, solids, "solid")
         if len(placed):
             where = None if ids is None else pointer(ids)
-            check(lib.abut_layers_move(self._handle.value, where, host(placed), len(placed)))
+            call(lib.abut_layers_move, self._handle, where, host(placed), len(placed))
         return self
 
     def deform(self, solid: int, positions: Optional[ArrayLike]) -> Layers:
@@ -100,10 +118,10 @@ class Layers:
         count = self._counts.get(number(solid, "the number of a solid"))
         if array is not None and count is not None and len(array) != count:
             raise ArgumentError(f"solid {solid} has {count} vertices, and {len(array)} positions were given")
-        check(lib.abut_layers_deform(self._handle.value, solid, host(array)))
+        call(lib.abut_layers_deform, self._handle, solid, host(array))
         return self
 
-    def find(self, method: str = "volume", *, resolution: int = 0, tolerance: float = 0) -> Interferences:
+    def find(self, method: MethodName = "volume", *, resolution: int = 0, tolerance: float = 0) -> Interferences:
         """Finds the pairs that overlap where all are now."""
         if method not in METHODS:
             raise ArgumentError(f"method {method!r} is none of {', '.join(map(repr, METHODS))}")
@@ -118,7 +136,7 @@ class Layers:
         room = np.empty(max(64, 4 * len(self)), record(_c.abut_layers_pair))
         while True:
             result.pairs, result.capacity = pointer(room), len(room)
-            if fits(lib.abut_layers_find, self._handle.value, byref(query), byref(result)):
+            if fits(lib.abut_layers_find, self._handle, byref(query), byref(result)):
                 return Interferences(room[: result.count].copy(), result.advice)
             room = np.empty(result.count, record(_c.abut_layers_pair))
 
@@ -133,7 +151,7 @@ def interfere(
     meshes: Sequence[Mesh],
     poses_of: Optional[ArrayLike] = None,
     *,
-    method: str = "volume",
+    method: MethodName = "volume",
     resolution: int = 0,
     tolerance: float = 0,
     cap: bool = False,
@@ -154,7 +172,7 @@ def interfere(
     >>> found.pairs.tolist(), found.volume.round(9).tolist()
     ([[0, 1]], [0.5])
     """
-    meshes = [need(mesh, Mesh, "each of the meshes") for mesh in ([meshes] if isinstance(meshes, Mesh) else meshes)]
+    meshes = [mesh_of(mesh, "each of the meshes") for mesh in listed(meshes)]
     placed, _ = read_poses(poses_of, "poses_of")
     if placed is not None and len(placed) != len(meshes):
         raise ArgumentError(f"{len(meshes)} meshes and {len(placed)} poses")

@@ -8,16 +8,19 @@ pair of triangles.
 
 from __future__ import annotations
 
-from typing import Any, Hashable, Iterator, Optional
+import contextlib
+import ctypes
+from typing import Any, Hashable, Iterator, Literal, Optional, Sequence, Union, overload
 
 import numpy as np
 
 from . import _c
-from ._arrays import Array, ArrayLike, Floats, matrices, pointer, poses, record
-from ._core import ArgumentError, byref, check, lib, options
-from .mesh import Mesh
-from .pair import Contacts, gather
+from ._arrays import NONE, Array, ArrayLike, Bools, Floats, grid_of_poses, matrices, one_pose, pointer, poses, record
+from ._core import MANY_MESHES, ArgumentError, Guard, byref, fits, lib, options, run
+from .mesh import Mesh, advice, mesh_of, warn_unless_guaranteed
+from .pair import Contacts, gather, worst_of
 
+_ALL = (MANY_MESHES,)
 EXTERNAL = "__external"
 """The name of a mesh that is asked about without being in the manager."""
 
@@ -69,71 +72,11 @@ class DistanceData:
         return self._triangles[name]
 
 
-class _Objects:
-    """Meshes at poses: one record of abut_posed for each, which the library reads in place."""
-
-    def __init__(self) -> None:
-        self.names: list[Any] = []
-        self.meshes: list[Mesh] = []
-        self.posed: Array = np.zeros(0, record(_c.abut_posed))
-        self.local = np.zeros((0, 2, 3))
-        self.boxes = np.zeros((0, 2, 3))
-
-    def add(self, name: Any, mesh: Mesh, pose: Floats) -> None:
-        self.names.append(name)
-        self.meshes.append(mesh)
-        row: Array = np.zeros(1, self.posed.dtype)
-        row["bvh"] = mesh.on_cpu().value.value
-        self.posed = np.concatenate([self.posed, row])
-        self.local = np.concatenate([self.local, mesh.bounds[None]])
-        self.boxes = np.concatenate([self.boxes, np.zeros((1, 2, 3))])
-        self.place(len(self.names) - 1, pose)
-
-    def remove(self, slot: int) -> None:
-        del self.names[slot], self.meshes[slot]
-        self.posed, self.local, self.boxes = (
-            np.delete(array, slot, axis=0) for array in (self.posed, self.local, self.boxes)
-        )
-
-    def place(self, slot: int, pose: Floats) -> None:
-        """Moves an object: its box holds the turned box of the mesh, and a little for rounding."""
-        self.posed["pose"][slot] = pose
-        turn = matrices(pose[None])[0]
-        lo, hi = self.local[slot]
-        middle, half = turn[:3, :3] @ ((lo + hi) / 2) + turn[:3, 3], np.abs(turn[:3, :3]) @ ((hi - lo) / 2)
-        half = half + 1e-12 * (half.max() + np.abs(middle).max())
-        self.boxes[slot] = middle - half, middle + half
-
-    def address(self, slot: int) -> int:
-        return pointer(self.posed) + slot * self.posed.itemsize
-
-
-def _near(a: Array, b: Array, same: bool) -> Iterator[tuple[int, int]]:
-    """Pairs of boxes that overlap, in order; of one list each pair once."""
-    step = max(1, (1 << 20) // max(len(b), 1))
-    for begin in range(0, len(a), step):
-        part = a[begin : begin + step]
-        hit = ((part[:, None, 0] <= b[None, :, 1]) & (b[None, :, 0] <= part[:, None, 1])).all(axis=2)
-        for i, j in zip(*(index.tolist() for index in np.nonzero(hit))):
-            if not same or i + begin < j:
-                yield i + begin, j
-
-
-def _bounds(a: Array, b: Array, same: bool) -> Iterator[tuple[int, int, float]]:
-    """All pairs by the distance of their boxes, which is no more than that of the bodies."""
-    gap = np.maximum(np.maximum(a[:, None, 0] - b[None, :, 1], b[None, :, 0] - a[:, None, 1]), 0)
-    least = np.sqrt((gap * gap).sum(axis=2))
-    if same:
-        least[np.tril_indices(len(a))] = np.inf
-    count = least.size if not same else len(a) * (len(a) - 1) // 2
-    for flat in np.argsort(least, axis=None, kind="stable")[:count].tolist():
-        i, j = divmod(flat, len(b))
-        yield i, j, float(least[i, j])
-
-
 class CollisionManager:
     """Named meshes at transforms, and which of them collide or how far apart they are. Meshes are of
-    abut or of trimesh; transforms are (4, 4), or (7,).
+    abut or of trimesh; transforms are (4, 4), or (7,). After Mesh.refit() answers are those of the mesh as
+    it is then. Nothing is inside a sheet, such as a scanned room, and answers that the meshes do not allow to
+    guarantee come with a ReliabilityWarning, as those of overlap().
 
     >>> import abut, numpy
     >>> manager = abut.CollisionManager()
@@ -143,134 +86,498 @@ class CollisionManager:
     (True, {('a', 'b')})
     >>> round(manager.min_distance_single(abut.shape("box"), [7, 0, 0, 0, 0, 0, 1]), 6)
     1.0
+
+    Many configurations in one call, on all threads: here a and c stay, and b is at three places.
+
+    >>> manager.in_collision_many([[[x, 0, 0, 0, 0, 0, 1]] for x in (0.9, 2, 4.5)], ["b"])
+    array([ True, False,  True])
     """
 
     def __init__(self, solids: bool = True) -> None:
         """With solids=False only surfaces count: what is inside another does not collide with it."""
-        self._objects = _Objects()
-        self._options = options(_c.abut_pair_options, surfaces=not solids)
-        self._caches: dict[tuple[Any, Any], Any] = {}
+        self._solids = bool(solids)
+        self._names: list[Any] = []
+        self._slots: dict[Any, int] = {}
+        self._meshes: list[Mesh] = []
+        self._poses = np.zeros((0, 7))  # in the order of the library
+        self._ignored: set[tuple[Any, Any]] = set()
+        self._own: Optional[_Group] = None  # all objects, until one is added, removed or ignored
+        self._guard = Guard(outer=True)
 
     # -- objects --
 
     def add_object(self, name: Hashable, mesh: Any, transform: ArrayLike = None) -> Mesh:
         """Adds a mesh, in place of one that has the name already."""
         made, pose = _mesh(mesh), _pose(transform)
-        if name in self._objects.names:
-            self.remove_object(name)
-        self._objects.add(name, made, pose)
+        with self._guard:
+            if name in self._slots:
+                self.remove_object(name)
+            self._slots[name] = len(self._names)
+            self._names.append(name)
+            self._meshes.append(made)
+            self._poses, self._own = np.concatenate([self._poses, [pose]]), None
         return made
 
     def remove_object(self, name: Hashable) -> None:
-        self._objects.remove(self._slot(name))
-        self._caches = {pair: cache for pair, cache in self._caches.items() if name not in pair}
+        """Removes an object, and what ignore() says of it."""
+        with self._guard:
+            slot = self._slot(name)
+            del self._names[slot], self._meshes[slot]
+            self._poses, self._own = np.delete(self._poses, slot, axis=0), None
+            self._slots = {name: slot for slot, name in enumerate(self._names)}
+            self._ignored = {pair for pair in self._ignored if name not in pair}
 
     def set_transform(self, name: Hashable, transform: ArrayLike) -> None:
-        self._objects.place(self._slot(name), _pose(transform))
+        """Moves an object: (4, 4), (7,), or (3,) for x y z alone."""
+        pose = _pose(transform)
+        with self._guard:
+            ctypes.memmove(self._all().address + 56 * self._slot(name), pose, 56)
+
+    def set_transforms(self, transforms: ArrayLike, names: Optional[Sequence[Any]] = None) -> None:
+        """Moves many objects, all or, on failure, none: (n, 4, 4) or (n, 7) for these `names`, without them
+        for all objects in the order of `names`; or a dict {name: transform}."""
+        if isinstance(transforms, dict):
+            if names is not None:
+                raise ArgumentError("transforms: a dict has the names itself")
+            names = list(transforms)
+            placed = np.array([tuple(_pose(each)) for each in transforms.values()], float).reshape(-1, 7)
+        else:
+            found, single = poses(transforms, "transforms")
+            if found is None or single:
+                raise ArgumentError("transforms must be (n, 4, 4) or (n, 7), or a dict")
+            placed = _finite(found, "transforms")
+        with self._guard:
+            slots = list(range(len(self._names))) if names is None else [self._slot(name) for name in names]
+            if len(slots) != len(placed):
+                raise ArgumentError(f"{len(slots)} objects and {len(placed)} transforms")
+            self._poses[slots] = placed
+
+    def ignore(self, a: Hashable, b: Hashable, ignore: bool = True) -> None:
+        """Two objects that are never tested against each other, such as neighbours in a kinematic chain."""
+        with self._guard:
+            self._slot(a), self._slot(b)
+            self._own = None
+            if ignore:
+                self._ignored.add((a, b))
+            else:
+                self._ignored -= {(a, b), (b, a)}
 
     @property
     def names(self) -> list[Any]:
-        return list(self._objects.names)
+        """The names of all objects, in the order in which they were added."""
+        return list(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __repr__(self) -> str:
+        return f"<abut.CollisionManager of {len(self)} objects>"
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Names, meshes and poses: all else is made anew."""
+        with self._guard:
+            return {**vars(self), "_own": None, "_guard": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._guard = Guard(outer=True)
 
     def _slot(self, name: Hashable) -> int:
         try:
-            return self._objects.names.index(name)
-        except ValueError:
+            return self._slots[name]
+        except KeyError:
             raise ArgumentError(f"{name} not in collision manager!") from None
 
     # -- collisions --
 
+    @overload
+    def in_collision_internal(self, return_names: Literal[False] = ..., return_data: Literal[False] = ...) -> bool: ...
+
+    @overload
+    def in_collision_internal(
+        self, return_names: Literal[True], return_data: Literal[False] = ...
+    ) -> tuple[bool, set[tuple[Any, Any]]]: ...
+
+    @overload
+    def in_collision_internal(
+        self, return_names: Literal[False] = ..., *, return_data: Literal[True]
+    ) -> tuple[bool, list[ContactData]]: ...
+
+    @overload
+    def in_collision_internal(
+        self, return_names: Literal[True], return_data: Literal[True]
+    ) -> tuple[bool, set[tuple[Any, Any]], list[ContactData]]: ...
+
+    @overload
+    def in_collision_internal(self, return_names: bool = ..., return_data: bool = ...) -> Any: ...
+
     def in_collision_internal(self, return_names: bool = False, return_data: bool = False) -> Any:
         """Whether any two objects collide; with names a set of pairs, each sorted."""
-        return self._collide(self._objects, True, return_names, return_data, lambda pair: _sorted(pair))
+        with self._guard:
+            return self._all().collide(return_names, return_data, _sorted)
+
+    @overload
+    def in_collision_single(
+        self,
+        mesh: Any,
+        transform: ArrayLike = ...,
+        return_names: Literal[False] = ...,
+        return_data: Literal[False] = ...,
+    ) -> bool: ...
+
+    @overload
+    def in_collision_single(
+        self, mesh: Any, transform: ArrayLike = ..., *, return_names: Literal[True], return_data: Literal[False] = ...
+    ) -> tuple[bool, set[Any]]: ...
+
+    @overload
+    def in_collision_single(
+        self, mesh: Any, transform: ArrayLike = ..., return_names: Literal[False] = ..., *, return_data: Literal[True]
+    ) -> tuple[bool, list[ContactData]]: ...
+
+    @overload
+    def in_collision_single(
+        self, mesh: Any, transform: ArrayLike = ..., *, return_names: Literal[True], return_data: Literal[True]
+    ) -> tuple[bool, set[Any], list[ContactData]]: ...
+
+    @overload
+    def in_collision_single(
+        self, mesh: Any, transform: ArrayLike = ..., return_names: bool = ..., return_data: bool = ...
+    ) -> Any: ...
 
     def in_collision_single(
         self, mesh: Any, transform: ArrayLike = None, return_names: bool = False, return_data: bool = False
     ) -> Any:
         """Whether a mesh collides with any object; with names a set of them."""
-        return self._collide(_single(mesh, transform), False, return_names, return_data, lambda pair: pair[0])
+        made, pose = _mesh(mesh), _pose(transform)
+        with self._guard:
+            return self._against(self._external(made, pose)).collide(return_names, return_data, lambda pair: pair[0])
+
+    @overload
+    def in_collision_other(
+        self, other_manager: CollisionManager, return_names: Literal[False] = ..., return_data: Literal[False] = ...
+    ) -> bool: ...
+
+    @overload
+    def in_collision_other(
+        self, other_manager: CollisionManager, return_names: Literal[True], return_data: Literal[False] = ...
+    ) -> tuple[bool, set[tuple[Any, Any]]]: ...
+
+    @overload
+    def in_collision_other(
+        self, other_manager: CollisionManager, return_names: Literal[False] = ..., *, return_data: Literal[True]
+    ) -> tuple[bool, list[ContactData]]: ...
+
+    @overload
+    def in_collision_other(
+        self, other_manager: CollisionManager, return_names: Literal[True], return_data: Literal[True]
+    ) -> tuple[bool, set[tuple[Any, Any]], list[ContactData]]: ...
+
+    @overload
+    def in_collision_other(
+        self, other_manager: CollisionManager, return_names: bool = ..., return_data: bool = ...
+    ) -> Any: ...
 
     def in_collision_other(
         self, other_manager: CollisionManager, return_names: bool = False, return_data: bool = False
     ) -> Any:
         """Whether any object collides with one of another manager; with names pairs of both."""
-        return self._collide(other_manager._objects, False, return_names, return_data, lambda pair: pair)
+        with _both(self, other_manager):
+            return self._against(other_manager._all()).collide(return_names, return_data, lambda pair: pair)
 
-    def _collide(self, others: _Objects, same: bool, return_names: bool, return_data: bool, as_name: Any) -> Any:
-        mine, names, data, result = self._objects, set(), [], False
-        found = _c.abut_overlap()
-        for i, j in _near(mine.boxes, others.boxes, same):
-            pair = (mine.names[i], others.names[j])
-            check(
-                lib.abut_pair_overlap(
-                    mine.address(i), others.address(j), byref(self._options), self._cache(pair, same), byref(found)
-                )
-            )
-            if not found.relation:
-                continue
-            result = True
-            if not return_names and not return_data:
-                return True
-            names.add(as_name(pair))
-            if return_data:
-                data += _contacts(mine, i, others, j)
-        return _answer(result, names if return_names else None, data if return_data else None)
+    def in_collision_many(
+        self, transforms: ArrayLike, names: Optional[Sequence[Any]] = None, *, margin: float = 0
+    ) -> Bools:
+        """Whether any two objects collide in each of k configurations: (k,) of bool, on all threads.
 
-    def _cache(self, pair: tuple[Any, Any], keep: bool) -> Any:
-        if not keep:
-            return None
-        if pair not in self._caches:
-            self._caches[pair] = _c.abut_pair_cache()
-        return byref(self._caches[pair])
+        transforms  (k, n, 4, 4) or (k, n, 7), of the n objects `names`; without these of all objects
+        margin      objects that are at most this far apart collide too
+
+        Other objects stay where they are; pairs of which neither is among `names` are not tested, nor are
+        those of ignore(). What set_transform() said stays.
+        """
+        with self._guard:
+            group = self._configurations(transforms, names)
+            return group.any(margin)
+
+    def min_distance_many(self, transforms: ArrayLike, names: Optional[Sequence[Any]] = None) -> Floats:
+        """The least distance of two objects in each of k configurations: (k,), as in_collision_many();
+        infinity where no pair is tested."""
+        with self._guard:
+            group = self._configurations(transforms, names)
+            return np.ascontiguousarray(group.closest()["separation"]["distance"])
 
     # -- distances --
+
+    @overload
+    def min_distance_internal(
+        self, name: Optional[Hashable] = ..., return_names: Literal[False] = ..., return_data: Literal[False] = ...
+    ) -> float: ...
+
+    @overload
+    def min_distance_internal(
+        self, name: Optional[Hashable] = ..., *, return_names: Literal[True], return_data: Literal[False] = ...
+    ) -> tuple[float, Optional[tuple[Any, Any]]]: ...
+
+    @overload
+    def min_distance_internal(
+        self, name: Optional[Hashable] = ..., return_names: Literal[False] = ..., *, return_data: Literal[True]
+    ) -> tuple[float, Optional[DistanceData]]: ...
+
+    @overload
+    def min_distance_internal(
+        self, name: Optional[Hashable] = ..., *, return_names: Literal[True], return_data: Literal[True]
+    ) -> tuple[float, Optional[tuple[Any, Any]], Optional[DistanceData]]: ...
+
+    @overload
+    def min_distance_internal(
+        self, name: Optional[Hashable] = ..., return_names: bool = ..., return_data: bool = ...
+    ) -> Any: ...
 
     def min_distance_internal(
         self, name: Optional[Hashable] = None, return_names: bool = False, return_data: bool = False
     ) -> Any:
         """The least distance between two objects, or of one of them from all others; infinity where there
         are no two."""
-        if name is None:
-            return self._least(self._objects, True, return_names, return_data, _sorted)
-        slot, one = self._slot(name), _Objects()
-        one.add(name, self._objects.meshes[slot], self._objects.posed["pose"][slot])
-        return self._least(one, False, return_names, return_data, _sorted, leave_out=slot)
+        with self._guard:
+            group = self._all()
+            if name is not None:
+                group = self._group()
+                group.split([self._slot(name)])
+            return group.least(return_names, return_data, _sorted)
+
+    @overload
+    def min_distance_single(
+        self,
+        mesh: Any,
+        transform: ArrayLike = ...,
+        return_name: Literal[False] = ...,
+        return_data: Literal[False] = ...,
+    ) -> float: ...
+
+    @overload
+    def min_distance_single(
+        self, mesh: Any, transform: ArrayLike = ..., *, return_name: Literal[True], return_data: Literal[False] = ...
+    ) -> tuple[float, Any]: ...
+
+    @overload
+    def min_distance_single(
+        self, mesh: Any, transform: ArrayLike = ..., return_name: Literal[False] = ..., *, return_data: Literal[True]
+    ) -> tuple[float, Optional[DistanceData]]: ...
+
+    @overload
+    def min_distance_single(
+        self, mesh: Any, transform: ArrayLike = ..., *, return_name: Literal[True], return_data: Literal[True]
+    ) -> tuple[float, Any, Optional[DistanceData]]: ...
+
+    @overload
+    def min_distance_single(
+        self, mesh: Any, transform: ArrayLike = ..., return_name: bool = ..., return_data: bool = ...
+    ) -> Any: ...
 
     def min_distance_single(
         self, mesh: Any, transform: ArrayLike = None, return_name: bool = False, return_data: bool = False
     ) -> Any:
         """The least distance of a mesh from any object."""
-        return self._least(_single(mesh, transform), False, return_name, return_data, lambda pair: pair[0])
+        made, pose = _mesh(mesh), _pose(transform)
+        with self._guard:
+            return self._against(self._external(made, pose)).least(return_name, return_data, lambda pair: pair[0])
+
+    @overload
+    def min_distance_other(
+        self, other_manager: CollisionManager, return_names: Literal[False] = ..., return_data: Literal[False] = ...
+    ) -> float: ...
+
+    @overload
+    def min_distance_other(
+        self, other_manager: CollisionManager, return_names: Literal[True], return_data: Literal[False] = ...
+    ) -> tuple[float, Optional[tuple[Any, Any]]]: ...
+
+    @overload
+    def min_distance_other(
+        self, other_manager: CollisionManager, return_names: Literal[False] = ..., *, return_data: Literal[True]
+    ) -> tuple[float, Optional[DistanceData]]: ...
+
+    @overload
+    def min_distance_other(
+        self, other_manager: CollisionManager, return_names: Literal[True], return_data: Literal[True]
+    ) -> tuple[float, Optional[tuple[Any, Any]], Optional[DistanceData]]: ...
+
+    @overload
+    def min_distance_other(
+        self, other_manager: CollisionManager, return_names: bool = ..., return_data: bool = ...
+    ) -> Any: ...
 
     def min_distance_other(
         self, other_manager: CollisionManager, return_names: bool = False, return_data: bool = False
     ) -> Any:
         """The least distance between an object and one of another manager."""
-        return self._least(other_manager._objects, False, return_names, return_data, lambda pair: pair)
+        with _both(self, other_manager):
+            return self._against(other_manager._all()).least(return_names, return_data, lambda pair: pair)
 
-    def _least(
-        self, others: _Objects, same: bool, return_names: bool, return_data: bool, as_name: Any, leave_out: int = -1
-    ) -> Any:
-        mine, best, pair = self._objects, np.inf, None
-        found, kept = np.zeros(1, record(_c.abut_separation)), None
-        near = np.zeros(1, np.bool_)
-        for i, j, bound in _bounds(mine.boxes, others.boxes, same):
-            if bound >= best:
-                break
-            if i == leave_out:
-                continue
-            a, b = mine.address(i), others.address(j)
-            if np.isfinite(best):  # whether it can be less takes a tenth of the time
-                check(lib.abut_pair_within(a, b, best, byref(self._options), None, pointer(near), None))
-                if not near[0]:
-                    continue
-            check(lib.abut_pair_distance(a, b, byref(self._options), None, pointer(found)))
-            if found["distance"][0] < best:
-                best, pair, kept = float(found["distance"][0]), (mine.names[i], others.names[j]), found[0].copy()
-        data = DistanceData(pair, kept) if return_data and pair is not None else None
+    # -- groups --
+
+    def _group(self) -> _Group:
+        group = _Group(self._solids, list(self._meshes), self._poses, list(self._names))
+        group.ignore([(self._slots[a], self._slots[b]) for a, b in self._ignored])
+        return group
+
+    def _external(self, mesh: Mesh, pose: Any) -> _Group:
+        return _Group(self._solids, [mesh], np.array([tuple(pose)]), [EXTERNAL])
+
+    def _all(self) -> _Group:
+        if self._own is None:
+            self._own = self._group()
+        return self._own
+
+    def _against(self, others: _Group) -> _Group:
+        """All objects of this manager, then others, which are tested against these alone."""
+        return self._all().joined(others)
+
+    def _configurations(self, transforms: ArrayLike, names: Optional[Sequence[Any]]) -> _Group:
+        slots = list(range(len(self._names))) if names is None else [self._slot(name) for name in names]
+        if len(set(slots)) != len(slots):
+            raise ArgumentError("names: an object is there twice")
+        moved = _finite(grid_of_poses(transforms, "transforms", len(slots)), "transforms")
+        group = self._group()
+        group.move(slots, moved)
+        return group
+
+
+class _Group:
+    """Objects and configurations as abut_pair_group has them. Poses are read where they are."""
+
+    def __init__(self, solids: bool, meshes: list[Mesh], placed: Floats, names: list[Any]) -> None:
+        self.meshes, self.names, self.address = meshes, names, pointer(placed)
+        self._handles = [mesh._on_cpu().handle for mesh in meshes]
+        self._solids = solids
+        self._kept: list[Any] = [placed]
+        self._objects: Array = np.zeros(len(meshes), record(_c.abut_pair_object))
+        self._objects["bvh"] = [each.address for each in self._handles]
+        self._objects["poses"] = self.address + np.arange(len(meshes), dtype=np.uintp) * np.uintp(56)
+        self._prepare()
+
+    def _prepare(self) -> None:
+        self._given = options(
+            _c.abut_pair_group,
+            objects=pointer(self._objects),
+            object_count=len(self._objects),
+            configuration_count=1,
+            surfaces=not self._solids,
+        )
+
+    def joined(self, others: _Group) -> _Group:
+        """These objects and others: each of these is tested against each of those, and nothing else."""
+        made = _Group.__new__(_Group)
+        made.meshes, made.names = self.meshes + others.meshes, self.names + others.names
+        made._handles, made._solids = self._handles + others._handles, self._solids
+        made._kept = [*self._kept, *others._kept]
+        made._objects = np.concatenate([self._objects, others._objects])
+        made.split(slice(len(self.meshes), None))
+        made._prepare()
+        return made
+
+    def ignore(self, pairs: list[tuple[int, int]]) -> None:
+        listed = np.array(pairs, np.uint32).reshape(-1, 2)
+        self._kept.append(listed)
+        self._given.ignored, self._given.ignored_count = pointer(listed), len(listed)
+
+    def split(self, slots: Union[list[int], slice]) -> None:
+        """These are tested against all others, and nothing else is tested."""
+        self._objects["group"], self._objects["mask"] = 1, 2
+        self._objects["group"][slots], self._objects["mask"][slots] = 2, 1
+
+    def move(self, slots: list[int], moved: Floats) -> None:
+        """These move from configuration to configuration, (k, len(slots), 7); pairs of others are not tested."""
+        moved = np.ascontiguousarray(moved)
+        self._kept.append(moved)
+        self._objects["group"], self._objects["mask"] = 2, 1
+        self._objects["group"][slots], self._objects["mask"][slots] = 1, 0
+        self._objects["poses"][slots] = pointer(moved) + np.arange(len(slots), dtype=np.uintp) * np.uintp(56)
+        self._objects["stride"][slots] = 56 * len(slots)
+        self._given.configuration_count = len(moved)
+
+    def any(self, margin: float = 0) -> Bools:
+        found = np.zeros(self._given.configuration_count, np.bool_)
+        try:
+            self._given.margin = margin
+        except TypeError:
+            raise TypeError(f"margin must be a number, not {margin!r}") from None
+        worth = _c.abut_advice()
+        run(lib.abut_pair_group_any, byref(self._given), pointer(found), byref(worth), uses=_ALL)
+        if worth.verdict:
+            warn_unless_guaranteed(advice(worth))
+        return found
+
+    def hits(self) -> list[tuple[int, int]]:
+        count, room = ctypes.c_uint64(), np.empty(max(64, 2 * len(self.meshes)), record(_c.abut_pair_group_hit))
+        worth = _c.abut_advice()
+        while not fits(
+            lib.abut_pair_group_list,
+            byref(self._given),
+            len(room),
+            pointer(room),
+            byref(count),
+            byref(worth),
+            uses=_ALL,
+        ):
+            room = np.empty(count.value, room.dtype)
+        if worth.verdict:
+            warn_unless_guaranteed(advice(worth))
+        found = room[: count.value]
+        return list(zip(found["a"].tolist(), found["b"].tolist()))
+
+    def closest(self) -> Array:
+        found = np.zeros(self._given.configuration_count, record(_c.abut_pair_group_closest))
+        run(lib.abut_pair_group_distance, byref(self._given), pointer(found), uses=_ALL)
+        worst_of(found["separation"])
+        return found
+
+    def collide(self, return_names: bool, return_data: bool, as_name: Any) -> Any:
+        if not return_names and not return_data:
+            return bool(self.any()[0])
+        hits = self.hits()
+        names = {as_name((self.names[a], self.names[b])) for a, b in hits}
+        data = [each for a, b in hits for each in self._contacts(a, b)] if return_data else None
+        return _answer(bool(hits), names if return_names else None, data)
+
+    def least(self, return_names: bool, return_data: bool, as_name: Any) -> Any:
+        found = self.closest()[0]
+        best = float(found["separation"]["distance"])
+        pair = None if found["a"] == NONE else (self.names[found["a"]], self.names[found["b"]])
+        data = DistanceData(pair, found["separation"]) if return_data and pair is not None else None
         return _answer(
             best, (as_name(pair) if pair else None,) if return_names else None, (data,) if return_data else None
         )
+
+    def _contacts(self, a: int, b: int) -> list[ContactData]:
+        """The contacts of a pair, and the triangles that are nearest to each."""
+        handles = self._handles[a], self._handles[b]
+        placed = np.array([np.frombuffer(ctypes.string_at(int(self._objects["poses"][slot]), 56)) for slot in (a, b)])
+        posed = [_c.abut_posed(handle.value) for handle in handles]
+        for each, at in zip(posed, placed):
+            ctypes.memmove(byref(each, _c.abut_posed.pose.offset), at.tobytes(), 56)
+        found: Contacts = gather(
+            lambda place, room: lib.abut_contact_patches(*map(byref, posed), None, room), 1, handles
+        )
+        if not len(found):
+            return []
+        triangles = []
+        for slot, turn in zip((a, b), matrices(placed)):
+            local = (found.point - turn[:3, 3]) @ turn[:3, :3]
+            triangles.append(self.meshes[slot].nearest(local).triangle.tolist())
+        pair = (self.names[a], self.names[b])
+        return [ContactData(pair, both, contact) for both, contact in zip(zip(*triangles), found.records)]
+
+
+@contextlib.contextmanager
+def _both(first: CollisionManager, second: CollisionManager) -> Iterator[None]:
+    """Two managers for one question, in one order for all threads."""
+    if not isinstance(second, CollisionManager):
+        raise TypeError(f"other_manager must be an abut.CollisionManager, not {type(second).__name__}")
+    one, other = sorted((first._guard, second._guard), key=lambda guard: guard.order)
+    with one, other:
+        yield
 
 
 def _answer(result: Any, names: Any, data: Any) -> Any:
@@ -287,40 +594,21 @@ def _sorted(pair: tuple[Any, Any]) -> tuple[Any, Any]:
 
 
 def _mesh(mesh: Any) -> Mesh:
-    if isinstance(mesh, Mesh):
-        return mesh
-    if hasattr(mesh, "vertices"):
-        return Mesh.from_trimesh(mesh)
-    raise ArgumentError(f"a mesh of abut or trimesh is needed, not {type(mesh).__name__}")
+    try:
+        return mesh_of(mesh, "mesh")
+    except TypeError as problem:
+        raise ArgumentError(str(problem)) from None
 
 
-def _pose(transform: ArrayLike) -> Floats:
-    array, single = poses(transform, "transform")
-    if array is None:
-        return np.array((0, 0, 0, 1, 0, 0, 0), float)
-    if len(array) != 1 or not single:
-        raise ArgumentError("transform must be (4, 4)")
-    if not np.isfinite(array).all():
-        raise ArgumentError("transform: not all numbers are finite")
-    return np.asarray(array[0])
+def _pose(transform: ArrayLike) -> Any:
+    """One pose, seven numbers."""
+    found = one_pose((0, 0, 0) if transform is None else transform, "transform", finite=True)
+    if found is None:
+        raise ArgumentError("transform must be one of (4, 4), (7,) or (3,)")
+    return found
 
 
-def _single(mesh: Any, transform: ArrayLike) -> _Objects:
-    made = _Objects()
-    made.add(EXTERNAL, _mesh(mesh), _pose(transform))
-    return made
-
-
-def _contacts(first: _Objects, i: int, second: _Objects, j: int) -> list[ContactData]:
-    """The contacts of a pair, and the triangles that are nearest to each."""
-    a, b = first.address(i), second.address(j)
-    found: Contacts = gather(lambda place, room: lib.abut_contact_patches(a, b, None, room), 1)
-    if not len(found):
-        return []
-    triangles = []
-    for objects, slot in ((first, i), (second, j)):
-        turn = matrices(objects.posed["pose"][slot][None])[0]
-        local = (found.point - turn[:3, 3]) @ turn[:3, :3]
-        triangles.append(objects.meshes[slot].nearest(local).triangle.tolist())
-    pair = (first.names[i], second.names[j])
-    return [ContactData(pair, both, contact) for both, contact in zip(zip(*triangles), found.records)]
+def _finite(placed: Floats, what: str) -> Floats:
+    if not np.isfinite(placed).all():
+        raise ArgumentError(f"{what}: not all numbers are finite")
+    return placed

@@ -7,7 +7,7 @@ import os
 import sys
 import threading
 import warnings
-from typing import Any, NamedTuple, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Optional, Sequence, Union, overload
 
 import numpy as np
 
@@ -16,9 +16,13 @@ from ._arrays import (
     NONE,
     Array,
     ArrayLike,
+    Bools,
     Floats,
     Indices,
+    Rows,
     doubles,
+    floats,
+    grid,
     host,
     indices,
     one,
@@ -31,7 +35,9 @@ from ._arrays import (
     vectors,
 )
 from ._core import (
+    A_REFIT,
     ArgumentError,
+    Guard,
     Handle,
     ReliabilityWarning,
     byref,
@@ -48,7 +54,26 @@ from ._core import (
     value_of,
 )
 
+if TYPE_CHECKING:
+    from .view import Page
+
 Path = Union[str, "os.PathLike[str]"]
+ShapeName = Literal[
+    "box",
+    "uvsphere",
+    "icosphere",
+    "torus",
+    "cone",
+    "cylinder",
+    "capsule",
+    "tube",
+    "sheet",
+    "stairs",
+    "letter-e",
+    "letter-g",
+    "teapot",
+    "teapot-solid",
+]
 
 
 class Nearest(NamedTuple):
@@ -76,7 +101,9 @@ class RayHits(NamedTuple):
 
     @property
     def hit(self) -> Array:
-        return np.asarray(self.triangle != NONE)
+        """(n), bool: whether there is a hit."""
+        found: Array = self.triangle != NONE
+        return found
 
 
 class AllRayHits(NamedTuple):
@@ -123,6 +150,32 @@ class Problem(NamedTuple):
 class Report:
     """The health of a mesh: counts, measures, and problems by name. See docs/mesh.md for each."""
 
+    vertex_count: int
+    triangle_count: int
+    edge_count: int
+    component_count: int
+    loop_count: int
+    euler_number: int
+    closed: bool
+    manifold: bool
+    oriented: bool
+    balanced: bool
+    bordered: bool
+    cancels: bool
+    encloses: bool
+    flat_part: bool
+    nested_part: bool
+    lone_edges: bool
+    bounds: Floats
+    area: float
+    volume: float
+    centroid: Floats
+    inertia: Floats
+    solid: bool
+    problems: dict[str, Problem]
+    self_examined: bool
+    self_pair_count: int
+
     def __init__(self, given: Any) -> None:
         fields: list[tuple[str, Any]] = _c.abut_mesh_report._fields_  # type: ignore[assignment,unused-ignore]
         for name, kind in fields:
@@ -141,8 +194,10 @@ class Report:
                 }
             setattr(self, name, value)
 
-    def __getattr__(self, name: str) -> Any:  # for type checkers: what it has is that of the header
-        raise AttributeError(f"a report has no {name!r}; it has {', '.join(vars(self))}")
+    if not TYPE_CHECKING:  # checkers know what it has
+
+        def __getattr__(self, name: str) -> Any:
+            raise AttributeError(f"a report has no {name!r}; it has {', '.join(vars(self))}")
 
     def __repr__(self) -> str:
         found = [f"{name} {problem.count}" for name, problem in self.problems.items() if problem.count]
@@ -153,56 +208,43 @@ class Report:
 
 
 class Hierarchy:
-    """The hierarchy of a mesh on the CPU or on one device. Signs are prepared with it on the CPU,
-    so that threads may ask at once; on a device under the lock, one batch at a time."""
+    """The hierarchy of a mesh on the CPU or on one device. On the CPU signs are prepared with it, and
+    threads may ask at once; on a device one batch runs at a time."""
 
-    def __init__(self, mesh: Any, device: Optional[_device.Device]) -> None:
-        self._handle = Handle(lib.abut_bvh_destroy)
+    def __init__(self, mesh: Handle, device: Optional[_device.Device]) -> None:
+        self.guard = Guard(shares=device is None)
+        self.handle = Handle(lib.abut_bvh_destroy, guard=self.guard)
         self.device = device
-        self.lock = threading.Lock() if device else None
         self._prepared = False
         run(
             lib.abut_bvh_create,
             mesh,
             byref(options(_c.abut_bvh_options, device=_device.pointer(device))),
-            self._handle.out,
+            self.handle.out,
         )
         if device is None:
             self.prepare()
 
-    @property
-    def value(self) -> Any:
-        return self._handle.value
-
     def prepare(self) -> None:
         if not self._prepared:
-            run(lib.abut_sign_prepare, self.value, None)
+            run(lib.abut_sign_prepare, self.handle, None, alone=True)
             self._prepared = True
 
     def ask(self, function: Any, *arguments: Any, signs: bool = False) -> None:
         """Calls a batch function with itself as the first argument."""
-        if self.lock is None:
-            run(function, self.value, *arguments)
-            return
-        with self.lock:
-            if signs:
+        if signs and not self._prepared:
+            with self.guard:
                 self.prepare()
-            run(function, self.value, *arguments)
-
-    def ask_list(self, function: Any, *arguments: Any) -> bool:
-        """The same for lists whose length is not known: False where the room was too small."""
-        if self.lock is None:
-            return fits(function, self.value, *arguments)
-        with self.lock:
-            return fits(function, self.value, *arguments)
+        run(function, self.handle, *arguments)
 
 
 class Mesh:
-    """A triangle mesh: vertices (n, 3) of float64 or float32, faces (m, 3) of whole numbers.
+    """A triangle mesh: vertices (n, 3) of float64 or float32, faces (m, 3) of whole numbers; or corners
+    (m, 3, 3) of triangles, without faces; or a mesh of trimesh.
 
     Arrays are copied once, into the mesh. `device` says where questions run, unless they say
-    otherwise: see Device. Any number of threads may ask one mesh at once, but not while it is
-    refitted.
+    otherwise: see Device. Any number of threads may ask one mesh at once; refit() waits until they
+    have their answers.
 
     >>> import abut
     >>> mesh = abut.Mesh([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]],
@@ -216,9 +258,16 @@ class Mesh:
     def __init__(
         self, vertices: ArrayLike, faces: Optional[ArrayLike] = None, *, device: _device.Selector = None
     ) -> None:
-        array, _ = vectors(vertices, "vertices")
+        if faces is None and hasattr(vertices, "vertices"):  # of trimesh, or another Mesh
+            vertices, faces = vertices.vertices, vertices.faces
+        array, _ = grid(vertices, "vertices")
         if np.ndim(vertices) == 1 and len(array):
             raise ArgumentError("vertices must be of shape (n, 3)")
+        if (np.ndim(vertices) == 3) != (faces is None):
+            raise ArgumentError(
+                "vertices are (n, 3) with faces (m, 3), or corners of triangles (m, 3, 3) without faces, not "
+                f"{np.shape(vertices)} {'without' if faces is None else 'with'} faces"
+            )
         if len(array) >= NONE:
             raise ArgumentError("vertices: more than 32-bit indices can count")
         input = options(
@@ -242,7 +291,7 @@ class Mesh:
         self._handle = handle
         self._device = device
         self._hierarchies: dict[Optional[_device.Device], Hierarchy] = {}
-        self._lock = threading.Lock()
+        self._lock = threading.Lock()  # of the dictionary, and of refits
         self._vertices: Optional[Floats] = None
         self._faces: Optional[Indices] = None
 
@@ -278,38 +327,43 @@ class Mesh:
 
     @property
     def vertices(self) -> Floats:
-        """(n, 3), read only: bit for bit what came in."""
+        """(n, 3), read only: bit for bit what came in, except that -0.0 becomes 0.0."""
         if self._vertices is None:
-            made = view(lib.abut_mesh_positions(self._handle.value), (self.vertex_count, 3), np.float64, self._handle)
-            made = made + vec(lib.abut_mesh_origin(self._handle.value))
+            handle = self._handle
+            made = view(lib.abut_mesh_positions(handle), (self.vertex_count, 3), np.float64, handle)
+            made = made + vec(lib.abut_mesh_origin(handle))
             made.setflags(write=False)
             self._vertices = made
+            return made
         return self._vertices
 
     @property
     def faces(self) -> Indices:
         """(m, 3) of uint32, read only: the mesh's own memory."""
         if self._faces is None:
-            self._faces = view(
-                lib.abut_mesh_indices(self._handle.value), (self.triangle_count, 3), np.uint32, self._handle
-            )
+            handle = self._handle
+            made = view(lib.abut_mesh_indices(handle), (self.triangle_count, 3), np.uint32, handle)
+            self._faces = made
+            return made
         return self._faces
 
     @property
     def vertex_count(self) -> int:
-        return int(lib.abut_mesh_vertex_count(self._handle.value))
+        """How many vertices it has."""
+        return int(lib.abut_mesh_vertex_count(self._handle))
 
     @property
     def triangle_count(self) -> int:
-        return int(lib.abut_mesh_triangle_count(self._handle.value))
+        """How many triangles it has."""
+        return int(lib.abut_mesh_triangle_count(self._handle))
 
     @property
     def bounds(self) -> Floats:
         """(2, 3): lower and upper corner of the box of all triangles."""
-        box = lib.abut_mesh_bounds(self._handle.value)
+        box = lib.abut_mesh_bounds(self._handle)
         return np.array((vec(box.lo), vec(box.hi)))
 
-    def show(self, **how: Any) -> Any:
+    def show(self, **how: Any) -> Page:
         """A page of this mesh, which a notebook shows; see abut.show()."""
         from .view import show
 
@@ -318,7 +372,18 @@ class Mesh:
     def __repr__(self) -> str:
         return f"<abut.Mesh of {self.vertex_count} vertices, {self.triangle_count} triangles>"
 
+    def copy(self) -> Mesh:
+        """Another mesh of the same vertices and faces: a refit of one leaves the other as it is. Takes no time."""
+        return Mesh._of(self._handle, self._device)
+
+    def __copy__(self) -> Mesh:
+        return self.copy()
+
+    def __deepcopy__(self, memo: Any) -> Mesh:
+        return self.copy()
+
     def __reduce__(self) -> Any:
+        """Pickles vertices and faces. The device is left out: another process opens its own."""
         return Mesh, (np.array(self.vertices), np.array(self.faces))
 
     def report(self, self_intersections: bool = False) -> Report:
@@ -330,9 +395,9 @@ class Mesh:
         (True, 1.0, 0)
         """
         topology, made = self._topology(), _c.abut_mesh_report()
-        run(lib.abut_mesh_examine, topology.value, byref(made))
+        run(lib.abut_mesh_examine, topology, byref(made))
         if self_intersections:
-            run(lib.abut_pair_examine, self.on_cpu().value, None, byref(made))
+            run(lib.abut_pair_examine, self._on_cpu().handle, None, byref(made))
         return Report(made)
 
     def self_intersections(self) -> Indices:
@@ -345,7 +410,7 @@ class Mesh:
         >>> len(box.self_intersections()), len(two.self_intersections())
         (0, 12)
         """
-        bvh, count = self.on_cpu().value, ctypes.c_uint64()
+        bvh, count = self._on_cpu().handle, ctypes.c_uint64()
         room = np.empty(64, record(_c.abut_pair_self))
         while not fits(lib.abut_pair_self_meetings, bvh, None, len(room), pointer(room), byref(count)):
             room = np.empty(count.value, room.dtype)
@@ -353,7 +418,7 @@ class Mesh:
 
     def _topology(self) -> Handle:
         topology = Handle(lib.abut_topology_destroy)
-        run(lib.abut_topology_create, self._handle.value, topology.out)
+        run(lib.abut_topology_create, self._handle, topology.out)
         return topology
 
     def save(self, path: Path, ascii: bool = False) -> None:
@@ -361,7 +426,7 @@ class Mesh:
         text = os.fspath(path)
         run(
             lib.abut_mesh_write,
-            self._handle.value,
+            self._handle,
             path_bytes(text),
             byref(options(_c.abut_mesh_write_options, ascii=ascii)),
             path=text,
@@ -372,19 +437,19 @@ class Mesh:
     def welded(self, tolerance: float = 0) -> Mesh:
         """Vertices nearer than `tolerance` become one."""
         handle = Handle(lib.abut_mesh_destroy)
-        run(lib.abut_mesh_weld, self._handle.value, tolerance, handle.out)
+        run(lib.abut_mesh_weld, self._handle, tolerance, handle.out)
         return Mesh._of(handle, self._device)
 
     def oriented(self) -> Mesh:
         """Neighbours agree, and closed parts face outwards."""
         topology, handle = self._topology(), Handle(lib.abut_mesh_destroy)
-        run(lib.abut_mesh_orient, topology.value, handle.out, None)
+        run(lib.abut_mesh_orient, topology, handle.out, None)
         return Mesh._of(handle, self._device)
 
     def transformed(self, at: ArrayLike = None, scale: float = 1) -> Mesh:
         """Scaled about the origin, then moved by a pose: (7,) or (4, 4)."""
         handle = Handle(lib.abut_mesh_destroy)
-        run(lib.abut_mesh_transform, self._handle.value, scale, pose(at, "at"), handle.out)
+        run(lib.abut_mesh_transform, self._handle, scale, pose(at, "at"), handle.out)
         return Mesh._of(handle, self._device)
 
     def offset(self, distance: float, cells: int = 0, *, cell: float = 0, device: _device.Selector = None) -> Mesh:
@@ -402,9 +467,9 @@ class Mesh:
             _c.abut_field_options,
             cells=number(cells, "cells"),
             cell=cell,
-            device=_device.pointer(self.device_or_own(device)),
+            device=_device.pointer(self._device_or_own(device)),
         )
-        run(lib.abut_field_offset, self._handle.value, distance, byref(given), handle.out)
+        run(lib.abut_field_offset, self._handle, distance, byref(given), handle.out)
         return Mesh._of(handle, self._device)
 
     def refit(self, vertices: ArrayLike) -> Mesh:
@@ -433,38 +498,42 @@ class Mesh:
         check(lib.abut_mesh_create(context(), byref(input), handle.out))
         with self._lock:
             for hierarchy in self._hierarchies.values():
-                run(lib.abut_bvh_refit, hierarchy.value, handle.value)
+                run(lib.abut_bvh_refit, hierarchy.handle, handle, uses=(A_REFIT,), alone=True)
             self._handle, self._vertices, self._faces = handle, None, None
         return self
 
     # -- questions --
 
-    def hierarchy(self, device: _device.Selector) -> Hierarchy:
+    def _hierarchy(self, device: _device.Selector) -> Hierarchy:
         """What questions on a device go to, without one on that of the mesh; built by the first of them."""
-        return self._hierarchy(self.device_or_own(device))
+        return self._built(self._device_or_own(device))
 
-    def on_cpu(self) -> Hierarchy:
+    def _on_cpu(self) -> Hierarchy:
         """What questions go to that no device answers."""
-        return self._hierarchy(None)
+        return self._built(None)
 
-    def device_or_own(self, device: _device.Selector) -> Optional[_device.Device]:
+    def _device_or_own(self, device: _device.Selector) -> Optional[_device.Device]:
         return _device.find(device if device is not None else self._device)
 
-    def _hierarchy(self, device: Optional[_device.Device]) -> Hierarchy:
-        with self._lock:
-            if device not in self._hierarchies:
-                self._hierarchies[device] = Hierarchy(self._handle.value, device)
-            return self._hierarchies[device]
+    def _built(self, device: Optional[_device.Device]) -> Hierarchy:
+        made = self._hierarchies.get(device)
+        if made is None:
+            with self._lock:
+                made = self._hierarchies.get(device)
+                if made is None:
+                    made = self._hierarchies[device] = Hierarchy(self._handle, device)
+        return made
 
     def prepare(self, device: _device.Selector = None) -> Mesh:
         """Builds what questions need, which the first of them does otherwise."""
-        self.hierarchy(device)
+        self._hierarchy(device)
         return self
 
     def nearest(
         self, p: ArrayLike, radius: float = np.inf, *, signed: bool = False, device: _device.Selector = None
     ) -> Nearest:
-        """Nearest points of the mesh to points (n, 3); of one point (3,) without the first axis.
+        """Nearest points of the mesh to points (n, 3), or of any other shape (..., 3), such as those of a
+        depth image: answers then have that shape; of one point (3,) without the first axis.
 
         Answers are views of one array of records. With `signed` distances are negative inside.
 
@@ -481,12 +550,18 @@ class Mesh:
             one(found["barycentric"], single),
         )
 
-    def _nearest(self, p: ArrayLike, radius: float, signed: bool, device: _device.Selector) -> tuple[Array, bool]:
-        array, single = vectors(p, "points")
+    def _nearest(self, p: ArrayLike, radius: float, signed: bool, device: _device.Selector) -> tuple[Array, Rows]:
+        array, single = grid(p, "points")
         found = np.empty(len(array), record(_c.abut_nearest))
         function = lib.abut_sign_nearest_batch if signed else lib.abut_nearest_batch
-        self.hierarchy(device).ask(function, byref(points(array)), radius, host(found), signs=signed)
+        self._hierarchy(device).ask(function, byref(points(array)), radius, host(found), signs=signed)
         return found, single
+
+    @overload
+    def signed_distance(self, p: Sequence[float], radius: float = ..., *, device: _device.Selector = ...) -> float: ...
+
+    @overload
+    def signed_distance(self, p: ArrayLike, radius: float = ..., *, device: _device.Selector = ...) -> Floats: ...
 
     def signed_distance(self, p: ArrayLike, radius: float = np.inf, *, device: _device.Selector = None) -> Any:
         """Distances of points, negative inside (trimesh has it the other way round).
@@ -501,6 +576,12 @@ class Mesh:
         found, single = self._nearest(p, radius, True, device)
         return one(np.ascontiguousarray(found["distance"]), single)
 
+    @overload
+    def inside(self, p: Sequence[float], *, device: _device.Selector = ...) -> bool: ...
+
+    @overload
+    def inside(self, p: ArrayLike, *, device: _device.Selector = ...) -> Bools: ...
+
     def inside(self, p: ArrayLike, *, device: _device.Selector = None) -> Any:
         """Whether points are inside; on the surface counts.
 
@@ -508,30 +589,36 @@ class Mesh:
         >>> abut.shape("box").inside([[0, 0, 0], [1, 0, 0]])
         array([ True, False])
         """
-        array, single = vectors(p, "points")
+        array, single = grid(p, "points")
         found = np.empty(len(array), np.bool_)
-        self.hierarchy(device).ask(lib.abut_sign_inside_batch, byref(points(array)), host(found), signs=True)
+        self._hierarchy(device).ask(lib.abut_sign_inside_batch, byref(points(array)), host(found), signs=True)
         return one(found, single)
+
+    @overload
+    def winding(self, p: Sequence[float], *, device: _device.Selector = ...) -> float: ...
+
+    @overload
+    def winding(self, p: ArrayLike, *, device: _device.Selector = ...) -> Floats: ...
 
     def winding(self, p: ArrayLike, *, device: _device.Selector = None) -> Any:
         """Winding numbers: whole and exact without border, else generalised, within 0.01.
 
         With a border they depend on the hierarchy: on a device they are less than 0.02 apart from the CPU's.
         """
-        array, single = vectors(p, "points")
+        array, single = grid(p, "points")
         found = np.empty(len(array), np.float64)
-        self.hierarchy(device).ask(lib.abut_sign_winding_batch, byref(points(array)), host(found), signs=True)
+        self._hierarchy(device).ask(lib.abut_sign_winding_batch, byref(points(array)), host(found), signs=True)
         return one(found, single)
 
     def inside_advice(self) -> Advice:
         """What inside and signs are worth on this mesh."""
-        return advice(lib.abut_sign_info_get(self.on_cpu().value).advice)
+        return advice(lib.abut_sign_info_get(self._on_cpu().handle).advice)
 
     def ray(
         self, origins: ArrayLike, directions: ArrayLike, limit: float = np.inf, *, device: _device.Selector = None
     ) -> RayHits:
-        """First hits of rays, at a parameter of at most `limit`. Origins and directions are (n, 3);
-        one of them may be (3,), for all rays.
+        """First hits of rays, at a parameter of at most `limit`. Origins and directions are (n, 3), or of
+        any shapes (..., 3) that numpy broadcasts.
 
         >>> import abut
         >>> hits = abut.shape("box").ray([[0, 0, 5], [9, 0, 5]], [0, 0, -1])
@@ -540,10 +627,25 @@ class Mesh:
         """
         rays, single = _rays(origins, directions)
         found = np.empty(len(rays), record(_c.abut_ray_hit))
-        self.hierarchy(device).ask(lib.abut_ray_first_batch, host(rays), len(rays), limit, host(found))
+        self._hierarchy(device).ask(lib.abut_ray_first_batch, host(rays), len(rays), limit, host(found))
         return RayHits(
             one(found["parameter"], single), one(found["triangle"], single), one(found["barycentric"], single)
         )
+
+    @overload
+    def ray_any(
+        self,
+        origins: Sequence[float],
+        directions: Sequence[float],
+        limit: float = ...,
+        *,
+        device: _device.Selector = ...,
+    ) -> bool: ...
+
+    @overload
+    def ray_any(
+        self, origins: ArrayLike, directions: ArrayLike, limit: float = ..., *, device: _device.Selector = ...
+    ) -> Bools: ...
 
     def ray_any(
         self, origins: ArrayLike, directions: ArrayLike, limit: float = np.inf, *, device: _device.Selector = None
@@ -551,7 +653,7 @@ class Mesh:
         """Whether rays hit anything at a parameter of at most `limit`; faster than where."""
         rays, single = _rays(origins, directions)
         found = np.empty(len(rays), np.bool_)
-        self.hierarchy(device).ask(lib.abut_ray_any_batch, host(rays), len(rays), limit, host(found))
+        self._hierarchy(device).ask(lib.abut_ray_any_batch, host(rays), len(rays), limit, host(found))
         return one(found, single)
 
     def ray_all(self, origins: ArrayLike, directions: ArrayLike, *, device: _device.Selector = None) -> AllRayHits:
@@ -564,12 +666,19 @@ class Mesh:
         """
         rays, _ = _rays(origins, directions)
         offsets, total = np.zeros(len(rays) + 1, np.uint64), ctypes.c_uint64(4 * len(rays) + 64)
-        hierarchy = self.hierarchy(device)
+        hierarchy = self._hierarchy(device)
         while True:
             room = total.value
             hits = np.empty(room, record(_c.abut_ray_hit))
-            if hierarchy.ask_list(
-                lib.abut_ray_all_batch, host(rays), len(rays), room, host(offsets), host(hits), byref(total)
+            if fits(
+                lib.abut_ray_all_batch,
+                hierarchy.handle,
+                host(rays),
+                len(rays),
+                room,
+                host(offsets),
+                host(hits),
+                byref(total),
             ):
                 hits = hits[: total.value]
                 return AllRayHits(offsets, hits["parameter"], hits["triangle"], hits["barycentric"])
@@ -577,19 +686,40 @@ class Mesh:
     def thickness(self) -> float:
         """How thin a closed mesh gets, about: behind a hundredth of its surface the wall is no further."""
         made = ctypes.c_double()
-        run(lib.abut_ray_thickness, self.on_cpu().value, byref(made))
+        run(lib.abut_ray_thickness, self._on_cpu().handle, byref(made))
         return made.value
 
 
-def _rays(origins: ArrayLike, directions: ArrayLike) -> tuple[Array, bool]:
-    o, one_origin = vectors(origins, "origins")
-    d, one_direction = vectors(directions, "directions")
-    if len(o) != len(d) and not one_origin and not one_direction:
-        raise ArgumentError(f"{len(o)} origins and {len(d)} directions")
-    rays = np.empty((len(o) if not one_origin else len(d), 6))
-    rays[:, :3] = o
-    rays[:, 3:] = d
-    return rays, one_origin and one_direction
+def _rays(origins: ArrayLike, directions: ArrayLike) -> tuple[Array, Rows]:
+    o, d = floats(origins, "origins"), floats(directions, "directions")
+    for array, what in ((o, "origins"), (d, "directions")):
+        if array.ndim < 1 or array.shape[-1] != 3:
+            if array.size or array.ndim != 1:
+                raise ArgumentError(f"{what} must be of shape (n, 3), not {array.shape}")
+    o, d = (array.reshape(0, 3) if not array.size and array.ndim == 1 else array for array in (o, d))
+    try:
+        rows = np.broadcast_shapes(o.shape, d.shape)[:-1]
+    except ValueError:
+        raise ArgumentError(f"origins {o.shape} and directions {d.shape} do not go together") from None
+    rays = np.empty((*rows, 6))
+    rays[..., :3] = o
+    rays[..., 3:] = d
+    return rays.reshape(-1, 6), True if not rows else False if len(rows) == 1 else rows
+
+
+def listed(meshes: Any) -> list[Any]:
+    """A list of meshes; one alone is a list too."""
+    return [meshes] if hasattr(meshes, "vertices") else list(meshes)
+
+
+def mesh_of(value: Any, what: str) -> Mesh:
+    """A Mesh as it is; one of trimesh is converted, each time: make a Mesh of it for many questions."""
+    if isinstance(value, Mesh):
+        return value
+    if hasattr(value, "vertices") and hasattr(value, "faces"):
+        return Mesh.from_trimesh(value)
+    hint = "; abut.Mesh.from_trimesh() joins the meshes of a scene" if hasattr(value, "geometry") else ""
+    raise TypeError(f"{what} must be a mesh of abut or trimesh, not {type(value).__name__}{hint}")
 
 
 def view(address: Any, shape: tuple[int, ...], dtype: Any, owner: Any) -> Array:
@@ -627,7 +757,7 @@ def load(path: Path, *, format: str = "auto", device: _device.Selector = None) -
 
 
 def shape(
-    kind: str,
+    kind: ShapeName,
     *,
     extent: Optional[ArrayLike] = None,
     radius: float = 0,
@@ -667,9 +797,13 @@ def hull(p: ArrayLike) -> Mesh:
 
 def join(meshes: Sequence[Mesh]) -> Mesh:
     """Several meshes as one, in order; vertices are not merged."""
-    handles = (ctypes.c_void_p * max(len(meshes), 1))(
-        *[need(mesh, Mesh, "each of the meshes")._handle.value.value for mesh in meshes]
-    )
+    parts, addresses = handles(meshes)
     handle = Handle(lib.abut_mesh_destroy)
-    run(lib.abut_mesh_join, handles, len(meshes), handle.out)
+    run(lib.abut_mesh_join, addresses, len(parts), handle.out)
     return Mesh._of(handle)
+
+
+def handles(meshes: Sequence[Mesh]) -> tuple[list[Handle], Any]:
+    """The objects of meshes, which must be kept for the time of a call, and the array of their addresses."""
+    kept = [mesh_of(mesh, "each of the meshes")._handle for mesh in meshes]
+    return kept, (ctypes.c_void_p * max(len(kept), 1))(*[each.address for each in kept])

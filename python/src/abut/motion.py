@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import ctypes
-from typing import Any, NamedTuple, Optional, Sequence
+from typing import Any, Literal, NamedTuple, Optional, Sequence
 
 import numpy as np
 
 from . import _c, device as _device
 from ._arrays import Array, ArrayLike, Floats, doubles, floats, host, pointer, record
-from ._core import ArgumentError, Handle, byref, fits, lib, name_of, need, options, run, value_of
-from .mesh import Mesh
+from ._core import ArgumentError, Guard, Handle, Owner, byref, fits, lib, name_of, options, run, value_of
+from .mesh import Mesh, handles, listed, mesh_of
 
 
 class Impact(NamedTuple):
@@ -30,7 +30,7 @@ class Impact(NamedTuple):
     """A vertex and a triangle, or two edges."""
 
 
-class Motion:
+class Motion(Owner):
     """Steps of meshes whose vertices go along straight lines from their start to their end.
 
     A collision is never missed, and times are never late.
@@ -43,20 +43,23 @@ class Motion:
     1.0
     """
 
+    _instead = "make it again from its meshes"
+
     def __init__(
         self, meshes: Sequence[Mesh], *, own: bool = True, others: bool = True, device: _device.Selector = None
     ) -> None:
         """With own=False pairs within a mesh are left out, with others=False pairs of two meshes."""
-        if isinstance(meshes, Mesh):
-            meshes = [meshes]
-        self._counts = [need(mesh, Mesh, "each of the meshes").vertex_count for mesh in meshes]
-        handles = (ctypes.c_void_p * max(len(meshes), 1))(*[mesh._handle.value.value for mesh in meshes])
-        handle = Handle(lib.abut_sweep_destroy)
+        kept, addresses = handles(listed(meshes))
+        self._counts = [int(lib.abut_mesh_vertex_count(each)) for each in kept]
+        handle = Handle(lib.abut_sweep_destroy, guard=Guard())
         given = options(
             _c.abut_sweep_options, no_self=not own, no_others=not others, device=_device.pointer(_device.find(device))
         )
-        run(lib.abut_sweep_create, handles, len(meshes), byref(given), handle.out)
+        run(lib.abut_sweep_create, addresses, len(kept), byref(given), handle.out)
         self._handle = handle
+
+    def __repr__(self) -> str:
+        return f"<abut.Motion of {len(self._counts)} meshes, {sum(self._counts)} vertices>"
 
     def _positions(self, value: Any, what: str) -> Array:
         """All vertices, mesh after mesh: from one array of them, or a list of one for each mesh."""
@@ -72,13 +75,13 @@ class Motion:
         Without `start` they begin where the last step ended."""
         last = self._positions(end, "end")
         first = None if start is None else self._positions(start, "start")
-        run(lib.abut_sweep_step, self._handle.value, host(first), host(last))
+        run(lib.abut_sweep_step, self._handle, host(first), host(last))
         return self
 
     def _find(self, mode: int, room: Array, exact: bool, separation: float, tolerance: float) -> int:
         given = options(_c.abut_sweep_find_options, exact=exact, separation=separation, tolerance=tolerance)
         impacts = _c.abut_impacts(pointer(room), len(room), 0)
-        fits(lib.abut_sweep_find, self._handle.value, mode, byref(given), byref(impacts), None)
+        fits(lib.abut_sweep_find, self._handle, mode, byref(given), byref(impacts), None)
         return int(impacts.count)
 
     def earliest(self, *, exact: bool = False, separation: float = 0, tolerance: float = 0) -> Optional[Impact]:
@@ -117,7 +120,7 @@ class SelfStep(NamedTuple):
     """Pairs of triangles that were looked at closely."""
 
 
-class SelfCollision:
+class SelfCollision(Owner):
     """When a deforming mesh first touches itself: much faster than Motion where most of it cannot take
     part, since it is seen from inside (docs/self.md). As safe: a collision is never missed, and times are
     never late.
@@ -134,18 +137,26 @@ class SelfCollision:
     True
     """
 
+    _instead = "make it again from its mesh"
+
     def __init__(
-        self, mesh: Mesh, *, scheme: str = "auto", bounds: str = "dop16", device: _device.Selector = None
+        self,
+        mesh: Mesh,
+        *,
+        scheme: Literal["auto", "point", "line", "complete"] = "auto",
+        bounds: Literal["dop16", "aabb"] = "dop16",
+        device: _device.Selector = None,
     ) -> None:
-        self._count = need(mesh, Mesh, "mesh").vertex_count
+        mesh = mesh_of(mesh, "mesh")
+        self._count = mesh.vertex_count
         given = options(
             _c.abut_self_options,
             scheme=value_of("abut_self_scheme", scheme),
             bounds=value_of("abut_self_bounds", bounds),
-            device=_device.pointer(mesh.device_or_own(device)),
+            device=_device.pointer(mesh._device_or_own(device)),
         )
-        self._handle = Handle(lib.abut_self_destroy)
-        run(lib.abut_self_create, mesh._handle.value, byref(given), self._handle.out)
+        self._handle = Handle(lib.abut_self_destroy, guard=Guard())
+        run(lib.abut_self_create, mesh._handle, byref(given), self._handle.out)
 
     def _positions(self, value: ArrayLike, what: str) -> Array:
         array, _ = doubles(value, what)
@@ -177,7 +188,7 @@ class SelfCollision:
             step.line = pointer(ends)
         given = options(_c.abut_sweep_find_options, exact=exact, separation=separation, tolerance=tolerance)
         found = _c.abut_self_result()
-        run(lib.abut_self_find, self._handle.value, byref(step), byref(given), byref(found))
+        run(lib.abut_self_find, self._handle, byref(step), byref(given), byref(found))
         return SelfStep(
             _impact(np.frombuffer(found.impact, record(_c.abut_impact))[0]) if found.hit else None,
             name_of("abut_self_scheme", found.scheme),
@@ -189,9 +200,13 @@ class SelfCollision:
     def sets(self) -> Optional[Array]:
         """(m): of each triangle the place in SelfStep.sets, in the last step; None where all pairs were
         looked at."""
-        told = lib.abut_self_sets(self._handle.value)
-        count = int(lib.abut_self_info_get(self._handle.value).triangle_count)
-        return np.frombuffer(ctypes.string_at(told, count), np.uint8) if told else None
+        with self._handle.alone():
+            told = lib.abut_self_sets(self._handle)
+            count = int(lib.abut_self_info_get(self._handle).triangle_count)
+            return np.frombuffer(ctypes.string_at(told, count), np.uint8) if told else None
+
+    def __repr__(self) -> str:
+        return f"<abut.SelfCollision of {self._count} vertices>"
 
 
 def _impact(found: Any) -> Impact:

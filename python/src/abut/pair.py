@@ -12,18 +12,18 @@ that are objects have it as `advice`.
 from __future__ import annotations
 
 import concurrent.futures
-import contextlib
 import ctypes
 from typing import Any, Callable, Iterator, NamedTuple, Optional, Sequence
 
 import numpy as np
 
 from . import _c, device as _device
-from ._arrays import Array, ArrayLike, Floats, one, pointer, poses, record, vec, vector
-from ._core import ArgumentError, byref, fits, lib, need, number, options, run, thread_count
-from .mesh import Advice, Mesh, advice, warn_unless_guaranteed
+from ._arrays import Array, ArrayLike, Floats, one, one_pose, pointer, poses, record, vec, vector
+from ._core import ArgumentError, Handle, byref, check, fits, guarded, lib, number, options, run, thread_count
+from .mesh import Advice, Mesh, advice, mesh_of, warn_unless_guaranteed
 
 RELATIONS = ("apart", "meeting", "a-inside", "b-inside")
+_OPTIONS = tuple(byref(options(_c.abut_pair_options, surfaces=surfaces)) for surfaces in (False, True))
 
 
 class Separation(NamedTuple):
@@ -69,11 +69,11 @@ class Contacts:
         return len(self.records)
 
     def __getitem__(self, place: Any) -> Any:
-        """The records of single contacts."""
-        return self.records[place]
+        """Records of contacts: contacts[0].depth or contacts[0]["depth"]."""
+        return self.records.view(np.recarray)[place]
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(self.records)
+        return iter(self.records.view(np.recarray))
 
     def pose(self, place: int) -> Contacts:
         """The contacts of one pose."""
@@ -108,12 +108,13 @@ class Touch(NamedTuple):
     """The reliability of what is inside at the start: the worst of all paths."""
 
 
-def _worst(records: Array) -> Advice:
+def worst_of(records: Array) -> Advice:
     """The worst of the reliabilities of all records, with a warning unless it is guaranteed."""
     if not len(records):
         return Advice("guaranteed", "")
     said = records["advice"][int(records["advice"]["verdict"].argmax())]
-    made = _c.abut_advice(int(said["verdict"]), ctypes.string_at(int(said["reason"])))
+    reason = int(said["reason"])  # null if nothing was tested
+    made = _c.abut_advice(int(said["verdict"]), ctypes.string_at(reason) if reason else None)
     return warn_unless_guaranteed(advice(made))
 
 
@@ -124,45 +125,57 @@ class _Poses:
         self, a: Mesh, b: Mesh, pose_a: ArrayLike, pose_b: ArrayLike, device: _device.Selector, on_cpu: bool = False
     ) -> None:
         """On the device that is given, or else on that of a, or of b; or on the CPU in any case."""
-        for name, mesh in (("a", a), ("b", b)):
-            need(mesh, Mesh, name)
-        found = a.device_or_own(device) or b.device_or_own(device)
-        self.a, self.b = (mesh.on_cpu() if on_cpu or found is None else mesh.hierarchy(found) for mesh in (a, b))
-        self.of_a, one_a = poses(pose_a, "pose_a")
-        self.of_b, one_b = poses(pose_b, "pose_b")
-        self.single = one_a and one_b
-        self.count = common(self.of_a, one_a, self.of_b, one_b, "poses")
-        self.of_a, self.of_b = spread(self.of_a, self.count), spread(self.of_b, self.count)
+        a, b = mesh_of(a, "a"), mesh_of(b, "b")
+        found = a._device_or_own(device) or b._device_or_own(device)
+        found = None if on_cpu else found
+        self.a, self.b = a._built(found), b._built(found)
+        self.uses = (self.a.handle, self.b.handle)
+        at_a = None if pose_a is None else one_pose(pose_a, "pose_a")
+        at_b = None if pose_b is None else one_pose(pose_b, "pose_b")
+        self.single = (pose_a is None or at_a is not None) and (pose_b is None or at_b is not None)
+        if self.single:
+            self.count = 1
+            self.at_a = None if at_a is None else ctypes.addressof(at_a)
+            self.at_b = None if at_b is None else ctypes.addressof(at_b)
+        else:
+            at_a, one_a = poses(pose_a, "pose_a")
+            at_b, one_b = poses(pose_b, "pose_b")
+            self.count = common(at_a, one_a, at_b, one_b, "poses")
+            at_a, at_b = spread(at_a, self.count), spread(at_b, self.count)
+            self.at_a = None if at_a is None else pointer(at_a)
+            self.at_b = None if at_b is None else pointer(at_b)
+        self._kept = at_a, at_b
 
     def structure(self) -> Any:
-        return options(
-            _c.abut_pair_poses,
-            a=self.a.value,
-            b=self.b.value,
-            count=self.count,
-            poses_a=None if self.of_a is None else pointer(self.of_a),
-            poses_b=None if self.of_b is None else pointer(self.of_b),
+        return _c.abut_pair_poses(
+            ctypes.sizeof(_c.abut_pair_poses),
+            self.a.handle.value,
+            self.b.handle.value,
+            self.at_a,
+            self.at_b,
+            self.count,
         )
 
     def ask(self, function: Any, *arguments: Any) -> None:
-        locks = {id(one): one.lock for one in (self.a, self.b) if one.lock is not None}
-        with contextlib.ExitStack() as stack:
-            for _, lock in sorted(locks.items()):  # in one order for all threads
-                stack.enter_context(lock)
-            run(function, *arguments)
+        if self.count > 1:
+            run(function, *arguments, uses=self.uses)
+        else:
+            check(guarded(function, arguments, self.uses))
 
     def posed(self, place: int) -> tuple[Any, Any]:
         """abut_posed of both for one pose."""
-        made = (_c.abut_posed(self.a.value), _c.abut_posed(self.b.value))
-        for posed, given in zip(made, (self.of_a, self.of_b)):
+        made = (_c.abut_posed(self.a.handle.value), _c.abut_posed(self.b.handle.value))
+        for posed, given in zip(made, (self.at_a, self.at_b)):
             if given is not None:
-                ctypes.memmove(byref(posed, _c.abut_posed.pose.offset), pointer(given) + 56 * place, 56)
+                ctypes.memmove(byref(posed, _c.abut_posed.pose.offset), given + 56 * place, 56)
         return made
 
 
 def common(a: Optional[Floats], one_a: bool, b: Optional[Floats], one_b: bool, what: str) -> int:
-    """How many there are where one may stand for all."""
+    """How many there are where one stands for all."""
     counts = {len(given) for given, single in ((a, one_a), (b, one_b)) if given is not None and not single}
+    if len(counts) > 1:
+        counts.discard(1)
     if len(counts) > 1:
         raise ArgumentError(f"{len(a) if a is not None else 1} {what} of a and {len(b) if b is not None else 1} of b")
     return counts.pop() if counts else 1
@@ -186,17 +199,18 @@ def relation(
     """How bodies stand to each other: the place in abut.RELATIONS, exactly. With `surfaces` only
     surfaces count, and a body inside another is apart from it. Nothing is inside a sheet."""
     both = _Poses(a, b, pose_a, pose_b, device)
-    found, worth = np.zeros(both.count, np.uint32), _c.abut_advice()
+    worth = _c.abut_advice()
+    found: Any = ctypes.c_uint32() if both.single else np.zeros(both.count, np.uint32)
     both.ask(
         lib.abut_pair_overlap_batch,
         byref(both.structure()),
-        byref(options(_c.abut_pair_options, surfaces=surfaces)),
-        pointer(found),
+        _OPTIONS[bool(surfaces)],
+        byref(found) if both.single else pointer(found),
         byref(worth),
     )
     if worth.verdict:
         warn_unless_guaranteed(advice(worth))
-    return one(found, both.single)
+    return found.value if both.single else found
 
 
 def overlap(
@@ -215,8 +229,7 @@ def overlap(
     >>> abut.overlap(box, ball, pose_b=[[0, 0, 0, 0, 0, 0, 1], [2, 0, 0, 0, 0, 0, 1]])
     array([ True, False])
     """
-    found = relation(a, b, pose_a, pose_b, surfaces=surfaces, device=device)
-    return bool(found) if np.ndim(found) == 0 else found != 0
+    return relation(a, b, pose_a, pose_b, surfaces=surfaces, device=device) != 0
 
 
 def distance(
@@ -240,7 +253,7 @@ def distance(
     both.ask(
         lib.abut_pair_distance_batch,
         byref(both.structure()),
-        byref(options(_c.abut_pair_options, surfaces=surfaces)),
+        _OPTIONS[bool(surfaces)],
         pointer(found),
     )
     single = both.single
@@ -251,7 +264,7 @@ def distance(
         one(found["triangle_a"], single),
         one(found["triangle_b"], single),
         one(found["relation"].astype(np.uint32), single),
-        _worst(found),
+        worst_of(found),
     )
 
 
@@ -272,7 +285,7 @@ def within(
         lib.abut_pair_within_batch,
         byref(both.structure()),
         margin,
-        byref(options(_c.abut_pair_options, surfaces=surfaces)),
+        _OPTIONS[bool(surfaces)],
         pointer(found),
         byref(worth),
     )
@@ -310,7 +323,9 @@ def contacts(
         hint=None if hint is None else vector(hint, "hint"),
     )
     return gather(
-        lambda place, room: lib.abut_contact_patches(*map(byref, both.posed(place)), byref(given), room), both.count
+        lambda place, room: lib.abut_contact_patches(*map(byref, both.posed(place)), byref(given), room),
+        both.count,
+        both.uses,
     )
 
 
@@ -323,13 +338,13 @@ class _Room:
         self.patches: Array = np.empty(16, f"V{ctypes.sizeof(_c.abut_patch)}")
         self.made = _c.abut_patches()
 
-    def ask(self, question: Any, place: int) -> tuple[Array, Array, bool, Advice]:
+    def ask(self, question: Any, place: int, uses: Sequence[Handle]) -> tuple[Array, Array, bool, Advice]:
         """The contacts and patches of one place, whether they separate, and the advice."""
         while True:
             made = self.made
             made.list, made.capacity = pointer(self.patches), len(self.patches)
             made.contacts, made.contact_capacity = pointer(self.contacts), len(self.contacts)
-            if fits(question, place, byref(made)):
+            if fits(question, place, byref(made), uses=uses):
                 return (
                     self.contacts[: made.contact_count].copy(),
                     self.patches[: made.count].copy(),
@@ -357,14 +372,14 @@ def on_threads(count: int, work: Callable[[Iterator[int]], None]) -> None:
                 pass
 
 
-def gather(ask: Any, count: int) -> Contacts:
-    """Asks for the contacts of `count` places and puts them together."""
+def gather(ask: Any, count: int, uses: Sequence[Handle] = ()) -> Contacts:
+    """Asks for the contacts of `count` places, which those objects have, and puts them together."""
     found: list[Any] = [None] * count
 
     def work(places: Iterator[int]) -> None:
         room = _Room()
         for place in places:
-            found[place] = room.ask(ask, place)
+            found[place] = room.ask(ask, place, uses)
 
     on_threads(count, work)
     offsets, patch_offsets = np.zeros(count + 1, np.int64), np.zeros(count + 1, np.int64)
@@ -412,7 +427,7 @@ def sweep(
     >>> bool(touch.hit), round(float(touch.time), 3)
     (True, 1.0)
     """
-    first, second = need(a, Mesh, "a").on_cpu(), need(b, Mesh, "b").on_cpu()
+    first, second = mesh_of(a, "a")._on_cpu().handle, mesh_of(b, "b")._on_cpu().handle
     _device.find(device)  # refused where there is none
     paths_a, one_a = _paths(path_a, "path_a")
     paths_b, one_b = _paths(path_b, "path_b")
@@ -426,9 +441,9 @@ def sweep(
             at = [still if p is None else p[place if len(p) > 1 else 0] for p in (paths_a, paths_b)]
             run(
                 lib.abut_sweep_rigid,
-                first.value,
+                first,
                 pointer(at[0]),
-                second.value,
+                second,
                 pointer(at[1]),
                 byref(given),
                 pointer(found) + place * found.itemsize,
@@ -443,7 +458,7 @@ def sweep(
         one(found["normal"], single),
         one(found["triangle"][:, 0], single),
         one(found["triangle"][:, 1], single),
-        _worst(found),
+        worst_of(found),
     )
 
 
@@ -496,6 +511,7 @@ def intersection(
         *map(byref, both.posed(0)),
         byref(options(_c.abut_pair_common_options, tolerance=tolerance)),
         byref(made),
+        uses=both.uses,
     )
     return Common(
         str(lib.abut_pair_common_kind_name(made.kind).decode()),
@@ -512,8 +528,8 @@ def hausdorff(a: Mesh, b: Mesh, *, tolerance: float = 0) -> tuple[float, float]:
     made = _c.abut_map_hausdorff_result()
     run(
         lib.abut_map_hausdorff,
-        need(a, Mesh, "a").on_cpu().value,
-        need(b, Mesh, "b").on_cpu().value,
+        mesh_of(a, "a")._on_cpu().handle,
+        mesh_of(b, "b")._on_cpu().handle,
         byref(options(_c.abut_map_hausdorff_options, tolerance=tolerance)),
         byref(made),
     )

@@ -22,7 +22,7 @@ import numpy as np
 from ._arrays import Array, ArrayLike, Floats, doubles, floats, matrices, poses as read_poses
 from ._core import ArgumentError, UnsupportedError, find_file, need, version
 from .field import Field
-from .mesh import Mesh, Path
+from .mesh import Mesh, Path, mesh_of
 from .pair import Contacts
 from .world import Step
 
@@ -172,6 +172,7 @@ def show(
     """
     if not meshes and field is None and points is None:
         raise ArgumentError("there is no mesh to show")
+    meshes = tuple(mesh_of(mesh, "each of the meshes") for mesh in meshes)
     moves, films = _moments(meshes, poses, vertices)
     dots: list[Floats] = []
     if points is not None:
@@ -286,7 +287,6 @@ def _moments(
     moves: list[Floats] = []
     films: list[Optional[Floats]] = []
     for i, mesh in enumerate(meshes):
-        need(mesh, Mesh, "each of the meshes")
         at, _ = read_poses(given["poses"][i], f"poses[{i}]")
         at = np.zeros((1, 7)) if at is None else np.array(at)
         if not len(at) or not np.isfinite(at).all():

@@ -8,7 +8,7 @@ be off.
 from __future__ import annotations
 
 import ctypes
-from typing import Any, Iterator, NamedTuple, Optional, Sequence, Union
+from typing import Any, Iterable, Iterator, Literal, NamedTuple, Optional, Sequence, Union
 
 import numpy as np
 
@@ -16,21 +16,27 @@ from . import _c, device as _device
 from ._arrays import Array, ArrayLike, doubles, floats, host, moves, pointer, pose as read_pose, record, vector
 from ._core import (
     ArgumentError,
+    Guard,
     Handle,
+    Owner,
     byref,
+    call,
     check,
     context,
     fits,
     lib,
     name_of,
-    need,
     number,
     options,
     run,
     value_of,
 )
 from .character import RadialField
-from .mesh import Advice, Hierarchy, Mesh, advice
+from .mesh import Advice, Hierarchy, Mesh, advice, mesh_of
+
+
+MotionName = Literal["dynamic", "kinematic", "static"]
+MethodName = Literal["auto", "exact", "field", "map", "layers"]
 
 
 class Plane(NamedTuple):
@@ -145,10 +151,12 @@ class Step:
 
     @property
     def pairs(self) -> Array:
+        """(k, 2): the bodies that touch."""
         return self._two(self.events["change"] != _c.ABUT_WORLD_END)
 
     @property
     def ended(self) -> Array:
+        """(m, 2): the bodies that touch no more."""
         return self._two(self.events["change"] == _c.ABUT_WORLD_END)
 
     def _two(self, which: Array) -> Array:
@@ -194,7 +202,7 @@ class Sweep(NamedTuple):
     """Pairs that come near and cannot be swept, such as those of characters."""
 
 
-class World:
+class World(Owner):
     """Bodies, and the contacts of all of them in one call each step.
 
     margin      bodies that come this near have contacts too, of negative depth
@@ -217,25 +225,28 @@ class World:
     0
     """
 
+    _instead = "make another one and add its bodies"
+
     def __init__(
         self,
         *,
         margin: float = 0,
-        method: str = "auto",
+        method: MethodName = "auto",
         keep: int = 0,
         samples: bool = False,
         unchecked: bool = False,
         device: _device.Selector = None,
     ) -> None:
         self._shapes: dict[int, Shape] = {}
-        self._handle = Handle(lib.abut_world_destroy, keeps=self._shapes)
+        self._handle = Handle(lib.abut_world_destroy, keeps=self._shapes, guard=Guard(outer=True))
+        self._fields: list[Handle] = []  # radial fields of its characters, which it reads and changes
         self._contacts: Array = np.empty(256, record(_c.abut_contact))
         self._events: Array = np.empty(64, record(_c.abut_world_event))
         given = options(
             _c.abut_world_options,
             margin=margin,
             method=value_of("abut_world_method", method),
-            patch_contacts=number(keep, "keep"),
+            patch_contacts=number(keep, "keep", most=8),
             samples=samples,
             unchecked=unchecked,
             device=_device.pointer(_device.find(device)),
@@ -249,8 +260,8 @@ class World:
         shape: Shape,
         pose: ArrayLike = None,
         *,
-        motion: str = "dynamic",
-        method: str = "auto",
+        motion: MotionName = "dynamic",
+        method: MethodName = "auto",
         deforms: bool = False,
         resolution: int = 0,
         sensor: bool = False,
@@ -279,31 +290,41 @@ class World:
             mask=mask,
         )
         made = ctypes.c_uint32()
-        run(lib.abut_world_add, self._handle.value, byref(item), byref(made))
-        self._shapes[made.value] = kept
+        with self._handle.alone():
+            run(lib.abut_world_add, self._handle, byref(item), byref(made), uses=_fields([kept]))
+            self._keep(made.value, kept)
         return made.value
+
+    def _keep(self, body: int, shape: Any) -> None:
+        if shape is None:
+            del self._shapes[body]
+        else:
+            self._shapes[body] = shape
+        self._fields = _fields(self._shapes.values())
 
     def replace(self, body: int, shape: Shape, pose: ArrayLike = None, **how: Any) -> None:
         """Makes a body what this says, with all that add() has; its number stays, and so does what it ignores."""
         item, kept = _item(shape, pose, **how)
-        run(lib.abut_world_replace, self._handle.value, _number(body), byref(item))
-        self._shapes[body] = kept
+        with self._handle.alone():
+            run(lib.abut_world_replace, self._handle, _number(body), byref(item), uses=_fields([kept]))
+            self._keep(body, kept)
 
     def remove(self, body: int) -> None:
         """Takes a body out. Its number is free for another."""
-        check(lib.abut_world_remove(self._handle.value, _number(body)))
-        del self._shapes[body]
+        with self._handle.alone():
+            call(lib.abut_world_remove, self._handle, _number(body))
+            self._keep(body, None)
 
     def ignore(self, a: int, b: int, ignore: bool = True) -> None:
         """Pairs that are never tried: parts of one machine, bodies at a joint."""
-        check(lib.abut_world_ignore(self._handle.value, _number(a), _number(b), ignore))
+        call(lib.abut_world_ignore, self._handle, _number(a), _number(b), ignore)
 
     def move(self, poses: ArrayLike, bodies: Optional[Sequence[int]] = None) -> World:
         """Gives bodies new poses, all of them or, on failure, none: a dict {body: pose}, or (k, 7) or (k, 4, 4)
         for these `bodies`; without these for bodies 0 to k - 1."""
         ids, placed = moves(poses, bodies, "body")
         if len(placed):
-            check(lib.abut_world_move(self._handle.value, _address(ids), host(placed), len(placed)))
+            call(lib.abut_world_move, self._handle, _address(ids), host(placed), len(placed))
         return self
 
     def deform(self, body: int, positions: Optional[ArrayLike] = None, pose: Optional[ArrayLike] = None) -> World:
@@ -325,7 +346,7 @@ class World:
         if len(array) != count:
             raise ArgumentError(f"body {body} has {count} vertices, and {len(array)} positions were given")
         bone_list = None if bones is None else pointer(bones)
-        run(lib.abut_world_deform, self._handle.value, body, bone_list, host(array))
+        run(lib.abut_world_deform, self._handle, body, bone_list, host(array), uses=self._fields)
         return self
 
     @property
@@ -341,7 +362,7 @@ class World:
     def choice(self, body: int) -> Choice:
         """By which method a body takes part, and why."""
         made = _c.abut_world_choice()
-        check(lib.abut_world_choice_get(self._handle.value, _number(body), byref(made)))
+        call(lib.abut_world_choice_get, self._handle, _number(body), byref(made))
         return Choice(
             name_of("abut_world_method", made.method),
             made.forced,
@@ -355,7 +376,7 @@ class World:
     def how(self, a: int, b: int) -> Manner:
         """How two bodies are tried where they come near each other, and what cannot be missed."""
         made = _c.abut_world_manner()
-        check(lib.abut_world_how(self._handle.value, _number(a), _number(b), byref(made)))
+        call(lib.abut_world_how, self._handle, _number(a), _number(b), byref(made))
         return Manner(
             name_of("abut_world_method", made.method),
             name_of("abut_world_guarantee", made.guarantee),
@@ -368,25 +389,24 @@ class World:
     def step(self, poses: ArrayLike = None, bodies: Optional[Sequence[int]] = None) -> Step:
         """Moves bodies, if poses are given, as move() does; then finds all contacts, and what has begun and ended
         since the last step."""
-        if poses is not None:
-            self.move(poses, bodies)
-        found, count = _c.abut_contacts(), ctypes.c_uint64()
-        while True:
-            found.list, found.capacity = pointer(self._contacts), len(self._contacts)
-            if fits(lib.abut_world_contacts, self._handle.value, byref(found)):
-                break
-            self._contacts = np.empty(int(found.count * 5 // 4), self._contacts.dtype)
-        while not fits(
-            lib.abut_world_events, self._handle.value, len(self._events), pointer(self._events), byref(count)
-        ):
-            self._events = np.empty(count.value * 5 // 4, self._events.dtype)
-        contacts, events = self._contacts[: found.count].copy(), self._events[: count.value].copy()
-        return Step(contacts, events, advice(found.advice))
+        with self._handle.alone():
+            if poses is not None:
+                self.move(poses, bodies)
+            found, count = _c.abut_contacts(), ctypes.c_uint64()
+            while True:
+                found.list, found.capacity = pointer(self._contacts), len(self._contacts)
+                if fits(lib.abut_world_contacts, self._handle, byref(found), uses=self._fields):
+                    break
+                self._contacts = np.empty(int(found.count * 5 // 4), self._contacts.dtype)
+            while not fits(lib.abut_world_events, self._handle, len(self._events), pointer(self._events), byref(count)):
+                self._events = np.empty(count.value * 5 // 4, self._events.dtype)
+            contacts, events = self._contacts[: found.count].copy(), self._events[: count.value].copy()
+            return Step(contacts, events, advice(found.advice))
 
     def pairs(self) -> Array:
         """(k, 2): the pairs that are tried, since their boxes overlap; nothing that touches is missed."""
         room, count = np.empty((64, 2), np.uint32), ctypes.c_uint64()
-        while not fits(lib.abut_world_pairs, self._handle.value, len(room), pointer(room), byref(count)):
+        while not fits(lib.abut_world_pairs, self._handle, len(room), pointer(room), byref(count)):
             room = np.empty((count.value, 2), np.uint32)
         return room[: count.value]
 
@@ -409,12 +429,13 @@ class World:
             found.list, found.capacity = pointer(room), len(room)
             if fits(
                 lib.abut_world_sweep,
-                self._handle.value,
+                self._handle,
                 _address(ids),
                 pointer(ends),
                 len(ends),
                 byref(given),
                 byref(found),
+                uses=self._fields,
             ):
                 room = room[: found.count]
                 return Sweep(found.time, room["a"], room["b"], room["touch"], found.unknown)
@@ -422,6 +443,11 @@ class World:
 
     def __repr__(self) -> str:
         return f"<abut.World of {len(self)} bodies>"
+
+
+def _fields(shapes: Iterable[Any]) -> list[Handle]:
+    """What a world shares with others, and changes."""
+    return [shape._handle for shape in shapes if isinstance(shape, RadialField)]
 
 
 def _number(body: int) -> int:
@@ -436,8 +462,8 @@ def _item(
     shape: Shape,
     pose: ArrayLike,
     *,
-    motion: str = "dynamic",
-    method: str = "auto",
+    motion: MotionName = "dynamic",
+    method: MethodName = "auto",
     deforms: bool = False,
     resolution: int = 0,
     sensor: bool = False,
@@ -453,12 +479,15 @@ def _item(
         method=value_of("abut_world_method", method),
         pose=read_pose(pose, "pose"),
     )
+    if hasattr(shape, "vertices") and hasattr(shape, "faces"):
+        shape = mesh_of(shape, "shape")
     if not isinstance(shape, Mesh) and (deforms or resolution):
         raise ArgumentError("deforms and resolution are of meshes")
     kept: Any = shape
     if isinstance(shape, Mesh):
         item.kind = _c.ABUT_WORLD_MESH
-        item.shape.mesh.mesh = shape._handle.value
+        item.handle = shape._handle  # kept for the time of the call: a refit drops it
+        item.shape.mesh.mesh = item.handle.value
         item.shape.mesh.deforms = deforms
         item.shape.mesh.resolution = number(resolution, "resolution")
     elif isinstance(shape, RadialField):
@@ -484,8 +513,8 @@ def _item(
         item.shape.half = _c.abut_vec3(*map(float, np.broadcast_to(sides / 2, 3)))
     elif isinstance(shape, Hull):
         item.kind = _c.ABUT_WORLD_HULL
-        kept = Hierarchy(need(shape.mesh, Mesh, "the mesh of a hull")._handle.value, None)
-        item.shape.hull = kept.value
+        kept = Hierarchy(mesh_of(shape.mesh, "the mesh of a hull")._handle, None)
+        item.shape.hull = kept.handle.value
     else:
         raise TypeError(f"a body is a Mesh, a RadialField or a solid such as abut.Box, not {type(shape).__name__}")
     return item, kept

@@ -133,6 +133,96 @@ class Plain(unittest.TestCase):
             manager.add_object("ring", ring)
             self.assertIs(manager.in_collision_single(small, inside), solids)
 
+    def test_a_refit_reaches_the_manager(self):
+        """Boxes are those of the mesh as it is, not as it was when it was added."""
+        a, b = abut.shape("icosphere"), abut.shape("icosphere")
+        manager = abut.CollisionManager()
+        manager.add_object("a", a)
+        manager.add_object("b", b, [3, 0, 0])
+        self.assertIs(manager.in_collision_internal(), False)
+        a.refit(a.vertices * 10)
+        self.assertIs(manager.in_collision_internal(), True)
+        self.assertEqual(manager.min_distance_internal(), 0)
+        self.assertIs(manager.in_collision_single(abut.shape("box", extent=0.1), [0, 0, 4]), True)
+        a.refit(a.vertices / 10)
+        self.assertIs(manager.in_collision_internal(), False)
+
+    def test_many_transforms(self):
+        objects = scene(4)
+        manager, twin = filled(abut.CollisionManager(), objects), filled(abut.CollisionManager(), objects)
+        _, places = referee.poses(np.random.default_rng(9), len(objects), 1.2)
+        names = [name for name, _, _ in objects]
+        for name, place in zip(names, places):
+            twin.set_transform(name, place)
+        expected = twin.in_collision_internal(return_names=True)
+        manager.set_transforms(places)
+        self.assertEqual(manager.in_collision_internal(return_names=True), expected)
+        manager = filled(abut.CollisionManager(), objects)
+        manager.set_transforms(places[::-1], names[::-1])
+        self.assertEqual(manager.in_collision_internal(return_names=True), expected)
+        manager = filled(abut.CollisionManager(), objects)
+        manager.set_transforms(dict(zip(names, places)))
+        self.assertEqual(manager.in_collision_internal(return_names=True), expected)
+        bad = places.copy()
+        bad[5] *= 2
+        for wrong in (
+            lambda: manager.set_transforms(places[:3]),
+            lambda: manager.set_transforms(places[0]),
+            lambda: manager.set_transforms(bad),
+            lambda: manager.set_transforms({names[0]: places[0], "z": places[1]}),
+            lambda: manager.set_transforms(dict(zip(names, places)), names),
+        ):
+            with self.assertRaises(ValueError):
+                wrong()
+        self.assertEqual(manager.in_collision_internal(return_names=True), expected)
+
+    def test_configurations(self):
+        objects = scene(5, 9, 1.5)
+        names, moving = [name for name, _, _ in objects], [objects[i][0] for i in (4, 1, 7, 2)]
+        manager = filled(abut.CollisionManager(), objects)
+        manager.ignore(moving[0], moving[1])
+        manager.ignore(names[0], moving[2])
+        rng = np.random.default_rng(2)
+        configurations = np.stack([referee.poses(rng, 4, 1.5)[1] for _ in range(50)])
+        found, least = (
+            manager.in_collision_many(configurations, moving),
+            manager.min_distance_many(configurations, moving),
+        )
+        near = manager.in_collision_many(configurations, moving, margin=0.1)
+        self.assertTrue(found.any() and not found.all() and (found <= near).all() and (near > found).any())
+        ignored = [{moving[0], moving[1]}, {names[0], moving[2]}]
+        for k, places in enumerate(configurations):
+            at = {name: place for name, _, place in objects}
+            at.update(zip(moving, places))
+            gaps = [
+                abut.distance(a[1], b[1], pose_a=at[a[0]], pose_b=at[b[0]]).distance
+                for i, a in enumerate(objects)
+                for b in objects[i + 1 :]
+                if (a[0] in moving or b[0] in moving) and {a[0], b[0]} not in ignored
+            ]
+            self.assertEqual((found[k], least[k], near[k]), (min(gaps) == 0, min(gaps), min(gaps) <= 0.1))
+        short = np.zeros((50, 4, 7))
+        short[..., :3], short[..., 6] = configurations[..., :3, 3], 1
+        turned = configurations.copy()
+        turned[..., :3, :3] = np.eye(3)
+        np.testing.assert_array_equal(
+            manager.in_collision_many(short, moving), manager.in_collision_many(turned, moving)
+        )
+        self.assertEqual(manager.in_collision_many(np.zeros((0, 4, 7)), moving).shape, (0,))
+        self.assertTrue(np.isinf(manager.min_distance_many(np.zeros((2, 0, 7)), [])).all())
+        for wrong in (
+            lambda: manager.in_collision_many(configurations, moving[:3]),
+            lambda: manager.in_collision_many(configurations, [*moving[:3], moving[0]]),
+            lambda: manager.in_collision_many(configurations[0], moving),
+            lambda: manager.in_collision_many(configurations * np.nan, moving),
+            lambda: manager.in_collision_many(configurations, moving, margin=-1),
+            lambda: manager.ignore("a", "z"),
+        ):
+            with self.assertRaises(ValueError):
+                wrong()
+        manager.ignore(names[0], moving[2], False)
+        self.assertEqual(len(manager._ignored), 1)
+
 
 @unittest.skipIf(trimesh is None, "trimesh and python-fcl are not installed")
 class Trimesh(unittest.TestCase):

@@ -115,7 +115,7 @@ class Pairs(unittest.TestCase):
         if not any(device["kind"] == "cpu" for device in abut.devices()):
             self.skipTest("no OpenCL device such as PoCL")
         np.testing.assert_array_equal(
-            abut.relation(self.a, self.b, pose_b=self.short, device="cpu"),
+            abut.relation(self.a, self.b, pose_b=self.short, device="opencl-cpu"),
             abut.relation(self.a, self.b, pose_b=self.short),
         )
 

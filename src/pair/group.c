@@ -1,0 +1,591 @@
+/* Many objects in many configurations: which of them touch, or which two are closest.
+ *
+ * Broad phase by sort and sweep (Baraff 1992, section 5.2): the bounding boxes of a configuration
+ * are sorted along the axis on which their centres vary most, and each is compared with those that
+ * begin before it ends. This needs no memory beyond the boxes and costs some 10 ns an object and
+ * 2 ns a comparison, which is less than one narrow-phase test for the tens to thousands of objects
+ * that robots and assemblies have; <abut/world.h> has a tree for more. A box is the bounding box of
+ * the mesh, rotated, plus a bound of the rounding of posed vertices, so no pair is missed.
+ *
+ * Where few objects are tested against many that are not tested against each other, as a tool among
+ * obstacles, boxes of the few are compared with all others instead, without sorting.
+ *
+ * The closest pair is found by lower bounds: the distance of one pair of neighbours along the axis
+ * is an upper bound; pairs whose boxes are closer are tested in the order of the distances of their
+ * boxes, until that exceeds the shortest distance found.
+ *
+ * Configurations are independent of each other: each is the work of one thread, in an order that
+ * depends on its boxes alone. */
+#include "pair/pair.h"
+
+#include "base/sort.h"
+
+#include <math.h>
+#include <stdatomic.h>
+
+/* A task reuses the boxes of objects that do not move, and its memory. */
+enum { CONFIGURATIONS_A_TASK = 16, TASKS_A_REPORT = 64 };
+/* Up to this many objects are sorted by insertion, which is then faster than a radix sort. */
+enum { INSERTION_SORT_MAX = 64 };
+/* Up to this many objects are compared with all others without sorting. */
+enum { ACTIVE_MAX = 32 };
+/* How far along the axis a first pair is searched for. */
+enum { NEIGHBOURS = 16 };
+
+/* The bounding box of an object before its pose. */
+typedef struct group_bounds {
+    vec3 centre, half;
+    double largest; /* coordinate, in magnitude */
+} group_bounds;
+
+typedef enum group_mode { GROUP_ANY, GROUP_LIST, GROUP_DISTANCE } group_mode;
+
+typedef struct group_call {
+    const char *function;
+    abut_pair_group group;
+    group_mode mode;
+    abut_context *context;
+    group_bounds *bounds; /* of each object */
+    uint64_t *ignored;    /* pairs as pair_key(), sorted */
+    /* if few objects take part in all pairs: these, otherwise 0 */
+    uint32_t active[ACTIVE_MAX], active_count;
+    bool *any; /* or */
+    abut_pair_group_closest *closest;
+    abuti_vector hits; /* of abut_pair_group_hit, in order */
+    /* of the configurations that are tested now */
+    size_t begin;
+    abuti_vector chunk_hits[TASKS_A_REPORT];
+    atomic_uint failure, doubt;
+} group_call;
+
+typedef struct group_candidate {
+    double bound; /* the distance of the boxes */
+    uint32_t a, b;
+} group_candidate;
+
+/* The memory of a task. */
+typedef struct group_scratch {
+    box3 *boxes;
+    sort_key *keys;        /* room for two for each object */
+    const sort_key *order; /* objects by the lower end of their boxes along the axis */
+    int axis;
+    abuti_vector candidates; /* of group_candidate */
+} group_scratch;
+
+/* ---- objects ---- */
+
+static uint64_t pair_key(uint32_t a, uint32_t b) {
+    return a < b ? (uint64_t)a << 32 | b : (uint64_t)b << 32 | a;
+}
+
+static abut_posed object_at(const group_call *call, uint32_t object, size_t configuration) {
+    const abut_pair_object *o = &call->group.objects[object];
+    abut_posed posed;
+    memset(&posed, 0, sizeof posed);
+    posed.bvh = o->bvh;
+    if (o->poses)
+        memcpy(&posed.pose, (const char *)o->poses + configuration * o->stride, sizeof posed.pose);
+    return posed;
+}
+
+static bool is_ignored(const group_call *call, uint32_t a, uint32_t b) {
+    uint64_t key = pair_key(a, b);
+    size_t first = 0, count = call->group.ignored_count;
+    while (count) {
+        size_t half = count / 2;
+        bool is_after = call->ignored[first + half] < key;
+        first += is_after ? half + 1 : 0;
+        count = is_after ? count - half - 1 : half;
+    }
+    return first < call->group.ignored_count && call->ignored[first] == key;
+}
+
+/* Whether the groups and masks of two objects allow a test. */
+static bool is_allowed(const abut_pair_object *p, const abut_pair_object *q) {
+    uint32_t group_p = p->group ? p->group : 1, group_q = q->group ? q->group : 1;
+    return (!p->mask || p->mask & group_q) && (!q->mask || q->mask & group_p);
+}
+
+/* Finds the objects of which every pair has one, if they are few: all but those of one group and
+ * mask that are not tested against each other. */
+static void find_active(group_call *call) {
+    const abut_pair_object *objects = call->group.objects, *passive = NULL;
+    uint32_t count = call->group.object_count;
+    for (uint32_t i = 0; i < count && !passive; i++)
+        passive = is_allowed(&objects[i], &objects[i]) ? NULL : &objects[i];
+    call->active_count = 0;
+    for (uint32_t i = 0; i < count && passive; i++) {
+        if (objects[i].group == passive->group && objects[i].mask == passive->mask)
+            continue;
+        if (call->active_count == ACTIVE_MAX) {
+            call->active_count = 0;
+            return;
+        }
+        call->active[call->active_count++] = i;
+    }
+}
+
+/* ---- broad phase ---- */
+
+static box3 posed_box(const group_bounds *bounds, const abut_pose *at) {
+    abuti_motion motion = abuti_motion_of(at);
+    vec3 centre = abuti_motion_apply(&motion, bounds->centre), half = bounds->half;
+    if (motion.rotates) {
+        const mat3 *m = &motion.rotation;
+        const vec3 h = bounds->half;
+        half = v3(fabs(m->row[0].x) * h.x + fabs(m->row[0].y) * h.y + fabs(m->row[0].z) * h.z,
+                  fabs(m->row[1].x) * h.x + fabs(m->row[1].y) * h.y + fabs(m->row[1].z) * h.z,
+                  fabs(m->row[2].x) * h.x + fabs(m->row[2].y) * h.y + fabs(m->row[2].z) * h.z);
+    }
+    /* as pair_frame.doubt: 2^8 roundings of the largest coordinate on the way to the pose */
+    double pad = 0x1p-45 * (bounds->largest + v3_max_abs(motion.translation));
+    half = v3_add(half, v3(pad, pad, pad));
+    return (box3){v3_sub(centre, half), v3_add(centre, half)};
+}
+
+static double box_distance(const box3 *a, const box3 *b) {
+    double sum = 0;
+    for (int axis = 0; axis < 3; axis++) {
+        double gap = real_max(v3_get(a->lo, axis) - v3_get(b->hi, axis),
+                              v3_get(b->lo, axis) - v3_get(a->hi, axis));
+        sum += gap > 0 ? gap * gap : 0;
+    }
+    return sqrt(sum);
+}
+
+/* The axis along which the centres of the boxes vary most. */
+static int widest_axis(const box3 *boxes, uint32_t count) {
+    int widest = 0;
+    double most = -1;
+    for (int axis = 0; axis < 3; axis++) {
+        double lo = INFINITY, hi = -INFINITY;
+        for (uint32_t i = 0; i < count; i++) {
+            double centre = v3_get(boxes[i].lo, axis) + v3_get(boxes[i].hi, axis);
+            lo = real_min(lo, centre);
+            hi = real_max(hi, centre);
+        }
+        widest = hi - lo > most ? axis : widest;
+        most = real_max(most, hi - lo);
+    }
+    return widest;
+}
+
+/* A number that orders doubles as they are ordered; none is NaN. */
+static uint64_t sortable(double x) {
+    uint64_t bits;
+    x += 0.0; /* -0 is 0 */
+    memcpy(&bits, &x, sizeof bits);
+    return bits >> 63 ? ~bits : bits | UINT64_C(1) << 63;
+}
+
+static void sort_boxes(const group_call *call, group_scratch *s) {
+    uint32_t count = call->group.object_count;
+    s->axis = widest_axis(s->boxes, count);
+    for (uint32_t i = 0; i < count; i++) {
+        sort_key key = {sortable(v3_get(s->boxes[i].lo, s->axis)), i};
+        uint32_t place = i;
+        if (count <= INSERTION_SORT_MAX)
+            for (; place && s->keys[place - 1].key > key.key; place--)
+                s->keys[place] = s->keys[place - 1];
+        s->keys[place] = key;
+    }
+    s->order =
+        count <= INSERTION_SORT_MAX ? s->keys : abuti_sort_by_key(s->keys, s->keys + count, count);
+}
+
+/* Bounding boxes of a configuration, sorted if that is needed. Those of objects that do not move
+ * are those of the configuration before. */
+static void place_boxes(const group_call *call, group_scratch *s, size_t configuration,
+                        bool is_first) {
+    for (uint32_t i = 0; i < call->group.object_count; i++)
+        if (is_first || (call->group.objects[i].poses && call->group.objects[i].stride)) {
+            abut_posed posed = object_at(call, i, configuration);
+            s->boxes[i] = posed_box(&call->bounds[i], &posed.pose);
+        }
+    if (!call->active_count)
+        sort_boxes(call, s);
+}
+
+/* Whether two objects are tested, and their boxes are at most `margin` apart. */
+static bool is_candidate(const group_call *call, const group_scratch *s, uint32_t a, uint32_t b,
+                         double margin, group_candidate *found) {
+    if (a == b || !is_allowed(&call->group.objects[a], &call->group.objects[b]))
+        return false;
+    found->bound = box_distance(&s->boxes[a], &s->boxes[b]);
+    found->a = a < b ? a : b;
+    found->b = a < b ? b : a;
+    return found->bound <= margin && !is_ignored(call, a, b);
+}
+
+static abut_status add_candidate(const group_call *call, abuti_vector *list,
+                                 group_candidate candidate) {
+    abut_status status =
+        list->count < list->room
+            ? ABUT_OK
+            : abuti_vector_reserve(call->context, list, 2 * list->room + 64, sizeof candidate);
+    if (!status)
+        ((group_candidate *)list->data)[list->count++] = candidate;
+    return status;
+}
+
+static bool is_active_before(const group_call *call, uint32_t place, uint32_t object) {
+    for (uint32_t i = 0; i <= place; i++)
+        if (call->active[i] == object)
+            return true;
+    return false;
+}
+
+/* Lists the pairs that are tested and whose boxes are at most `margin` apart. */
+static abut_status find_candidates(const group_call *call, group_scratch *s, double margin) {
+    abuti_vector *list = &s->candidates;
+    abut_status status = ABUT_OK;
+    uint32_t count = call->group.object_count;
+    group_candidate found;
+    list->count = 0;
+    for (uint32_t i = 0; i < call->active_count; i++)
+        for (uint32_t b = 0; b < count && !status; b++)
+            if (is_candidate(call, s, call->active[i], b, margin, &found) &&
+                !is_active_before(call, i, b))
+                status = add_candidate(call, list, found);
+    for (uint32_t i = 0; i < count && !call->active_count; i++) {
+        uint32_t a = s->order[i].value;
+        double end = v3_get(s->boxes[a].hi, s->axis) + margin;
+        for (uint32_t j = i + 1; j < count && !status; j++) {
+            uint32_t b = s->order[j].value;
+            if (v3_get(s->boxes[b].lo, s->axis) > end)
+                break;
+            if (is_candidate(call, s, a, b, margin, &found))
+                status = add_candidate(call, list, found);
+        }
+    }
+    return status;
+}
+
+/* ---- narrow phase ---- */
+
+/* Whether two objects touch, or are within the margin. */
+static abut_status test_pair(group_call *call, size_t configuration, const group_candidate *c,
+                             double margin, bool *touch) {
+    abut_posed a = object_at(call, c->a, configuration), b = object_at(call, c->b, configuration);
+    abut_pair_relation relation = ABUT_PAIR_APART;
+    unsigned doubt = 0;
+    abut_status status;
+    if (margin > 0)
+        status = abuti_pair_within(&a, &b, margin, call->group.surfaces, NULL, touch, &doubt);
+    else {
+        status = abuti_pair_overlap(&a, &b, call->group.surfaces, NULL, &relation, &doubt);
+        *touch = relation != ABUT_PAIR_APART;
+    }
+    if (doubt)
+        atomic_fetch_or(&call->doubt, doubt);
+    return status;
+}
+
+/* Tests the candidates until one touches, or lists all that do. */
+static abut_status test_candidates(group_call *call, group_scratch *s, size_t configuration,
+                                   abuti_vector *hits) {
+    abut_status status = find_candidates(call, s, call->group.margin);
+    const group_candidate *list = s->candidates.data;
+    bool any = false;
+    for (size_t i = 0; i < s->candidates.count && !status && !(any && call->any); i++) {
+        bool touch = false;
+        status = test_pair(call, configuration, &list[i], call->group.margin, &touch);
+        any = any || touch;
+        if (status || !touch || call->any)
+            continue;
+        if (hits->count == hits->room)
+            status = abuti_vector_reserve(call->context, hits, 2 * hits->room + 16,
+                                          sizeof(abut_pair_group_hit));
+        if (!status) {
+            abut_pair_group_hit hit = {configuration, list[i].a, list[i].b};
+            ((abut_pair_group_hit *)hits->data)[hits->count++] = hit;
+        }
+    }
+    if (!status && call->any)
+        call->any[configuration] = any;
+    return status;
+}
+
+static bool candidate_after(const void *one, const void *other) {
+    const group_candidate *p = one, *q = other;
+    if (p->bound != q->bound)
+        return p->bound > q->bound;
+    return pair_key(p->a, p->b) > pair_key(q->a, q->b);
+}
+
+/* The pair with the closest boxes among those of each object and the `reach` next along the axis,
+ * or among all pairs of active objects. False if none of them is tested. */
+static bool find_neighbours(const group_call *call, const group_scratch *s, uint32_t reach,
+                            group_candidate *best) {
+    uint32_t count = call->group.object_count;
+    bool is_found = false;
+    group_candidate here;
+    for (uint32_t i = 0; i < (call->active_count ? call->active_count : count); i++)
+        for (uint32_t j = call->active_count ? 0 : i + 1; j < count; j++) {
+            if (!call->active_count && j - i > reach)
+                break;
+            uint32_t a = call->active_count ? call->active[i] : s->order[i].value;
+            uint32_t b = call->active_count ? j : s->order[j].value;
+            if (!is_candidate(call, s, a, b, INFINITY, &here))
+                continue;
+            if (!is_found || candidate_after(best, &here))
+                *best = here;
+            is_found = true;
+        }
+    return is_found;
+}
+
+static abut_status measure_pair(group_call *call, size_t configuration, const group_candidate *c,
+                                abut_pair_group_closest *closest) {
+    abut_posed a = object_at(call, c->a, configuration), b = object_at(call, c->b, configuration);
+    abut_separation separation;
+    abut_status status = abuti_pair_distance(&a, &b, call->group.surfaces, NULL, &separation);
+    if (!status && separation.distance < closest->separation.distance) {
+        closest->a = c->a;
+        closest->b = c->b;
+        closest->separation = separation;
+    }
+    return status;
+}
+
+static abut_status find_closest(group_call *call, group_scratch *s, size_t configuration) {
+    abut_pair_group_closest closest;
+    group_candidate first;
+    memset(&closest, 0, sizeof closest);
+    closest.a = closest.b = ABUT_NONE;
+    closest.separation.triangle_a = closest.separation.triangle_b = ABUT_NONE;
+    closest.separation.distance = INFINITY;
+    abut_status status = ABUT_OK;
+    if (find_neighbours(call, s, NEIGHBOURS, &first) ||
+        find_neighbours(call, s, call->group.object_count, &first)) {
+        status = measure_pair(call, configuration, &first, &closest);
+        status = status ? status : find_candidates(call, s, closest.separation.distance);
+        group_candidate *list = s->candidates.data;
+        if (!status && closest.separation.distance > 0)
+            abuti_sort_items(list, s->candidates.count, sizeof *list, candidate_after);
+        for (size_t i = 0; i < s->candidates.count && !status; i++) {
+            double least = closest.separation.distance;
+            bool nearer = false;
+            if (list[i].bound >= least)
+                break;
+            if (list[i].a == first.a && list[i].b == first.b)
+                continue;
+            /* whether it is nearer takes a tenth of the time of the distance */
+            status = test_pair(call, configuration, &list[i], least, &nearer);
+            if (!status && nearer)
+                status = measure_pair(call, configuration, &list[i], &closest);
+        }
+    }
+    if (!status)
+        call->closest[configuration] = closest;
+    return status;
+}
+
+/* ---- configurations ---- */
+
+static bool hit_after(const void *one, const void *other) {
+    const abut_pair_group_hit *p = one, *q = other;
+    if (p->configuration != q->configuration)
+        return p->configuration > q->configuration;
+    return pair_key(p->a, p->b) > pair_key(q->a, q->b);
+}
+
+static void configurations_task(void *data, size_t chunk, size_t begin, size_t end) {
+    group_call *call = data;
+    size_t count = call->group.object_count;
+    group_scratch s = {.boxes = abuti_allocate(call->context, count, sizeof *s.boxes),
+                       .keys = abuti_allocate(call->context, 2 * count, sizeof *s.keys)};
+    abuti_vector *hits = &call->chunk_hits[chunk];
+    abut_status status = s.boxes && s.keys ? ABUT_OK : ABUT_ERROR_MEMORY;
+    for (size_t i = begin; i < end && !status; i++) {
+        size_t configuration = call->begin + i;
+        place_boxes(call, &s, configuration, i == begin);
+        status = call->mode == GROUP_DISTANCE ? find_closest(call, &s, configuration)
+                                              : test_candidates(call, &s, configuration, hits);
+    }
+    if (!status && hits->count)
+        abuti_sort_items(hits->data, hits->count, sizeof(abut_pair_group_hit), hit_after);
+    ABUTI_RELEASE(call->context, s.boxes, s.keys, s.candidates.data);
+    if (status)
+        atomic_store(&call->failure, (unsigned)status);
+}
+
+/* Moves the hits of the tasks of a block to the end of all. */
+static abut_status collect_hits(group_call *call) {
+    abut_status status = ABUT_OK;
+    for (size_t i = 0; i < TASKS_A_REPORT; i++) {
+        abuti_vector *part = &call->chunk_hits[i];
+        if (!status && part->count) {
+            size_t wanted = call->hits.count + part->count;
+            if (wanted > call->hits.room)
+                status = abuti_vector_reserve(call->context, &call->hits, wanted + wanted / 2,
+                                              sizeof(abut_pair_group_hit));
+            if (!status) {
+                memcpy((abut_pair_group_hit *)call->hits.data + call->hits.count, part->data,
+                       part->count * sizeof(abut_pair_group_hit));
+                call->hits.count = wanted;
+            }
+        }
+        part->count = 0;
+    }
+    return status;
+}
+
+static abut_status run_configurations(group_call *call) {
+    const size_t most = (size_t)CONFIGURATIONS_A_TASK * TASKS_A_REPORT;
+    size_t count = call->group.configuration_count;
+    abut_status status = ABUT_OK;
+    for (call->begin = 0; call->begin < count && !status; call->begin += most) {
+        size_t here = count - call->begin < most ? count - call->begin : most;
+        status = abuti_parallel_try(call->context, "pairs", here, CONFIGURATIONS_A_TASK,
+                                    configurations_task, call);
+        if (status)
+            return status;
+        unsigned failure = atomic_load(&call->failure);
+        if (failure == ABUT_ERROR_CANCELLED)
+            return abuti_stop_status("pairs");
+        if (failure) /* the message of a worker is on its own thread */
+            return abuti_fail((abut_status)failure,
+                              "%s: out of memory for pairs, a pose far away or the parts of a mesh",
+                              call->function);
+        status = collect_hits(call);
+        status = status ? status
+                        : abuti_progress(call->context, "pairs",
+                                         (double)(call->begin + here) / (double)count);
+    }
+    return status;
+}
+
+/* ---- arguments ---- */
+
+static abut_status check_object(const group_call *call, uint32_t index) {
+    const abut_pair_object *object = &call->group.objects[index];
+    char what[64];
+    if (!object->bvh)
+        return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: the hierarchy of object %u is null",
+                          call->function, index);
+    abut_status status = abuti_bvh_host(object->bvh);
+    abut_box box = status ? (abut_box){{0, 0, 0}, {0, 0, 0}} : object->bvh->mesh->bounds;
+    double largest = real_max(v3_max_abs(box.lo), v3_max_abs(box.hi));
+    size_t poses = !object->poses ? 0 : object->stride ? call->group.configuration_count : 1;
+    for (size_t i = 0; i < poses && !status; i++) {
+        abut_posed posed = object_at(call, index, i);
+        if (abuti_pair_pose_is_plain(&posed.pose, largest))
+            continue;
+        snprintf(what, sizeof what, "object %u in configuration %zu", index, i);
+        status = abuti_pair_check_pose(call->function, what, object->bvh, &posed.pose);
+    }
+    return status;
+}
+
+static abut_status check_group(group_call *call, const abut_pair_group *theirs, const void *out,
+                               const char *out_name) {
+    abut_pair_group *group = &call->group;
+    *group = abut_pair_group_default();
+    if (!theirs)
+        return abuti_null(call->function, "group");
+    abut_status status = abuti_options_read(group, sizeof *group, theirs, call->function);
+    status = status ? status : abuti_bvh_check_limit(call->function, "margin", group->margin);
+    if (status)
+        return status;
+    if (group->object_count && !group->objects)
+        return abuti_null(call->function, "group->objects");
+    if (group->ignored_count && !group->ignored)
+        return abuti_null(call->function, "group->ignored");
+    if (group->configuration_count && !out)
+        return abuti_null(call->function, out_name);
+    for (size_t i = 0; i < 2 * group->ignored_count; i++)
+        if (group->ignored[i] >= group->object_count)
+            return abuti_fail(ABUT_ERROR_ARGUMENT,
+                              "%s: ignored pair %zu names object %u, but there are %u objects",
+                              call->function, i / 2, group->ignored[i], group->object_count);
+    for (uint32_t i = 0; i < group->object_count && !status; i++)
+        status = check_object(call, i);
+    return status;
+}
+
+/* What all configurations share: bounds of objects, and ignored pairs, sorted. */
+static abut_status prepare_group(group_call *call) {
+    const abut_pair_group *group = &call->group;
+    size_t ignored = group->ignored_count;
+    call->context = abuti_context_of(group->object_count ? group->objects[0].bvh->context : NULL);
+    call->bounds = abuti_allocate(call->context, group->object_count, sizeof *call->bounds);
+    call->ignored = abuti_allocate(call->context, ignored, 2 * sizeof *call->ignored);
+    if (!call->bounds || !call->ignored)
+        return ABUT_ERROR_MEMORY;
+    for (uint32_t i = 0; i < group->object_count; i++) {
+        abut_box box = group->objects[i].bvh->mesh->bounds;
+        group_bounds *bounds = &call->bounds[i];
+        bounds->centre = v3_scale(v3_add(box.lo, box.hi), 0.5);
+        bounds->half = v3_scale(v3_sub(box.hi, box.lo), 0.5);
+        bounds->largest = real_max(v3_max_abs(box.lo), v3_max_abs(box.hi));
+    }
+    for (size_t i = 0; i < ignored; i++)
+        call->ignored[i] = pair_key(group->ignored[2 * i], group->ignored[2 * i + 1]);
+    abuti_sort_keys(call->ignored, call->ignored + ignored, ignored);
+    find_active(call);
+    return ABUT_OK;
+}
+
+static abut_status run_group(group_call *call, const abut_pair_group *group, const void *out,
+                             const char *out_name) {
+    atomic_init(&call->failure, ABUT_OK);
+    atomic_init(&call->doubt, 0);
+    abut_status status = check_group(call, group, out, out_name);
+    if (status)
+        return status;
+    status = prepare_group(call);
+    status = status ? status : run_configurations(call);
+    for (size_t i = 0; i < TASKS_A_REPORT; i++)
+        abuti_release(call->context, call->chunk_hits[i].data);
+    ABUTI_RELEASE(call->context, call->bounds, call->ignored);
+    return status;
+}
+
+/* The least reliable of all tests, which are not of one pair. */
+static abut_advice advice_of_group(const group_call *call) {
+    const unsigned doubt = atomic_load(&call->doubt);
+    if (doubt / PAIR_FLIPS % 4)
+        return abuti_unfit("Neighbouring triangles of an object face opposite ways, so what is "
+                           "inside it is not known: orient the mesh first.");
+    if (doubt / PAIR_HOLES % 4)
+        return abuti_limited("An object is not closed, so what is inside it is a guess near its "
+                             "holes and extra faces: close it, or count surfaces only.");
+    return abuti_guaranteed("The answer is exact.");
+}
+
+/* ---- public ---- */
+
+abut_status abut_pair_group_any(const abut_pair_group *group, bool *any, abut_advice *advice) {
+    group_call call = {.function = __func__, .mode = GROUP_ANY, .any = any};
+    abut_status status = run_group(&call, group, any, "any");
+    if (!status && advice)
+        *advice = advice_of_group(&call);
+    return status;
+}
+
+abut_status abut_pair_group_list(const abut_pair_group *group, uint64_t capacity,
+                                 abut_pair_group_hit *hits, uint64_t *count, abut_advice *advice) {
+    group_call call = {.function = __func__, .mode = GROUP_LIST};
+    if (!count || (!hits && capacity))
+        return abuti_null(__func__, count ? "hits" : "count");
+    abut_status status = run_group(&call, group, count, "count");
+    size_t found = call.hits.count;
+    if (!status)
+        *count = found;
+    if (!status && found > capacity)
+        status = abuti_fail(ABUT_ERROR_BUFFER, "%s: %zu pairs touch, but there is room for %llu",
+                            __func__, found, (unsigned long long)capacity);
+    else if (!status && found)
+        memcpy(hits, call.hits.data, found * sizeof *hits);
+    if (!status && advice)
+        *advice = advice_of_group(&call);
+    abuti_release(call.context, call.hits.data);
+    return status;
+}
+
+abut_status abut_pair_group_distance(const abut_pair_group *group,
+                                     abut_pair_group_closest *closest) {
+    group_call call = {.function = __func__, .mode = GROUP_DISTANCE, .closest = closest};
+    return run_group(&call, group, closest, "closest");
+}

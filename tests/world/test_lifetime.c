@@ -413,7 +413,7 @@ TEST(progress_is_that_of_layers_and_maps) {
     abut_layers_pair pairs[4];
     abut_layers_result found = {.pairs = pairs, .capacity = 4};
     query.resolution = 64;
-    query.exact = query.conservative = true;
+    query.exact = true;
     abuti_ask_seconds = 0; /* at every opportunity */
     make_quiet_pair(&quiet, meshes);
     assert_ok(abut_bvh_create(meshes[1], NULL, &other));

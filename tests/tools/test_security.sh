@@ -26,7 +26,7 @@ ABUT_VIEWER=$scratch/viewer.js
 export ABUT_VIEWER
 
 # ---- names in all that people read ----
-try 3 "$tool" interfere "$evil" cube.obj --volume --out -
+try 3 "$tool" interfere "$evil" cube.obj --out -
 clean out err
 says 'e\x1b]0;T\x07\xe2\x80\xaegnp.obj'
 for words in "info" "info --all" "selfcheck" "interfere cube.obj" "interfere cube.obj --out x.csv" "overlap cube.obj" \
@@ -61,14 +61,14 @@ cat >scene.json <<'END'
   {"name": "\uff1d1+1", "mesh": {"shape": "box"}, "position": [0.1, 0.25, 0.15]},
   {"name": "a;=b", "mesh": {"shape": "box"}, "position": [0.1, 0.25, 0.25]}]}
 END
-try 3 "$tool" interfere scene.json --resolution 64 --out table.csv --html page.html
+try 3 "$tool" interfere scene.json --out table.csv --html page.html
 clean out err table.csv
-try 3 "$tool" interfere scene.json --resolution 64
+try 3 "$tool" interfere scene.json
 clean out err
-try 3 "$tool" interfere scene.json --resolution 64 --out -
+try 3 "$tool" interfere scene.json --out -
 clean out err
 cmp -s out table.csv || wrong "the table on standard output is another one"
-try 3 "$tool" interfere scene.json --resolution 64 --json
+try 3 "$tool" interfere scene.json --json
 clean out
 for command in "view scene.json -o page.html" "contacts scene.json --out c.csv" "picture scene.json x.ppm" "info scene.json"; do
     last=$command

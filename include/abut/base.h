@@ -44,7 +44,7 @@ extern "C" {
 
 #define ABUT_VERSION_MAJOR 0
 #define ABUT_VERSION_MINOR 5
-#define ABUT_VERSION_PATCH 0
+#define ABUT_VERSION_PATCH 1
 
 /* Returns the version of the library that is running, as "major.minor.patch". Thread-safe. */
 ABUT_API const char *abut_version(void);

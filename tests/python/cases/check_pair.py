@@ -190,6 +190,30 @@ class OpenSurfaces(unittest.TestCase):
             with self.assertRaises(abut.ReliabilityWarning):
                 abut.overlap(self.flipped, self.robot)
 
+    def test_managers_follow_the_rule(self):
+        for walls, collides, verdicts in (
+            (self.room, False, []),
+            (self.holed, True, ["limited"]),
+            (self.flipped, None, ["unfit"]),
+        ):
+            manager = abut.CollisionManager()
+            manager.add_object("walls", walls)
+            manager.add_object("robot", self.robot)
+            turned = [[[0, 0, 0, 0, 0, 0, 1]]]
+            for call, given in (
+                (manager.in_collision_internal, []),
+                (manager.in_collision_single, [self.robot]),
+                (manager.in_collision_many, [turned, ["robot"]]),
+                (manager.min_distance_internal, []),
+                (manager.min_distance_many, [turned, ["robot"]]),
+            ):
+                found, words = self.said(call, *given)
+                self.assertEqual(sorted({text.split(":")[0] for text in words}), verdicts, call)
+                if collides is not None and "distance" not in call.__name__ and call.__name__ != "in_collision_single":
+                    self.assertEqual(bool(np.all(found)), collides, call)
+                elif collides is not None and "distance" in call.__name__:
+                    self.assertEqual(bool(np.all(found == 0)), collides, call)
+
     def test_no_poses_have_nothing_to_say(self):
         found, words = self.said(abut.distance, self.holed, self.robot, pose_b=np.zeros((0, 7)))
         self.assertEqual((found.advice, words), (("guaranteed", ""), []))

@@ -114,10 +114,11 @@ static double gap_beside(const pair_line *line, const uint32_t place[2]) {
     vec3 to = v3_add(m3_apply(&line->turn, middle_of(bvh[1], place[1])), line->shift);
     vec3 between = v3_sub(to, middle_of(bvh[0], place[0]));
     vec3 across = v3_sub(between, v3_scale(line->way[0], v3_dot(line->way[0], between)));
+    /* A smaller remainder may be rounding error, which has any direction, even along the line. */
+    if (!(v3_max_abs(across) > 0x1p-16 * v3_max_abs(between)))
+        return 0;
     across = v3_normalise(across); /* whose squares may underflow */
     double length = v3_dot(across, between);
-    if (!(length > 0x1p-16 * v3_max_abs(between))) /* it may not be across */
-        return 0;
     mat3 back = m3_transpose(&line->turn);
     vec3 other = v3_scale(m3_apply(&back, across), -1);
     return length - reach_along(line, 0, place[0], across) - reach_along(line, 1, place[1], other) -

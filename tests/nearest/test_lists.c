@@ -225,9 +225,14 @@ static bool stop_nearest(void *user, const char *stage, double fraction) {
 }
 
 TEST(cancelling) {
-    enum { MANY = 140000 }; /* three reports */
+    enum { MANY = 140000 }; /* three reports on up to four threads */
     uint32_t left = 2;
-    abut_context *context = test_watched(stop_nearest, &left);
+    abut_context_options options = abut_context_options_default();
+    abut_context *context = NULL;
+    options.thread_count = 2;
+    options.progress = stop_nearest;
+    options.progress_user = &left;
+    assert_ok(abut_context_create(&options, &context));
     abut_mesh *mesh = make_shape(context, ABUT_SHAPE_BOX, 1);
     abut_bvh *bvh;
     assert_ok(abut_bvh_create(mesh, NULL, &bvh));

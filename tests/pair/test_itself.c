@@ -164,7 +164,7 @@ TEST(soups) {
                 assert_int_equal(found, all);
         }
     for (int power = -90; power <= 88; power += 89) {
-        abut_mesh *mesh = make_moved(make_kind(serial, SOUP_LATTICE, 20, 3), pow(10, power),
+        abut_mesh *mesh = make_moved(make_kind(serial, SOUP_LATTICE, 40, 3), pow(10, power),
                                      vec(pow(10, power), 0, 0));
         assert_true(check_and_destroy(mesh) > 5);
     }

@@ -164,6 +164,27 @@ TEST(corners_about_a_middle) {
         fail_msg("the largest error is %g of what is told", worst);
 }
 
+/* Two triangles at a distance of 2.5 along a line of length 3, in any direction: the way between
+ * their middles across the line is rounding error, and no reason to prune them. */
+TEST(middles_on_the_line) {
+    const abut_vec3 corners[3] = {{-0.01, 0, 0.01}, {0.01, 0, -0.01}, {0, 0.001, 0}};
+    const uint32_t triangle[1][3] = {{0, 1, 2}}, place[2] = {0, 0};
+    test_random random = {47};
+    abut_bvh *bvh = hierarchy(test_mesh(NULL, corners, 3, triangle, 1));
+    const pair_disc *discs[2] = {discs_of(bvh), discs_of(bvh)};
+    for (uint32_t i = 0; i < 1000; i++) {
+        const vec3 way = v3_normalise(random_vec(&random, 1));
+        const abut_posed posed[2] = {{bvh, still}, {bvh, {still.rotation, v3_scale(way, 2.5)}}};
+        pair_frame frame;
+        pair_line line;
+        assert_true(abuti_pair_start(&posed[0], &posed[1], &frame));
+        abuti_pair_line_start(&line, &frame, discs,
+                              &(closest_pair){3, {0, 0, 0}, v3_scale(way, 3)});
+        assert_false(abuti_pair_line_beyond(&line, place, 3));
+    }
+    abut_bvh_destroy(bvh);
+}
+
 TEST(beyond_the_line) {
     test_random random = {41};
     counts seen = {0, 0};

@@ -409,7 +409,7 @@ TEST(failures_change_nothing) {
     abut_vec3 *others = malloc(vertices * sizeof *others);
     abut_character_matrix bones[BONES], other_bones[BONES];
     test_random random = {9};
-    cloud c = make_cloud(600);
+    cloud c = make_cloud(2000);
     abut_radial *both[2] = {fields_of(&s, 0, NULL), fields_of(&s, 0, device)};
     for (int frame = 0; frame < 2; frame++) {
         bend_snake(&s, 0.2 * frame, 0.1, bones, positions);

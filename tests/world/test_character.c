@@ -164,12 +164,28 @@ static double box_distance(vec3 p, vec3 half) {
     return v3_length(v3_max(q, v3(0, 0, 0))) + fmin(fmax(q.x, fmax(q.y, q.z)), 0);
 }
 
+/* The signed distance of a point to a character, HUGE_VAL beyond 100. Contacts do not have the
+ * bound of abut_radial_at(): where the nearest sample is nearer than the nearest triangle that the
+ * search finds, that function returns the distance of the sample. */
+static double character_distance(abut_radial *radial, vec3 point) {
+    const abut_capsule capsule = {{point, point}, 0};
+    abut_contact_options options = abut_contact_options_default();
+    abut_contact contact;
+    abut_contacts found = {.list = &contact, .capacity = 1};
+    abut_radial_answer answer;
+    options.margin = 100;
+    assert_ok(abut_radial_contacts(radial, 1, &capsule, &options, &found));
+    const double distance = found.count ? -contact.depth : HUGE_VAL;
+    assert_ok(abut_radial_at(radial, 1, abut_array_host(&point), 100, abut_array_host(&answer)));
+    assert_true(fmin(fmax(distance, -answer.within), answer.within) == answer.distance);
+    return distance;
+}
+
 /* The signed distance of a point to an item, which is no round solid. */
 static double distance_of(const abut_world_item *item, const contact_motion *m, vec3 point) {
     const vec3 p = contact_to_local(m, point);
     abut_field_value value;
     abut_nearest nearest;
-    abut_radial_answer answer;
     switch (item->kind) {
     case ABUT_WORLD_BODY:
         if (item->shape.body.field) {
@@ -193,9 +209,7 @@ static double distance_of(const abut_world_item *item, const contact_motion *m, 
     case ABUT_WORLD_HULL:
         return box_distance(p, v3(0.7, 0.25, 0.35));
     default:
-        assert_ok(abut_radial_at(item->shape.character, 1, abut_array_host(&point), 0,
-                                 abut_array_host(&answer)));
-        return answer.distance;
+        return character_distance(item->shape.character, point);
     }
 }
 

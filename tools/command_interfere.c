@@ -337,6 +337,9 @@ static int read_options(tool_run *tool, const tool_arguments *arguments, abut_ra
     if (method && !word_in(method->words, "exact|images"))
         return tool_refuse(tool, "--method is exact or images, not '%s'", method->words);
     query->volume = !method || strcmp(method->words, "exact") == 0;
+    if (option_given(arguments, "touching") && !query->volume)
+        return tool_refuse(tool, "--touching belongs to --method exact: images do not show bodies "
+                                 "that touch without a common volume");
     options->touching = option_given(arguments, "touching") || clearance;
     query->edges = option_given(arguments, "edges") != NULL;
     query->own = option_given(arguments, "own") != NULL;

@@ -309,7 +309,7 @@ const tool_command command_view = {
         "and how far it is from the last place. A RESULT is a mesh, a scene (.json), a field "
         "(.abutf: a slice to move, and isosurfaces), a recording (.abutm), a character (.glb or "
         "mannequin, ogre ...) whose clip is played, or a table of contacts or points (.csv, .txt, "
-        ".xyz) whose rows begin with x, y, z.\n\n"
+        ".xyz) with columns x, y, z.\n\n"
         "Commands that draw pictures write such a page too, by --html FILE.\n\n"
         "The viewer in the page is made once by 'viewer/build' in the sources of abut. It is "
         "looked "

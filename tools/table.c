@@ -5,6 +5,7 @@
  * Python dictionary, padded with blanks and a newline to a multiple of 64, then the array. */
 #include "tool.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -22,6 +23,7 @@ static bool is_whole(const tool_column *column) {
 
 static void add_csv(tool_text *to, const tool_table *table, const abut_scene_body *bodies) {
     double values[TABLE_COLUMNS];
+    assert(table->column_count <= TABLE_COLUMNS);
     for (size_t k = 0; k < table->column_count; k++)
         text_print(to, "%s%s", k ? "," : "", table->columns[k].name);
     text_add(to, "\n");

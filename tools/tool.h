@@ -602,7 +602,7 @@ int points_get(tool_run *tool, const tool_arguments *arguments, const abut_mesh 
 
 /* ---- table.c: tables of results ---- */
 
-#define TABLE_COLUMNS 16
+#define TABLE_COLUMNS 24
 
 typedef enum column_kind {
     COLUMN_REAL,

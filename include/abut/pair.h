@@ -20,7 +20,8 @@
  * are. Where containment decides, it is
  *   guaranteed    on closed surfaces, also if they face inwards or intersect themselves; and on
  *                 sheets, which contain nothing by definition: the reason says so
- *   limited       on surfaces with small holes, since the inside is a guess near the holes
+ *   limited       on surfaces with small holes, since the inside is a guess near the holes; and on
+ *                 sheets some of whose connected parts are closed, since these contain nothing too
  *   unfit         where neighbouring triangles face opposite ways, since these cancel each other
  *
  * Answers depend neither on the number of threads nor on the processor nor on the device nor on

@@ -234,9 +234,10 @@ abut_status abuti_bvh_cpu_tree(const abut_bvh *bvh, const abut_bvh **tree);
 
 /* ---- solid.c: what a surface is made of ---- */
 
-/* The lowest vertex of each connected part, through shared vertices. */
+/* The lowest vertex of each connected part, through shared vertices, and how many parts have no
+ * border. */
 typedef struct bvh_solid_parts {
-    uint32_t count, first[];
+    uint32_t count, closed_count, first[];
 } bvh_solid_parts;
 
 /* The border: the directed edges by which triangles run more often than the other way, as often as

@@ -41,6 +41,19 @@ static uint32_t join_parts(const joining *join, const uint32_t *names) {
     return count;
 }
 
+/* Counts the parts that have a border. Marks their roots, so it comes last. */
+static uint32_t count_open_parts(const joining *join, const bvh_solid *solid) {
+    uint32_t count = 0, *parent = join->parent;
+    for (size_t i = 0; i < 2 * (size_t)solid->border_count; i++) {
+        uint32_t v = solid->border[i / 2][i % 2];
+        while (parent[v] != v && parent[v] != ABUT_NONE)
+            v = parent[v];
+        count += parent[v] == v;
+        parent[v] = ABUT_NONE;
+    }
+    return count;
+}
+
 static abut_status make_parts(const abut_bvh *bvh, const bvh_solid *solid, bvh_solid_parts **made) {
     const abut_mesh *mesh = bvh->mesh;
     joining join = {mesh, abuti_allocate(bvh->context, mesh->vertex_count, sizeof *join.parent)};
@@ -54,6 +67,7 @@ static abut_status make_parts(const abut_bvh *bvh, const bvh_solid *solid, bvh_s
         for (uint32_t v = 0; v < mesh->vertex_count; v++)
             if (join.parent[v] == v)
                 parts->first[parts->count++] = v;
+        parts->closed_count = parts->count - count_open_parts(&join, solid);
         *made = parts;
     }
     abuti_release(bvh->context, join.parent);

@@ -59,6 +59,11 @@ abut_status abuti_pair_vertex_inside(const pair_frame *frame, int inner,
                              : around->flipped ? PAIR_FLIPS
                                                : PAIR_HOLES)
                   << !inner;
+    const bvh_solid_parts *parts;
+    if (sheet && (status = abuti_bvh_solid_parts(out->bvh, &parts)))
+        return status;
+    if (sheet && parts->closed_count)
+        *doubt |= (unsigned)PAIR_PARTS << !inner;
     *inside = !sheet && winds_around(out, around, outer_pose, p);
     return ABUT_OK;
 }
@@ -120,11 +125,20 @@ abut_advice abuti_pair_doubt(unsigned doubt) {
         "the mesh first.",
         "Neighbouring triangles of both meshes face opposite ways, so what is inside them is not "
         "known: orient the meshes first."};
+    static const char *const closed_parts[] = {
+        "A is a sheet with closed parts, and nothing is reported as inside these: make them a mesh "
+        "of their own.",
+        "B is a sheet with closed parts, and nothing is reported as inside these: make them a mesh "
+        "of their own.",
+        "Both meshes are sheets with closed parts, and nothing is reported as inside these: make "
+        "them meshes of their own."};
     const unsigned flipped = doubt / PAIR_FLIPS % 4, open = doubt / PAIR_HOLES % 4,
                    sheet = doubt / PAIR_SHEET % 4;
     if (flipped)
         return abuti_unfit(flips[flipped - 1]);
     if (open)
         return abuti_limited(holes[open - 1]);
+    if (doubt / PAIR_PARTS % 4)
+        return abuti_limited(closed_parts[doubt / PAIR_PARTS % 4 - 1]);
     return abuti_guaranteed(sheet ? sheets[sheet - 1] : "The answer is exact.");
 }

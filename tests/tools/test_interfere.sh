@@ -151,6 +151,8 @@ try 2 "$tool" interfere $small cube.obj right.obj --views "0,0,0"
 complains "--views needs"
 try 2 "$tool" interfere cube.obj right.obj --resolution 64
 complains "belong to --method images"
+try 2 "$tool" interfere cube.obj right.obj --touching --method images
+complains "belongs to --method exact"
 try 2 "$tool" interfere cube.obj right.obj --method volume
 complains "--method is exact or images, not 'volume'"
 try 2 "$tool" interfere cube.obj right.obj --resolution 100001

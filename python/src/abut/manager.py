@@ -9,6 +9,7 @@ pair of triangles.
 from __future__ import annotations
 
 import contextlib
+import copy
 import ctypes
 from typing import Any, Hashable, Iterator, Literal, Optional, Sequence, Union, overload
 
@@ -176,7 +177,8 @@ class CollisionManager:
     def __getstate__(self) -> dict[str, Any]:
         """Names, meshes and poses: all else is made anew."""
         with self._guard:
-            return {**vars(self), "_own": None, "_guard": None}
+            kept = {name: copy.copy(value) for name, value in vars(self).items() if name not in ("_own", "_guard")}
+            return {**kept, "_own": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)

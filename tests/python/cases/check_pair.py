@@ -214,6 +214,14 @@ class OpenSurfaces(unittest.TestCase):
                 elif collides is not None and "distance" in call.__name__:
                     self.assertEqual(bool(np.all(found == 0)), collides, call)
 
+    def test_sheets_with_closed_parts_are_limited(self):
+        box = abut.shape("box")
+        stray = abut.join([box, abut.Mesh([[2, 0, 0], [4, 0, 0], [2, 4, 0.0]], [[0, 1, 2]])])
+        ball = abut.shape("icosphere", radius=0.12)
+        overlap, words = self.said(abut.overlap, stray, ball)
+        self.assertEqual((overlap, [text[:7] for text in words]), (False, ["limited"]))
+        self.assertIn("closed parts", words[0])
+
     def test_no_poses_have_nothing_to_say(self):
         found, words = self.said(abut.distance, self.holed, self.robot, pose_b=np.zeros((0, 7)))
         self.assertEqual((found.advice, words), (("guaranteed", ""), []))

@@ -270,10 +270,15 @@ class Copies(unittest.TestCase):
         for twin in (copy.copy(manager), copy.deepcopy(manager), pickle.loads(pickle.dumps(manager))):
             self.assertEqual(twin.in_collision_internal(return_names=True), expected)
             self.assertEqual(twin.min_distance_single(abut.shape("box"), [8, 0, 0]), 2)
-        twin = copy.deepcopy(manager)
-        twin.set_transform("a", [-5, 0, 0])
-        self.assertEqual(manager.in_collision_internal(return_names=True), expected)
-        self.assertEqual(twin.in_collision_internal(), False)
+        for copied in (copy.copy, copy.deepcopy):
+            twin = copied(manager)
+            twin.set_transform("a", [-5, 0, 0])
+            self.assertEqual(manager.in_collision_internal(return_names=True), expected)
+            self.assertEqual(twin.in_collision_internal(), False)
+            twin.remove_object("b")
+            twin.ignore("a", "d")
+            self.assertEqual((len(manager), len(twin)), (4, 3))
+            self.assertEqual(manager.in_collision_internal(return_names=True), expected)
 
     def test_a_manager_in_another_process(self):
         program = (

@@ -177,7 +177,9 @@ typedef struct abut_contact {
     abut_vec3 normal;
     double depth;           /* above 0 where the bodies overlap; from minus the margin on */
     uint64_t id;            /* of side, kind, element and part: the same for the same feature from
-                             * frame to frame, different within one list */
+                             * frame to frame. Different within the list of a pair: contacts of one
+                             * feature, as of a corner at several walls, are numbered, in the order
+                             * of their normals */
     uint32_t pair;          /* as in the options */
     uint32_t side;          /* 0: the feature is of a; 1: of b */
     abut_contact_kind kind; /* with element and part as abut_sample has them */
@@ -238,8 +240,7 @@ ABUT_DEFAULT(abut_patch_options)
 typedef struct abut_patches {
     abut_patch *list; /* deepest first */
     uint64_t capacity, count;
-    abut_contact *contacts; /* of the first patch, then of the second ... Ids of more than 1,024 may
-                             * stand in several patches */
+    abut_contact *contacts; /* of the first patch, then of the second ... */
     uint64_t contact_capacity, contact_count;
     bool separates; /* the least shift of a that goes by every patch's depth along its normal, or
                      * more, leaves the bodies apart: this was checked, and the depth of one patch

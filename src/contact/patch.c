@@ -706,7 +706,8 @@ abut_status abut_contact_patches(const abut_posed *a, const abut_posed *b,
                          .motion = abuti_motion_of(&second->pose),
                          .origin = second->bvh->mesh->origin,
                          .swapped = call.swapped,
-                         .pair = call.options.pair};
+                         .pair = call.options.pair,
+                         .context = a->bvh->context};
     mat3 turn_back = m3_transpose(&frame.motion.rotation);
     call.hint = m3_apply(&turn_back, v3_scale(call.options.hint, call.swapped ? -1 : 1));
     uint32_t keep = call.options.keep;

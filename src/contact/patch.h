@@ -356,6 +356,7 @@ typedef struct patch_frame {
     vec3 origin;
     bool swapped;
     uint32_t pair;
+    abut_context *context; /* for memory; null where there are few contacts */
 } patch_frame;
 
 /* Reads and checks options, with the default of `keep` in its place, and the lists. */

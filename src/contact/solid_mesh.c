@@ -170,7 +170,11 @@ abut_status abut_contact_solid(const abut_posed *a, const abut_solid *b,
     abuti_patch_memory_start(&memory, a->bvh->context);
     status = b->kind == ABUT_SOLID_PLANE ? abuti_solid_plane(&call, &view, b)
                                          : abuti_solid_round(&call, &view, b, &through);
-    patch_frame frame = {function, view.motion, a->bvh->mesh->origin, false, o.pair};
+    patch_frame frame = {.function = function,
+                         .motion = view.motion,
+                         .origin = a->bvh->mesh->origin,
+                         .pair = o.pair,
+                         .context = a->bvh->context};
     if (!status && !through)
         status = abuti_patch_write(&frame, call.answers, call.count, call.separates || !call.count,
                                    call.skin->advice, patches);

@@ -170,9 +170,10 @@ ABUT_API abut_status abut_world_replace(abut_world *world, uint32_t id,
 ABUT_API abut_status abut_world_deform(abut_world *world, uint32_t id,
                                        const abut_character_matrix *bones, abut_array positions);
 /* Gives `count` items new poses (abut_pose); null ids mean 0 to count - 1. All of them or, on
- * failure, none. Of an id that comes twice the last pose stays. Poses in a buffer are for a world
- * on its device, and stay there as long as only abut_world_records_get() is asked; where solids are
- * among the items, they come to the host. */
+ * failure, none. Of an id that comes twice the last pose stays. An item that gets the pose that it
+ * has, bit for bit, does not move; a character always counts as moved. Poses in a buffer are for a
+ * world on its device, and stay there as long as only abut_world_records_get() is asked; where
+ * solids are among the items, they come to the host. */
 ABUT_API abut_status abut_world_move(abut_world *world, const uint32_t *ids, abut_array poses,
                                      size_t count);
 
@@ -242,6 +243,9 @@ ABUT_API abut_status abut_world_pairs(abut_world *world, uint64_t capacity, abut
  * abut_contact_reduce() leaves them. Exact: patch by patch, the deepest first; the hint of
  * abut_contact_patches() is the normal of the deepest contact of the pair the last time that
  * contacts were found, or else against the motion of a relative to b since then.
+ * A pair at rest keeps its contacts bit for bit, and nothing is computed for it: one of which both
+ * items have had the same pose, bit for bit, and the same shape since contacts were last found.
+ * Layers are the exception, whose images show all items.
  * Maps: patch by patch; of two maps, those of a, then those of b. Layers: one
  * (ABUT_CONTACT_OVERLAP), the middle of what both have in common.
  * Radial: features of characters are samples of all fields in order (ABUT_CONTACT_POINT). Features

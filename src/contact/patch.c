@@ -44,22 +44,9 @@ typedef struct patch_call {
 
 /* ---- order ---- */
 
-static int compare_bytes(const void *a, const void *b, size_t a_bytes, size_t b_bytes) {
-    return a_bytes != b_bytes ? (a_bytes < b_bytes ? -1 : 1) : memcmp(a, b, a_bytes);
-}
-
 /* Whether a comes first: of fewer triangles, else by its numbers. */
 static bool in_order(const abut_posed *a, const abut_posed *b) {
-    const abut_mesh *p = a->bvh->mesh, *q = b->bvh->mesh;
-    if (p->triangle_count != q->triangle_count)
-        return p->triangle_count < q->triangle_count;
-    int order =
-        p == q ? 0
-               : compare_bytes(p->positions, q->positions, p->vertex_count * sizeof *p->positions,
-                               q->vertex_count * sizeof *q->positions);
-    order = order || p == q ? order
-                            : memcmp(p->indices, q->indices,
-                                     3 * (size_t)p->triangle_count * sizeof *p->indices);
+    int order = abuti_patch_order(a->bvh, b->bvh);
     if (order)
         return order < 0;
     /* Of one shape twice: along the axis on which they are furthest apart, so that little turns and

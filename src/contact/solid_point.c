@@ -530,11 +530,8 @@ static bool in_order(const abut_solid *a, const abut_solid *b) {
     int order = 0;
     if (a->kind != ABUT_SOLID_HULL) {
         order = memcmp(&a->shape, &b->shape, bytes[a->kind]);
-    } else if (a->shape.hull != b->shape.hull) {
-        const abut_mesh *p = a->shape.hull->mesh, *q = b->shape.hull->mesh;
-        if (p->vertex_count != q->vertex_count)
-            return p->vertex_count < q->vertex_count;
-        order = memcmp(p->positions, q->positions, p->vertex_count * sizeof *p->positions);
+    } else {
+        order = abuti_patch_order(a->shape.hull, b->shape.hull);
     }
     order = order ? order : memcmp(&a->pose, &b->pose, sizeof a->pose);
     return order <= 0;

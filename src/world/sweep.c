@@ -545,6 +545,7 @@ static abut_status write(const abut_world *world, abut_world_impacts *impacts) {
     const abut_world_pair *pairs = world->sweep_pairs.data;
     uint64_t count = 0, unknown = 0;
     double time = 1;
+    abut_advice advice = abuti_guaranteed("No containment decided, or one that is exact.");
     for (size_t i = 0; i < world->sweep_pairs.count; i++)
         count += swept[i].touch.hit;
     impacts->count = count;
@@ -556,6 +557,7 @@ static abut_status write(const abut_world *world, abut_world_impacts *impacts) {
     for (size_t i = 0; i < world->sweep_pairs.count; i++) {
         const abut_sweep_touch *touch = &swept[i].touch;
         unknown += swept[i].unknown;
+        advice = touch->advice.verdict > advice.verdict ? touch->advice : advice;
         const world_item *a = &world_items(world)[pairs[i].a], *b = &world_items(world)[pairs[i].b];
         const bool sensor = has_sensor(a, b);
         if (touch->hit)
@@ -565,6 +567,7 @@ static abut_status write(const abut_world *world, abut_world_impacts *impacts) {
     }
     impacts->time = time;
     impacts->unknown = unknown;
+    impacts->advice = advice;
     return ABUT_OK;
 }
 

@@ -328,8 +328,16 @@ static void find_axes(vec3 along, vec3 axes[3]) {
 static abut_status make_mesh(abut_context *context, const vec3 *corners, uint32_t count,
                              const uint32_t *triangles, uint32_t triangle_count, abut_bvh **bvh) {
     abut_mesh *mesh = NULL;
-    abut_mesh_input input = abut_mesh_input_doubles(corners, count, triangles, triangle_count);
-    abut_status status = abut_mesh_create(context, &input, &mesh);
+    vec3 *positions = abuti_allocate(context, count, sizeof *positions);
+    uint32_t *indices = abuti_allocate(context, 3 * (size_t)triangle_count, sizeof *indices);
+    if (!positions || !indices) {
+        ABUTI_RELEASE(context, positions, indices);
+        return ABUT_ERROR_MEMORY;
+    }
+    memcpy(positions, corners, count * sizeof *positions);
+    memcpy(indices, triangles, 3 * (size_t)triangle_count * sizeof *indices);
+    abut_status status = abuti_mesh_derive(context, "abut_world_sweep", positions, count, indices,
+                                           triangle_count, &mesh);
     status = status ? status : abut_bvh_create(mesh, NULL, bvh);
     abut_mesh_destroy(mesh);
     return status;

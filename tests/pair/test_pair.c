@@ -141,6 +141,11 @@ static void check_distance(const abut_posed *a, const abut_posed *b, const abut_
     } else {
         const abut_separation *e = &slow->closest;
         assert_int_equal(got.relation, ABUT_PAIR_APART);
+        /* what docs/choosing.md, docs/limits.md and docs/pair.md promise */
+        const double error = fabs(got.distance - slow->least);
+        if (!(error <= 1e-12 * size && error <= 1e-3 * slow->least))
+            fail_msg("a distance of %.17g instead of %.17g, coordinates up to %g", got.distance,
+                     slow->least, size);
         if (e->distance > 30 * fmax(largest_extent(moved_a), largest_extent(moved_b))) {
             assert_true(fabs(got.distance - e->distance) <= 1e-12 * size); /* see far_apart() */
             return;

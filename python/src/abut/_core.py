@@ -317,6 +317,8 @@ _on_log = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p)
 
 
 def _log_messages() -> None:
+    if _state.calls:  # a progress callback has used the package: the call around it is not over
+        return
     import logging  # few programs need it, and it takes longer than the package
 
     logger = logging.getLogger("abut")

@@ -61,6 +61,25 @@ class Log(unittest.TestCase):
             logging.getLogger("abut").removeHandler(handler)
         self.assertEqual(seen, [2.0])
 
+    def test_progress_callbacks(self):
+        """What they use the package for is logged when the call around them is over."""
+        inside, during = [], []
+
+        def asked(stage, fraction):
+            inside.append(True)
+            abut.Mesh(CORNERS, TRIANGLE)
+            inside.pop()
+
+        handler = logging.Handler()
+        handler.emit = lambda record: during.append(bool(inside))
+        logging.getLogger("abut").addHandler(handler)
+        try:
+            with abut.progress(asked):
+                self.logged(lambda: abut.Field(abut.shape("box"), cells=16))
+        finally:
+            logging.getLogger("abut").removeHandler(handler)
+        self.assertEqual(set(during), {False})
+
     def test_threads(self):
         def work():
             for _ in range(50):

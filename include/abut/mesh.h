@@ -68,8 +68,10 @@ static inline abut_mesh_input abut_mesh_input_floats(const void *positions, uint
 
 /* Creates a mesh from the caller's arrays, which are copied and never read past their last
  * element. Refused: no type of number, no triangles, an index out of range, a coordinate that is
- * not finite or beyond ABUT_COORDINATE_MAX. Degenerate and duplicate triangles and unused vertices
- * are legal. Thread-safe. */
+ * not finite or beyond ABUT_COORDINATE_MAX, a bounding box of the triangles whose longest side is
+ * below ABUT_MESH_SIZE_MIN and not 0. Degenerate and duplicate triangles and unused vertices are
+ * legal. Logs a warning if coordinates below 1e-91 that are not 0 may make exact tests inexact.
+ * Thread-safe. */
 ABUT_API abut_status abut_mesh_create(abut_context *context, const abut_mesh_input *input,
                                       abut_mesh **mesh);
 

@@ -307,7 +307,8 @@ typedef struct abut_world_impacts {
     double time; /* the part of the step that is safe, 0 to 1, by all pairs without a sensor: up to
                   * this time no pair that is apart at the start touches, and no pair that touches
                   * at the start penetrates deeper than it did there; see abut_world_sweep() */
-    uint64_t unknown; /* pairs whose boxes overlap on the way that cannot be swept */
+    uint64_t unknown;   /* pairs whose boxes overlap on the way that cannot be swept */
+    abut_advice advice; /* the worst of all pairs that were swept; see abut_sweep_touch */
 } abut_world_impacts;
 
 /* Finds what `count` items touch if they go on to these poses in a step while all others stay

@@ -94,8 +94,8 @@ static abut_status named_mesh(const abut_mesh *mesh, bool turned, abut_mesh **na
         memcpy(positions, mesh->positions, mesh->vertex_count * sizeof *positions);
         for (size_t i = 0; i < 3 * (size_t)mesh->triangle_count; i++)
             indices[i] = names[mesh->indices[turned ? i - i % 3 + 2 - i % 3 : i]];
-        status = abuti_mesh_adopt(context, "abut_contact_patches", positions, mesh->vertex_count,
-                                  indices, mesh->triangle_count, named);
+        status = abuti_mesh_derive(context, "abut_contact_patches", positions, mesh->vertex_count,
+                                   indices, mesh->triangle_count, named);
     } else {
         ABUTI_RELEASE(context, indices, positions);
     }

@@ -34,6 +34,13 @@ struct abut_topology {
 abut_status abuti_mesh_adopt(abut_context *context, const char *name, vec3 *positions,
                              size_t vertex_count, uint32_t *indices, size_t triangle_count,
                              abut_mesh **mesh);
+/* The same for a mesh that is derived from legal ones, such as a part or a copy: it may be smaller
+ * than ABUT_MESH_SIZE_MIN, and no warning is logged. */
+abut_status abuti_mesh_derive(abut_context *context, const char *name, vec3 *positions,
+                              size_t vertex_count, uint32_t *indices, size_t triangle_count,
+                              abut_mesh **mesh);
+/* Refuses the bounding box of a mesh whose longest side is below ABUT_MESH_SIZE_MIN and not 0. */
+abut_status abuti_mesh_check_size(const char *name, box3 box);
 
 static inline vec3 abuti_mesh_position(const abut_mesh *mesh, uint32_t vertex) {
     return v3_add(mesh->origin, mesh->positions[vertex]);

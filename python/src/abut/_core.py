@@ -3,12 +3,14 @@
 ctypes releases the GIL during every call, so several threads may be inside the library at once. Objects
 are guarded here, for all classes: a Handle that is passed to call() or run() is locked for the time of
 the call (see Guard). The context of all objects calls back for progress on the thread that called; there
-Ctrl-C is noticed, the call is cancelled, and KeyboardInterrupt is raised.
+Ctrl-C is noticed, the call is cancelled, and KeyboardInterrupt is raised. Messages of the library go to the
+logger "abut" when the call is over.
 """
 
 from __future__ import annotations
 
 import _signal  # type: ignore[import-not-found,unused-ignore] # what signal wraps: enums take thirty times as long
+import collections
 import ctypes
 import errno
 import operator
@@ -69,8 +71,9 @@ class DeviceError(Error, RuntimeError):
 
 
 class ReliabilityWarning(UserWarning):
-    """The meshes do not allow a guaranteed answer; the text is the verdict and the reason. Issued once per
-    call. warnings.simplefilter("error", abut.ReliabilityWarning) makes an exception of it."""
+    """The meshes, or the method, do not allow a guaranteed answer; the text is the verdict and the reason. Issued
+    once per call, by worlds once per world and reason. warnings.simplefilter("error", abut.ReliabilityWarning) makes an
+    exception of it."""
 
 
 _EXCEPTIONS: dict[int, Type[Error]] = {
@@ -163,9 +166,10 @@ _IN_PYTHON = tuple(
 _ITEMS = {"abut_world": "body", "abut_layers": "solid"}
 
 
-def sentence() -> str:
-    """The last error in terms of Python: without the function of the library, its structures and constants."""
-    text = last_error()
+def sentence(text: Optional[str] = None) -> str:
+    """A text, or the last error, in terms of Python: without the function of the library, its structures and
+    constants."""
+    text = last_error() if text is None else text
     named = re.match(r"(abut_[a-z]+)\w*: ", text)
     if named:
         text = text[named.end() :]
@@ -177,6 +181,8 @@ def sentence() -> str:
 
 def check(status: int, path: Optional[str] = None) -> None:
     """Raises what a status stands for."""
+    if _messages:
+        _log_messages()
     if status == _c.ABUT_OK:
         return
     if status == _c.ABUT_ERROR_CANCELLED:
@@ -294,6 +300,38 @@ def _asked(user: Any, stage: bytes, fraction: float) -> bool:
 
 
 _on_progress = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_double)(_asked)
+
+
+# ---- log ----
+
+# The library calls back on any of its threads, in the middle of its work and perhaps with a lock. Handlers of
+# the user shall not run there: messages wait here until the call is over.
+_messages: collections.deque[tuple[int, bytes]] = collections.deque()
+
+
+def _keep_message(user: Any, level: int, message: bytes) -> None:
+    _messages.append((level, message))
+
+
+_on_log = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p)(_keep_message)
+
+
+def _log_messages() -> None:
+    if _state.calls:  # a progress callback has used the package: the call around it is not over
+        return
+    import logging  # few programs need it, and it takes longer than the package
+
+    logger = logging.getLogger("abut")
+    level, frame = 2, sys._getframe(1)  # the line that called the package
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == __package__:
+        level, frame = level + 1, frame.f_back
+    while True:
+        try:
+            kind, message = _messages.popleft()
+        except IndexError:  # also if another thread was faster
+            return
+        grade = logging.WARNING if kind == _c.ABUT_LOG_WARNING else logging.INFO
+        logger.log(grade, "%s", sentence(message.decode("utf-8", "replace")), stacklevel=level)
 
 
 # ---- calls ----
@@ -471,6 +509,8 @@ def guarded(
     finally:
         while len(held) > before:
             held.pop().release()
+        if _messages:
+            _log_messages()
     return status
 
 
@@ -568,7 +608,10 @@ class progress:
 def _context(threads: int) -> Any:
     made = ctypes.c_void_p()
     given = options(
-        _c.abut_context_options, thread_count=threads, progress=ctypes.cast(_on_progress, ctypes.c_void_p).value
+        _c.abut_context_options,
+        thread_count=threads,
+        progress=ctypes.cast(_on_progress, ctypes.c_void_p).value,
+        log=ctypes.cast(_on_log, ctypes.c_void_p).value,
     )
     check(lib.abut_context_create(byref(given), byref(made)))
     return made

@@ -18,8 +18,8 @@ import numpy as np
 from . import _c
 from ._arrays import NONE, Array, ArrayLike, Bools, Floats, grid_of_poses, matrices, one_pose, pointer, poses, record
 from ._core import MANY_MESHES, ArgumentError, Guard, byref, fits, lib, options, run
-from .mesh import Mesh, advice, mesh_of, warn_unless_guaranteed
-from .pair import Contacts, gather, worst_of
+from .mesh import Advice, Mesh, advice, mesh_of, warn_unless_guaranteed
+from .pair import Contacts, collect, worst, worst_of
 
 _ALL = (MANY_MESHES,)
 EXTERNAL = "__external"
@@ -511,7 +511,7 @@ class _Group:
             warn_unless_guaranteed(advice(worth))
         return found
 
-    def hits(self) -> list[tuple[int, int]]:
+    def hits(self) -> tuple[list[tuple[int, int]], Advice]:
         count, room = ctypes.c_uint64(), np.empty(max(64, 2 * len(self.meshes)), record(_c.abut_pair_group_hit))
         worth = _c.abut_advice()
         while not fits(
@@ -524,10 +524,8 @@ class _Group:
             uses=_ALL,
         ):
             room = np.empty(count.value, room.dtype)
-        if worth.verdict:
-            warn_unless_guaranteed(advice(worth))
         found = room[: count.value]
-        return list(zip(found["a"].tolist(), found["b"].tolist()))
+        return list(zip(found["a"].tolist(), found["b"].tolist())), advice(worth)
 
     def closest(self) -> Array:
         found = np.zeros(self._given.configuration_count, record(_c.abut_pair_group_closest))
@@ -538,9 +536,15 @@ class _Group:
     def collide(self, return_names: bool, return_data: bool, as_name: Any) -> Any:
         if not return_names and not return_data:
             return bool(self.any()[0])
-        hits = self.hits()
+        hits, said = self.hits()
         names = {as_name((self.names[a], self.names[b])) for a, b in hits}
-        data = [each for a, b in hits for each in self._contacts(a, b)] if return_data else None
+        data: Optional[list[ContactData]] = [] if return_data else None
+        for a, b in hits:
+            if data is not None:
+                found, also = self._contacts(a, b)
+                data += found
+                said = worst((said, also))
+        warn_unless_guaranteed(said)
         return _answer(bool(hits), names if return_names else None, data)
 
     def least(self, return_names: bool, return_data: bool, as_name: Any) -> Any:
@@ -552,24 +556,25 @@ class _Group:
             best, (as_name(pair) if pair else None,) if return_names else None, (data,) if return_data else None
         )
 
-    def _contacts(self, a: int, b: int) -> list[ContactData]:
-        """The contacts of a pair, and the triangles that are nearest to each."""
+    def _contacts(self, a: int, b: int) -> tuple[list[ContactData], Advice]:
+        """The contacts of a pair with the triangles that are nearest to each, and their reliability."""
         handles = self._handles[a], self._handles[b]
         placed = np.array([np.frombuffer(ctypes.string_at(int(self._objects["poses"][slot]), 56)) for slot in (a, b)])
         posed = [_c.abut_posed(handle.value) for handle in handles]
         for each, at in zip(posed, placed):
             ctypes.memmove(byref(each, _c.abut_posed.pose.offset), at.tobytes(), 56)
-        found: Contacts = gather(
+        found: Contacts = collect(
             lambda place, room: lib.abut_contact_patches(*map(byref, posed), None, room), 1, handles
         )
         if not len(found):
-            return []
+            return [], found.advice
         triangles = []
         for slot, turn in zip((a, b), matrices(placed)):
             local = (found.point - turn[:3, 3]) @ turn[:3, :3]
             triangles.append(self.meshes[slot].nearest(local).triangle.tolist())
         pair = (self.names[a], self.names[b])
-        return [ContactData(pair, both, contact) for both, contact in zip(zip(*triangles), found.records)]
+        made = [ContactData(pair, both, contact) for both, contact in zip(zip(*triangles), found.records)]
+        return made, found.advice
 
 
 @contextlib.contextmanager

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import concurrent.futures
 import ctypes
-from typing import Any, Callable, Iterator, NamedTuple, Optional, Sequence
+from typing import Any, Callable, Iterable, Iterator, NamedTuple, Optional, Sequence
 
 import numpy as np
 
@@ -373,6 +373,13 @@ def on_threads(count: int, work: Callable[[Iterator[int]], None]) -> None:
 
 
 def gather(ask: Any, count: int, uses: Sequence[Handle] = ()) -> Contacts:
+    """The same as collect(), with a warning unless the contacts are guaranteed."""
+    found = collect(ask, count, uses)
+    warn_unless_guaranteed(found.advice)
+    return found
+
+
+def collect(ask: Any, count: int, uses: Sequence[Handle] = ()) -> Contacts:
     """Asks for the contacts of `count` places, which those objects have, and puts them together."""
     found: list[Any] = [None] * count
 
@@ -394,17 +401,16 @@ def gather(ask: Any, count: int, uses: Sequence[Handle] = ()) -> Contacts:
         offsets,
         patch_offsets,
         np.array([answer[2] for answer in found], np.bool_),
-        warn_unless_guaranteed(
-            max(
-                (answer[3] for answer in found),
-                key=lambda said: _VERDICTS.index(said.verdict),
-                default=Advice("guaranteed", ""),
-            )
-        ),
+        worst(answer[3] for answer in found),
     )
 
 
 _VERDICTS = ("guaranteed", "limited", "unfit")
+
+
+def worst(advices: Iterable[Advice]) -> Advice:
+    """The first of those that are least reliable."""
+    return max(advices, key=lambda said: _VERDICTS.index(said.verdict), default=Advice("guaranteed", ""))
 
 
 def sweep(

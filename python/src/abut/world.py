@@ -32,7 +32,7 @@ from ._core import (
     value_of,
 )
 from .character import RadialField
-from .mesh import Advice, Hierarchy, Mesh, advice, mesh_of
+from .mesh import Advice, Hierarchy, Mesh, advice, mesh_of, warn_unless_guaranteed
 
 
 MotionName = Literal["dynamic", "kinematic", "static"]
@@ -200,6 +200,8 @@ class Sweep(NamedTuple):
     """(n) records: hit, time, point, normal, triangle."""
     unknown: int
     """Pairs that come near and cannot be swept, such as those of characters."""
+    advice: Advice
+    """The reliability of what is inside at the start: the worst of all pairs."""
 
 
 class World(Owner):
@@ -211,6 +213,10 @@ class World(Owner):
     samples     contacts by fields are samples alone, not deepest points of edges
     unchecked   depths of exact contacts are not checked to separate: about twice as fast
     device      where pairs are tried by fields; contacts are the same
+
+    Where the bodies do not allow a guaranteed answer, step() and sweep() issue a ReliabilityWarning, once per
+    world and reason; answers have it as `advice` each time. A filter that makes an exception of the warning
+    raises it each time, and what has begun and ended stays for the next step().
 
     >>> import abut
     >>> world = abut.World()
@@ -242,6 +248,7 @@ class World(Owner):
         self._fields: list[Handle] = []  # radial fields of its characters, which it reads and changes
         self._contacts: Array = np.empty(256, record(_c.abut_contact))
         self._events: Array = np.empty(64, record(_c.abut_world_event))
+        self._warned: set[Advice] = set()
         given = options(
             _c.abut_world_options,
             margin=margin,
@@ -398,10 +405,17 @@ class World(Owner):
                 if fits(lib.abut_world_contacts, self._handle, byref(found), uses=self._fields):
                     break
                 self._contacts = np.empty(int(found.count * 5 // 4), self._contacts.dtype)
+            said = self._warn(advice(found.advice))
             while not fits(lib.abut_world_events, self._handle, len(self._events), pointer(self._events), byref(count)):
                 self._events = np.empty(count.value * 5 // 4, self._events.dtype)
             contacts, events = self._contacts[: found.count].copy(), self._events[: count.value].copy()
-            return Step(contacts, events, advice(found.advice))
+            return Step(contacts, events, said)
+
+    def _warn(self, said: Advice) -> Advice:
+        if said not in self._warned:
+            warn_unless_guaranteed(said)
+            self._warned.add(said)  # unless that raised
+        return said
 
     def pairs(self) -> Array:
         """(k, 2): the pairs that are tried, since their boxes overlap; nothing that touches is missed."""
@@ -438,7 +452,8 @@ class World(Owner):
                 uses=self._fields,
             ):
                 room = room[: found.count]
-                return Sweep(found.time, room["a"], room["b"], room["touch"], found.unknown)
+                said = self._warn(advice(found.advice))
+                return Sweep(found.time, room["a"], room["b"], room["touch"], found.unknown, said)
             room = np.empty(found.count, room.dtype)
 
     def __repr__(self) -> str:

@@ -214,6 +214,64 @@ class OpenSurfaces(unittest.TestCase):
                     touches = np.equal(found, 0) if "distance" in call.__name__ else found
                     self.assertEqual(bool(np.all(touches)), collides, call)
 
+    def test_managers_warn_once_per_question(self):
+        for walls, verdict in ((self.room, None), (self.holed, "limited"), (self.flipped, "unfit")):
+            alone, both = abut.CollisionManager(), abut.CollisionManager()
+            alone.add_object("walls", walls)
+            both.add_object("walls", walls)
+            for i in range(3):  # in the walls: each pair has contacts
+                both.add_object(i, self.robot, [i - 2, 2, 0, 0, 0, 0, 1])
+            for call, given in (
+                (both.in_collision_internal, []),
+                (alone.in_collision_single, [self.robot, [2, 0, 0]]),
+                (alone.in_collision_other, [both]),
+                (both.min_distance_internal, []),
+                (alone.min_distance_single, [self.robot]),
+                (alone.min_distance_other, [both]),
+            ):
+                (found, *more), words = self.said(call, *given, return_data=True)
+                self.assertLessEqual(len(words), 1, (call, words))
+                if "collision" in call.__name__ and verdict:
+                    self.assertTrue(found)
+                    self.assertEqual([text.split(":")[0] for text in words], [verdict], call)
+                if call == both.in_collision_internal:
+                    self.assertEqual(len({frozenset(contact.names) for contact in more[0]}), 3)
+
+    def test_worlds_warn_once_per_reason(self):
+        world = abut.World()
+        room, robot = world.add(self.holed), world.add(self.robot, [0, 0, 0])
+        step, words = self.said(world.step)
+        self.assertEqual((step.advice.verdict, [text[:7] for text in words]), ("limited", ["limited"]))
+        again, words = self.said(world.step, {robot: [0.1, 0, 0]})
+        self.assertEqual((again.advice, words), (step.advice, []))
+        touch, words = self.said(world.sweep, {robot: [0.2, 0, 0]})
+        self.assertEqual((touch.advice.verdict, len(words)), ("limited", 1))  # another reason
+        self.assertEqual(self.said(world.sweep, {robot: [0.3, 0, 0]})[1], [])
+        world.replace(room, self.flipped)
+        self.assertEqual([text[:5] for text in self.said(world.step)[1]], ["unfit"])
+
+    def test_worlds_that_raise_lose_no_event(self):
+        world = abut.World()
+        world.add(self.holed)
+        robot = world.add(self.robot, [2, 0, 0])
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", abut.ReliabilityWarning)
+            for _ in range(2):
+                with self.assertRaises(abut.ReliabilityWarning):
+                    world.step()
+        (pair,), words = self.said(world.step)
+        self.assertEqual((pair.b, pair.change, len(words)), (robot, "begin", 1))
+
+    def test_worlds_of_closed_bodies_say_nothing(self):
+        world = abut.World()
+        world.add(abut.Plane(), motion="static")
+        robot = world.add(self.robot)
+        step, words = self.said(world.step)
+        self.assertEqual((len(step) > 0, step.advice.verdict, words), (True, "guaranteed", []))
+        touch, words = self.said(world.sweep, {robot: [0, 0, 1]})
+        self.assertEqual((touch.advice.verdict, words), ("guaranteed", []))
+        self.assertTrue(touch.advice.reason)
+
     def test_sheets_with_closed_parts_are_limited(self):
         box = abut.shape("box")
         stray = abut.join([box, abut.Mesh([[2, 0, 0], [4, 0, 0], [2, 4, 0.0]], [[0, 1, 2]])])

@@ -18,13 +18,14 @@ from abut import _core
 
 # Each of these is done by several threads at once for a while, with one object for all of them.
 PROGRAM = """
-import sys, threading, time
+import sys, threading, time, warnings
 import numpy as np
 import abut
 
 ball, ring = abut.shape("icosphere", segments=8), abut.shape("torus", segments=24, rings=12)
 p = np.random.default_rng(1).uniform(-1, 1, (200, 3))
 sheet = abut.shape("sheet", segments=8, rings=8)
+warnings.filterwarnings("ignore", "limited: Depths are those of radial fields", abut.ReliabilityWarning)
 
 
 def refit():

@@ -189,8 +189,7 @@ typedef struct abut_world_choice {
     const char *reason;       /* one static sentence */
     abut_advice advice;       /* what the inside of its mesh is worth; of meshes alone */
     double cell;              /* of its field or radial fields, or the reach of its map; or 0 */
-    double holes;             /* of a mesh: abut_mesh_report.hole_share. Above
-                               * ABUT_SHEET_HOLE_SHARE it has no inside: it is a sheet */
+    double holes;             /* of a mesh: abut_mesh_report.hole_share */
     double thin;              /* of a mesh that may get a field: the share of its surface with less
                                * than two cells of wall behind it */
 } abut_world_choice;

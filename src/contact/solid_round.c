@@ -248,28 +248,17 @@ static const near_place *nearest_of(const near_work *w) {
 
 /* Whether a place, relative to the mesh's origin, is inside it; a sheet has no inside. */
 static abut_status is_inside(const abut_bvh *bvh, vec3 place, bool *inside) {
-    const abut_mesh *mesh = bvh->mesh;
-    const bvh_solid *solid;
-    vec3 at = v3_add(place, mesh->origin);
+    const bvh_interior *interior;
+    vec3 at = v3_add(place, bvh->mesh->origin);
+    bool on_surface;
     *inside = false;
-    if (!box_contains(mesh->bounds, at))
+    if (!box_contains(bvh->mesh->bounds, at))
         return ABUT_OK;
-    abut_status status = abuti_bvh_solid(bvh, &solid);
-    if (status)
-        return status;
-    bool sheet = false;
-    if (solid->border_count && ((status = abuti_bvh_is_sheet(bvh, &sheet)) || sheet))
-        return status;
-    if (solid->border_count) {
-        *inside = fabs(abuti_sign_crossing_open(bvh, NULL, at, (const uint32_t(*)[2])solid->border,
-                                                solid->border_count)) >= 0.5;
-    } else {
-        int64_t winding;
-        bool on_surface;
-        abuti_sign_crossing(bvh, NULL, at, &winding, &on_surface);
-        *inside = winding != 0 || on_surface;
-    }
-    return ABUT_OK;
+    abut_status status = abuti_bvh_interior(bvh, &interior);
+    if (!status)
+        *inside = fabs(abuti_sign_crossing_solids(bvh, interior, NULL, at, &on_surface)) >= 0.5 ||
+                  on_surface;
+    return status;
 }
 
 /* What is left of the overlap once the mesh is shifted. */

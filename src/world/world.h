@@ -30,6 +30,7 @@ typedef struct world_asset {
     uint32_t resolution;
     bool deforms;
     bool sheet;          /* it has no inside */
+    bool has_sheets;     /* some of its parts have none */
     double longest_edge; /* of a sheet, or of a mesh that deforms */
     abut_world_choice choice;
     abut_topology *topology;

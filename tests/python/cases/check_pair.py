@@ -214,13 +214,27 @@ class OpenSurfaces(unittest.TestCase):
                     touches = np.equal(found, 0) if "distance" in call.__name__ else found
                     self.assertEqual(bool(np.all(touches)), collides, call)
 
-    def test_sheets_with_closed_parts_are_limited(self):
+    def test_closed_parts_beside_sheets_contain(self):
         box = abut.shape("box")
-        stray = abut.join([box, abut.Mesh([[2, 0, 0], [4, 0, 0], [2, 4, 0.0]], [[0, 1, 2]])])
         ball = abut.shape("icosphere", radius=0.12)
-        overlap, words = self.said(abut.overlap, stray, ball)
-        self.assertEqual((overlap, [text[:7] for text in words]), (False, ["limited"]))
-        self.assertIn("closed parts", words[0])
+        for sheet in (abut.Mesh([[2, 0, 0], [4, 0, 0], [2, 4, 0.0]], [[0, 1, 2]]), self.room):
+            mixed = abut.join([box, sheet])
+            self.assertEqual((mixed.report().has_sheets, mixed.report().is_sheet), (True, False))
+            self.assertEqual(self.said(abut.overlap, mixed, ball), (True, []))
+            self.assertEqual(self.said(abut.overlap, mixed, ball, pose_b=[0, 1.2, 0.7]), (False, []))
+            self.assertEqual(self.said(abut.overlap, ball, mixed), (True, []))
+            self.assertEqual(self.said(abut.within, mixed, ball, 0), (True, []))
+            found, words = self.said(abut.distance, mixed, ball)
+            self.assertEqual((float(found.distance), found.advice.verdict, words), (0, "guaranteed", []))
+            self.assertIn("some of its parts", found.advice.reason)
+            self.assertGreater(len(self.said(abut.contacts, mixed, ball)[0]), 0)
+            manager = abut.CollisionManager()
+            manager.add_object("mixed", mixed)
+            self.assertEqual(self.said(manager.in_collision_single, ball), (True, []))
+            world = abut.World()
+            world.add(mixed)
+            world.add(ball)
+            self.assertGreater(len(world.step().contacts), 0)
 
     def test_no_poses_have_nothing_to_say(self):
         found, words = self.said(abut.distance, self.holed, self.robot, pose_b=np.zeros((0, 7)))

@@ -1,0 +1,199 @@
+/* A mesh of several connected parts, each by itself: closed ones and ones with small holes contain
+ * what is inside them, sheets contain nothing. The referee knows what each part is, and adds the
+ * solid angles of those that are no sheets. */
+#include "bvh/meshes.h"
+
+#include <abut/abut.h>
+
+enum { PARTS_MAX = 5, ROUNDS = 40, BALLS = 40 };
+
+typedef enum part_kind { PART_CLOSED, PART_CAVITY, PART_HOLE, PART_SHEET, PART_STRAY } part_kind;
+
+typedef struct parts {
+    abut_vec3 corners[PARTS_MAX * 3 * 400];
+    bool of_solid[PARTS_MAX * 400];
+    uint32_t count; /* triangles */
+    bool holed;     /* some part has a small hole */
+} parts;
+
+static abut_vec3 placed(const abut_vec3 *p, abut_vec3 at, double size) {
+    return vec(at.x + size * p->x, at.y + size * p->y, at.z + size * p->z);
+}
+
+static void add_triangle(parts *all, const abut_vec3 corner[3], abut_vec3 at, double size,
+                         bool turned, bool solid) {
+    assert_true(all->count < PARTS_MAX * 400);
+    for (int k = 0; k < 3; k++)
+        all->corners[3 * all->count + (uint32_t)k] = placed(&corner[turned ? 2 - k : k], at, size);
+    all->of_solid[all->count++] = solid;
+}
+
+/* A ball or box about (0, 0, 0) with sides of 2, as a soup, so that only coordinates connect it. */
+static void add_part(parts *all, part_kind kind, abut_vec3 at, double size, bool turned,
+                     test_random *random) {
+    const bool round = test_random_below(random, 2);
+    abut_shape shape = abut_shape_default(round ? ABUT_SHAPE_ICOSPHERE : ABUT_SHAPE_BOX);
+    abut_mesh *mesh = NULL;
+    shape.extent = vec(2, 2, 2);
+    shape.radius = 1;
+    shape.segments = 4;
+    assert_ok(abut_shape_create(NULL, &shape, &mesh));
+    const uint32_t count = kind == PART_STRAY ? 1 : abut_mesh_triangle_count(mesh);
+    const bool solid = kind != PART_SHEET && kind != PART_STRAY;
+    all->holed |= kind == PART_HOLE;
+    for (uint32_t t = 0; t < count; t++) {
+        abut_vec3 corner[3];
+        double z = 0;
+        for (uint32_t k = 0; k < 3; k++) {
+            corner[k] = abut_mesh_positions(mesh)[abut_mesh_indices(mesh)[3 * t + k]];
+            z += corner[k].z / 3;
+        }
+        if ((kind == PART_HOLE && t == 0) || (kind == PART_SHEET && z > 0.6))
+            continue;
+        add_triangle(all, corner, at, size, turned != (kind == PART_CAVITY), solid);
+    }
+    abut_mesh_destroy(mesh);
+}
+
+static void make_parts(parts *all, test_random *random) {
+    const uint32_t count = 1 + test_random_below(random, PARTS_MAX);
+    memset(all, 0, sizeof *all);
+    for (uint32_t i = 0; i < count;) {
+        const part_kind kind = (part_kind)test_random_below(random, 5);
+        const abut_vec3 at = random_vec(random, 1.5);
+        const double size = test_random_real(random, 0.4, 1.6);
+        if (kind == PART_CAVITY && i + 2 <= count) {
+            add_part(all, PART_CLOSED, at, 2 * size, false, random);
+            add_part(all, PART_CAVITY, at, size, false, random);
+            i += 2;
+        } else {
+            add_part(all, kind == PART_CAVITY ? PART_CLOSED : kind, at, size,
+                     kind != PART_SHEET && test_random_below(random, 8) == 0, random);
+            i++;
+        }
+    }
+}
+
+/* Of the parts that are no sheets (Van Oosterom & Strackee 1983). */
+static double winding_of(const parts *all, abut_vec3 p) {
+    double sum = 0;
+    for (uint32_t t = 0; t < all->count; t++) {
+        double d[3][3], length[3], dot[3];
+        for (int k = 0; k < 3; k++) {
+            const abut_vec3 c = all->corners[3 * t + (uint32_t)k];
+            d[k][0] = c.x - p.x;
+            d[k][1] = c.y - p.y;
+            d[k][2] = c.z - p.z;
+            length[k] = sqrt(d[k][0] * d[k][0] + d[k][1] * d[k][1] + d[k][2] * d[k][2]);
+        }
+        for (int k = 0; k < 3; k++) {
+            const double *u = d[k], *v = d[(k + 1) % 3];
+            dot[k] = u[0] * v[0] + u[1] * v[1] + u[2] * v[2];
+        }
+        const double volume = d[0][0] * (d[1][1] * d[2][2] - d[1][2] * d[2][1]) -
+                              d[0][1] * (d[1][0] * d[2][2] - d[1][2] * d[2][0]) +
+                              d[0][2] * (d[1][0] * d[2][1] - d[1][1] * d[2][0]);
+        const double rest = length[0] * length[1] * length[2] + dot[0] * length[2] +
+                            dot[1] * length[0] + dot[2] * length[1];
+        if (all->of_solid[t])
+            sum += 2 * atan2(volume, rest);
+    }
+    return sum / (16 * atan(1));
+}
+
+static uint64_t count_solid_patches(const abut_posed *a, abut_vec3 at, double radius) {
+    static abut_patch list[256];
+    static abut_contact contacts[1024];
+    abut_solid ball = {.kind = ABUT_SOLID_SPHERE};
+    abut_patches patches = {.list = list,
+                            .capacity = 256,
+                            .contacts = contacts,
+                            .contact_capacity = 1024};
+    ball.shape.sphere.centre = at;
+    ball.shape.sphere.radius = radius;
+    assert_ok(abut_contact_solid(a, &ball, NULL, &patches));
+    return patches.count;
+}
+
+static bool group_touches(const abut_posed *a, const abut_posed *b) {
+    abut_pair_group group = abut_pair_group_default();
+    const abut_pair_object both[2] = {{.bvh = a->bvh, .poses = &a->pose},
+                                      {.bvh = b->bvh, .poses = &b->pose}};
+    bool any;
+    group.objects = both;
+    group.object_count = 2;
+    group.configuration_count = 1;
+    assert_ok(abut_pair_group_any(&group, &any, NULL));
+    return any;
+}
+
+TEST(every_part_counts_by_itself) {
+    static parts all;
+    test_random random = {11};
+    uint32_t seen[4] = {0, 0, 0, 0}, inside_mixed = 0;
+    abut_mesh *ball = make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 2), *small = NULL;
+    const double radius = 0.08;
+    const abut_pose still = {{0, 0, 0, 1}, {0, 0, 0}};
+    assert_ok(abut_mesh_transform(ball, radius / 0.5, still, &small));
+    abut_bvh *inner = NULL;
+    assert_ok(abut_bvh_create(small, NULL, &inner));
+    const abut_vec3 first = abut_mesh_positions(small)[0];
+    for (int round = 0; round < ROUNDS; round++) {
+        make_parts(&all, &random);
+        abut_mesh *mesh = make_soup(NULL, all.corners, all.count);
+        abut_bvh *outer = NULL;
+        assert_ok(abut_bvh_create(mesh, NULL, &outer));
+        const abut_mesh_report report = test_examine(mesh);
+        bool solids = false, sheets = false;
+        for (uint32_t t = 0; t < all.count; t++) {
+            solids |= all.of_solid[t];
+            sheets |= !all.of_solid[t];
+        }
+        assert_int_equal(sheets, report.has_sheets);
+        assert_int_equal(!solids, report.is_sheet);
+        for (int i = 0; i < BALLS; i++) {
+            const abut_posed a = {outer, still};
+            abut_posed b = {inner, still};
+            abut_overlap surfaces, overlap;
+            abut_separation apart;
+            abut_pair_options options = abut_pair_options_default();
+            bool within;
+            b.pose.translation = random_vec(&random, 2.5);
+            options.surfaces = true;
+            const double winding = fabs(winding_of(&all, placed(&first, b.pose.translation, 1)));
+            assert_ok(abut_pair_overlap(&a, &b, &options, NULL, &surfaces));
+            const bool meets = surfaces.relation == ABUT_PAIR_MEETING;
+            if (!meets && fabs(winding - 0.5) < 1e-6)
+                continue;
+            const bool touches = meets || winding >= 0.5;
+            assert_ok(abut_pair_overlap(&a, &b, NULL, NULL, &overlap));
+            assert_int_equal(meets     ? ABUT_PAIR_MEETING
+                             : touches ? ABUT_PAIR_B_INSIDE
+                                       : ABUT_PAIR_APART,
+                             overlap.relation);
+            if (!all.holed || meets)
+                assert_int_equal(ABUT_VERDICT_GUARANTEED, overlap.advice.verdict);
+            assert_ok(abut_pair_overlap(&b, &a, NULL, NULL, &overlap));
+            assert_int_equal(meets     ? ABUT_PAIR_MEETING
+                             : touches ? ABUT_PAIR_A_INSIDE
+                                       : ABUT_PAIR_APART,
+                             overlap.relation);
+            assert_ok(abut_pair_distance(&a, &b, NULL, NULL, &apart));
+            assert_int_equal(touches, apart.distance == 0);
+            assert_ok(abut_pair_within(&a, &b, 0, NULL, NULL, &within, NULL));
+            assert_int_equal(touches, within);
+            assert_int_equal(touches, group_touches(&a, &b));
+            if (!meets && !all.holed) /* of the sphere about the ball, other points may be inside */
+                assert_true(count_solid_patches(&a, b.pose.translation, radius) > 0 || !touches);
+            seen[overlap.relation]++;
+            inside_mixed += touches && !meets && sheets;
+        }
+        abut_bvh_destroy(outer);
+        abut_mesh_destroy(mesh);
+    }
+    assert_true(seen[ABUT_PAIR_APART] > 100 && seen[ABUT_PAIR_MEETING] > 100 &&
+                seen[ABUT_PAIR_A_INSIDE] > 100 && inside_mixed > 50);
+    abut_bvh_destroy(inner);
+    abut_mesh_destroy(small);
+    abut_mesh_destroy(ball);
+}

@@ -237,10 +237,9 @@ abut_status abuti_bvh_cpu_tree(const abut_bvh *bvh, const abut_bvh **tree);
 /* Connected parts, through shared vertices. */
 typedef struct bvh_solid_parts {
     uint32_t count;
-    uint32_t *vertex;   /* of each the lowest in a triangle */
-    uint32_t *triangle; /* the first of each that has that vertex */
-    uint32_t *part;     /* of each vertex, as by abuti_mesh_parts(); null if the surface has no
-                         * border */
+    uint32_t *vertex; /* of each the lowest in a triangle */
+    uint32_t *part;   /* of each vertex, as by abuti_mesh_parts(); null if the surface has no
+                       * border */
 } bvh_solid_parts;
 
 /* What the surface contains: of its parts, those that are no sheets have an inside. */

@@ -6,16 +6,13 @@
 
 /* ---- parts ---- */
 
-/* The lowest vertex of each part, and its first triangle with that vertex. */
 static void list_parts(const abut_mesh *mesh, const uint32_t *part, bvh_solid_parts *parts) {
     for (uint32_t i = 0; i < parts->count; i++)
         parts->vertex[i] = ABUT_NONE;
     for (size_t i = 0; i < 3 * (size_t)mesh->triangle_count; i++) {
         const uint32_t v = mesh->indices[i];
-        if (v < parts->vertex[part[v]]) {
+        if (v < parts->vertex[part[v]])
             parts->vertex[part[v]] = v;
-            parts->triangle[part[v]] = (uint32_t)(i / 3);
-        }
     }
 }
 
@@ -27,12 +24,11 @@ static abut_status make_parts(const abut_bvh *bvh, const bvh_solid *solid, bvh_s
     const size_t count = abuti_mesh_parts(mesh, solid->names, part);
     const size_t kept = solid->border_count ? mesh->vertex_count : 0;
     bvh_solid_parts *parts =
-        abuti_allocate(bvh->context, 1, sizeof *parts + (2 * count + kept) * sizeof *parts->vertex);
+        abuti_allocate(bvh->context, 1, sizeof *parts + (count + kept) * sizeof *parts->vertex);
     if (parts) {
         parts->count = (uint32_t)count;
         parts->vertex = (uint32_t *)(parts + 1);
-        parts->triangle = parts->vertex + count;
-        parts->part = kept ? parts->triangle + count : NULL;
+        parts->part = kept ? parts->vertex + count : NULL;
         list_parts(mesh, part, parts);
         if (kept)
             memcpy(parts->part, part, kept * sizeof *part);

@@ -101,6 +101,25 @@ static double winding_of(const parts *all, abut_vec3 p) {
     return sum / (16 * atan(1));
 }
 
+static uint64_t count_patches_within(const abut_posed *a, const abut_posed *b, double margin,
+                                     bool unchecked) {
+    static abut_patch list[256];
+    static abut_contact contacts[1024];
+    abut_patches patches = {.list = list,
+                            .capacity = 256,
+                            .contacts = contacts,
+                            .contact_capacity = 1024};
+    abut_patch_options options = abut_patch_options_default();
+    options.margin = margin;
+    options.unchecked = unchecked;
+    assert_ok(abut_contact_patches(a, b, &options, &patches));
+    return patches.count;
+}
+
+static uint64_t count_patches(const abut_posed *a, const abut_posed *b) {
+    return count_patches_within(a, b, 0, false);
+}
+
 static uint64_t count_solid_patches(const abut_posed *a, abut_vec3 at, double radius) {
     static abut_patch list[256];
     static abut_contact contacts[1024];
@@ -113,6 +132,31 @@ static uint64_t count_solid_patches(const abut_posed *a, abut_vec3 at, double ra
     ball.shape.sphere.radius = radius;
     assert_ok(abut_contact_solid(a, &ball, NULL, &patches));
     return patches.count;
+}
+
+static abut_world *make_world(abut_mesh *large, abut_mesh *ball, abut_world_method method) {
+    abut_world_options options = abut_world_options_default();
+    abut_world *world = NULL;
+    options.method = method;
+    assert_ok(abut_world_create(NULL, &options, &world));
+    for (int i = 0; i < 2; i++) {
+        abut_world_item item;
+        uint32_t id;
+        memset(&item, 0, sizeof item);
+        item.kind = ABUT_WORLD_MESH;
+        item.shape.mesh.mesh = i ? ball : large;
+        assert_ok(abut_world_add(world, &item, &id));
+    }
+    return world;
+}
+
+static uint64_t count_contacts(abut_world *world, abut_pose pose) {
+    static abut_contact list[4096];
+    abut_contacts found = {.list = list, .capacity = 4096};
+    const uint32_t id = 1;
+    assert_ok(abut_world_move(world, &id, abut_array_host(&pose), 1));
+    assert_ok(abut_world_contacts(world, &found));
+    return found.count;
 }
 
 static bool group_touches(const abut_posed *a, const abut_posed *b) {
@@ -151,6 +195,7 @@ TEST(every_part_counts_by_itself) {
         }
         assert_int_equal(sheets, report.has_sheets);
         assert_int_equal(!solids, report.is_sheet);
+        abut_world *world = make_world(mesh, small, ABUT_WORLD_EXACT);
         for (int i = 0; i < BALLS; i++) {
             const abut_posed a = {outer, still};
             abut_posed b = {inner, still};
@@ -183,11 +228,16 @@ TEST(every_part_counts_by_itself) {
             assert_ok(abut_pair_within(&a, &b, 0, NULL, NULL, &within, NULL));
             assert_int_equal(touches, within);
             assert_int_equal(touches, group_touches(&a, &b));
+            if (touches != (count_patches(&a, &b) > 0))
+                fail_msg("round %d, ball %d: %d by the referee, winding number %g", round, i,
+                         touches, winding);
+            assert_int_equal(touches, count_contacts(world, b.pose) > 0);
             if (!meets && !all.holed) /* of the sphere about the ball, other points may be inside */
                 assert_true(count_solid_patches(&a, b.pose.translation, radius) > 0 || !touches);
             seen[overlap.relation]++;
             inside_mixed += touches && !meets && sheets;
         }
+        abut_world_destroy(world);
         abut_bvh_destroy(outer);
         abut_mesh_destroy(mesh);
     }
@@ -196,4 +246,93 @@ TEST(every_part_counts_by_itself) {
     abut_bvh_destroy(inner);
     abut_mesh_destroy(small);
     abut_mesh_destroy(ball);
+}
+
+/* ---- near a hole ---- */
+
+static bool below_cap(const abut_vec3 *c, double height) {
+    return c[0].z < height && c[1].z < height && c[2].z < height;
+}
+
+/* A ball without a cap. */
+static abut_mesh *make_bowl(double height) {
+    abut_mesh *whole = make_shape(NULL, ABUT_SHAPE_UVSPHERE, 32);
+    const uint32_t count = abut_mesh_triangle_count(whole);
+    const abut_vec3 *positions = abut_mesh_positions(whole);
+    uint32_t(*kept)[3] = malloc(count * sizeof *kept), used = 0;
+    assert_non_null(kept);
+    for (uint32_t t = 0; t < count; t++) {
+        const uint32_t *from = abut_mesh_indices(whole) + 3 * (size_t)t;
+        const abut_vec3 corner[3] = {positions[from[0]], positions[from[1]], positions[from[2]]};
+        memcpy(kept[used], from, sizeof *kept);
+        used += below_cap(corner, height);
+    }
+    abut_mesh *bowl = test_mesh(NULL, positions, abut_mesh_vertex_count(whole), kept, used);
+    free(kept);
+    abut_mesh_destroy(whole);
+    return bowl;
+}
+
+/* The touch of a world's sweep at time 0, for a ball that stays or moves a little. */
+static bool sweep_touches(abut_world *world, abut_pose pose, double *time) {
+    abut_world_impact list[4];
+    abut_world_impacts found = {.list = list, .capacity = 4};
+    const uint32_t id = 1;
+    abut_pose end = pose;
+    end.translation.x += 1e-3;
+    assert_ok(abut_world_sweep(world, &id, &end, 1, NULL, &found));
+    *time = found.time;
+    return found.count && list[0].touch.time == 0;
+}
+
+/* A small ball on its way through the opening of a ball with a hole of a twentieth of its area:
+ * where they overlap, they have contacts, and the other way round. */
+TEST(overlap_and_contacts_agree_in_a_hole) {
+    abut_mesh *bowl = make_bowl(0.45), *unit = make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 3);
+    abut_mesh *ball = NULL;
+    const abut_pose still = {{0, 0, 0, 1}, {0, 0, 0}};
+    const double share = test_examine(bowl).hole_share;
+    if (!(share > 0.03 && share < ABUT_SHEET_HOLE_SHARE))
+        fail_msg("holes of %g", share);
+    assert_ok(abut_mesh_transform(unit, 0.12 / 0.5, still, &ball));
+    abut_bvh *outer = NULL, *inner = NULL;
+    assert_ok(abut_bvh_create(bowl, NULL, &outer));
+    assert_ok(abut_bvh_create(ball, NULL, &inner));
+    abut_world *world = make_world(bowl, ball, ABUT_WORLD_AUTO);
+    abut_world_manner manner;
+    assert_ok(abut_world_how(world, 0, 1, &manner));
+    assert_int_equal(ABUT_WORLD_LIMITED, manner.guarantee);
+    assert_true(isinf(manner.error) && strstr(manner.sentence, "holes"));
+    uint32_t touching = 0, lost = 0, extra = 0, in_world = 0, swept = 0, inside = 0;
+    for (int turn = 0; turn < 3; turn++)
+        for (int i = 0; i <= 100; i++) {
+            const double angle = turn, s = sin(angle / 2), c = cos(angle / 2), x = 0.02 * turn;
+            const abut_posed a = {outer, still},
+                             b = {inner, {{s * 0.6, s * 0.8, 0, c}, {x, 0, 0.2 + 0.004 * i}}};
+            abut_overlap overlap;
+            double time;
+            assert_ok(abut_pair_overlap(&a, &b, NULL, NULL, &overlap));
+            const bool touches = overlap.relation != ABUT_PAIR_APART;
+            const bool contacts = count_patches(&a, &b) > 0;
+            assert_int_equal(contacts, count_patches(&b, &a) > 0);
+            assert_int_equal(contacts, count_patches_within(&a, &b, 0, true) > 0);
+            assert_true(!contacts || count_patches_within(&a, &b, 0.01, false) > 0);
+            touching += touches;
+            inside += overlap.relation == ABUT_PAIR_B_INSIDE;
+            lost += touches && !contacts;
+            extra += contacts && !touches;
+            in_world += touches != (count_contacts(world, b.pose) > 0);
+            swept += touches != sweep_touches(world, b.pose, &time);
+        }
+    assert_true(touching > 100 && inside > 100 && touching < 3 * 101);
+    if (lost || extra || in_world || swept)
+        fail_msg("of %u poses that touch %u have no contact; %u others have one; worlds differ in "
+                 "%u contacts and %u sweeps",
+                 touching, lost, extra, in_world, swept);
+    abut_world_destroy(world);
+    abut_bvh_destroy(outer);
+    abut_bvh_destroy(inner);
+    abut_mesh_destroy(ball);
+    abut_mesh_destroy(unit);
+    abut_mesh_destroy(bowl);
 }

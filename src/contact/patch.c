@@ -36,8 +36,10 @@ typedef struct patch_call {
     vec3 hint;      /* in the frame */
     patch_answer *answers;
     size_t count, room;
-    bool parts; /* some of them are of parts wholly inside */
-    bool apart; /* the bodies do not touch; once that is known */
+    bool parts;     /* some of them are of parts wholly inside */
+    bool meets;     /* skins or surfaces meet somewhere, which boundary edges may change */
+    unsigned doubt; /* of containment, as of abuti_pair_contains() */
+    bool apart;     /* the bodies do not touch; once that is known */
     bool apart_known;
     bool separates;
 } patch_call;
@@ -377,14 +379,13 @@ static abut_status answer_parts(patch_work *work, patch_call *call, bool apart, 
         for (uint32_t i = 0; i < skin->view.component_count && !status; i++) {
             const patch_part *part = &skin->parts[i];
             bool inside;
-            unsigned doubt = 0;
             patch_answer answer = {.count = 0};
             if ((met && met[i]) || part->is_cavity != (k >= 2))
                 continue;
             status = abuti_pair_vertex_inside(&frame, (int)side, &call->posed[!side].pose,
                                               apart ? part->vertex
                                                     : skin->corner[3 * (size_t)part->face],
-                                              &inside, &doubt);
+                                              &inside, &call->doubt);
             if (status || !inside)
                 continue;
             abuti_patch_inside(work, side, i, call->hint, keep, &answer);
@@ -471,6 +472,7 @@ static abut_status answer_rest(patch_work *work, patch_call *call, uint32_t keep
     abut_status status = abuti_stop_status("contacts");
     if (status)
         return status;
+    call->meets |= meets;
     if (meets && !call->even) { /* as where one is in the place of the other */
         call->even = true;
         start_work(work, call->memory);
@@ -742,12 +744,11 @@ abut_status abut_contact_patches(const abut_posed *a, const abut_posed *b,
     call.memory = &memory;
     start_work(&work, &memory);
     status = find(&work, &call, call.options.margin);
-    abut_advice advice = abuti_guaranteed("");
     if (!status) {
         const patch_skin *skins[2] = {work.body[0].skin, work.body[1].skin};
         call.size = real_min(skins[0]->size, skins[1]->size);
         call.gap = call.options.margin + gap_of_touch(&call);
-        advice = skins[skins[1]->advice.verdict > skins[0]->advice.verdict]->advice;
+        call.meets = work.segment_count > 0;
         status = answer_found(&work, &call, keep);
         status = status ? status : check_gaps(&work, &call, keep);
         call.had = call.count > 0;
@@ -762,9 +763,12 @@ abut_status abut_contact_patches(const abut_posed *a, const abut_posed *b,
         if (!status && !apart && call.count && !call.separates)
             status = check(&work, &call, keep);
     }
-    status = status ? status
-                    : abuti_patch_write(&frame, call.answers, call.count, call.separates, advice,
-                                        patches);
+    if (!status) {
+        const bool exact = !call.meets && !(call.doubt & (3 * PAIR_HOLES | 3 * PAIR_FLIPS));
+        status = abuti_patch_write(&frame, call.answers, call.count, call.separates,
+                                   abuti_patch_advice(work.body[0].skin, work.body[1].skin, exact),
+                                   patches);
+    }
     abuti_patch_memory_end(&memory);
     abuti_context_leave(before);
     return status;

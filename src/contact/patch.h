@@ -44,6 +44,10 @@ typedef struct patch_skin {
 /* Gives it; made by the first call and kept by the hierarchy. Thread-safe. */
 abut_status abuti_patch_skin(const abut_bvh *bvh, const patch_skin **skin);
 
+/* The reliability of an answer: the worse one of both meshes, of which the second may be null; but
+ * guaranteed if neither boundary edges nor flipped neighbours decide this answer. */
+abut_advice abuti_patch_advice(const patch_skin *a, const patch_skin *b, bool is_exact);
+
 /* ---- patch_contour.c: where two skins meet, and what is inside ---- */
 
 /* Vertices and triangles of a body that were placed lately. */

@@ -258,3 +258,11 @@ abut_status abuti_patch_skin(const abut_bvh *bvh, const patch_skin **skin) {
         *skin = (const patch_skin *)(const void *)part;
     return status;
 }
+
+abut_advice abuti_patch_advice(const patch_skin *a, const patch_skin *b, bool is_exact) {
+    const abut_advice worst = b && b->advice.verdict > a->advice.verdict ? b->advice : a->advice;
+    return is_exact && worst.verdict != ABUT_VERDICT_GUARANTEED
+               ? abuti_guaranteed("No surfaces touch within the margin, and no boundary edge "
+                                  "decides what is inside: the answer is exact.")
+               : worst;
+}

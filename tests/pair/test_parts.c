@@ -336,3 +336,92 @@ TEST(overlap_and_contacts_agree_in_a_hole) {
     abut_mesh_destroy(unit);
     abut_mesh_destroy(bowl);
 }
+
+/* ---- reliability of contacts ---- */
+
+static abut_advice advice_of(const abut_posed *a, const abut_posed *b, double margin) {
+    abut_patch list[16];
+    abut_contact contacts[64];
+    abut_patches patches = {.list = list,
+                            .capacity = 16,
+                            .contacts = contacts,
+                            .contact_capacity = 64};
+    abut_patch_options options = abut_patch_options_default();
+    options.margin = margin;
+    assert_ok(abut_contact_patches(a, b, &options, &patches));
+    return patches.advice;
+}
+
+static abut_advice solid_advice(const abut_posed *a, const abut_solid *b) {
+    abut_patch list[16];
+    abut_contact contacts[64];
+    abut_patches patches = {.list = list,
+                            .capacity = 16,
+                            .contacts = contacts,
+                            .contact_capacity = 64};
+    assert_ok(abut_contact_solid(a, b, NULL, &patches));
+    return patches.advice;
+}
+
+/* Contacts with an open mesh are limited only if its boundary can decide: where surfaces touch
+ * within the margin, and where one is in the box of a mesh with small holes. */
+TEST(contacts_far_from_an_open_mesh_are_guaranteed) {
+    static const struct {
+        int mesh; /* 0 = a bowl with a small hole, 1 = a sheet, 2 = the bowl with flipped triangles
+                   */
+        double z, margin;
+        abut_verdict wanted;
+    } cases[] = {{0, 9, 0, ABUT_VERDICT_GUARANTEED},     {0, 9, 10, ABUT_VERDICT_LIMITED},
+                 {0, 0, 0, ABUT_VERDICT_LIMITED},        {0, -0.5, 0, ABUT_VERDICT_LIMITED},
+                 {0, -0.65, 0, ABUT_VERDICT_GUARANTEED}, {0, -0.65, 0.1, ABUT_VERDICT_LIMITED},
+                 {1, 9, 0, ABUT_VERDICT_GUARANTEED},     {1, 0.3, 0, ABUT_VERDICT_GUARANTEED},
+                 {1, 0, 0, ABUT_VERDICT_LIMITED},        {2, 9, 0, ABUT_VERDICT_GUARANTEED},
+                 {2, 0, 0, ABUT_VERDICT_UNFIT},          {2, -0.5, 0, ABUT_VERDICT_UNFIT}};
+    abut_mesh *bowl = make_bowl(0.45), *unit = make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 3);
+    abut_mesh *ball = NULL;
+    const abut_pose still = {{0, 0, 0, 1}, {0, 0, 0}};
+    const uint32_t count = abut_mesh_triangle_count(bowl);
+    uint32_t *turned = malloc(3 * (size_t)count * sizeof *turned);
+    assert_non_null(turned);
+    memcpy(turned, abut_mesh_indices(bowl), 3 * (size_t)count * sizeof *turned);
+    for (uint32_t t = 0; t < count; t += 5) {
+        const uint32_t kept = turned[3 * t];
+        turned[3 * t] = turned[3 * t + 1];
+        turned[3 * t + 1] = kept;
+    }
+    abut_mesh *meshes[3] = {bowl, make_shape(NULL, ABUT_SHAPE_SHEET, 4),
+                            test_mesh(NULL, abut_mesh_positions(bowl), abut_mesh_vertex_count(bowl),
+                                      (const uint32_t(*)[3])turned, count)};
+    abut_bvh *outer[3], *inner = NULL;
+    assert_ok(abut_mesh_transform(unit, 0.12 / 0.5, still, &ball));
+    assert_ok(abut_bvh_create(ball, NULL, &inner));
+    for (int i = 0; i < 3; i++)
+        assert_ok(abut_bvh_create(meshes[i], NULL, &outer[i]));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const abut_posed a = {outer[cases[i].mesh], still};
+        abut_posed b = {inner, still};
+        b.pose.translation.z = cases[i].z;
+        for (int swap = 0; swap < 2; swap++) {
+            const abut_advice found = advice_of(swap ? &b : &a, swap ? &a : &b, cases[i].margin);
+            if (found.verdict != cases[i].wanted)
+                fail_msg("case %d: %s: %s", (int)i, abut_verdict_name(found.verdict), found.reason);
+        }
+        if (cases[i].margin > 0)
+            continue;
+        abut_solid sphere = {.kind = ABUT_SOLID_SPHERE}, plane = {.kind = ABUT_SOLID_PLANE};
+        sphere.shape.sphere.centre.z = cases[i].z;
+        sphere.shape.sphere.radius = 0.12;
+        plane.shape.plane = (abut_plane){{0, 0, 1}, -cases[i].z};
+        assert_int_equal(cases[i].wanted, solid_advice(&a, &sphere).verdict);
+        if (cases[i].z > 1) /* then the plane is below all of it */
+            assert_int_equal(ABUT_VERDICT_GUARANTEED, solid_advice(&a, &plane).verdict);
+    }
+    free(turned);
+    for (int i = 0; i < 3; i++) {
+        abut_bvh_destroy(outer[i]);
+        abut_mesh_destroy(meshes[i]);
+    }
+    abut_bvh_destroy(inner);
+    abut_mesh_destroy(ball);
+    abut_mesh_destroy(unit);
+}

@@ -234,7 +234,19 @@ class OpenSurfaces(unittest.TestCase):
             world = abut.World()
             world.add(mixed)
             world.add(ball)
-            self.assertGreater(len(world.step().contacts), 0)
+            self.assertEqual(len(list(world.step())), 1)
+
+    def test_contacts_and_worlds_say_where_holes_matter(self):
+        found, words = self.said(abut.contacts, self.holed, self.robot, pose_b=[9, 0, 0])
+        self.assertEqual((len(found), words), (0, []))
+        found, words = self.said(abut.contacts, self.holed, self.robot)
+        self.assertGreater(len(found), 0)
+        self.assertEqual([text[:7] for text in words], ["limited"])
+        world = abut.World()
+        walls, robot, closed = world.add(self.holed), world.add(self.robot), world.add(abut.shape("box"))
+        self.assertEqual(world.how(walls, robot)[:3], ("exact", "limited", np.inf))
+        self.assertIn("holes", world.how(walls, robot).sentence)
+        self.assertEqual(world.how(closed, robot)[:3], ("exact", "every", 0))
 
     def test_no_poses_have_nothing_to_say(self):
         found, words = self.said(abut.distance, self.holed, self.robot, pose_b=np.zeros((0, 7)))

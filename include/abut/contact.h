@@ -245,7 +245,10 @@ typedef struct abut_patches {
     bool separates; /* the least shift of a that goes by every patch's depth along its normal, or
                      * more, leaves the bodies apart: this was checked, and the depth of one patch
                      * made larger where that was enough. True where there is no patch */
-    abut_advice advice; /* unfit where a surface does not tell in from out */
+    abut_advice advice; /* reliability: guaranteed for closed meshes. For others too if no surfaces
+                         * touch within the margin and, as in <abut/pair.h>, no boundary edge
+                         * decides what is inside. Otherwise limited for a mesh with boundary edges,
+                         * unfit for one whose neighbouring triangles face opposite ways */
 } abut_patches;
 
 /* Finds the contacts of two posed meshes without fields and samples: from the contours in which

@@ -190,8 +190,7 @@ typedef struct abut_world_choice {
     const char *reason;       /* one static sentence */
     abut_advice advice;       /* what the inside of its mesh is worth; of meshes alone */
     double cell;              /* of its field or radial fields, or the reach of its map; or 0 */
-    double holes;             /* of a mesh: abut_mesh_report.hole_share. Above
-                               * ABUT_SHEET_HOLE_SHARE it has no inside: it is a sheet */
+    double holes;             /* of a mesh: abut_mesh_report.hole_share */
     double thin;              /* of a mesh that may get a field: the share of its surface with less
                                * than two cells of wall behind it */
 } abut_world_choice;
@@ -203,10 +202,14 @@ ABUT_API abut_status abut_world_choice_get(const abut_world *world, uint32_t id,
 typedef enum abut_world_guarantee {
     ABUT_WORLD_NEVER = 0, /* all: it is never tried */
     ABUT_WORLD_SAMPLED,   /* what lies between samples may be missed */
-    ABUT_WORLD_EVERY      /* nothing: every overlap has a contact, whatever its size */
+    ABUT_WORLD_EVERY,     /* nothing: every overlap has a contact, whatever its size */
+    ABUT_WORLD_LIMITED /* no intersection of surfaces; but a mesh has small holes, or neighbouring
+                        * triangles that face opposite ways, so what lies wholly inside it is a
+                        * guess: contacts follow abut_pair_overlap() there, and depths have no
+                        * bound */
 } abut_world_guarantee;
 
-/* "never", "sampled", "every". */
+/* "never", "sampled", "every", "limited". */
 ABUT_API const char *abut_world_guarantee_name(abut_world_guarantee guarantee);
 
 /* How a pair is tried. */

@@ -36,8 +36,10 @@ typedef struct patch_call {
     vec3 hint;      /* in the frame */
     patch_answer *answers;
     size_t count, room;
-    bool parts; /* some of them are of parts wholly inside */
-    bool apart; /* the bodies do not touch; once that is known */
+    bool parts;     /* some of them are of parts wholly inside */
+    bool meets;     /* skins or surfaces meet somewhere, which boundary edges may change */
+    unsigned doubt; /* of containment, as of abuti_pair_contains() */
+    bool apart;     /* the bodies do not touch; once that is known */
     bool apart_known;
     bool separates;
 } patch_call;
@@ -325,33 +327,58 @@ static abut_status find_met(const patch_work *work, const patch_call *call, uint
     return ABUT_OK;
 }
 
-/* Parts that meet nothing, but are inside the other body. */
-static abut_status answer_parts(patch_work *work, patch_call *call, uint32_t keep) {
+/* A part inside the other body from which no ray along the normals that are tried meets it, as in a
+ * hole: from the closest points of both surfaces. */
+static abut_status answer_closest(const patch_work *work, const patch_call *call, uint32_t side,
+                                  patch_answer *answer) {
+    abut_separation found;
+    abut_status status = abuti_pair_distance(&call->posed[0], &call->posed[1], true, NULL, &found);
+    if (status)
+        return status;
+    const vec3 way = v3_sub(found.point_b, found.point_a), normal = v3_normalise(way);
+    *answer = (patch_answer){.normal = v3_max_abs(normal) > 0 ? normal : v3(0, 0, 1),
+                             .depth = found.distance,
+                             .centre = v3_sub(v3_along(found.point_a, 0.5, way),
+                                              work->body[1].bvh->mesh->origin),
+                             .count = 1};
+    answer->points[0] = (patch_point){.at = answer->centre,
+                                      .depth = answer->depth,
+                                      .side = side,
+                                      .kind = ABUT_CONTACT_FACE,
+                                      .element = side ? found.triangle_b : found.triangle_a};
+    return ABUT_OK;
+}
+
+/* Parts that are inside the other body, and of which no skin meets anything. `apart`: no surfaces
+ * meet, whatever skins do. Then a part is where the vertex is that abuti_pair_contains() tests, and
+ * cavities count as there if nothing else is inside. */
+static abut_status answer_parts(patch_work *work, patch_call *call, bool apart, uint32_t keep) {
     pair_frame frame;
-    if (work->segment_count && work->body[0].skin->view.component_count == 1 &&
+    if (!apart && work->body[0].skin->view.component_count == 1 &&
         work->body[1].skin->view.component_count == 1)
         return ABUT_OK;
     abuti_pair_start(&call->posed[0], &call->posed[1], &frame);
-    for (uint32_t side = 0; side < 2; side++) {
+    for (uint32_t k = 0; k < (apart ? 4 : 2) && !(k == 2 && call->count); k++) {
+        const uint32_t side = k % 2;
         const patch_skin *skin = work->body[side].skin;
-        uint32_t parts = skin->view.component_count;
-        if (parts == 1 && work->segment_count)
-            continue;
         bool *met = NULL;
-        abut_status status = find_met(work, call, side, &met);
-        for (uint32_t i = 0; i < parts && !status; i++) {
+        abut_status status = apart ? ABUT_OK : find_met(work, call, side, &met);
+        for (uint32_t i = 0; i < skin->view.component_count && !status; i++) {
+            const patch_part *part = &skin->parts[i];
             bool inside;
-            unsigned doubt = 0;
             patch_answer answer = {.count = 0};
-            if (met[i] || skin->part_face[i] == ABUT_NONE)
+            if ((met && met[i]) || part->is_cavity != (k >= 2))
                 continue;
             status = abuti_pair_vertex_inside(&frame, (int)side, &call->posed[!side].pose,
-                                              skin->corner[3 * (size_t)skin->part_face[i]], &inside,
-                                              &doubt);
+                                              apart ? part->vertex
+                                                    : skin->corner[3 * (size_t)part->face],
+                                              &inside, &call->doubt);
             if (status || !inside)
                 continue;
             abuti_patch_inside(work, side, i, call->hint, keep, &answer);
-            if (answer.count)
+            if (!answer.count && apart)
+                status = answer_closest(work, call, side, &answer);
+            if (!status && answer.count)
                 status = add_answer(call, &answer);
         }
         if (status)
@@ -390,7 +417,7 @@ static abut_status answer_deep(patch_work *work, patch_call *call, size_t i, uin
 }
 
 static abut_status answer_regions(patch_work *work, patch_call *call, uint32_t keep) {
-    abut_status status = answer_parts(work, call, keep);
+    abut_status status = answer_parts(work, call, false, keep);
     size_t regions = call->count, deep = call->count, last = 0;
     call->parts = regions > 0;
     for (size_t i = 0; i < work->region_count; i++)
@@ -432,6 +459,7 @@ static abut_status answer_rest(patch_work *work, patch_call *call, uint32_t keep
     abut_status status = abuti_stop_status("contacts");
     if (status)
         return status;
+    call->meets |= meets;
     if (meets && !call->even) { /* as where one is in the place of the other */
         call->even = true;
         start_work(work, call->memory);
@@ -464,7 +492,7 @@ static abut_status answer_rest(patch_work *work, patch_call *call, uint32_t keep
                                          .element = triangle[0]};
         return add_answer(call, &answer);
     }
-    return answer_parts(work, call, keep);
+    return answer_parts(work, call, true, keep);
 }
 
 /* What the contours tell, or the rest. */
@@ -704,12 +732,11 @@ abut_status abut_contact_patches(const abut_posed *a, const abut_posed *b,
     call.memory = &memory;
     start_work(&work, &memory);
     status = find(&work, &call, call.options.margin);
-    abut_advice advice = abuti_guaranteed("");
     if (!status) {
         const patch_skin *skins[2] = {work.body[0].skin, work.body[1].skin};
         call.size = real_min(skins[0]->size, skins[1]->size);
         call.gap = call.options.margin + gap_of_touch(&call);
-        advice = skins[skins[1]->advice.verdict > skins[0]->advice.verdict]->advice;
+        call.meets = work.segment_count > 0;
         status = answer_found(&work, &call, keep);
         status = status ? status : check_gaps(&work, &call, keep);
         call.had = call.count > 0;
@@ -724,9 +751,12 @@ abut_status abut_contact_patches(const abut_posed *a, const abut_posed *b,
         if (!status && !apart && call.count && !call.separates)
             status = check(&work, &call, keep);
     }
-    status = status ? status
-                    : abuti_patch_write(&frame, call.answers, call.count, call.separates, advice,
-                                        patches);
+    if (!status) {
+        const bool exact = !call.meets && !(call.doubt & (3 * PAIR_HOLES | 3 * PAIR_FLIPS));
+        status = abuti_patch_write(&frame, call.answers, call.count, call.separates,
+                                   abuti_patch_advice(work.body[0].skin, work.body[1].skin, exact),
+                                   patches);
+    }
     abuti_patch_memory_end(&memory);
     abuti_context_leave(before);
     return status;

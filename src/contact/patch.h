@@ -20,6 +20,13 @@
 
 /* ---- patch_skin.c: what a mesh keeps for this ---- */
 
+/* A part connected through shared edges. */
+typedef struct patch_part {
+    uint32_t face;   /* a triangle of it */
+    uint32_t vertex; /* that decides for abuti_pair_contains() whether it is inside another body */
+    bool is_cavity;  /* it is closed and holds nothing */
+} patch_part;
+
 typedef struct patch_skin {
     bvh_part part;
     const abut_bvh *bvh;
@@ -30,12 +37,16 @@ typedef struct patch_skin {
     double reach;           /* the longest of them */
     double size;            /* of the box, the longest side */
     bool inward;            /* triangles are turned round here */
-    uint32_t *part_face;    /* of each connected part: a triangle, or ABUT_NONE for a cavity */
+    patch_part *parts;      /* by component of the topology */
     abut_advice advice;     /* what contacts with it are worth */
 } patch_skin;
 
 /* Gives it; made by the first call and kept by the hierarchy. Thread-safe. */
 abut_status abuti_patch_skin(const abut_bvh *bvh, const patch_skin **skin);
+
+/* The reliability of an answer: the worse one of both meshes, of which the second may be null; but
+ * guaranteed if neither boundary edges nor flipped neighbours decide this answer. */
+abut_advice abuti_patch_advice(const patch_skin *a, const patch_skin *b, bool is_exact);
 
 /* ---- patch_contour.c: where two skins meet, and what is inside ---- */
 

@@ -368,17 +368,19 @@ static abut_status try_pair(const abut_world *world, size_t pair, world_answers 
     const abut_world_pair *which = (const abut_world_pair *)world->pairs.data + pair;
     const world_item *a = &world_items(world)[which->a], *b = &world_items(world)[which->b];
     const world_special *special = abuti_world_special(world, pair);
-    abut_world_manner manner = abuti_world_manner(world, a, b);
+    abut_world_manner manner;
     abut_contacts to = {.count = 0};
     world_tried tried = {.pair = *which, .state = {a->state, b->state}};
     bool separates = false;
-    abut_status status;
+    abut_status status = abuti_world_manner(world, a, b, &manner);
+    if (status)
+        return status;
     if (manner.method == ABUT_WORLD_LAYERS)
         tried.state[0] = tried.state[1] = 0;
     /* What maps and layers do not see is asked exactly. */
     if (special && !special->count && manner.method != ABUT_WORLD_FIELD) {
         manner.method = ABUT_WORLD_EXACT;
-        manner.error = 0;
+        manner.error = manner.guarantee == ABUT_WORLD_LIMITED ? manner.error : 0;
     }
     if (manner.method == ABUT_WORLD_EXACT) {
         tried.hint = hint_of(world, a, b, which);

@@ -688,7 +688,7 @@ const char *abut_world_method_name(abut_world_method method) {
 }
 
 const char *abut_world_guarantee_name(abut_world_guarantee guarantee) {
-    static const char *const names[] = {"never", "sampled", "every"};
+    static const char *const names[] = {"never", "sampled", "every", "limited"};
     return ABUTI_NAME(names, guarantee);
 }
 

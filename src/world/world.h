@@ -30,6 +30,7 @@ typedef struct world_asset {
     uint32_t resolution;
     bool deforms;
     bool sheet;          /* it has no inside */
+    bool has_sheets;     /* some of its parts have none */
     double longest_edge; /* of a sheet, or of a mesh that deforms */
     abut_world_choice choice;
     abut_topology *topology;
@@ -207,9 +208,10 @@ bool abuti_world_tries(const abut_world *world, uint32_t a, uint32_t b);
 /* How; AUTO where there is no way. */
 abut_world_method abuti_world_method(const abut_world *world, const world_item *a,
                                      const world_item *b);
-/* The same with all that is to be told of it. */
-abut_world_manner abuti_world_manner(const abut_world *world, const world_item *a,
-                                     const world_item *b);
+/* The same with its guarantee; of exact pairs that depends on the holes of their meshes, which the
+ * first call finds. Thread-safe. */
+abut_status abuti_world_manner(const abut_world *world, const world_item *a, const world_item *b,
+                               abut_world_manner *manner);
 /* Whether a pair by fields is one of vertices of a mesh against a field. */
 bool abuti_world_by_vertices(const abut_world *world, const world_item *a, const world_item *b);
 /* Forgets that pairs of an item are ignored. */

@@ -415,8 +415,7 @@ TEST(borders) {
                                       kind % 2 ? 9 : 2);
         abut_bvh *shared = hierarchy(with_holes(abut_mesh_retain(whole), holes[kind / 2], true));
         abut_bvh *soup = hierarchy(with_holes(whole, holes[kind / 2], false));
-        const double share = test_examine(abut_bvh_mesh(shared)).hole_share;
-        const bool sheet = share > ABUT_SHEET_HOLE_SHARE;
+        const bool sheet = test_examine(abut_bvh_mesh(shared)).is_sheet;
         for (int i = 0; i < 60; i++) {
             abut_posed a = {shared, i % 3 ? any_pose(&random, 1) : still};
             abut_mesh *moved = transformed(shared, a.pose);

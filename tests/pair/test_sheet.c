@@ -84,8 +84,7 @@ static abut_mesh *robot(void) {
 
 static double hole_share(abut_mesh *mesh) {
     const abut_mesh_report report = test_examine(mesh);
-    assert_int_equal(report.hole_share > ABUT_SHEET_HOLE_SHARE,
-                     !strncmp(abut_pair_advice(&report).reason, "A sheet", 7));
+    assert_int_equal(report.is_sheet, !strncmp(abut_pair_advice(&report).reason, "A sheet", 7));
     return report.hole_share;
 }
 
@@ -404,14 +403,14 @@ TEST(refit_measures_holes_again) {
 static abut_status ask_room(abut_context *context, void *data) {
     abut_mesh *mesh = NULL;
     abut_bvh *bvh = NULL;
-    bool sheet = false;
+    const bvh_interior *interior = NULL;
     const abut_mesh_input input =
         abut_mesh_input_doubles(abut_mesh_positions(data), abut_mesh_vertex_count(data),
                                 abut_mesh_indices(data), abut_mesh_triangle_count(data));
     abut_status status = abut_mesh_create(context, &input, &mesh);
     status = status ? status : abut_bvh_create(mesh, NULL, &bvh);
-    status = status ? status : abuti_bvh_is_sheet(bvh, &sheet);
-    assert_true(status || sheet);
+    status = status ? status : abuti_bvh_interior(bvh, &interior);
+    assert_true(status || (interior->has_sheets && !interior->has_solids));
     abut_bvh_destroy(bvh);
     abut_mesh_destroy(mesh);
     return status;

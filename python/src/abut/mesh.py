@@ -175,6 +175,9 @@ class Report:
     problems: dict[str, Problem]
     self_examined: bool
     self_pair_count: int
+    hole_share: float
+    has_sheets: bool
+    is_sheet: bool
 
     def __init__(self, given: Any) -> None:
         fields: list[tuple[str, Any]] = _c.abut_mesh_report._fields_  # type: ignore[assignment,unused-ignore]

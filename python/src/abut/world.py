@@ -107,7 +107,8 @@ class Manner(NamedTuple):
     method: str
     """ "auto" where it is never tried."""
     guarantee: str
-    """ "every": no overlap is missed; "sampled": what lies between samples may be; "never": it is not tried."""
+    """ "every": no overlap is missed; "limited": the same, except that what lies wholly inside a mesh with holes is a
+    guess; "sampled": what lies between samples may be missed; "never": it is not tried."""
     error: float
     """The deepest contact is off by no more than this; 0 = by rounding alone."""
     sentence: str

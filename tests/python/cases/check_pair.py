@@ -272,13 +272,39 @@ class OpenSurfaces(unittest.TestCase):
         self.assertEqual((touch.advice.verdict, words), ("guaranteed", []))
         self.assertTrue(touch.advice.reason)
 
-    def test_sheets_with_closed_parts_are_limited(self):
+    def test_closed_parts_beside_sheets_contain(self):
         box = abut.shape("box")
-        stray = abut.join([box, abut.Mesh([[2, 0, 0], [4, 0, 0], [2, 4, 0.0]], [[0, 1, 2]])])
         ball = abut.shape("icosphere", radius=0.12)
-        overlap, words = self.said(abut.overlap, stray, ball)
-        self.assertEqual((overlap, [text[:7] for text in words]), (False, ["limited"]))
-        self.assertIn("closed parts", words[0])
+        for sheet in (abut.Mesh([[2, 0, 0], [4, 0, 0], [2, 4, 0.0]], [[0, 1, 2]]), self.room):
+            mixed = abut.join([box, sheet])
+            self.assertEqual((mixed.report().has_sheets, mixed.report().is_sheet), (True, False))
+            self.assertEqual(self.said(abut.overlap, mixed, ball), (True, []))
+            self.assertEqual(self.said(abut.overlap, mixed, ball, pose_b=[0, 1.2, 0.7]), (False, []))
+            self.assertEqual(self.said(abut.overlap, ball, mixed), (True, []))
+            self.assertEqual(self.said(abut.within, mixed, ball, 0), (True, []))
+            found, words = self.said(abut.distance, mixed, ball)
+            self.assertEqual((float(found.distance), found.advice.verdict, words), (0, "guaranteed", []))
+            self.assertIn("some of its parts", found.advice.reason)
+            self.assertGreater(len(self.said(abut.contacts, mixed, ball)[0]), 0)
+            manager = abut.CollisionManager()
+            manager.add_object("mixed", mixed)
+            self.assertEqual(self.said(manager.in_collision_single, ball), (True, []))
+            world = abut.World()
+            world.add(mixed)
+            world.add(ball)
+            self.assertEqual(len(list(world.step())), 1)
+
+    def test_contacts_and_worlds_say_where_holes_matter(self):
+        found, words = self.said(abut.contacts, self.holed, self.robot, pose_b=[9, 0, 0])
+        self.assertEqual((len(found), words), (0, []))
+        found, words = self.said(abut.contacts, self.holed, self.robot)
+        self.assertGreater(len(found), 0)
+        self.assertEqual([text[:7] for text in words], ["limited"])
+        world = abut.World()
+        walls, robot, closed = world.add(self.holed), world.add(self.robot), world.add(abut.shape("box"))
+        self.assertEqual(world.how(walls, robot)[:3], ("exact", "limited", np.inf))
+        self.assertIn("holes", world.how(walls, robot).sentence)
+        self.assertEqual(world.how(closed, robot)[:3], ("exact", "every", 0))
 
     def test_no_poses_have_nothing_to_say(self):
         found, words = self.said(abut.distance, self.holed, self.robot, pose_b=np.zeros((0, 7)))

@@ -290,11 +290,12 @@ typedef struct abut_solid {
  * hint, shifts against it are not looked at where there are others. With a margin the contacts of
  * solids that are apart are where they are nearest. Contacts are halfway between both surfaces; the
  * area of a patch is that of the polygon around them before all but options.keep are dropped, its
- * volume 0. Ids do not depend on which body's face is the reference: points within 1% of the smaller
- * face from a vertex have its id, and faces that are parallel within 2e-4 keep the same points while
- * they tremble; then the first contact has the patch's depth, at most 0.1% of the face more than its
- * own. Swapping a and b swaps the sides. Two planes have none. The first question about a hull checks that it is closed and
- * convex, which its hierarchy keeps. Nothing else takes memory. Thread-safe. */
+ * volume 0. Ids do not depend on which body's face is the reference: points within 1% of the
+ * smaller face from a vertex have its id, and faces that are parallel within 2e-4 keep the same
+ * points while they tremble; then the first contact has the patch's depth, at most 0.1% of the face
+ * more than its own. Swapping a and b swaps the sides. Two planes have none. The first question
+ * about a hull checks that it is closed and convex, which its hierarchy keeps. Nothing else takes
+ * memory. Thread-safe. */
 ABUT_API abut_status abut_contact_solids(const abut_solid *a, const abut_solid *b,
                                          const abut_patch_options *options, abut_patches *patches);
 

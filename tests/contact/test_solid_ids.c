@@ -120,7 +120,8 @@ TEST(ids_last_while_bodies_tremble) {
                     }
 }
 
-/* Boxes and hulls in random poses, deep in each other or up to 0.02 deep. */
+/* Boxes and hulls in random poses, up to 0.02 deep. Where they are deep in each other and several
+ * ways out are as short, which is taken may change with each motion: a hint is for that. */
 TEST(random_ids_last) {
     make_hulls();
     test_random random = {29};
@@ -136,8 +137,7 @@ TEST(random_ids_last) {
             if (!found.count)
                 continue;
             double back = list[0].depth - test_random_real(&random, 0, .02);
-            if (test_random_below(&random, 8))
-                pair[0].pose.translation = v3_along(pair[0].pose.translation, back, list[0].normal);
+            pair[0].pose.translation = v3_along(pair[0].pose.translation, back, list[0].normal);
             kept_ids here = tremble(&random, &pair[0], &pair[1],
                                     test_random_below(&random, 2) ? .005 : 0, motions[m], 4);
             sum.kept += here.kept;

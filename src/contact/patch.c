@@ -449,6 +449,21 @@ static abut_status answer_regions(patch_work *work, patch_call *call, uint32_t k
     return status || call->separates ? status : answer_deep(work, call, last, keep);
 }
 
+/* The unit normal of two triangles that touch; of needles without normals any. */
+static vec3 way_of_triangles(const patch_work *work, uint32_t triangle_a, uint32_t triangle_b) {
+    vec3 n[2];
+    for (int side = 0; side < 2; side++) {
+        const patch_body *body = &work->body[side];
+        const uint32_t *corner = body->skin->corner + 3 * (size_t)(side ? triangle_b : triangle_a);
+        n[side] = abuti_unit_normal(patch_true(body, corner[0]), patch_true(body, corner[1]),
+                                    patch_true(body, corner[2]));
+    }
+    vec3 way = v3_normalise(v3_sub(n[1], n[0]));
+    if (v3_max_abs(way) > 0)
+        return way;
+    return v3_max_abs(n[1]) > 0 ? n[1] : v3(0, 0, 1);
+}
+
 /* Where no contour is: one inside the other, or a touch, or nothing. */
 static abut_status answer_rest(patch_work *work, patch_call *call, uint32_t keep) {
     pair_frame frame;
@@ -470,18 +485,8 @@ static abut_status answer_rest(patch_work *work, patch_call *call, uint32_t keep
     }
     if (meets) {
         /* By a skin without thickness, as where normals cancel: from the triangles. */
-        vec3 n[2];
         abut_segment segment;
-        for (int side = 0; side < 2; side++) {
-            const patch_body *body = &work->body[side];
-            const uint32_t *corner = body->skin->corner + 3 * (size_t)triangle[side];
-            vec3 p = patch_true(body, corner[0]), q = patch_true(body, corner[1]),
-                 s = patch_true(body, corner[2]);
-            n[side] = abuti_unit_normal(p, q, s);
-        }
-        vec3 way = v3_normalise(v3_sub(n[1], n[0]));
-        if (v3_max_abs(way) == 0)
-            way = v3_max_abs(n[1]) > 0 ? n[1] : v3(0, 0, 1);
+        vec3 way = way_of_triangles(work, triangle[0], triangle[1]);
         triangle_triangle_meet(pair_triangle(&frame.side[0], triangle[0]),
                                pair_triangle(&frame.side[1], triangle[1]), &segment);
         vec3 point = v3_sub(segment.end[0], work->body[1].bvh->mesh->origin);
@@ -554,7 +559,10 @@ static abut_status check_gaps(patch_work *work, patch_call *call, uint32_t keep)
     if (kept || found.distance > call->gap)
         return ABUT_OK;
     vec3 way = v3_sub(found.point_a, found.point_b);
-    patch_answer answer = {.normal = v3_normalise(way),
+    vec3 normal = v3_normalise(way);
+    if (v3_max_abs(normal) == 0) /* apart by less than rounding */
+        normal = way_of_triangles(work, found.triangle_a, found.triangle_b);
+    patch_answer answer = {.normal = normal,
                            .depth = -found.distance,
                            .centre = v3_sub(v3_along(found.point_b, 0.5, way),
                                             work->body[1].bvh->mesh->origin),

@@ -93,6 +93,23 @@ class Numpy(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "matrix 2: the fourth row"):
             abut.overlap(self.mesh, self.box, pose_b=bad)
 
+    def test_translations_alone(self):
+        shifts = np.random.default_rng(5).normal(0, 0.5, (6, 3))
+        full = np.hstack([shifts, np.tile([0, 0, 0, 1.0], (6, 1))])
+        for count in (0, 1, 3, 6):
+            np.testing.assert_array_equal(
+                abut.distance(self.mesh, self.box, pose_b=shifts[:count]).distance,
+                abut.distance(self.mesh, self.box, pose_b=full[:count]).distance,
+            )
+        self.assertEqual(len(abut.interfere([self.mesh, self.box], [[0, 0, 0], [9, 0, 0]])), 0)
+        world = abut.World()
+        world.add(self.mesh), world.add(self.box)
+        self.assertEqual(len(world.step([[0, 0, 0], [9, 0, 0]]).pairs), 0)
+        with self.assertRaisesRegex(ValueError, r"pose_b of shape \(3, 3\) is a rotation matrix"):
+            abut.overlap(self.mesh, self.box, pose_b=np.eye(3)[[1, 2, 0]])
+        with self.assertRaisesRegex(ValueError, r"\(3,\) or \(k, 3\).*not \(2, 5\)"):
+            abut.overlap(self.mesh, self.box, pose_b=np.zeros((2, 5)))
+
     def test_masks_are_refused(self):
         masked = np.ma.masked_array(np.zeros((2, 3)), mask=[[0, 0, 0], [1, 1, 1]])
         with self.assertRaisesRegex(ValueError, "points.*masked"):

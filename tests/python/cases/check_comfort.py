@@ -176,6 +176,11 @@ class Meshes(unittest.TestCase):
             with self.assertRaisesRegex((TypeError, ValueError), "from_trimesh.*scene"):
                 wrong()
 
+    def test_hulls_of_meshes(self):
+        box = abut.shape("box", segments=2)
+        for given in (box, self.Alike(box), box.vertices):
+            self.assertEqual(abut.hull(given).report().volume, 1)
+
     def test_faces_are_not_left_out_by_mistake(self):
         box = abut.shape("box")
         self.assertEqual(abut.Mesh(box.vertices[box.faces]).triangle_count, box.triangle_count)

@@ -79,12 +79,17 @@ def floats(value: ArrayLike, what: str) -> Array:
     except ArgumentError as problem:
         raise ArgumentError(f"{what}: {problem}") from None
     except (TypeError, ValueError, OverflowError) as problem:
-        raise ArgumentError(f"{what}: these are no numbers: {problem}") from None
+        raise ArgumentError(f"{what} must be numbers, not {_in_short(value)}: {problem}") from None
     if array.dtype.kind == "c":
         raise ArgumentError(f"{what}: complex numbers are no coordinates")
     if array.dtype not in (np.dtype(np.float64), np.dtype(np.float32)):  # native byte order
         array = array.astype(np.float64)
     return array
+
+
+def _in_short(value: Any) -> str:
+    """A value in a message: a text as it is, else its type."""
+    return repr(value[:40]) if isinstance(value, str) else f"of type {type(value).__name__}"
 
 
 def grid(value: ArrayLike, what: str) -> tuple[Array, Rows]:

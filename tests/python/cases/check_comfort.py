@@ -226,6 +226,12 @@ class Errors(unittest.TestCase):
             (lambda: world.deform(rigid, box.vertices), ValueError, "deforms=True"),
             (lambda: abut.World(keep=99), ValueError, "keep is 99, but must be from 0 to 8"),
             (lambda: abut.World(keep=9), ValueError, "keep"),
+            (lambda: abut.hull("box.obj"), ValueError, "points must be numbers, not 'box.obj'"),
+            (lambda: box.nearest([object()]), ValueError, "points must be numbers, not of type list"),
+            (lambda: world.add(abut.Sphere("a")), TypeError, "radius must be a number, not 'a'"),
+            (lambda: world.add(abut.Capsule([0, 0, 0], [1, 0, 0], -2)), ValueError, "radius is -2; it must be 0 or"),
+            (lambda: world.add(abut.Box([1, -3, 1])), ValueError, "extent is -3; it must be 0 or more"),
+            (lambda: world.add(abut.Plane(offset=None)), TypeError, "offset must be a number, not None"),
         ):
             with self.assertRaises(kind) as caught:
                 wrong()

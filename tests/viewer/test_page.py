@@ -183,6 +183,8 @@ for name in ("low cuts high", "low flush with top", "high cuts top"):
     pieces = [layer for layer in head["layers"] if layer["name"] == name and layer["kind"] == "bodies"]
     assert len(pieces) == 1 and pieces[0]["derived"] and all(b["colour"][3] == 255 for b in pieces[0]["bodies"]), name
 assert "mean thickness" in rows["low cuts high"]["note"]
+for layer in head["layers"]:  # which the viewer lists first
+    assert layer.get("result", False) == (layer["name"] not in dict(parts)), layer["name"]
 touch = next(layer for layer in head["layers"] if layer["name"] == "low touches edge")
 assert touch["kind"] == "points" and list(head["arrays"][touch["colours"]])[:3] != rows["low flush with top"]["bodies"][0]["colour"][:3]
 # more than anyone reads are rows by kind

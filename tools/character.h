@@ -18,8 +18,13 @@
          "how vertices follow: mean of matrices, or dual quaternions (default: linear)",            \
          "linear|dual",                                                                             \
          false},                                                                                    \
+        {"weld", NULL, OPTION_FLAG, "close seams: vertices that move alike become one",             \
+         NULL,   false},                                                                            \
     {                                                                                               \
-        "weld", NULL, OPTION_FLAG, "close seams: vertices that move alike become one", NULL, false  \
+        "without", "LIST", OPTION_TEXT,                                                             \
+            "leave out what these bones move, such as a sword or a hat: names or numbers, with "    \
+            "commas between",                                                                       \
+            NULL, false                                                                             \
     }
 
 /* Makes a built-in character by its name, of so many triangles (0 = as it comes), or reads a file.

@@ -32,6 +32,7 @@ _abut_values() {
     character:--clip) values="" ;;
     character:--time) values="" ;;
     character:--skinning) values="linear dual" ;;
+    character:--without) values="" ;;
     character:--garment) values="trousers-and-top overcoat cape dress" ;;
     character:--particles) values="" ;;
     character:--ease) values="" ;;
@@ -47,6 +48,7 @@ _abut_values() {
     radial:--clip) values="" ;;
     radial:--time) values="" ;;
     radial:--skinning) values="linear dual" ;;
+    radial:--without) values="" ;;
     radial:--cell) values="" ;;
     radial:--resolution) values="" ;;
     radial:--distance) values="polar plane" ;;
@@ -304,8 +306,8 @@ _abut() {
     make) options="--list --size --radius --radius2 --height --segments --rings --ascii --to --json --quiet --threads --help" ;;
     picture) options="--size --view --up --fov --edges --flat --colour --ground --background --no-legend --defects --json --quiet --threads --help" ;;
     view) options="--out --title --unit --clip --edges --flat --view --up --json --quiet --threads --help" ;;
-    character) options="--triangles --clip --time --skinning --weld --garment --particles --ease --joints --out --png --html --film --view --up --fov --json --quiet --threads --help" ;;
-    radial) options="--triangles --clip --time --skinning --weld --cell --resolution --distance --weight --at --report --points --plot --out --png --html --error --unrolled --view --up --fov --device --json --quiet --threads --help" ;;
+    character) options="--triangles --clip --time --skinning --weld --without --garment --particles --ease --joints --out --png --html --film --view --up --fov --json --quiet --threads --help" ;;
+    radial) options="--triangles --clip --time --skinning --weld --without --cell --resolution --distance --weight --at --report --points --plot --out --png --html --error --unrolled --view --up --fov --device --json --quiet --threads --help" ;;
     nearest) options="--radius --sign --most --random --near --seed --out --html --device --json --quiet --threads --help" ;;
     inside) options="--winding --random --near --seed --out --html --device --json --quiet --threads --help" ;;
     ray) options="--from --towards --most --all --out --html --device --json --quiet --threads --help" ;;

@@ -16,6 +16,9 @@ typedef struct film {
     abut_status status;
 } film;
 
+static const abut_colour bowl_colour = {0.80f, 0.84f, 0.90f, 1},
+                         floor_colour = {0.55f, 0.62f, 0.70f, 1};
+
 static abut_status draw(const film *f, const abut_pose *poses, uint32_t count,
                         abut_picture **picture) {
     abut_picture_options camera = abut_picture_options_default();
@@ -25,7 +28,8 @@ static abut_status draw(const film *f, const abut_pose *poses, uint32_t count,
     camera.eye_direction = (abut_vec3){0.25, -1, f->floor ? 0.45 : 0.95};
     abut_status status = abut_picture_create(f->tool->context, &camera, picture);
     style.smooth = true;
-    style.colour = (abut_colour){0.80f, 0.84f, 0.90f, 0.35f};
+    style.colour = f->floor ? floor_colour : bowl_colour;
+    style.colour.a = f->floor ? 1 : 0.35f; /* the bowl is glass: bodies are inside it */
     abut_pose floor = {{0, 0, 0, 1}, {0, 0, drop_plane()}};
     if (!status && f->floor)
         status = abut_picture_add_mesh(*picture, f->floor, floor, &style);
@@ -126,7 +130,7 @@ static int run_drop(tool_run *tool, const tool_arguments *arguments) {
     options.seconds = seconds                        ? seconds->numbers[0]
                       : plane && options.bodies == 1 ? 1.6
                                                      : drop_seconds(options.bodies);
-    legend_add(&f.strip.legend, (abut_colour){0.80f, 0.84f, 0.90f, 1}, plane ? "floor" : "bowl");
+    legend_add(&f.strip.legend, plane ? floor_colour : bowl_colour, plane ? "floor" : "bowl");
     legend_add(&f.strip.legend, (abut_colour){0.85f, 0.55f, 0.30f, 1}, "teapots");
     legend_add(&f.strip.legend, (abut_colour){0.30f, 0.55f, 0.80f, 1}, "rings");
     legend_add(&f.strip.legend, (abut_colour){0.45f, 0.70f, 0.40f, 1}, "critters");

@@ -31,9 +31,7 @@ static uint32_t bone_find(const abut_character *character, const char *word, siz
                : ABUT_NONE;
 }
 
-/* Replaces the character by one without what the bones of a list move: --without. 0 or the exit
- * code. */
-static int leave_out(tool_run *tool, const char *words, abut_character **character) {
+int character_leave_out(tool_run *tool, const char *words, abut_character **character) {
     const uint32_t room = abut_character_info_get(*character).bone_count;
     uint32_t *bones = malloc(room * sizeof *bones), count = 0;
     abut_character *reduced = NULL;
@@ -78,7 +76,7 @@ int character_load(tool_run *tool, const tool_arguments *arguments, const char *
     const tool_given *without = option_given(arguments, "without");
     if (status)
         return tool_fail(tool, status);
-    return without ? leave_out(tool, without->words, character) : 0;
+    return without ? character_leave_out(tool, without->words, character) : 0;
 }
 
 int clip_find(tool_run *tool, const abut_character *character, const char *words, uint32_t *clip) {

@@ -42,6 +42,9 @@ int pose_options(tool_run *tool, const tool_arguments *arguments, const abut_cha
  * code. */
 int joints_find(tool_run *tool, const abut_character *character, const char *words,
                 uint32_t *joints);
+/* Replaces the character by one without what the bones of a list move: --without. 0 or the exit
+ * code. */
+int character_leave_out(tool_run *tool, const char *words, abut_character **character);
 /* A clip by its name, or by its number: --clip. 0 or the exit code. */
 int clip_find(tool_run *tool, const abut_character *character, const char *words, uint32_t *clip);
 

@@ -198,22 +198,21 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
                            "sheet, dress and cape",
                            *which ? "there is no demo '" : "the name of a demo is missing", which,
                            *which ? "'" : "");
-    int code =
-        check_options(tool, arguments,
-                      drop                              ? "png|bodies|seconds|seed|compare"
-                      : !strcmp(which, "shot")          ? "png|seconds"
-                      : word_in(which, "wall|dominoes") ? "png|bodies|seconds"
-                      : stand                           ? "png|bodies|seconds|seed"
-                      : line                            ? "png"
-                      : pass  ? "png|plot|frames|resolution|compare|device"
-                      : clash ? "png|bodies|seed"
-                      : !strcmp(which, "stairs")
-                          ? "png|bodies|frames|seed|resolution|compare|device"
-                      : fall ? "png|bodies|frames|seed|resolution|compare|device|model"
-                      : word_in(which, "dress|cape")
-                          ? "png|triangles|solid|frames|record|meshes|device|model|clip|joints|"
-                            "wind|method|self|outside"
-                          : "png|triangles|solid|frames|record|meshes|device");
+    int code = check_options(
+        tool, arguments,
+        drop                              ? "png|bodies|seconds|seed|compare"
+        : !strcmp(which, "shot")          ? "png|seconds"
+        : word_in(which, "wall|dominoes") ? "png|bodies|seconds"
+        : stand                           ? "png|bodies|seconds|seed"
+        : line                            ? "png"
+        : pass                            ? "png|plot|frames|resolution|compare|device"
+        : clash                           ? "png|bodies|seed"
+        : !strcmp(which, "stairs")        ? "png|bodies|frames|seed|resolution|compare|device"
+        : fall                            ? "png|bodies|frames|seed|resolution|compare|device|model"
+        : word_in(which, "dress|cape")
+            ? "png|triangles|solid|frames|record|meshes|device|model|clip|joints|without|"
+              "wind|method|self|outside"
+            : "png|triangles|solid|frames|record|meshes|device");
     if (code)
         return code;
     code = png ? picture_check(tool, png->words) : 0;
@@ -266,6 +265,9 @@ static const tool_option options[] = {
      NULL, false},
     {"clip", "CLIP", OPTION_TEXT,
      "dress, cape: what the character does: the name or number of a clip (default: the first)",
+     NULL, false},
+    {"without", "LIST", OPTION_TEXT,
+     "dress, cape: leave out what these bones of the character move, such as a sword or a hat",
      NULL, false},
     {"joints", "LIST", OPTION_TEXT,
      "dress, cape: bones that it is cut by, such as neck=head (see 'abut help character')", NULL,

@@ -269,6 +269,7 @@ _abut_values() {
     demo:--resolution) values="" ;;
     demo:--model) values="" ;;
     demo:--clip) values="" ;;
+    demo:--without) values="" ;;
     demo:--joints) values="" ;;
     demo:--method) values="exact radial" ;;
     bench:--repeat) values="" ;;
@@ -328,7 +329,7 @@ _abut() {
     interfere) options="--touching --clearance --tolerance --method --views --resolution --own --edges --parts --cap --first --out --png --html --images --view --up --device --json --quiet --threads --help" ;;
     batch) options="--do --out --jobs --base --shard --manifest --index --again --dry-run --json --quiet --threads --help" ;;
     cache) options="--older --json --quiet --threads --help" ;;
-    demo) options="--png --html --plot --triangles --solid --frames --record --meshes --device --bodies --seconds --seed --resolution --model --clip --joints --wind --method --self --outside --compare --json --quiet --threads --help" ;;
+    demo) options="--png --html --plot --triangles --solid --frames --record --meshes --device --bodies --seconds --seed --resolution --model --clip --without --joints --wind --method --self --outside --compare --json --quiet --threads --help" ;;
     devices) options="--check --json --quiet --threads --help" ;;
     bench) options="--list --repeat --quick --device --json --quiet --threads --help" ;;
     version) options="--json --quiet --threads --help" ;;

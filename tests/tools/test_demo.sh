@@ -114,6 +114,9 @@ try 0 "$tool" demo plane --bodies 3 --seconds 1 --json
 is "it['abut']['bodies'], it['abut']['lost'], it['abut']['deepest_cells'] < 1" "(3, 0, True)"
 
 # What stands, stands: cubes, bricks and plates end at rest where they belong, a shot stays above.
+try 2 "$tool" demo dress --without Sword
+complains "--without: the character has no bone 'Sword'"
+try 2 "$tool" demo stack --without Neck
 try 2 "$tool" demo stack --bodies 51
 complains "1 to 50"
 try 2 "$tool" demo wall --compare

@@ -216,8 +216,14 @@ class Characters(unittest.TestCase):
         part = figure.without("Neck", figure.bones.index("LeftHand"))
         self.assertLess(part.triangle_count, figure.triangle_count)
         self.assertEqual((part.bones, part.clips), (figure.bones, figure.clips))
-        self.assertLess(part.skin(figure.pose("walk", 0.3))[:, 1].max(), figure.skin(figure.pose("walk", 0.3))[:, 1].max())
-        for wrong, words in ((("Sword",), "no bone 'Sword'"), ((99,), "bone is 99"), (("Hips",), "no triangle would remain")):
+        self.assertLess(
+            part.skin(figure.pose("walk", 0.3))[:, 1].max(), figure.skin(figure.pose("walk", 0.3))[:, 1].max()
+        )
+        for wrong, words in (
+            (("Sword",), "no bone 'Sword'"),
+            ((99,), "bone is 99"),
+            (("Hips",), "no triangle would remain"),
+        ):
             with self.assertRaisesRegex(ValueError, words):
                 figure.without(*wrong)
 

@@ -73,7 +73,9 @@ class Pages(unittest.TestCase):
         box, ring = abut.shape("box"), abut.shape("torus")
         names = [layer["name"] for layer in scene_of(abut.show(box, ring).html)[0]["layers"]]
         self.assertEqual(names, ["mesh 0", "mesh 1"])
-        names = [layer["name"] for layer in scene_of(abut.show(box, ring, names=["plate", "</script>"]).html)[0]["layers"]]
+        names = [
+            layer["name"] for layer in scene_of(abut.show(box, ring, names=["plate", "</script>"]).html)[0]["layers"]
+        ]
         self.assertEqual(names, ["plate", "</script>"])
         for wrong in (["plate"], "ab", []):
             with self.assertRaisesRegex(ValueError, "names must be 2 texts"):

@@ -142,6 +142,10 @@ static abut_status find_touch(const garment_body *b, const abut_character *chara
     return status;
 }
 
+static double ease_max(const garment_body *b) {
+    return 0.06 * b->scale;
+}
+
 /* Names up to four bones at which the garment touches, those with the most triangles first. */
 static abut_status refuse_touch(const garment_body *b, const abut_character *character,
                                 const char *kind, double ease, uint32_t *touched,
@@ -158,11 +162,12 @@ static abut_status refuse_touch(const garment_body *b, const abut_character *cha
                                  character->bones[most].name);
         touched[most] = 0;
     }
-    return abuti_fail(
-        ABUT_ERROR_ARGUMENT,
-        "%s: the %s would touch %s at the bones %s, even with an ease of %g; remove "
-        "parts that do not belong to the body, or use a larger ease or more particles",
-        b->who, kind, touch == TOUCHES_BODY ? "the body" : "itself", names, ease);
+    return abuti_fail(ABUT_ERROR_ARGUMENT,
+                      "%s: the %s would touch %s at the bones %s, even with an ease of %g; remove "
+                      "parts that do not belong to the body, or use a larger ease (at most %g) or "
+                      "more particles",
+                      b->who, kind, touch == TOUCHES_BODY ? "the body" : "itself", names, ease,
+                      ease_max(b));
 }
 
 static abut_status cut_pieces(const garment_body *b, garment_piece *pieces, uint32_t count,
@@ -315,9 +320,9 @@ abut_status abut_garment_create(const abut_character *character,
     status = abuti_garment_measure(character, o.joints, &body);
     if (!status && !(o.ease > 0))
         o.ease = 0.016 * body.scale;
-    if (!status && o.ease > 0.06 * body.scale)
+    if (!status && o.ease > ease_max(&body))
         status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: ease is %g; it must be at most %g here", who,
-                            o.ease, 0.06 * body.scale);
+                            o.ease, ease_max(&body));
     status = status ? status : sew(&body, character, &o, pieces, &count, &mesh);
     status = status ? status : bind(&body, character, mesh, made);
     status = status ? status : pin(&body, pieces, count, mesh, made);

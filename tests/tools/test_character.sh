@@ -33,7 +33,7 @@ try 0 "$tool" character mannequin-female --garment dress --quiet --out dress.obj
 demand "quiet is one line" "$(wc -l <out | tr -d ' ')" = 1
 try 1 "$tool" character mannequin --garment cape --particles 1000 --ease 1e-6
 complains "the cape would touch the body at the bones 'Spine2', "
-complains "use a larger ease or more particles"
+complains "use a larger ease (at most 0.06) or more particles"
 try 2 "$tool" character mannequin --garment cape --particles 10
 complains "--particles needs a number from 1000 to 200000"
 try 2 "$tool" character mannequin --ease 0.1

@@ -191,7 +191,8 @@ static abut_status check_solid(const char *function, const double *numbers, size
     abut_status status = abuti_contact_check(function, "the solid", numbers, count);
     for (size_t i = 0; i < size_count && !status; i++)
         if (!(sizes[i] >= 0))
-            status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: the solid has a size of %g", function,
+            status = abuti_fail(ABUT_ERROR_ARGUMENT,
+                                "%s: the solid has a size of %g; it must be 0 or more", function,
                                 sizes[i]);
     return status;
 }

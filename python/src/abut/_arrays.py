@@ -79,12 +79,17 @@ def floats(value: ArrayLike, what: str) -> Array:
     except ArgumentError as problem:
         raise ArgumentError(f"{what}: {problem}") from None
     except (TypeError, ValueError, OverflowError) as problem:
-        raise ArgumentError(f"{what}: these are no numbers: {problem}") from None
+        raise ArgumentError(f"{what} must be numbers, not {_in_short(value)}: {problem}") from None
     if array.dtype.kind == "c":
         raise ArgumentError(f"{what}: complex numbers are no coordinates")
     if array.dtype not in (np.dtype(np.float64), np.dtype(np.float32)):  # native byte order
         array = array.astype(np.float64)
     return array
+
+
+def _in_short(value: Any) -> str:
+    """A value in a message: a text as it is, else its type."""
+    return repr(value[:40]) if isinstance(value, str) else f"of type {type(value).__name__}"
 
 
 def grid(value: ArrayLike, what: str) -> tuple[Array, Rows]:
@@ -187,6 +192,7 @@ def poses(value: ArrayLike, what: str) -> tuple[Optional[Floats], bool]:
     whether it was one alone. None stays None.
 
     In the order of the caller: x y z, alone or with the quaternion x y z w; or matrices of four by four.
+    A rotation matrix of three by three is refused rather than read as three translations.
     """
     if value is None:
         return None, True
@@ -198,12 +204,23 @@ def poses(value: ArrayLike, what: str) -> tuple[Optional[Floats], bool]:
         single = array.ndim == 1
         array = array.reshape(-1, 7)
         return np.ascontiguousarray(array[:, [3, 4, 5, 6, 0, 1, 2]]), single
-    if array.shape == (3,):  # many of them could be a rotation
-        return np.array([[0, 0, 0, 1, *array]]), True
+    if array.ndim in (1, 2) and array.shape[-1] == 3:
+        if _is_rotation(array):
+            raise ArgumentError(
+                f"{what} of shape (3, 3) is a rotation matrix; a pose is (4, 4), or (3, 7) for these three translations"
+            )
+        made = np.zeros((array.size // 3, 7))
+        made[:, 3], made[:, 4:] = 1, array
+        return made, array.ndim == 1
     raise ArgumentError(
-        f"{what} must be (7,) or (k, 7): x y z, then the quaternion x y z w; (3,): x y z alone; "
+        f"{what} must be (7,) or (k, 7): x y z, then the quaternion x y z w; (3,) or (k, 3): x y z alone; "
         f"or (4, 4) or (k, 4, 4); not {array.shape}"
     )
+
+
+def _is_rotation(array: Floats) -> bool:
+    """Whether three translations are rather the matrix of a rotation, given by mistake."""
+    return array.shape == (3, 3) and bool(np.abs(array @ array.T - np.eye(3)).max() < 1e-5)
 
 
 _SEVEN = ctypes.c_double * 7
@@ -283,7 +300,7 @@ def moves(value: ArrayLike, which: Optional[Sequence[int]], what: str) -> tuple[
     else:
         some, _ = poses(value, "poses")
         if some is None:
-            raise ArgumentError("poses must be (k, 7), (k, 4, 4) or a dict")
+            raise ArgumentError("poses must be (k, 7), (k, 3), (k, 4, 4) or a dict")
         placed = some
     if which is None:
         return None, placed

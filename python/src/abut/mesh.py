@@ -790,8 +790,15 @@ def shape(
     return Mesh._of(handle)
 
 
-def hull(p: ArrayLike) -> Mesh:
-    """The convex hull of points: closed, facing outwards."""
+def hull(p: Union[Mesh, ArrayLike]) -> Mesh:
+    """The convex hull of points (n, 3), or of the vertices of a mesh: closed, facing outwards.
+
+    >>> import abut
+    >>> abut.hull(abut.shape("box", segments=1)).triangle_count
+    12
+    """
+    if hasattr(p, "vertices") and hasattr(p, "faces"):
+        p = mesh_of(p, "points").vertices
     array, _ = doubles(p, "points")
     handle = Handle(lib.abut_mesh_destroy)
     run(lib.abut_mesh_hull, context(), pointer(array), len(array), handle.out)

@@ -1,7 +1,7 @@
 """Two meshes, each at a pose or at many: do they touch, how far apart, where and how deep, and when.
 
-A pose is (7,): x y z, then the quaternion x y z w; or x y z alone; or a matrix (4, 4). Many are (k, 7)
-or (k, 4, 4), and answers then have k rows. None leaves a mesh where it is.
+A pose is (7,): x y z, then the quaternion x y z w; or x y z alone; or a matrix (4, 4). Many are (k, 7),
+(k, 3) or (k, 4, 4), and answers then have k rows. None leaves a mesh where it is.
 
 What is inside a connected part of a mesh: of a closed one, what it winds around; of one with small holes, what
 it winds around by at least a half; of a sheet, whose holes exceed a tenth of its area, as of a scanned room,

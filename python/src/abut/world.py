@@ -474,6 +474,20 @@ def _address(ids: Optional[Array]) -> Any:
     return None if ids is None else pointer(ids)
 
 
+def _real(value: Any, what: str) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{what} must be a number, not {value!r}") from None
+
+
+def _length(value: Any, what: str) -> float:
+    length = _real(value, what)
+    if not 0 <= length < np.inf:
+        raise ArgumentError(f"{what} is {length:g}; it must be 0 or more, and finite")
+    return length
+
+
 def _item(
     shape: Shape,
     pose: ArrayLike,
@@ -511,22 +525,23 @@ def _item(
         item.shape.character = shape._handle.value
     elif isinstance(shape, Plane):
         item.kind = _c.ABUT_WORLD_PLANE
-        item.shape.plane = _c.abut_plane(vector(shape.normal, "normal"), shape.offset)
+        item.shape.plane = _c.abut_plane(vector(shape.normal, "normal"), _real(shape.offset, "offset"))
     elif isinstance(shape, Sphere):
         item.kind = _c.ABUT_WORLD_SPHERE
-        item.shape.sphere = _c.abut_sphere(vector(shape.centre, "centre"), shape.radius)
+        item.shape.sphere = _c.abut_sphere(vector(shape.centre, "centre"), _length(shape.radius, "radius"))
     elif isinstance(shape, (Capsule, Cylinder)):
         ends = (_c.abut_vec3 * 2)(vector(shape.a, "a"), vector(shape.b, "b"))
+        radius = _length(shape.radius, "radius")
         if isinstance(shape, Capsule):
-            item.kind, item.shape.capsule = _c.ABUT_WORLD_CAPSULE, _c.abut_capsule(ends, shape.radius)
+            item.kind, item.shape.capsule = _c.ABUT_WORLD_CAPSULE, _c.abut_capsule(ends, radius)
         else:
-            item.kind, item.shape.cylinder = _c.ABUT_WORLD_CYLINDER, _c.abut_cylinder(ends, shape.radius)
+            item.kind, item.shape.cylinder = _c.ABUT_WORLD_CYLINDER, _c.abut_cylinder(ends, radius)
     elif isinstance(shape, Box):
         item.kind = _c.ABUT_WORLD_BOX
         sides = floats(shape.extent, "extent")
         if sides.shape not in ((), (3,)):
             raise ArgumentError(f"extent must be one length or three, not of shape {sides.shape}")
-        item.shape.half = _c.abut_vec3(*map(float, np.broadcast_to(sides / 2, 3)))
+        item.shape.half = _c.abut_vec3(*(_length(side, "extent") / 2 for side in np.broadcast_to(sides, 3)))
     elif isinstance(shape, Hull):
         item.kind = _c.ABUT_WORLD_HULL
         kept = Hierarchy(mesh_of(shape.mesh, "the mesh of a hull")._handle, None)

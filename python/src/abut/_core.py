@@ -129,6 +129,12 @@ lib: Any = _open()
 byref = ctypes.byref
 
 
+def unchecked(name: str) -> Any:
+    """A function of the library whose arguments ctypes does not convert, which takes longer than a short call: all
+    must be objects of ctypes, bytes or None."""
+    return lib[name]
+
+
 def version() -> str:
     """The version of the library.
 
@@ -314,61 +320,72 @@ class Guard:
         """`outer`: of objects that call others while they are held, such as a world and its radial fields."""
         self.shares = shares
         self.order = (0 if outer else 1, id(self))  # in which threads take several
-        self._lock = threading.Lock()  # of what follows
+        self._lock = threading.Lock()  # of what follows; who has the object alone holds it all the time
         self._changed = threading.Condition(self._lock)
         self._readers = 0  # calls that read the object now
         self._owner = 0  # the thread that has it alone
-        self._depth = 0  # how many times
-        self._asleep = 0  # threads that wait
+        self._depth = 0  # how many times after the first
+        self._asleep = 0  # threads that wait for a change of the readers
         self._alone = 0  # those of them that want it alone
 
     def acquire(self, alone: bool, state: _State) -> None:
         """The caller notes it in state.held."""
-        me = _get_ident()
-        if self._owner == me:
+        if self._owner and self._owner == _get_ident():
             if state.calls:
                 raise Error(_BUSY)
             self._depth += 1
-            return
-        with self._lock:
-            if alone:
-                if self._readers or self._owner:
-                    if self in state.held:
-                        raise Error(_BUSY)
-                    self._wait(True, lambda: not self._readers and not self._owner)
-                self._owner, self._depth = me, 1
-            else:
-                if self._owner or (self._alone and not state.held):
-                    self._wait(False, lambda: not self._owner and (state.held or not self._alone))
+        elif alone:
+            self._lock.acquire()
+            if self._readers:
+                self._wait_alone(state)
+            self._owner = _get_ident()
+        else:
+            with self._lock:
+                if self._alone and not state.held:
+                    self._wait(lambda: not self._alone)
                 self._readers += 1
 
-    def _wait(self, alone: bool, done: Callable[[], Any]) -> None:
+    def _wait_alone(self, state: _State) -> None:
+        """Until there are no readers; on failure the lock is released."""
+        try:
+            if self in state.held:
+                raise Error(_BUSY)
+            self._alone += 1
+            try:
+                self._wait(lambda: not self._readers)
+            finally:
+                self._alone -= 1
+        except BaseException:
+            self._changed.notify_all()  # readers that waited for this thread
+            self._lock.release()
+            raise
+
+    def _wait(self, done: Callable[[], Any]) -> None:
         self._asleep += 1
-        self._alone += alone
         try:
             self._changed.wait_for(done)
         finally:
             self._asleep -= 1
-            self._alone -= alone
-            self._changed.notify_all()
 
     def release(self) -> None:
-        if self._owner == _get_ident():
-            self._depth -= 1
-            if self._depth:
-                return
-        with self._lock:
-            if self._owner:
-                self._owner = 0
-            else:
+        if not self._owner:
+            with self._lock:
                 self._readers -= 1
+                if self._asleep:
+                    self._changed.notify_all()
+        elif self._depth:
+            self._depth -= 1
+        else:
+            self._owner = 0
             if self._asleep:
                 self._changed.notify_all()
+            self._lock.release()
 
     def __enter__(self) -> Guard:
         """The object alone, for several calls in a row."""
-        self.acquire(True, _state)
-        _state.held.append(self)
+        state = _state
+        self.acquire(True, state)
+        state.held.append(self)
         return self
 
     def __exit__(self, *problem: object) -> None:
@@ -455,7 +472,18 @@ def guarded(
     if len(guards) > 1:  # each once, in one order for all threads
         if len(guards) > 2 or guards[0].order >= guards[1].order:
             guards = sorted(set(guards), key=_order)
-    state, held = _state, _state.held
+    return locked(function, arguments, guards, first)
+
+
+def locked(
+    function: Any,
+    arguments: tuple[Any, ...],
+    guards: Sequence[Union[Guard, Room]],
+    first: Union[Guard, Room, None] = None,
+) -> int:
+    """Calls a function of the library with these guards held, in their order; `first` alone."""
+    state = _state
+    held = state.held
     before = len(held)
     try:
         for guard in guards:
@@ -464,6 +492,7 @@ def guarded(
         state.calls += 1
         try:
             status: int = function(*arguments)
+            return status
         finally:
             state.calls -= 1
     except ctypes.ArgumentError as problem:
@@ -471,7 +500,6 @@ def guarded(
     finally:
         while len(held) > before:
             held.pop().release()
-    return status
 
 
 def _wrong_type(function: Any, arguments: tuple[Any, ...], problem: Exception) -> TypeError:

@@ -187,6 +187,37 @@ class Threads(unittest.TestCase):
         self.assertGreater(max(readers for readers, _ in seen), 1)
         self.assertEqual((state.held, guard._readers, guard._owner), ([], 0, 0))
 
+    def test_a_reader_cannot_have_it_alone(self):
+        """The refusal leaves the guard to other threads: readers do not wait, and who wants it alone gets it."""
+        guard, state, done = _core.Guard(shares=True), _core._state, []
+        guard.acquire(False, state)
+        state.held.append(guard)
+        with self.assertRaisesRegex(abut.Error, "progress callback"):
+            guard.acquire(True, state)
+
+        def read():
+            guard.acquire(False, _core._state)
+            done.append("read")
+            guard.release()
+
+        def change():
+            with guard, guard:
+                done.append("changed")
+
+        workers = [threading.Thread(target=work, daemon=True) for work in (read, change)]
+        workers[0].start()
+        workers[0].join(10)
+        self.assertEqual(done, ["read"])
+        workers[1].start()
+        workers[1].join(0.05)
+        self.assertEqual(done, ["read"])
+        state.held.pop().release()
+        workers[1].join(10)
+        self.assertEqual(done, ["read", "changed"])
+        self.assertEqual((guard._readers, guard._owner, guard._alone, guard._asleep), (0, 0, 0, 0))
+        with guard:
+            pass
+
     def test_one_order_for_all_threads(self):
         """Objects that call others while they are held come first; otherwise two threads wait for each other."""
         figure = referee.figure()

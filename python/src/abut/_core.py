@@ -320,7 +320,9 @@ class Guard:
         """`outer`: of objects that call others while they are held, such as a world and its radial fields."""
         self.shares = shares
         self.order = (0 if outer else 1, id(self))  # in which threads take several
-        self._lock = threading.Lock()  # of what follows; who has the object alone holds it all the time
+        # Of what follows; who has the object alone holds it all the time. An RLock: Ctrl-C between two instructions
+        # may leave it locked, and its own thread can still use the object.
+        self._lock = threading.RLock()
         self._changed = threading.Condition(self._lock)
         self._readers = 0  # calls that read the object now
         self._owner = 0  # the thread that has it alone

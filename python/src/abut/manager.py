@@ -16,7 +16,20 @@ from typing import Any, Hashable, Iterator, Literal, Optional, Sequence, Union, 
 import numpy as np
 
 from . import _c
-from ._arrays import NONE, POSE, Array, ArrayLike, Bools, Floats, grid_of_poses, matrices, one_pose, pointer, poses, record
+from ._arrays import (
+    NONE,
+    POSE,
+    Array,
+    ArrayLike,
+    Bools,
+    Floats,
+    grid_of_poses,
+    matrices,
+    one_pose,
+    pointer,
+    poses,
+    record,
+)
 from ._core import MANY_MESHES, ArgumentError, Guard, byref, fits, lib, options, run
 from .mesh import Mesh, advice, mesh_of, warn_unless_guaranteed
 from .pair import Contacts, gather, worst_of

@@ -218,6 +218,20 @@ class Threads(unittest.TestCase):
         with guard:
             pass
 
+    def test_an_interrupt_does_not_lock_out_its_thread(self):
+        """Ctrl-C may end acquire() after any instruction."""
+        guard, done = _core.Guard(), []
+
+        def use():
+            guard._lock.acquire()
+            with guard:
+                done.append(1)
+
+        worker = threading.Thread(target=use, daemon=True)
+        worker.start()
+        worker.join(10)
+        self.assertEqual(done, [1])
+
     def test_one_order_for_all_threads(self):
         """Objects that call others while they are held come first; otherwise two threads wait for each other."""
         figure = referee.figure()

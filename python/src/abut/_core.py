@@ -331,21 +331,25 @@ class Guard:
         self._alone = 0  # those of them that want it alone
 
     def acquire(self, alone: bool, state: _State) -> None:
-        """The caller notes it in state.held."""
+        """Also notes it in state.held. Between the change of a counter and the note nothing checks for Ctrl-C, so that
+        state.held is exact whenever KeyboardInterrupt is raised."""
         if self._owner and self._owner == _get_ident():
             if state.calls:
                 raise Error(_BUSY)
             self._depth += 1
+            state.held.append(self)
         elif alone:
             self._lock.acquire()
             if self._readers:
                 self._wait_alone(state)
             self._owner = _get_ident()
+            state.held.append(self)
         else:
             with self._lock:
                 if self._alone and not state.held:
                     self._wait(lambda: not self._alone)
                 self._readers += 1
+                state.held.append(self)
 
     def _wait_alone(self, state: _State) -> None:
         """Until there are no readers; on failure the lock is released."""
@@ -370,28 +374,30 @@ class Guard:
             self._asleep -= 1
 
     def release(self) -> None:
+        """Of what this thread acquired last."""
+        held = _state.held
         if not self._owner:
             with self._lock:
                 self._readers -= 1
+                del held[-1]
                 if self._asleep:
                     self._changed.notify_all()
         elif self._depth:
             self._depth -= 1
+            del held[-1]
         else:
             self._owner = 0
+            del held[-1]
             if self._asleep:
                 self._changed.notify_all()
             self._lock.release()
 
     def __enter__(self) -> Guard:
         """The object alone, for several calls in a row."""
-        state = _state
-        self.acquire(True, state)
-        state.held.append(self)
+        self.acquire(True, _state)
         return self
 
     def __exit__(self, *problem: object) -> None:
-        _state.held.pop()
         self.release()
 
 
@@ -431,12 +437,15 @@ class Room:
                     self._changed.wait_for(lambda: self._is_open(state))
                 finally:
                     self._waiting -= 1
-            self._inside += 1
             self._is_next = False
+            self._inside += 1
+            state.held.append(self)
 
     def release(self) -> None:
+        held = _state.held
         with self._changed:
             self._inside -= 1
+            del held[-1]
             if not self._inside and (self._waiting or self.other._waiting):
                 self.other._is_next = self.other._waiting > 0
                 self._changed.notify_all()
@@ -490,7 +499,6 @@ def locked(
     try:
         for guard in guards:
             guard.acquire(guard is first or not guard.shares, state)
-            held.append(guard)
         state.calls += 1
         try:
             status: int = function(*arguments)
@@ -500,8 +508,13 @@ def locked(
     except ctypes.ArgumentError as problem:
         raise _wrong_type(function, arguments, problem) from None
     finally:
-        while len(held) > before:
-            held.pop().release()
+        try:
+            while len(held) > before:
+                held[-1].release()
+        except KeyboardInterrupt:
+            while len(held) > before:
+                held[-1].release()
+            raise
 
 
 def _wrong_type(function: Any, arguments: tuple[Any, ...], problem: Exception) -> TypeError:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import struct
 import warnings
 from typing import Any, Optional, Sequence, Union
 
@@ -14,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _c
-from ._core import ArgumentError, lib, number, options, sentence
+from ._core import ArgumentError, lib, number, options, sentence, unchecked
 
 Array = npt.NDArray[Any]
 ArrayLike = Any
@@ -223,27 +224,40 @@ def _is_rotation(array: Floats) -> bool:
     return array.shape == (3, 3) and bool(np.abs(array @ array.T - np.eye(3)).max() < 1e-5)
 
 
-_SEVEN = ctypes.c_double * 7
+POSE = ctypes.c_double * 7
+"""One pose in the order of the library."""
+
+
+_from_matrices_unchecked = unchecked("abut_pose_from_matrices")
+_ONE, _SIZES = ctypes.c_size_t(1), {(3, 4): ctypes.c_size_t(12), (4, 4): ctypes.c_size_t(16)}
+_pack_pose = struct.Struct("7d").pack_into
 
 
 def one_pose(value: ArrayLike, what: str, finite: bool = False) -> Any:
-    """One pose as seven doubles in the order of the library; None where there are many. As poses(), but
-    without arrays: what takes microseconds is asked with one pose at a time. `finite`: numbers of (7,) and (3,)
-    are checked here; those of matrices always are."""
+    """One pose as a POSE; None if there are many. See write_pose()."""
+    made = POSE()
+    return made if write_pose(value, what, made, 0, finite) else None
+
+
+def write_pose(value: ArrayLike, what: str, room: Any, offset: int, finite: bool = False) -> bool:
+    """Writes one pose in the order of the library into an object of ctypes; False if there are many. Accepts the
+    same values as poses(), but makes no arrays, for calls that take microseconds. `finite`: numbers of (7,) and
+    (3,) are checked here; those of matrices always are."""
     if type(value) is not np.ndarray or value.dtype != _DOUBLE:
         value = np.asarray(floats(value, what), dtype=np.float64)
     shape = value.shape
-    if shape == (4, 4) or shape == (3, 4):
-        made = _SEVEN()
-        if lib.abut_pose_from_matrices(value.tobytes(), 4 * shape[0], 1, ctypes.byref(made)):
+    size = _SIZES.get(shape)
+    if size is not None:
+        if _from_matrices_unchecked(value.tobytes(), size, _ONE, ctypes.byref(room, offset)):
             raise _refused(what)
-        return made
+        return True
     if shape == (7,) or shape == (3,):
         x, y, z, *turn = value.tolist()
         if finite and not all(map(math.isfinite, (x, y, z, *turn))):
             raise ArgumentError(f"{what}: not all numbers are finite")
-        return _SEVEN(*(turn or (0, 0, 0, 1)), x, y, z)
-    return None
+        _pack_pose(room, offset, *(turn or (0, 0, 0, 1)), x, y, z)
+        return True
+    return False
 
 
 def _refused(what: str) -> ArgumentError:
@@ -280,7 +294,7 @@ def pose(value: ArrayLike, what: str) -> Any:
         array, _ = poses(value, what)
         if array is None or len(array) != 1:
             raise ArgumentError(f"{what} must be one pose")
-        found = _SEVEN(*array[0].tolist())
+        found = POSE(*array[0].tolist())
     return _c.abut_pose.from_buffer(found)
 
 

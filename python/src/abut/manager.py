@@ -16,7 +16,20 @@ from typing import Any, Hashable, Iterator, Literal, Optional, Sequence, Union, 
 import numpy as np
 
 from . import _c
-from ._arrays import NONE, Array, ArrayLike, Bools, Floats, grid_of_poses, matrices, one_pose, pointer, poses, record
+from ._arrays import (
+    NONE,
+    POSE,
+    Array,
+    ArrayLike,
+    Bools,
+    Floats,
+    grid_of_poses,
+    matrices,
+    one_pose,
+    pointer,
+    poses,
+    record,
+)
 from ._core import MANY_MESHES, ArgumentError, Guard, byref, fits, lib, options, run
 from .mesh import Advice, Mesh, advice, mesh_of, warn_unless_guaranteed
 from .pair import Contacts, collect, worst, worst_of
@@ -132,7 +145,7 @@ class CollisionManager:
         """Moves an object: (4, 4), (7,), or (3,) for x y z alone."""
         pose = _pose(transform)
         with self._guard:
-            ctypes.memmove(self._all().address + 56 * self._slot(name), pose, 56)
+            self._all().rows[self._slot(name)] = pose
 
     def set_transforms(self, transforms: ArrayLike, names: Optional[Sequence[Any]] = None) -> None:
         """Moves many objects, all or, on failure, none: (n, 4, 4) or (n, 7) for these `names`, without them
@@ -148,9 +161,10 @@ class CollisionManager:
                 raise ArgumentError("transforms must be (n, 4, 4) or (n, 7), or a dict")
             placed = _finite(found, "transforms")
         with self._guard:
-            slots = list(range(len(self._names))) if names is None else [self._slot(name) for name in names]
-            if len(slots) != len(placed):
-                raise ArgumentError(f"{len(slots)} objects and {len(placed)} transforms")
+            slots: Any = slice(None) if names is None else [self._slot(name) for name in names]
+            count = len(self._names) if names is None else len(slots)
+            if count != len(placed):
+                raise ArgumentError(f"{count} objects and {len(placed)} transforms")
             self._poses[slots] = placed
 
     def ignore(self, a: Hashable, b: Hashable, ignore: bool = True) -> None:
@@ -450,13 +464,14 @@ class _Group:
     """Objects and configurations as abut_pair_group has them. Poses are read where they are."""
 
     def __init__(self, solids: bool, meshes: list[Mesh], placed: Floats, names: list[Any]) -> None:
-        self.meshes, self.names, self.address = meshes, names, pointer(placed)
+        self.meshes, self.names, address = meshes, names, pointer(placed)
+        self.rows = (POSE * len(meshes)).from_address(address)
         self._handles = [mesh._on_cpu().handle for mesh in meshes]
         self._solids = solids
         self._kept: list[Any] = [placed]
         self._objects: Array = np.zeros(len(meshes), record(_c.abut_pair_object))
         self._objects["bvh"] = [each.address for each in self._handles]
-        self._objects["poses"] = self.address + np.arange(len(meshes), dtype=np.uintp) * np.uintp(56)
+        self._objects["poses"] = address + np.arange(len(meshes), dtype=np.uintp) * np.uintp(56)
         self._prepare()
 
     def _prepare(self) -> None:

@@ -225,6 +225,7 @@ class Hierarchy:
             byref(options(_c.abut_bvh_options, device=_device.pointer(device))),
             self.handle.out,
         )
+        self.unposed = _c.abut_posed(self.handle.value)
         if device is None:
             self.prepare()
 

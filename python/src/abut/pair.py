@@ -18,12 +18,14 @@ from typing import Any, Callable, Iterable, Iterator, NamedTuple, Optional, Sequ
 import numpy as np
 
 from . import _c, device as _device
-from ._arrays import Array, ArrayLike, Floats, one, one_pose, pointer, poses, record, vec, vector
-from ._core import ArgumentError, Handle, byref, check, fits, guarded, lib, number, options, run, thread_count
+from ._arrays import Array, ArrayLike, Floats, one, one_pose, pointer, poses, record, vec, vector, write_pose
+from ._core import ArgumentError, Handle, byref, check, fits, lib, locked, number, options, run, thread_count, unchecked
 from .mesh import Advice, Mesh, advice, mesh_of, warn_unless_guaranteed
 
 RELATIONS = ("apart", "meeting", "a-inside", "b-inside")
 _OPTIONS = tuple(byref(options(_c.abut_pair_options, surfaces=surfaces)) for surfaces in (False, True))
+_overlap_unchecked = unchecked("abut_pair_overlap")
+_POSE_OFFSET = _c.abut_posed.pose.offset
 
 
 class Separation(NamedTuple):
@@ -118,6 +120,33 @@ def worst_of(records: Array) -> Advice:
     return warn_unless_guaranteed(advice(made))
 
 
+def _ask_once(
+    function: Any, a: Any, b: Any, pose_a: ArrayLike, pose_b: ArrayLike, device: _device.Selector, *arguments: Any
+) -> bool:
+    """Calls a function of the library for one pose of each mesh on the CPU, which may take less time than arrays and
+    reports of progress. Returns False, and does nothing, if there are many poses or a device."""
+    a, b = mesh_of(a, "a"), mesh_of(b, "b")
+    if device is not None or a._device is not None or b._device is not None:
+        return False
+    first, second = a._built(None), b._built(None)
+    posed_a, posed_b = first.unposed, second.unposed
+    if pose_a is not None:
+        posed_a = _c.abut_posed(first.handle.value)
+        if not write_pose(pose_a, "pose_a", posed_a, _POSE_OFFSET):
+            return False
+    if pose_b is not None:
+        posed_b = _c.abut_posed(second.handle.value)
+        if not write_pose(pose_b, "pose_b", posed_b, _POSE_OFFSET):
+            return False
+    guards = [first.guard, second.guard]
+    if first.guard.order >= second.guard.order:
+        guards = [second.guard, first.guard] if first is not second else [first.guard]
+    status = locked(function, (byref(posed_a), byref(posed_b), *arguments), guards)
+    if status:
+        check(status)
+    return True
+
+
 class _Poses:
     """Hierarchies of two meshes and where they are each time."""
 
@@ -157,10 +186,7 @@ class _Poses:
         )
 
     def ask(self, function: Any, *arguments: Any) -> None:
-        if self.count > 1:
-            run(function, *arguments, uses=self.uses)
-        else:
-            check(guarded(function, arguments, self.uses))
+        run(function, *arguments, uses=self.uses)
 
     def posed(self, place: int) -> tuple[Any, Any]:
         """abut_posed of both for one pose."""
@@ -198,19 +224,20 @@ def relation(
 ) -> Any:
     """How bodies stand to each other: the place in abut.RELATIONS, exactly. With `surfaces` only
     surfaces count, and a body inside another is apart from it. Nothing is inside a sheet."""
-    both = _Poses(a, b, pose_a, pose_b, device)
-    worth = _c.abut_advice()
-    found: Any = ctypes.c_uint32() if both.single else np.zeros(both.count, np.uint32)
-    both.ask(
-        lib.abut_pair_overlap_batch,
-        byref(both.structure()),
-        _OPTIONS[bool(surfaces)],
-        byref(found) if both.single else pointer(found),
-        byref(worth),
-    )
+    one_found = _c.abut_overlap()
+    given = _OPTIONS[bool(surfaces)]
+    if _ask_once(_overlap_unchecked, a, b, pose_a, pose_b, device, given, None, byref(one_found)):
+        worth = one_found.advice
+        found: Any = one_found.relation
+    else:
+        both = _Poses(a, b, pose_a, pose_b, device)
+        worth = _c.abut_advice()
+        found = np.zeros(both.count, np.uint32)
+        both.ask(lib.abut_pair_overlap_batch, byref(both.structure()), given, pointer(found), byref(worth))
+        found = one(found, both.single)
     if worth.verdict:
         warn_unless_guaranteed(advice(worth))
-    return found.value if both.single else found
+    return found
 
 
 def overlap(
@@ -248,15 +275,13 @@ def distance(
     >>> abut.distance(box, box, pose_b=[3, 0, 0, 0, 0, 0, 1]).distance.item()
     2.0
     """
-    both = _Poses(a, b, pose_a, pose_b, device)
-    found = np.zeros(both.count, record(_c.abut_separation))
-    both.ask(
-        lib.abut_pair_distance_batch,
-        byref(both.structure()),
-        _OPTIONS[bool(surfaces)],
-        pointer(found),
-    )
-    single = both.single
+    found, given = np.zeros(1, record(_c.abut_separation)), _OPTIONS[bool(surfaces)]
+    single = _ask_once(lib.abut_pair_distance, a, b, pose_a, pose_b, device, given, None, pointer(found))
+    if not single:
+        both = _Poses(a, b, pose_a, pose_b, device)
+        single = both.single
+        found = np.zeros(both.count, found.dtype)
+        both.ask(lib.abut_pair_distance_batch, byref(both.structure()), given, pointer(found))
     return Separation(
         one(found["distance"], single),
         one(found["point_a"], single),
@@ -279,19 +304,20 @@ def within(
     device: _device.Selector = None,
 ) -> Any:
     """Whether bodies touch or come as near as `margin`; faster than the distance."""
-    both = _Poses(a, b, pose_a, pose_b, device)
-    found, worth = np.zeros(both.count, np.bool_), _c.abut_advice()
-    both.ask(
-        lib.abut_pair_within_batch,
-        byref(both.structure()),
-        margin,
-        _OPTIONS[bool(surfaces)],
-        pointer(found),
-        byref(worth),
-    )
+    one_found, worth = ctypes.c_bool(), _c.abut_advice()
+    given = _OPTIONS[bool(surfaces)]
+    if _ask_once(
+        lib.abut_pair_within, a, b, pose_a, pose_b, device, margin, given, None, byref(one_found), byref(worth)
+    ):
+        found: Any = one_found.value
+    else:
+        both = _Poses(a, b, pose_a, pose_b, device)
+        found = np.zeros(both.count, np.bool_)
+        both.ask(lib.abut_pair_within_batch, byref(both.structure()), margin, given, pointer(found), byref(worth))
+        found = one(found, both.single)
     if worth.verdict:
         warn_unless_guaranteed(advice(worth))
-    return bool(found[0]) if both.single else found
+    return found
 
 
 def contacts(

@@ -57,6 +57,36 @@ class Pairs(unittest.TestCase):
         with self.assertRaises(ValueError):
             abut.distance(self.a, self.b, pose_a=self.short[:2], pose_b=self.short)
 
+    def test_one_pose_is_as_in_a_batch(self):
+        """Functions of the library for one pose, and for many of them, give the same answers."""
+        room = abut.shape("box", extent=3)
+        for a, b in (self.a, self.b), (self.b, self.b), (room, self.b), (self.b, room):
+            for surfaces in (False, True):
+                many = {"pose_a": self.short, "pose_b": self.short[::-1], "surfaces": surfaces}
+                found = abut.distance(a, b, **many)
+                relations, near = abut.relation(a, b, **many), abut.within(a, b, 0.1, **many)
+                for i, (pose, other) in enumerate(zip(self.short, self.short[::-1])):
+                    one = {"pose_a": pose, "pose_b": other, "surfaces": surfaces}
+                    self.assertEqual(abut.relation(a, b, **one), relations[i])
+                    self.assertIs(abut.overlap(a, b, **one), bool(relations[i]))
+                    self.assertIs(abut.within(a, b, 0.1, **one), bool(near[i]))
+                    for answer, row in zip(abut.distance(a, b, **one)[:-1], found[:-1]):
+                        np.testing.assert_array_equal(answer, row[i])
+
+    def test_one_pose_takes_few_calls(self):
+        """What takes a microsecond in the library neither calls a progress callback nor many functions of Python."""
+        abut.overlap(self.a, self.b)
+        reports = []
+        with abut.progress(lambda stage, fraction: reports.append(stage)):
+            for _ in range(200):
+                abut.overlap(self.a, self.b, pose_b=self.long[0])
+        self.assertLess(len(reports), 100)  # one every 20 ms
+        manager = abut.CollisionManager()
+        manager.add_object("a", self.a)
+        manager.set_transform("a", self.long[0])
+        self.assertLessEqual(referee.calls(lambda: abut.overlap(self.a, self.b, pose_b=self.long[0])), 15)
+        self.assertLessEqual(referee.calls(lambda: manager.set_transform("a", self.long[0])), 10)
+
     def test_wrong_poses(self):
         for wrong in (
             np.eye(4) * 2,

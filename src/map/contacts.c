@@ -54,10 +54,11 @@ static bool is_flush(const abut_map *map, uint32_t sample) {
 }
 
 static abut_status find_facing(const map_other *other, body_facing *facing) {
-    bool sheet;
-    abut_status status = abuti_bvh_is_sheet(other->posed.bvh, &sheet);
+    const bvh_interior *interior;
+    abut_status status = abuti_bvh_interior(other->posed.bvh, &interior);
     if (status)
         return status;
+    bool sheet = !interior->has_solids;
     double volume = 0;
     for (uint32_t i = 0; i < other->mesh->triangle_count && !sheet; i++) {
         abut_triangle t = bvh_triangle(other->mesh, i);

@@ -275,8 +275,8 @@ abut_status abuti_bvh_interior(const abut_bvh *bvh, const bvh_interior **interio
 /* Whether corners of triangles that were in one place, by name, still are. The mesh has the
  * triangles of the one that was named, and may have other vertices that none uses, even fewer. */
 bool abuti_bvh_names_hold(const abut_mesh *mesh, const uint32_t *names);
-/* After the vertices have moved: forgets it if vertices that were in one place no longer are, and
- * how large the holes are in any case. */
+/* After the vertices have moved: forgets it if vertices that were in one place no longer are, or if
+ * vertices of the border have come into one place; and how large the holes are in any case. */
 void abuti_bvh_solid_fit(abut_bvh *bvh);
 void abuti_bvh_solid_destroy(abut_bvh *bvh);
 

@@ -238,9 +238,26 @@ bool abuti_bvh_names_hold(const abut_mesh *mesh, const uint32_t *names) {
     return true;
 }
 
+/* Whether two vertices of the border may have come into one place, which can close a hole. Each is
+ * where one of the edges begins. */
+static bool border_may_close(const abut_bvh *bvh, const bvh_solid *solid) {
+    const uint32_t count = solid->border_count;
+    vec3 *positions = abuti_allocate(bvh->context, count, sizeof *positions);
+    uint32_t *lowest = abuti_allocate(bvh->context, count, sizeof *lowest);
+    bool closes = !positions || !lowest;
+    for (uint32_t i = 0; i < count && !closes; i++)
+        positions[i] = bvh->mesh->positions[solid->border[i][0]];
+    closes = closes || abuti_coincident_vertices(bvh->context, positions, count, lowest);
+    for (uint32_t i = 0; i < count && !closes; i++)
+        closes = solid->border[i][0] != solid->border[lowest[i]][0];
+    ABUTI_RELEASE(bvh->context, positions, lowest);
+    return closes;
+}
+
 void abuti_bvh_solid_fit(abut_bvh *bvh) {
     bvh_solid *solid = atomic_load(&bvh->solid);
-    if (solid && solid->names && !abuti_bvh_names_hold(bvh->mesh, solid->names))
+    if (solid && ((solid->names && !abuti_bvh_names_hold(bvh->mesh, solid->names)) ||
+                  (solid->border_count && border_may_close(bvh, solid))))
         abuti_bvh_solid_destroy(bvh);
     else if (solid)
         abuti_release(bvh->context, atomic_exchange(&solid->interior, NULL));

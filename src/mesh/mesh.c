@@ -133,8 +133,8 @@ static void warn_of_tiny(abut_context *context, const char *name, const looking 
     abuti_log(context, ABUT_LOG_WARNING,
               "%s: %zu of %zu vertices have coordinates below %g that are not 0 (the first is "
               "vertex %zu), of which products of three are too small for a double: whether "
-              "triangles touch there, and which side of them a point is on, may be told "
-              "wrongly; set them to 0, or scale the mesh",
+              "triangles touch there, and which side of them a point is on, may be wrong; set "
+              "them to 0, or scale the mesh",
               name, tiny, l->vertex_count, COORDINATE_MIN, first);
 }
 

@@ -283,6 +283,35 @@ TEST(refitted) {
     abut_bvh_destroy(speck);
 }
 
+/* A ball that a refit opens has no inside, and has one again after a refit that closes it. */
+TEST(opened_and_closed) {
+    abut_mesh *ball = make_shape(NULL, ABUT_SHAPE_ICOSPHERE, 2);
+    abut_vec3 corners[2][3 * 80];
+    for (uint32_t t = 0; t < 80; t++) {
+        abut_triangle triangle = triangle_of(ball, t);
+        const abut_vec3 *c = triangle.corner;
+        const double up = c[0].z + c[1].z + c[2].z > 0 ? 0.1 : 0;
+        for (uint32_t k = 0; k < 3; k++) {
+            corners[0][3 * t + k] = c[k];
+            corners[1][3 * t + k] = vec(c[k].x, c[k].y, c[k].z + up);
+        }
+    }
+    abut_mesh *meshes[2] = {make_soup(NULL, corners[0], 80), make_soup(NULL, corners[1], 80)};
+    abut_bvh *around = NULL, *speck = hierarchy(make_moved(ball, 1e-3, vec(0, 0, 0)));
+    assert_ok(abut_bvh_create(meshes[0], NULL, &around));
+    abut_posed a = {around, {{0, 0, 0, 0}, {0, 0, 0}}}, b = {speck, {{0, 0, 0, 0}, {0, 0, 0}}};
+    for (int i = 0; i < 6; i++) {
+        abut_pair_relation relation;
+        assert_ok(abut_bvh_refit(around, meshes[i % 2]));
+        assert_ok(relation_of(&a, &b, NULL, NULL, &relation));
+        assert_int_equal(relation, i % 2 ? ABUT_PAIR_APART : ABUT_PAIR_B_INSIDE);
+    }
+    abut_mesh_destroy(meshes[0]);
+    abut_mesh_destroy(meshes[1]);
+    abut_bvh_destroy(around);
+    abut_bvh_destroy(speck);
+}
+
 /* One triangle, and many in one place. */
 TEST(small_and_equal) {
     abut_vec3 corners[3] = {vec(0, 0, 0), vec(1, 0, 0), vec(0, 1, 0)};

@@ -213,7 +213,9 @@ class Viewer {
   addPage() {
     const { scene } = this;
     document.title = scene.title;
-    const triangles = this.layers.reduce((sum, l) => sum + (l.triangleCount ?? 0), 0);
+    // Surfaces of an answer, such as clashes, are cut from those of the files: their sum is no count of a file.
+    const files = this.layers.some((l) => l.layer.result) ? [] : this.layers;
+    const triangles = files.reduce((sum, l) => sum + (l.triangleCount ?? 0), 0);
     const what = [
       `abut ${scene.command}`,
       triangles ? `${triangles.toLocaleString("en-US")} triangle${triangles === 1 ? "" : "s"}` : null,

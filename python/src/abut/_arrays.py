@@ -275,11 +275,14 @@ def _from_matrices(array: Floats, count: int, what: str) -> Floats:
 
 
 def grid_of_poses(value: ArrayLike, what: str, columns: int) -> Floats:
-    """Poses (k, columns, 7) in the order of the library, from (k, columns, 7) or (k, columns, 4, 4)."""
+    """Poses (k, columns, 7) in the order of the library, from (k, columns, 7), (k, columns, 3) or
+    (k, columns, 4, 4)."""
     array = np.asarray(floats(value, what), dtype=np.float64)
     last = array.shape[2:]
-    if array.ndim < 3 or array.shape[1] != columns or last not in ((7,), (4, 4), (3, 4)):
-        raise ArgumentError(f"{what} must be (k, {columns}, 7) or (k, {columns}, 4, 4), not {array.shape}")
+    if array.ndim < 3 or array.shape[1] != columns or last not in ((7,), (3,), (4, 4), (3, 4)):
+        raise ArgumentError(
+            f"{what} must be (k, {columns}, 7), (k, {columns}, 3) or (k, {columns}, 4, 4), not {array.shape}"
+        )
     made, _ = poses(array.reshape(-1, *last), what)
     assert made is not None
     return made.reshape(len(array), columns, 7)

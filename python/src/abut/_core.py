@@ -169,7 +169,7 @@ _IN_PYTHON = tuple(
         (r"\babut_(?:bvh|field|layers|map|mesh|pair|radial|self|sign|sweep|world)_(\w+)\(\)", r"\1()"),
     )
 )
-_ITEMS = {"abut_world": "body", "abut_layers": "solid"}
+_ITEMS = {"abut_world": ("a body", "body", "bodies"), "abut_layers": ("a solid", "solid", "solids")}
 
 
 def sentence(text: Optional[str] = None) -> str:
@@ -179,7 +179,8 @@ def sentence(text: Optional[str] = None) -> str:
     named = re.match(r"(abut_[a-z]+)\w*: ", text)
     if named:
         text = text[named.end() :]
-        text = re.sub(r"\bitem\b", _ITEMS.get(named[1], "item"), text)
+        for word, called in zip((r"\ban item\b", r"\bitem\b", r"\bitems\b"), _ITEMS.get(named[1], ())):
+            text = re.sub(word, called, text)
     for pattern, replacement in _IN_PYTHON:
         text = pattern.sub(replacement, text)
     return text

@@ -96,6 +96,8 @@ class Character(Owner):
         return made
 
     def _bone(self, bone: Union[str, int]) -> int:
+        if not isinstance(bone, str) and hasattr(bone, "__iter__"):
+            raise ArgumentError(f"a bone must be a name or a number, not {bone!r}: without(*bones) takes several")
         if not isinstance(bone, str):
             return number(bone, "bone", most=self.bone_count - 1)
         if bone not in self.bones:

@@ -177,8 +177,11 @@ def interfere(
     if placed is not None and len(placed) != len(meshes):
         raise ArgumentError(f"{len(meshes)} meshes and {len(placed)} poses")
     layers = Layers(cap=cap, device=device)
-    for mesh in meshes:
-        layers.add(mesh)
+    for place, mesh in enumerate(meshes):
+        try:
+            layers.add(mesh)
+        except ArgumentError as problem:
+            raise ArgumentError(f"meshes[{place}]: {problem}") from None
     if placed is not None:
         layers.move(poses_of)
     return layers.find(method, resolution=resolution, tolerance=tolerance)

@@ -306,7 +306,7 @@ class CollisionManager:
     ) -> Bools:
         """Whether any two objects collide in each of k configurations: (k,) of bool, on all threads.
 
-        transforms  (k, n, 4, 4) or (k, n, 7), of the n objects `names`; without these of all objects
+        transforms  (k, n, 4, 4), (k, n, 7) or (k, n, 3), of the n objects `names`; without these of all objects
         margin      objects that are at most this far apart collide too
 
         Other objects stay where they are; pairs of which neither is among `names` are not tested, nor are

@@ -175,7 +175,7 @@ def show(
     if not meshes and field is None and points is None:
         raise ArgumentError("there is no mesh to show")
     meshes = tuple(mesh_of(mesh, "each of the meshes") for mesh in meshes)
-    if isinstance(names, str) or (names is not None and len(names) != len(meshes)):
+    if names is not None and (isinstance(names, str) or len(names := list(names)) != len(meshes)):
         raise ArgumentError(f"names must be {len(meshes)} texts, one for each mesh, not {names!r}")
     titles = [f"mesh {i}" for i in range(len(meshes))] if names is None else list(map(str, names))
     moves, films = _moments(meshes, poses, vertices)

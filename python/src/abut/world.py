@@ -129,7 +129,8 @@ class Pair(NamedTuple):
     depth: float
     """Of the deepest contact."""
     contacts: Array
-    """Records: point, normal, depth, id, side, kind, element, part. Normals point from b to a."""
+    """Records: point, normal, depth, id, side, kind, element, part; contacts[0].depth or contacts["depth"].
+    Normals point from b to a."""
 
 
 class Step:
@@ -180,7 +181,7 @@ class Step:
                 float(event["error"]),
                 bool(event["sensor"]),
                 float(event["deepest"]["depth"]),
-                self.records[first : first + count] if count else self.records[:0],
+                (self.records[first : first + count] if count else self.records[:0]).view(np.recarray),
             )
 
     def __repr__(self) -> str:

@@ -105,6 +105,13 @@ class Numpy(unittest.TestCase):
         world = abut.World()
         world.add(self.mesh), world.add(self.box)
         self.assertEqual(len(world.step([[0, 0, 0], [9, 0, 0]]).pairs), 0)
+        manager = abut.CollisionManager()
+        manager.add_object("mesh", self.mesh), manager.add_object("box", self.box)
+        for grid, names in ((shifts[:, None], ["box"]), (shifts.reshape(3, 2, 3), None)):
+            np.testing.assert_array_equal(
+                manager.min_distance_many(grid, names),
+                manager.min_distance_many(full.reshape(*grid.shape[:2], 7), names),
+            )
         with self.assertRaisesRegex(ValueError, r"pose_b of shape \(3, 3\) is a rotation matrix"):
             abut.overlap(self.mesh, self.box, pose_b=np.eye(3)[[1, 2, 0]])
         with self.assertRaisesRegex(ValueError, r"\(3,\) or \(k, 3\).*not \(2, 5\)"):
@@ -141,6 +148,14 @@ class Numpy(unittest.TestCase):
         self.assertEqual(found[0]["depth"], found.depth[0])
         self.assertEqual([each.depth for each in found], found.depth.tolist())
         np.testing.assert_array_equal(found[1:].point, found.point[1:])
+
+    def test_contacts_of_worlds_have_attributes(self):
+        world = abut.World()
+        world.add(self.box), world.add(self.box, [0, 0, 0.35])
+        (pair,) = step = world.step()
+        self.assertEqual([each.id for each in pair.contacts], step.id.tolist())
+        np.testing.assert_array_equal(pair.contacts.point, step.point)
+        self.assertIs(type(pair.contacts["depth"]), np.ndarray)
 
 
 class Meshes(unittest.TestCase):
@@ -220,8 +235,11 @@ class Errors(unittest.TestCase):
             (lambda: abut.within(box, box, "near"), TypeError, "margin must be a number, not 'near'"),
             (lambda: box.nearest([0, 0, 0], radius=-1), ValueError, "infinity"),
             (lambda: abut.Motion([box]).earliest(), ValueError, "call step() first"),
+            (lambda: abut.interfere([box, sheet]), ValueError, "meshes[1]: the mesh is open"),
             (lambda: abut.interfere([sheet, sheet]), ValueError, "set cap=True"),
             (lambda: world.remove(77), ValueError, "there is no body 77"),
+            (lambda: world.how(rigid, rigid), ValueError, "; a body never meets itself"),
+            (lambda: world.step(np.zeros((2, 3))), ValueError, "2 poses for 1 bodies"),
             (lambda: abut.Layers().remove(77), ValueError, "there is no solid 77"),
             (lambda: world.deform(rigid, box.vertices), ValueError, "deforms=True"),
             (lambda: abut.World(keep=99), ValueError, "keep is 99, but must be from 0 to 8"),

@@ -223,6 +223,7 @@ class Characters(unittest.TestCase):
             (("Sword",), "no bone 'Sword'"),
             ((99,), "bone is 99"),
             (("Hips",), "no triangle would remain"),
+            ((["Neck", "Head"],), "a name or a number, not .*several"),
         ):
             with self.assertRaisesRegex(ValueError, words):
                 figure.without(*wrong)

@@ -77,6 +77,8 @@ class Pages(unittest.TestCase):
             layer["name"] for layer in scene_of(abut.show(box, ring, names=["plate", "</script>"]).html)[0]["layers"]
         ]
         self.assertEqual(names, ["plate", "</script>"])
+        page = abut.show(box, ring, names=(name for name in ("plate", "ring")))
+        self.assertEqual([layer["name"] for layer in scene_of(page.html)[0]["layers"]], ["plate", "ring"])
         for wrong in (["plate"], "ab", []):
             with self.assertRaisesRegex(ValueError, "names must be 2 texts"):
                 abut.show(box, ring, names=wrong)

@@ -18,7 +18,7 @@
 #define HAIR 1e-7        /* of the smaller body, beside it */
 #define ADDED 4.0        /* times as deep may a depth become by the check */
 #define NEARLY 0.01      /* of the smaller body: no depth to speak of */
-#define WIDE 0.05        /* of the smaller body: a margin beyond which gaps are always checked */
+#define WIDE 0.05        /* of the smaller body: walls further behind the nearest are left out */
 #define GAP 1e-12 /* of the smaller body: bodies that touch may be this far apart by rounding */
 
 enum { ROUNDS = 3, SHIFT_ROUNDS = 512, MANY = 32, TOGETHER = 8, SOME_SEGMENTS = 8 };
@@ -29,7 +29,6 @@ typedef struct patch_call {
     abut_posed posed[2]; /* the second where it is, the first relative to it */
     bool swapped;
     bool even;      /* both skins are as thick */
-    bool had;       /* something was found before it was checked */
     double largest; /* coordinate of the poses */
     double size;    /* of the smaller body */
     double gap;     /* no contact is further apart: the margin and rounding */
@@ -83,7 +82,7 @@ static void start_work(patch_work *work, patch_memory *memory) {
 }
 
 /* Both in the frame: that of the second's mesh. */
-static abut_status set_bodies(patch_work *work, const patch_call *call, double margin) {
+static abut_status set_bodies(patch_work *work, const patch_call *call) {
     for (int side = 0; side < 2; side++) {
         patch_body *body = &work->body[side];
         body->bvh = call->posed[side].bvh;
@@ -100,7 +99,7 @@ static abut_status set_bodies(patch_work *work, const patch_call *call, double m
     a->shift = v3_sub(v3_add(m3_apply(&a->turn, a->bvh->mesh->origin), motion.translation),
                       b->bvh->mesh->origin);
     double largest = real_max(v3_max_abs(a->shift) + 2 * a->skin->size, 2 * b->skin->size);
-    work->largest = 2 * (largest + margin); /* turned too, and with the skin */
+    work->largest = 2 * largest; /* turned too, and with the skin */
     largest = real_max(largest, call->largest);
     double jitter =
         real_max(JITTER * real_min(a->skin->size, b->skin->size), 64 * ROUNDING * largest);
@@ -108,16 +107,16 @@ static abut_status set_bodies(patch_work *work, const patch_call *call, double m
         work->body[side].jitter = jitter;
         /* Where faces lie flush, the second is in the first, whatever the jitter. */
         double more = call->even ? 10 : side ? 6 : 14;
-        work->body[side].grow = 0.5 * margin + more * jitter;
+        work->body[side].grow = more * jitter;
         work->body[side].seed = (uint64_t)(side + 1) << 40;
     }
     return ABUT_OK;
 }
 
 /* Contours and regions at a pose. */
-static abut_status find(patch_work *work, const patch_call *call, double margin) {
+static abut_status find(patch_work *work, const patch_call *call) {
     pair_frame frame;
-    abut_status status = set_bodies(work, call, margin);
+    abut_status status = set_bodies(work, call);
     if (status)
         return status;
     abuti_pair_start(&call->posed[0], &call->posed[1], &frame);
@@ -256,62 +255,18 @@ static abut_status choose_depths(patch_call *call, const patch_answer *answers, 
     return add_answer(call, &answers[0]);
 }
 
-/* Adds gaps that are there beside what was chosen: once that is satisfied, the bodies touch if they
- * come nearer by the gap, along the normal of faces. What is only passed diagonally does not. */
-static abut_status choose_gaps(patch_call *call, const patch_answer *answers, int count) {
-    vec3 shift;
-    if (!common_shift(call, call->answers, call->count, &shift))
-        return ABUT_OK;
-    for (int i = 0; i < count; i++) {
-        bool apart = true;
-        double in = answers[i].depth * (1 + SLACK) - HAIR * call->size;
-        abut_status status = answers[i].of_faces
-                                 ? apart_after(call, v3_along(shift, in, answers[i].normal), &apart)
-                                 : ABUT_OK;
-        if (!status && !apart)
-            status = add_answer(call, &answers[i]);
-        if (status)
-            return status;
-    }
-    for (int i = 0; i < count && !call->count; i++)
-        if (!answers[i].of_faces)
-            return add_answer(call, &answers[i]);
-    return ABUT_OK;
-}
-
 /* Chooses among the answers of the only region. */
 static abut_status choose_one(const patch_work *work, patch_call *call, const patch_answer *answers,
                               int count) {
-    patch_answer deep[PATCH_WAYS], gaps[PATCH_WAYS];
-    int deep_count = 0, gap_count = 0;
+    int deep = 0;
     if (call->options.unchecked)
         return add_answer(call, &answers[0]);
-    for (int i = 0; i < count; i++)
-        if (answers[i].depth < 0)
-            gaps[gap_count++] = answers[i];
-        else
-            deep[deep_count++] = answers[i];
-    abut_status status = deep_count ? choose_depths(call, deep, deep_count)
-                                    : are_apart(work, call, false, &call->separates);
-    return status || !call->separates ? status : choose_gaps(call, gaps, gap_count);
-}
-
-/* Drops depths of bodies that do not touch at all, as a wide margin makes them. */
-static abut_status drop_depths(const patch_work *work, patch_call *call, patch_answer *answers,
-                               int *count) {
-    double least = HAIR * call->size;
-    int kept = 0, deep = 0;
-    bool apart = false;
-    for (int i = 0; i < *count && call->options.margin > 0; i++)
-        deep += answers[i].depth > least;
-    abut_status status = deep ? are_apart(work, call, true, &apart) : ABUT_OK;
-    if (status || !apart)
-        return status;
-    for (int i = 0; i < *count; i++)
-        if (!(answers[i].depth > least))
-            answers[kept++] = answers[i];
-    *count = kept;
-    return ABUT_OK;
+    while (deep < count && answers[deep].depth >= 0)
+        deep++;
+    if (deep)
+        return choose_depths(call, answers, deep);
+    abut_status status = are_apart(work, call, false, &call->separates);
+    return status ? status : add_answer(call, &answers[0]);
 }
 
 /* Whether a region counts: the contour of a hole, or a speck beside others, does not. */
@@ -382,9 +337,8 @@ static abut_status answer_region(patch_work *work, patch_call *call, size_t i, u
         return ABUT_OK;
     if (call->options.unchecked)
         *effort = PATCH_UNCHECKED;
-    abut_status status = abuti_patch_points(work, &work->regions[i], call->hint, keep, call->gap,
-                                            effort, answers, count);
-    return status ? status : drop_depths(work, call, answers, count);
+    return abuti_patch_points(work, &work->regions[i], call->hint, keep, call->gap, effort, answers,
+                              count);
 }
 
 /* Where one region of several is no gap: the normal that separates it, instead of the first. */
@@ -448,7 +402,7 @@ static abut_status answer_rest(patch_work *work, patch_call *call, uint32_t keep
     if (meets && !call->even) { /* as where one is in the place of the other */
         call->even = true;
         start_work(work, call->memory);
-        status = find(work, call, call->options.margin);
+        status = find(work, call);
         status = status || !work->region_count ? status : answer_regions(work, call, keep);
         if (status || call->count)
             return status;
@@ -470,7 +424,8 @@ static abut_status answer_rest(patch_work *work, patch_call *call, uint32_t keep
         triangle_triangle_meet(pair_triangle(&frame.side[0], triangle[0]),
                                pair_triangle(&frame.side[1], triangle[1]), &segment);
         vec3 point = v3_sub(segment.end[0], work->body[1].bvh->mesh->origin);
-        answer = (patch_answer){.normal = way, .centre = point, .count = 1};
+        answer = (patch_answer){
+            .normal = way, .centre = point, .region = ABUT_NONE, .count = 1};
         answer.points[0] = (patch_point){.at = point,
                                          .side = 0,
                                          .kind = ABUT_CONTACT_FACE,
@@ -491,65 +446,30 @@ static double gap_of_touch(const patch_call *call) {
     return real_max(GAP * call->size, ROUNDING * call->largest);
 }
 
-/* Whether gaps were told, or nothing, that do not separate: skins may have hidden an overlap. */
-static bool is_lost(const patch_call *call) {
-    return call->options.margin > 0 && !call->options.unchecked && !call->separates && call->had &&
-           !(call->count && call->answers[0].depth > 0);
-}
+/* ---- proximity ---- */
 
-/* Answers once more, without the margin: for bodies that overlap where skins hid it. */
-static abut_status answer_bare(patch_work *work, patch_call *call, uint32_t keep) {
-    call->gap = gap_of_touch(call);
-    call->options.margin = 0;
-    call->count = 0;
-    call->even = call->separates = call->parts = false;
-    start_work(work, call->memory);
-    abut_status status = find(work, call, 0);
-    return status ? status : answer_found(work, call, keep);
-}
-
-/* Skins may meet at corners of bodies that are further apart, and tell gaps that are none; or one
- * may be inside the other. What is nearer than the bodies are is dropped; if that is all, or no gap
- * was found to be one, their closest points are told. */
-static abut_status check_gaps(patch_work *work, patch_call *call, uint32_t keep) {
+/* Adds walls within the margin. */
+static abut_status answer_proximity(patch_work *work, patch_call *call, uint32_t keep) {
     const abut_posed *a = &call->posed[0], *b = &call->posed[1];
-    bool any = call->count > 0, wide = call->options.margin > WIDE * call->size, within;
-    double hair = HAIR * call->size;
-    double nearest = any ? -call->answers[0].depth * (1 + SLACK) + hair : call->gap;
-    bool trusted = call->options.unchecked || nearest <= 2 * hair;
-    abut_separation found;
-    size_t kept = 0;
-    unsigned doubt = 0;
-    if (!(call->options.margin > 0) || (!wide && (any ? trusted : !work->region_count)) ||
-        (any && call->answers[0].depth > 0))
-        return ABUT_OK;
-    abut_status status = abuti_pair_within(a, b, nearest, false, NULL, &within, &doubt);
-    if (status || within == any)
-        return status;
-    status = abuti_pair_distance(a, b, false, NULL, &found);
-    if (status)
-        return status;
-    if (found.distance == 0)
-        return answer_bare(work, call, keep);
-    for (size_t i = 0; i < call->count; i++)
-        if (found.distance <= call->gap &&
-            -call->answers[i].depth >= (1 - SLACK) * found.distance - hair)
-            call->answers[kept++] = call->answers[i];
-    call->count = kept;
-    if (kept || found.distance > call->gap)
-        return ABUT_OK;
-    vec3 way = v3_sub(found.point_a, found.point_b);
-    patch_answer answer = {.normal = v3_normalise(way),
-                           .depth = -found.distance,
-                           .centre = v3_sub(v3_along(found.point_b, 0.5, way),
-                                            work->body[1].bvh->mesh->origin),
-                           .count = 1};
-    answer.points[0] = (patch_point){.at = answer.centre,
-                                     .depth = answer.depth,
-                                     .kind = ABUT_CONTACT_FACE,
-                                     .element = found.triangle_a};
-    call->separates = true;
-    return add_answer(call, &answer);
+    double range = call->options.margin, wide = WIDE * call->size;
+    bool overlaps = call->count > 0;
+    pair_frame frame;
+    call->separates |= !overlaps;
+    if (range > wide && !overlaps) {
+        abut_separation found;
+        abut_status status = abuti_pair_distance(a, b, false, NULL, &found);
+        if (status || found.distance > range)
+            return status;
+        wide += found.distance;
+    }
+    abuti_pair_start(a, b, &frame);
+    patch_answers answers = {call->answers, call->count, call->room};
+    abut_status status = abuti_patch_proximity(work, &frame, real_min(range, wide), keep, overlaps,
+                                               &answers);
+    call->answers = answers.list;
+    call->count = answers.count;
+    call->room = answers.room;
+    return status;
 }
 
 /* ---- certain depths ---- */
@@ -570,7 +490,7 @@ static abut_status shift_along(const patch_call *call, vec3 normal, double *dept
         moved.posed[0].pose.translation = v3_along(call->posed[0].pose.translation, out, normal);
         patch_work work;
         start_work(&work, call->memory);
-        status = find(&work, &moved, 0);
+        status = find(&work, &moved);
         status = status ? status : abuti_patch_depth(&work, normal, &rest);
         if (!(rest > 0) || out + rest > ADDED * before + 1e-6 * call->size)
             return status;
@@ -715,27 +635,19 @@ abut_status abut_contact_patches(const abut_posed *a, const abut_posed *b,
     abuti_patch_memory_start(&memory, a->bvh->context);
     call.memory = &memory;
     start_work(&work, &memory);
-    status = find(&work, &call, call.options.margin);
+    status = find(&work, &call);
     abut_advice advice = abuti_guaranteed("");
     if (!status) {
         const patch_skin *skins[2] = {work.body[0].skin, work.body[1].skin};
         call.size = real_min(skins[0]->size, skins[1]->size);
-        call.gap = call.options.margin + gap_of_touch(&call);
+        call.gap = gap_of_touch(&call);
         advice = skins[skins[1]->advice.verdict > skins[0]->advice.verdict]->advice;
         status = answer_found(&work, &call, keep);
-        status = status ? status : check_gaps(&work, &call, keep);
-        call.had = call.count > 0;
     }
     if (!status && call.count && !call.options.unchecked && !call.separates)
         status = check(&work, &call, keep);
-    if (!status && is_lost(&call)) {
-        bool apart = true;
-        status = are_apart(&work, &call, false, &apart);
-        if (!status && !apart)
-            status = answer_bare(&work, &call, keep);
-        if (!status && !apart && call.count && !call.separates)
-            status = check(&work, &call, keep);
-    }
+    if (!status && call.options.margin > 0)
+        status = answer_proximity(&work, &call, keep);
     status = status ? status
                     : abuti_patch_write(&frame, call.answers, call.count, call.separates, advice,
                                         patches);

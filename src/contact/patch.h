@@ -252,6 +252,8 @@ void *abuti_patch_take(patch_memory *memory, size_t count, size_t bytes);
  * more. Null where there is no memory. */
 uint32_t *abuti_patch_put(patch_work *work, patch_table *table, uint64_t key, uint32_t value,
                           bool *added);
+/* The value of a key, or ABUT_NONE. */
+uint32_t abuti_patch_get(const patch_table *table, uint64_t key);
 /* Makes room for `wanted` elements in the array that `array` is the address of. */
 abut_status abuti_patch_grow(patch_memory *memory, void *array, size_t count, size_t wanted,
                              size_t bytes, size_t *room);
@@ -299,9 +301,16 @@ typedef struct patch_answer {
     vec3 normal;   /* in the frame, towards a */
     double depth, area, volume;
     vec3 centre;
+    uint32_t region; /* of the overlap, or ABUT_NONE */
     uint32_t count;
     patch_point points[PATCH_POINTS];
 } patch_answer;
+
+/* Answers of a pair, the deepest first. */
+typedef struct patch_answers {
+    patch_answer *list;
+    size_t count, room;
+} patch_answers;
 
 /* A place that may become a contact, and where it is across the normal. */
 typedef struct patch_candidate {
@@ -346,6 +355,13 @@ abut_status abuti_patch_points_along(patch_work *work, const patch_region *regio
                                      uint32_t keep, double gap, patch_answer *answer);
 /* The largest depth of all regions but gaps along a normal. */
 abut_status abuti_patch_depth(patch_work *work, vec3 normal, double *depth);
+
+/* ---- patch_proximity.c: surfaces that are apart ---- */
+
+/* Adds a patch for each wall within the range, and points within the range to patches of overlaps.
+ * `overlaps`: the bodies overlap somewhere. */
+abut_status abuti_patch_proximity(patch_work *work, const pair_frame *frame, double range,
+                                  uint32_t keep, bool overlaps, patch_answers *answers);
 
 /* ---- patch_write.c: options and answers, of solids too ---- */
 

@@ -603,7 +603,8 @@ abut_status abuti_patch_points_along(patch_work *work, const patch_region *r, ve
                              .depth = m.deepest,
                              .area = v3_length(r->area),
                              .volume = r->volume,
-                             .centre = r->centre};
+                             .centre = r->centre,
+                             .region = (uint32_t)(r - work->regions)};
     if (!status)
         choose(&m, keep, gap, answer);
     return status;
@@ -733,6 +734,7 @@ void abuti_patch_inside(patch_work *work, uint32_t inner, uint32_t part, vec3 hi
             }
         }
     answer->centre = centre;
+    answer->region = ABUT_NONE;
     answer->area = answer->volume = 0;
 }
 

@@ -19,6 +19,8 @@
 #define ADDED 4.0        /* times as deep may a depth become by the check */
 #define NEARLY 0.01      /* of the smaller body: no depth to speak of */
 #define WIDE 0.05        /* of the smaller body: walls further behind the nearest are left out */
+#define SHALLOW 0.05     /* of the smaller body: opposite walls that are less deep hold the body */
+#define OPPOSITE_COSINE (-0.5) /* between the normals of opposite walls: 120 degrees */
 #define GAP 1e-12 /* of the smaller body: bodies that touch may be this far apart by rounding */
 
 enum { ROUNDS = 3, SHIFT_ROUNDS = 512, MANY = 32, TOGETHER = 8, SOME_SEGMENTS = 8 };
@@ -36,6 +38,8 @@ typedef struct patch_call {
     patch_answer *answers;
     size_t count, room;
     bool parts; /* some of them are of parts wholly inside */
+    bool pierced; /* a body has gone through the other */
+    bool clasped; /* walls are opposite and not deep: no shift is looked for */
     bool apart; /* the bodies do not touch; once that is known */
     bool apart_known;
     bool separates;
@@ -356,6 +360,72 @@ static abut_status answer_deep(patch_work *work, patch_call *call, size_t i, uin
     return choose_depths(call, answers, deep);
 }
 
+/* Whether opposite walls hold a body between them, as in a press fit: all are shallow, and those
+ * that are opposite are further apart than they are deep. Otherwise a body has gone through another,
+ * and opposite walls are two ways out of one overlap. */
+static bool walls_hold(const patch_call *call, const patch_answer *walls, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        if (walls[i].depth > SHALLOW * call->size)
+            return false;
+        for (size_t k = 0; k < i; k++) {
+            vec3 between = v3_sub(walls[k].points[0].at, walls[i].points[0].at);
+            double depths = real_max(walls[i].depth, 0) + real_max(walls[k].depth, 0);
+            if (v3_dot(walls[i].normal, walls[k].normal) < OPPOSITE_COSINE &&
+                fabs(v3_dot(between, walls[i].normal)) < 2 * depths)
+                return false;
+        }
+    }
+    return true;
+}
+
+/* Adds the walls of the only region, whose surfaces look many ways: all together if that separates,
+ * else the least deep one that does. Opposite walls that are not deep, as of a press fit, are all
+ * kept. Adds nothing where the local depths do not separate. */
+static abut_status choose_walls(patch_call *call, patch_answer *walls, int count) {
+    vec3 shift;
+    bool feasible = common_shift(call, walls, (size_t)count, &shift);
+    abut_status status = feasible ? apart_after(call, shift, &call->separates) : ABUT_OK;
+    call->clasped = !feasible && walls_hold(call, walls, (size_t)count);
+    if (!status && (call->separates || call->clasped)) {
+        for (int i = 0; i < count && !status; i++)
+            status = add_answer(call, &walls[i]);
+        return status;
+    }
+    for (int i = count; i-- > 0 && !status;) {
+        status = separates(call, &walls[i], 1, &call->separates);
+        if (!status && call->separates)
+            return add_answer(call, &walls[i]);
+    }
+    return status;
+}
+
+/* The answers of a region that counts: its walls if its surfaces look many ways. */
+static abut_status answer_locally(patch_work *work, patch_call *call, size_t i, uint32_t keep,
+                                  bool alone, bool *done) {
+    patch_answer walls[PATCH_WAYS];
+    int count = 0;
+    *done = false;
+    if (call->options.unchecked || !region_counts(work, call, i) ||
+        !abuti_patch_cancels(work, &work->regions[i]))
+        return ABUT_OK;
+    abut_status status =
+        abuti_patch_walls(work, &work->regions[i], keep, call->gap, walls, &count);
+    call->pierced |= !count;
+    if (status || !count)
+        return status;
+    if (alone) {
+        size_t before = call->count;
+        status = choose_walls(call, walls, count);
+        *done = call->count > before;
+        call->pierced |= !*done;
+        return status;
+    }
+    for (int k = 0; k < count && !status; k++)
+        status = add_answer(call, &walls[k]);
+    *done = true;
+    return status;
+}
+
 static abut_status answer_regions(patch_work *work, patch_call *call, uint32_t keep) {
     abut_status status = answer_parts(work, call, keep);
     size_t regions = call->count, deep = call->count, last = 0;
@@ -365,7 +435,13 @@ static abut_status answer_regions(patch_work *work, patch_call *call, uint32_t k
     for (size_t i = 0; i < work->region_count && !status; i++) {
         patch_answer answers[PATCH_WAYS];
         int count;
+        bool done;
         patch_effort effort = regions == 1 ? PATCH_LEAST : PATCH_ALL;
+        status = answer_locally(work, call, i, keep, regions == 1, &done);
+        if (status || done) {
+            deep += 2; /* not one that could be replaced */
+            continue;
+        }
         status = answer_region(work, call, i, keep, &effort, answers, &count);
         if (!status && effort == PATCH_LEAST) {
             if (count)
@@ -373,7 +449,8 @@ static abut_status answer_regions(patch_work *work, patch_call *call, uint32_t k
             if (!status && call->separates)
                 return add_answer(call, &answers[0]);
             effort = PATCH_ALL;
-            status = status ? status : answer_region(work, call, i, keep, &effort, answers, &count);
+            if (!status)
+                status = answer_region(work, call, i, keep, &effort, answers, &count);
         }
         if (status || !count)
             continue;
@@ -564,7 +641,7 @@ static abut_status go_one_way(patch_work *work, patch_call *call, patch_ways *wa
 static abut_status check_together(patch_work *work, patch_call *call, uint32_t keep) {
     patch_ways ways = {.count = 0};
     abut_status status = ABUT_OK;
-    double most = v3_max_abs(call->hint) > 0
+    double most = v3_max_abs(call->hint) > 0 || !call->pierced
                       ? ADDED * real_max(call->answers[0].depth, 0) + NEARLY * call->size
                       : INFINITY;
     for (size_t i = 0; i < call->count && call->count > 1 && !status; i++)
@@ -588,9 +665,12 @@ static abut_status check(patch_work *work, patch_call *call, uint32_t keep) {
         if (call->separates && depth > before)
             set_depth(deepest, depth);
     } else {
-        status = separates(call, call->answers, call->count, &call->separates);
+        vec3 shift;
+        bool feasible = common_shift(call, call->answers, call->count, &shift);
+        status = feasible ? apart_after(call, shift, &call->separates) : ABUT_OK;
+        call->clasped = !feasible && walls_hold(call, call->answers, call->count);
     }
-    return status || call->separates || call->parts || !work->region_count
+    return status || call->separates || call->clasped || call->parts || !work->region_count
                ? status
                : check_together(work, call, keep);
 }
@@ -644,7 +724,7 @@ abut_status abut_contact_patches(const abut_posed *a, const abut_posed *b,
         advice = skins[skins[1]->advice.verdict > skins[0]->advice.verdict]->advice;
         status = answer_found(&work, &call, keep);
     }
-    if (!status && call.count && !call.options.unchecked && !call.separates)
+    if (!status && call.count && !call.options.unchecked && !call.separates && !call.clasped)
         status = check(&work, &call, keep);
     if (!status && call.options.margin > 0)
         status = answer_proximity(&work, &call, keep);

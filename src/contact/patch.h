@@ -174,6 +174,7 @@ typedef struct patch_plane {
     double h, du, dv; /* height at (0, 0), and its slopes */
     double reach;     /* its lowest corner if it is of a, else its highest */
     uint32_t side, face;
+    bool steep; /* its normal is more than STEEP_COSINE away from that of the view */
 } patch_plane;
 
 /* Four of them in a cell, in floats that are rounded outwards. */
@@ -186,6 +187,7 @@ typedef struct patch_four {
 /* All of a region that look the right way, in a grid across the normal. */
 typedef struct patch_view {
     vec3 normal, along[2];
+    bool skip_steep;    /* places where both surfaces are steep do not count */
     double top, bottom; /* b's highest and a's lowest corner */
     double slack;       /* by which shadows are taken larger */
     patch_plane *planes;
@@ -263,8 +265,12 @@ abut_status abuti_patch_find(patch_work *work, const pair_frame *frame);
 
 /* The two directions across a normal. */
 void abuti_patch_across(vec3 normal, vec3 along[2]);
-/* Makes the view of a region, or of both bodies as a whole. */
-abut_status abuti_patch_see(patch_work *work, const patch_region *region, vec3 normal, bool whole);
+/* Which triangles a view has: those of a region; the same, and places where both surfaces are
+ * steep do not count; or all of both bodies. */
+typedef enum patch_scope { PATCH_REGION, PATCH_WALL, PATCH_BODIES } patch_scope;
+
+abut_status abuti_patch_see(patch_work *work, const patch_region *region, vec3 normal,
+                            patch_scope scope);
 /* Where a ends below and b above, at a place across the normal; false where one of them is not
  * there. */
 bool abuti_patch_heights(const patch_view *view, double u, double v, double *low, double *high);
@@ -347,6 +353,12 @@ typedef enum patch_effort { PATCH_UNCHECKED, PATCH_LEAST, PATCH_ALL } patch_effo
 abut_status abuti_patch_points(patch_work *work, const patch_region *region, vec3 hint,
                                uint32_t keep, double gap, patch_effort *effort,
                                patch_answer answers[PATCH_WAYS], int *count);
+/* Whether the surfaces of a region look so many ways that their areas cancel. */
+bool abuti_patch_cancels(const patch_work *work, const patch_region *region);
+/* Divides such a region into walls: pieces that look about one way, each measured along its own
+ * normal over its own triangles. The answers stand by depth, the deepest first. */
+abut_status abuti_patch_walls(patch_work *work, const patch_region *region, uint32_t keep,
+                              double gap, patch_answer answers[PATCH_WAYS], int *count);
 /* Where a connected part of one side meets nothing, but is inside the other. */
 void abuti_patch_inside(patch_work *work, uint32_t inner, uint32_t part, vec3 hint, uint32_t keep,
                         patch_answer *answer);

@@ -13,6 +13,7 @@
 
 #define SLOPE 0.02 /* steeper faces say nothing of heights */
 #define SLACK 1e-7 /* of the smaller body */
+#define STEEP_COSINE 0.5 /* between the normals of a steep face and of the view: 60 degrees */
 
 enum {
     CELLS_MAX = 128, /* along a side */
@@ -67,6 +68,7 @@ static void add_plane(patch_work *work, uint32_t side, uint32_t face) {
     patch_plane *at = &view->planes[view->count++];
     at->side = side;
     at->face = face;
+    at->steep = fabs(n.z) < STEEP_COSINE * v3_length(n);
     at->du = -n.x / n.z;
     at->dv = -n.y / n.z;
     at->h = c[0].h - at->du * c[0].u - at->dv * c[0].v;
@@ -221,8 +223,11 @@ static void find_box(const patch_work *work, const patch_region *r, bool whole, 
     }
 }
 
-abut_status abuti_patch_see(patch_work *work, const patch_region *r, vec3 normal, bool whole) {
+abut_status abuti_patch_see(patch_work *work, const patch_region *r, vec3 normal,
+                            patch_scope scope) {
     patch_view *view = &work->view;
+    bool whole = scope == PATCH_BODIES;
+    view->skip_steep = scope == PATCH_WALL;
     size_t wanted = r->facet_end - r->facet_begin;
     double lo[2], hi[2];
     view->normal = normal;
@@ -272,6 +277,7 @@ bool abuti_patch_heights(const patch_view *view, double u, double v, double *low
     size_t cell = (size_t)cell_at(view, 1, v) * view->cells + cell_at(view, 0, u);
     const f4 lo[2] = {f4_all(float_below(u)), f4_all(float_below(v))};
     const f4 hi[2] = {f4_all(float_above(u)), f4_all(float_above(v))};
+    bool steep[2] = {false, false};
     *low = INFINITY;
     *high = -INFINITY;
     for (uint32_t i = view->begin[cell]; i < view->begin[cell + 1]; i++)
@@ -280,9 +286,13 @@ bool abuti_patch_heights(const patch_view *view, double u, double v, double *low
             if (!covers(p, u, v))
                 continue;
             double h = p->h + p->du * u + p->dv * v;
+            if (p->side ? h > *high : h < *low)
+                steep[p->side] = p->steep;
             *high = p->side ? real_max(*high, h) : *high;
             *low = p->side ? *low : real_min(*low, h);
         }
+    if (view->skip_steep && steep[0] && steep[1])
+        return false;
     return *low<INFINITY && * high> - INFINITY;
 }
 

@@ -18,7 +18,10 @@
 #include <abut/ray.h>
 
 #include <math.h>
+#include <string.h>
 
+#define WALL_COSINE 0.707 /* between the normals of a wall and of its triangles: 45 degrees */
+#define LEAST_WALL 0.02   /* of all areas: walls whose triangles are smaller do not count */
 #define INSET 0.02     /* of the way from the contour to its middle */
 #define SAME 0.9999995 /* the cosine of a thousandth: faces that look one way */
 #define SOME 0.2       /* of |S|: what such faces hold, to be tried */
@@ -449,12 +452,15 @@ static void add_all(measure *m) {
 }
 
 static abut_status measure_along(measure *m, patch_work *work, const patch_region *r, vec3 normal,
-                                 bool many) {
+                                 bool many, bool wall) {
     start(m, work, r, normal);
     m->many = many;
-    bool whole = plainness(work, r, normal) < PIERCED;
+    bool whole = !wall && plainness(work, r, normal) < PIERCED;
     if (!whole || work->body[0].bvh->triangle_count + work->body[1].bvh->triangle_count <= WHOLE) {
-        abut_status status = abuti_patch_see(work, r, normal, whole);
+        abut_status status = abuti_patch_see(work, r, normal,
+                                             wall    ? PATCH_WALL
+                                             : whole ? PATCH_BODIES
+                                                     : PATCH_REGION);
         if (status)
             return status;
         add_all(m);
@@ -463,7 +469,7 @@ static abut_status measure_along(measure *m, patch_work *work, const patch_regio
         add_deeper_vertices(m, whole);
         abuti_patch_edges(&work->view, m->deepest, add_deeper_edge, m);
     }
-    if (!m->count) { /* through each other, or no triangle says how high */
+    if (!m->count && !wall) { /* through each other, or no triangle says how high */
         m->rays = true;
         m->deeper = false;
         add_all(m);
@@ -555,7 +561,7 @@ static int ways_of(const patch_work *work, const patch_region *r, vec3 hint, pat
             patch_way way = dominant(work, r, side, ways, count);
             if (!(way.held > least) || (pierced && k && way.held < PART * area_of(work, r, side)))
                 break;
-            if (!pierced && way.held > ALL * size) {
+            if (!pierced && way.held > ALL * size && v3_dot(way.normal, steepest) > ALL) {
                 ways[0] = way;
                 return 1;
             }
@@ -595,10 +601,10 @@ static bool better(const patch_answer *a, const patch_answer *b) {
     return a->depth < b->depth;
 }
 
-abut_status abuti_patch_points_along(patch_work *work, const patch_region *r, vec3 normal,
-                                     uint32_t keep, double gap, patch_answer *answer) {
+static abut_status answer_along(patch_work *work, const patch_region *r, vec3 normal, bool wall,
+                                uint32_t keep, double gap, patch_answer *answer) {
     measure m;
-    abut_status status = measure_along(&m, work, r, normal, keep > 4);
+    abut_status status = measure_along(&m, work, r, normal, keep > 4, wall);
     *answer = (patch_answer){.normal = normal,
                              .depth = m.deepest,
                              .area = v3_length(r->area),
@@ -608,6 +614,11 @@ abut_status abuti_patch_points_along(patch_work *work, const patch_region *r, ve
     if (!status)
         choose(&m, keep, gap, answer);
     return status;
+}
+
+abut_status abuti_patch_points_along(patch_work *work, const patch_region *r, vec3 normal,
+                                     uint32_t keep, double gap, patch_answer *answer) {
+    return answer_along(work, r, normal, false, keep, gap, answer);
 }
 
 /* Whether a way is known to be deeper than an answer along faces, without being measured. */
@@ -647,6 +658,72 @@ abut_status abuti_patch_points(patch_work *work, const patch_region *r, vec3 hin
     }
     if (*effort == PATCH_LEAST && (!skipped || !(answers[0].depth > 0)))
         *effort = PATCH_ALL;
+    return ABUT_OK;
+}
+
+/* ---- walls ---- */
+
+bool abuti_patch_cancels(const patch_work *work, const patch_region *r) {
+    return v3_max_abs(r->area) == 0 || plainness(work, r, v3_normalise(r->area)) < PIERCED;
+}
+
+/* The area of a facet along the normal of a wall that it belongs to: towards a. */
+static vec3 area_towards_a(const patch_facet *f) {
+    return f->side ? f->area : v3_scale(f->area, -1);
+}
+
+/* The sum of the areas within the cone of a wall around a normal. With `taken`, of those that belong
+ * to no wall, which then belong to this one. */
+static vec3 sum_cone(const patch_work *work, const patch_region *r, vec3 normal, bool *taken,
+                     bool take) {
+    vec3 sum = v3(0, 0, 0);
+    for (uint32_t i = r->facet_begin; i < r->facet_end; i++) {
+        vec3 area = area_towards_a(&work->facets[i]);
+        double along = v3_dot(area, normal);
+        if (taken[i - r->facet_begin] || !(along > WALL_COSINE * v3_length(area)))
+            continue;
+        sum = v3_add(sum, area);
+        taken[i - r->facet_begin] = take;
+    }
+    return sum;
+}
+
+abut_status abuti_patch_walls(patch_work *work, const patch_region *r, uint32_t keep, double gap,
+                              patch_answer answers[PATCH_WAYS], int *count) {
+    uint32_t facets = r->facet_end - r->facet_begin;
+    bool *taken = abuti_patch_take(work->memory, facets, sizeof *taken);
+    double total = area_of(work, r, 0) + area_of(work, r, 1);
+    *count = 0;
+    if (!taken)
+        return ABUT_ERROR_MEMORY;
+    memset(taken, 0, facets * sizeof *taken);
+    for (int i = 0; i < PATCH_WAYS; i++) {
+        double largest = LEAST_WALL * total;
+        vec3 normal = v3(0, 0, 0);
+        for (uint32_t k = 0; k < facets; k++) {
+            double size = v3_length(work->facets[r->facet_begin + k].area);
+            if (taken[k] || !(size > largest / facets))
+                continue;
+            largest = size * facets;
+            normal = v3_normalise(area_towards_a(&work->facets[r->facet_begin + k]));
+        }
+        if (v3_max_abs(normal) == 0)
+            break;
+        vec3 mean = v3_normalise(sum_cone(work, r, normal, taken, false));
+        normal = v3_max_abs(mean) > 0 ? mean : normal;
+        sum_cone(work, r, normal, taken, true);
+        patch_answer answer;
+        abut_status status = answer_along(work, r, normal, true, keep, gap, &answer);
+        if (status)
+            return status;
+        if (!answer.count)
+            continue;
+        answer.of_faces = true;
+        int at = (*count)++;
+        for (; at > 0 && answers[at - 1].depth < answer.depth; at--)
+            answers[at] = answers[at - 1];
+        answers[at] = answer;
+    }
     return ABUT_OK;
 }
 
@@ -744,7 +821,7 @@ abut_status abuti_patch_depth(patch_work *work, vec3 normal, double *depth) {
     for (size_t i = 0; i < work->region_count; i++) {
         if (work->regions[i].gap)
             continue;
-        abut_status status = measure_along(&m, work, &work->regions[i], normal, false);
+        abut_status status = measure_along(&m, work, &work->regions[i], normal, false, false);
         if (status)
             return status;
         *depth = real_max(*depth, m.deepest);

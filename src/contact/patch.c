@@ -21,6 +21,7 @@
 #define WIDE 0.05        /* of the smaller body: walls further behind the nearest are left out */
 #define SHALLOW 0.05     /* of the smaller body: opposite walls that are less deep hold the body */
 #define OPPOSITE_COSINE (-0.5) /* between the normals of opposite walls: 120 degrees */
+#define TOUCH 1e-6       /* of the smaller body: depths that are no more may be those of bodies apart */
 #define GAP 1e-12 /* of the smaller body: bodies that touch may be this far apart by rounding */
 
 enum { ROUNDS = 3, SHIFT_ROUNDS = 512, MANY = 32, TOGETHER = 8, SOME_SEGMENTS = 8 };
@@ -523,6 +524,35 @@ static double gap_of_touch(const patch_call *call) {
     return real_max(GAP * call->size, ROUNDING * call->largest);
 }
 
+/* ---- surfaces that hardly touch ---- */
+
+/* The contour is that of bodies that are larger by some JITTER, so it may be there although the
+ * bodies are apart. Then depths are none: contacts of bodies that touch within rounding have a depth
+ * of 0, and all others are left to the search for proximity. */
+static abut_status settle_touch(patch_work *work, patch_call *call) {
+    bool apart, within;
+    unsigned doubt = 0;
+    if (!call->count || call->parts || call->answers[0].depth > TOUCH * call->size)
+        return ABUT_OK;
+    abut_status status = are_apart(work, call, true, &apart);
+    if (status || !apart)
+        return status;
+    status = abuti_pair_within(&call->posed[0], &call->posed[1], call->gap, false, NULL, &within,
+                               &doubt);
+    if (status)
+        return status;
+    call->separates = true;
+    if (!within)
+        call->count = 0;
+    for (size_t i = 0; i < call->count; i++) {
+        patch_answer *answer = &call->answers[i];
+        answer->depth = real_min(answer->depth, 0);
+        for (uint32_t k = 0; k < answer->count; k++)
+            answer->points[k].depth = real_min(answer->points[k].depth, 0);
+    }
+    return ABUT_OK;
+}
+
 /* ---- proximity ---- */
 
 /* Adds walls within the margin. */
@@ -723,6 +753,7 @@ abut_status abut_contact_patches(const abut_posed *a, const abut_posed *b,
         call.gap = gap_of_touch(&call);
         advice = skins[skins[1]->advice.verdict > skins[0]->advice.verdict]->advice;
         status = answer_found(&work, &call, keep);
+        status = status ? status : settle_touch(&work, &call);
     }
     if (!status && call.count && !call.options.unchecked && !call.separates && !call.clasped)
         status = check(&work, &call, keep);

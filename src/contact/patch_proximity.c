@@ -80,6 +80,7 @@ typedef struct proximity {
     patch_work *work;
     double range; /* walls further away are not looked for */
     double touch; /* directions between nearer points are inaccurate */
+    double rounding; /* directions between nearer points are rounding errors */
     bool two_sided[2];
     near_face faces[2][CACHED_FACES];
     near_pair *pairs;
@@ -248,6 +249,8 @@ static void visit_pair(proximity *p, const near_face *f, const near_face *g) {
     bool minimum = outside &&
                    is_lowest(&work->body[0], f, m.feature[0], m.at[0], m.normal) &&
                    is_lowest(&work->body[1], g, m.feature[1], m.at[1], v3_scale(m.normal, -1));
+    bool faces = m.feature[0] == ABUT_FEATURE_FACE || m.feature[1] == ABUT_FEATURE_FACE;
+    minimum = minimum && (faces || m.distance > p->rounding);
     bool nearest = p->nearest.face[0] == ABUT_NONE || comes_before(&m, &p->nearest);
     if (facing || minimum || nearest)
         m.pair = add_pair(p, f, g, facing);
@@ -658,6 +661,7 @@ abut_status abuti_patch_proximity(patch_work *work, const pair_frame *frame, dou
     p->range = range;
     for (int side = 0; side < 2; side++) {
         p->touch = real_max(p->touch, 1000 * work->body[side].jitter);
+        p->rounding = real_max(p->rounding, 1e-3 * work->body[side].jitter);
         abut_status status = abuti_bvh_is_sheet(work->body[side].bvh, &p->two_sided[side]);
         if (status)
             return status;

@@ -19,12 +19,22 @@
 #define ADDED 4.0        /* times as deep may a depth become by the check */
 #define NEARLY 0.01      /* of the smaller body: no depth to speak of */
 #define WIDE 0.05        /* of the smaller body: walls further behind the nearest are left out */
-#define SHALLOW 0.05     /* of the smaller body: opposite walls that are less deep hold the body */
+#define SAME_WALL_COSINE 0.99 /* between the normals of one wall in two rounds: 8 degrees */
+#define AS_SHALLOW 4.0        /* times as deep as the shallowest wall of a region, or less */
+#define SINGLE_DEPTHS 2.0     /* times as deep as the least may a single normal be */
+#define SHALLOW 0.05 /* of the smaller body: opposite walls that are less deep hold the body */
 #define OPPOSITE_COSINE (-0.5) /* between the normals of opposite walls: 120 degrees */
-#define TOUCH 1e-6       /* of the smaller body: depths that are no more may be those of bodies apart */
-#define GAP 1e-12 /* of the smaller body: bodies that touch may be this far apart by rounding */
+#define TOUCH 1e-6 /* of the smaller body: depths that are no more may be those of bodies apart */
+#define GAP 1e-12  /* of the smaller body: bodies that touch may be this far apart by rounding */
 
-enum { ROUNDS = 3, SHIFT_ROUNDS = 512, MANY = 32, TOGETHER = 8, SOME_SEGMENTS = 8 };
+enum {
+    WALL_ROUNDS = 5,
+    ROUNDS = 3,
+    SHIFT_ROUNDS = 512,
+    MANY = 32,
+    TOGETHER = 8,
+    SOME_SEGMENTS = 8
+};
 
 typedef struct patch_call {
     patch_memory *memory;
@@ -38,10 +48,10 @@ typedef struct patch_call {
     vec3 hint;      /* in the frame */
     patch_answer *answers;
     size_t count, room;
-    bool parts; /* some of them are of parts wholly inside */
+    bool parts;   /* some of them are of parts wholly inside */
     bool pierced; /* a body has gone through the other */
     bool clasped; /* walls are opposite and not deep: no shift is looked for */
-    bool apart; /* the bodies do not touch; once that is known */
+    bool apart;   /* the bodies do not touch; once that is known */
     bool apart_known;
     bool separates;
 } patch_call;
@@ -233,45 +243,37 @@ static abut_status separates(const patch_call *call, const patch_answer *answers
     return common_shift(call, answers, count, &shift) ? apart_after(call, shift, apart) : ABUT_OK;
 }
 
-/* Adds what separates of the answers that are no gaps, which stand by depth: normals of faces one
- * by one, then all of them together if they look different ways, as of a box in a corner, before
- * another normal; else the first, which does not. */
-static abut_status choose_depths(patch_call *call, const patch_answer *answers, int count) {
-    patch_answer faces[PATCH_WAYS];
-    size_t face_count = 0, together = 1; /* so many have been tried together */
-    for (int i = 0; i <= count; i++) {
-        abut_status status = ABUT_OK;
-        if ((i == count || !answers[i].of_faces) && face_count > together) {
-            together = face_count;
-            status = separates(call, faces, face_count, &call->separates);
-            for (size_t k = 0; k < face_count && call->separates && !status; k++)
-                status = add_answer(call, &faces[k]);
-            if (status || call->separates)
-                return status;
-        }
-        if (i == count)
-            break;
+/* Adds the first answer that separates alone; with `most`, of those along faces that are no deeper.
+ */
+static abut_status choose_single(patch_call *call, const patch_answer *answers, int count,
+                                 double most) {
+    abut_status status = ABUT_OK;
+    for (int i = 0; i < count && !status && !call->separates; i++) {
+        if (most < INFINITY && (!answers[i].of_faces || answers[i].depth > most))
+            continue;
         status = separates(call, &answers[i], 1, &call->separates);
-        if (status || call->separates)
-            return status ? status : add_answer(call, &answers[i]);
-        if (answers[i].of_faces)
-            faces[face_count++] = answers[i];
+        if (!status && call->separates)
+            status = add_answer(call, &answers[i]);
     }
-    return add_answer(call, &answers[0]);
+    return status;
 }
 
-/* Chooses among the answers of the only region. */
-static abut_status choose_one(const patch_work *work, patch_call *call, const patch_answer *answers,
-                              int count) {
-    int deep = 0;
-    if (call->options.unchecked)
-        return add_answer(call, &answers[0]);
-    while (deep < count && answers[deep].depth >= 0)
-        deep++;
-    if (deep)
-        return choose_depths(call, answers, deep);
-    abut_status status = are_apart(work, call, false, &call->separates);
-    return status ? status : add_answer(call, &answers[0]);
+/* Whether opposite walls hold a body between them, as in a press fit: all are shallow, and those
+ * that are opposite are further apart than they are deep. Otherwise a body has gone through
+ * another, and opposite walls are two ways out of one overlap. */
+static bool walls_hold(const patch_call *call, const patch_answer *walls, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        if (walls[i].depth > SHALLOW * call->size)
+            return false;
+        for (size_t k = 0; k < i; k++) {
+            vec3 between = v3_sub(walls[k].points[0].at, walls[i].points[0].at);
+            double depths = real_max(walls[i].depth, 0) + real_max(walls[k].depth, 0);
+            if (v3_dot(walls[i].normal, walls[k].normal) < OPPOSITE_COSINE &&
+                fabs(v3_dot(between, walls[i].normal)) < 2 * depths)
+                return false;
+        }
+    }
+    return true;
 }
 
 /* Whether a region counts: the contour of a hole, or a speck beside others, does not. */
@@ -346,125 +348,212 @@ static abut_status answer_region(patch_work *work, patch_call *call, size_t i, u
                               count);
 }
 
-/* Where one region of several is no gap: the normal that separates it, instead of the first. */
-static abut_status answer_deep(patch_work *work, patch_call *call, size_t i, uint32_t keep) {
-    patch_answer answers[PATCH_WAYS];
-    int count, deep = 0;
-    patch_effort effort = PATCH_ALL;
-    abut_status status = answer_region(work, call, i, keep, &effort, answers, &count);
-    for (int k = 0; k < count && !status; k++)
-        if (answers[k].depth > 0)
-            answers[deep++] = answers[k];
-    if (status || !deep)
-        return status;
-    memmove(call->answers, call->answers + 1, --call->count * sizeof *call->answers);
-    return choose_depths(call, answers, deep);
-}
+/* ---- walls of a pair ---- */
 
-/* Whether opposite walls hold a body between them, as in a press fit: all are shallow, and those
- * that are opposite are further apart than they are deep. Otherwise a body has gone through another,
- * and opposite walls are two ways out of one overlap. */
-static bool walls_hold(const patch_call *call, const patch_answer *walls, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        if (walls[i].depth > SHALLOW * call->size)
-            return false;
-        for (size_t k = 0; k < i; k++) {
-            vec3 between = v3_sub(walls[k].points[0].at, walls[i].points[0].at);
-            double depths = real_max(walls[i].depth, 0) + real_max(walls[k].depth, 0);
-            if (v3_dot(walls[i].normal, walls[k].normal) < OPPOSITE_COSINE &&
-                fabs(v3_dot(between, walls[i].normal)) < 2 * depths)
-                return false;
+/* Adds a wall that was found after a shift: its depth is that before the shift. A wall that looks
+ * the same way as one of an earlier round makes that one deeper. */
+static abut_status add_wall(patch_call *call, patch_answers *walls, const patch_answer *found,
+                            vec3 shift, bool first_round) {
+    patch_answer wall = *found;
+    double before = v3_dot(shift, wall.normal);
+    wall.depth += before;
+    for (uint32_t k = 0; k < wall.count; k++) {
+        wall.points[k].at = v3_sub(wall.points[k].at, v3_scale(shift, 0.5));
+        wall.points[k].depth += before;
+    }
+    for (size_t i = 0; i < walls->count && !first_round; i++)
+        if (v3_dot(walls->list[i].normal, wall.normal) > SAME_WALL_COSINE) {
+            if (wall.depth > walls->list[i].depth)
+                walls->list[i].depth = walls->list[i].points[0].depth = wall.depth;
+            return ABUT_OK;
         }
-    }
-    return true;
+    if (!first_round)
+        wall.region = ABUT_NONE;
+    return abuti_patch_add(call->memory, &walls->list, &walls->count, &walls->room, &wall);
 }
 
-/* Adds the walls of the only region, whose surfaces look many ways: all together if that separates,
- * else the least deep one that does. Opposite walls that are not deep, as of a press fit, are all
- * kept. Adds nothing where the local depths do not separate. */
-static abut_status choose_walls(patch_call *call, patch_answer *walls, int count) {
-    vec3 shift;
-    bool feasible = common_shift(call, walls, (size_t)count, &shift);
-    abut_status status = feasible ? apart_after(call, shift, &call->separates) : ABUT_OK;
-    call->clasped = !feasible && walls_hold(call, walls, (size_t)count);
-    if (!status && (call->separates || call->clasped)) {
-        for (int i = 0; i < count && !status; i++)
-            status = add_answer(call, &walls[i]);
-        return status;
-    }
-    for (int i = count; i-- > 0 && !status;) {
-        status = separates(call, &walls[i], 1, &call->separates);
-        if (!status && call->separates)
-            return add_answer(call, &walls[i]);
-    }
-    return status;
+/* Walls of a pair: those that are to separate together, and all of the first round. */
+typedef struct wall_lists {
+    patch_answers together, first;
+} wall_lists;
+
+static abut_status append(patch_call *call, patch_answers *list, const patch_answer *answer) {
+    return abuti_patch_add(call->memory, &list->list, &list->count, &list->room, answer);
 }
 
-/* The answers of a region that counts: its walls if its surfaces look many ways. */
-static abut_status answer_locally(patch_work *work, patch_call *call, size_t i, uint32_t keep,
-                                  bool alone, bool *done) {
-    patch_answer walls[PATCH_WAYS];
+/* Adds the walls of a region. Of surfaces that look many ways those separate together that are
+ * about as shallow as the shallowest: deeper columns of the overlap may be those of another wall,
+ * which is seen in the next round. *resolved becomes false where such a region has no wall. */
+static abut_status add_region_walls(patch_work *work, patch_call *call, size_t i, uint32_t keep,
+                                    vec3 shift, bool first_round, wall_lists *walls,
+                                    bool *resolved) {
+    patch_answer answers[PATCH_WAYS];
     int count = 0;
-    *done = false;
-    if (call->options.unchecked || !region_counts(work, call, i) ||
-        !abuti_patch_cancels(work, &work->regions[i]))
-        return ABUT_OK;
-    abut_status status =
-        abuti_patch_walls(work, &work->regions[i], keep, call->gap, walls, &count);
-    call->pierced |= !count;
-    if (status || !count)
-        return status;
-    if (alone) {
-        size_t before = call->count;
-        status = choose_walls(call, walls, count);
-        *done = call->count > before;
-        call->pierced |= !*done;
-        return status;
+    double most = INFINITY;
+    abut_status status = ABUT_OK;
+    if (abuti_patch_cancels(work, &work->regions[i])) {
+        status = abuti_patch_walls(work, &work->regions[i], keep, call->gap, answers, &count);
+        for (int k = 0; k < count; k++)
+            most = real_min(most, answers[k].depth);
+        most = AS_SHALLOW * real_max(most, HAIR * call->size);
+        *resolved &= count > 0;
+    } else {
+        patch_effort effort = PATCH_ALL;
+        status = abuti_patch_points(work, &work->regions[i], call->hint, keep, call->gap, &effort,
+                                    answers, &count);
+        count = count ? 1 : 0;
     }
-    for (int k = 0; k < count && !status; k++)
-        status = add_answer(call, &walls[k]);
-    *done = true;
+    if (first_round && !status)
+        work->regions[i].gap = !(count && answers[0].depth > 0);
+    for (int k = 0; k < count && !status; k++) {
+        if (answers[k].depth <= most)
+            status = add_wall(call, &walls->together, &answers[k], shift, first_round);
+        if (first_round && !status)
+            status = append(call, &walls->first, &answers[k]);
+    }
     return status;
+}
+
+/* Replaces the answers by walls, those that are gaps left out. */
+static abut_status answer_with(patch_call *call, const patch_answers *walls, double most) {
+    abut_status status = ABUT_OK;
+    call->count = 0;
+    for (size_t i = 0; i < walls->count && !status; i++)
+        if (walls->list[i].depth >= -call->gap && walls->list[i].depth <= most)
+            status = add_answer(call, &walls->list[i]);
+    return status;
+}
+
+/* Answers with walls that separate by a shift. Without those that were gaps before it, the least
+ * shift may be too short: then all go as far as it did. */
+static abut_status answer_separating(patch_call *call, const patch_answers *walls, vec3 shift) {
+    abut_status status = answer_with(call, walls, INFINITY);
+    if (status || call->count == walls->count)
+        return status;
+    status = separates(call, call->answers, call->count, &call->separates);
+    if (status || call->separates)
+        return status;
+    for (size_t i = 0; i < call->count; i++) {
+        patch_answer *answer = &call->answers[i];
+        double along = v3_dot(shift, answer->normal);
+        if (along > answer->depth)
+            answer->depth = answer->points[0].depth = along;
+    }
+    return separates(call, call->answers, call->count, &call->separates);
+}
+
+/* Answers with walls that separate together, from local depths only. In each round the overlap that
+ * is left after the shift so far adds its walls, and the least shift that satisfies all of them is
+ * tried. Opposite walls that hold a body end the search. If there is no such shift, answers with
+ * the walls of the first round. */
+static abut_status answer_walls(patch_work *work, patch_call *call, uint32_t keep, bool *resolved) {
+    wall_lists walls = {{NULL, 0, 0}, {NULL, 0, 0}};
+    patch_work later;
+    patch_call moved = *call;
+    vec3 shift = v3(0, 0, 0);
+    abut_status status = ABUT_OK;
+    *resolved = true;
+    for (size_t i = 0; i < call->count && !status; i++) { /* parts that are inside */
+        status = append(call, &walls.together, &call->answers[i]);
+        status = status ? status : append(call, &walls.first, &call->answers[i]);
+    }
+    for (int round = 0; round < WALL_ROUNDS && !status; round++) {
+        patch_work *at = round ? &later : work;
+        if (round) {
+            moved.posed[0].pose.translation = v3_add(call->posed[0].pose.translation, shift);
+            start_work(&later, call->memory);
+            status = find(&later, &moved);
+        }
+        for (size_t i = 0; i < at->region_count && !status; i++)
+            if (region_counts(at, call, i))
+                status = add_region_walls(at, call, i, keep, shift, !round, &walls, resolved);
+        if (status || !walls.together.count)
+            break;
+        if (!common_shift(call, walls.together.list, walls.together.count, &shift)) {
+            call->clasped = walls_hold(call, walls.together.list, walls.together.count);
+            break;
+        }
+        status = apart_after(call, shift, &call->separates);
+        if (call->separates)
+            return status ? status : answer_separating(call, &walls.together, shift);
+    }
+    return status
+               ? status
+               : answer_with(call, &walls.first, call->clasped ? SHALLOW * call->size : INFINITY);
+}
+
+/* Chooses for the only region: a single normal that is hardly deeper than the least; walls that
+ * separate together; or another single normal. */
+static abut_status answer_alone(patch_work *work, patch_call *call, size_t i, uint32_t keep) {
+    patch_answer answers[PATCH_WAYS];
+    int count = 0;
+    bool cancels = abuti_patch_cancels(work, &work->regions[i]), resolved;
+    patch_effort effort = cancels ? PATCH_ALL : PATCH_LEAST;
+    abut_status status = ABUT_OK;
+    if (!cancels) {
+        status = answer_region(work, call, i, keep, &effort, answers, &count);
+        if (status || !count)
+            return status;
+        status = separates(call, answers, 1, &call->separates);
+        if (status || call->separates)
+            return status ? status : add_answer(call, &answers[0]);
+        if (effort == PATCH_LEAST) {
+            effort = PATCH_ALL;
+            status = answer_region(work, call, i, keep, &effort, answers, &count);
+        }
+        if (!status)
+            status = choose_single(call, answers, count,
+                                   SINGLE_DEPTHS * real_max(answers[0].depth, HAIR * call->size));
+        if (status || call->separates)
+            return status;
+    }
+    status = answer_walls(work, call, keep, &resolved);
+    if (status || call->separates || call->clasped)
+        return status;
+    call->pierced = cancels;
+    patch_answers walls = {call->answers, call->count, call->room};
+    call->count = 0;
+    if (cancels)
+        status = answer_region(work, call, i, keep, &effort, answers, &count);
+    if (!status && call->pierced)
+        status = choose_single(call, answers, count, INFINITY);
+    if (status || call->separates)
+        return status;
+    if (call->pierced && count)
+        return add_answer(call, &answers[0]);
+    call->answers = walls.list;
+    call->count = walls.count;
+    return ABUT_OK;
 }
 
 static abut_status answer_regions(patch_work *work, patch_call *call, uint32_t keep) {
     abut_status status = answer_parts(work, call, keep);
-    size_t regions = call->count, deep = call->count, last = 0;
+    size_t regions = call->count, last = 0;
+    bool resolved;
     call->parts = regions > 0;
     for (size_t i = 0; i < work->region_count; i++)
-        regions += region_counts(work, call, i);
+        if (region_counts(work, call, i)) {
+            regions++;
+            last = i;
+        }
+    if (status || !regions)
+        return status;
+    if (!call->options.unchecked) {
+        if (regions == 1 && !call->parts)
+            return answer_alone(work, call, last, keep);
+        status = answer_walls(work, call, keep, &resolved);
+        call->pierced = !resolved;
+        return status;
+    }
     for (size_t i = 0; i < work->region_count && !status; i++) {
         patch_answer answers[PATCH_WAYS];
+        patch_effort effort = PATCH_UNCHECKED;
         int count;
-        bool done;
-        patch_effort effort = regions == 1 ? PATCH_LEAST : PATCH_ALL;
-        status = answer_locally(work, call, i, keep, regions == 1, &done);
-        if (status || done) {
-            deep += 2; /* not one that could be replaced */
-            continue;
-        }
         status = answer_region(work, call, i, keep, &effort, answers, &count);
-        if (!status && effort == PATCH_LEAST) {
-            if (count)
-                status = separates(call, answers, 1, &call->separates);
-            if (!status && call->separates)
-                return add_answer(call, &answers[0]);
-            effort = PATCH_ALL;
-            if (!status)
-                status = answer_region(work, call, i, keep, &effort, answers, &count);
-        }
-        if (status || !count)
-            continue;
-        work->regions[i].gap = !(answers[0].depth > 0);
-        deep += !work->regions[i].gap;
-        last = work->regions[i].gap ? last : i;
-        status =
-            regions == 1 ? choose_one(work, call, answers, count) : add_answer(call, &answers[0]);
+        if (!status && count)
+            status = add_answer(call, &answers[0]);
     }
-    if (status || regions == 1 || deep != 1 || call->parts || call->options.unchecked)
-        return status;
-    status = separates(call, call->answers, call->count, &call->separates);
-    return status || call->separates ? status : answer_deep(work, call, last, keep);
+    return status;
 }
 
 /* Where no contour is: one inside the other, or a touch, or nothing. */
@@ -502,8 +591,7 @@ static abut_status answer_rest(patch_work *work, patch_call *call, uint32_t keep
         triangle_triangle_meet(pair_triangle(&frame.side[0], triangle[0]),
                                pair_triangle(&frame.side[1], triangle[1]), &segment);
         vec3 point = v3_sub(segment.end[0], work->body[1].bvh->mesh->origin);
-        answer = (patch_answer){
-            .normal = way, .centre = point, .region = ABUT_NONE, .count = 1};
+        answer = (patch_answer){.normal = way, .centre = point, .region = ABUT_NONE, .count = 1};
         answer.points[0] = (patch_point){.at = point,
                                          .side = 0,
                                          .kind = ABUT_CONTACT_FACE,
@@ -527,8 +615,8 @@ static double gap_of_touch(const patch_call *call) {
 /* ---- surfaces that hardly touch ---- */
 
 /* The contour is that of bodies that are larger by some JITTER, so it may be there although the
- * bodies are apart. Then depths are none: contacts of bodies that touch within rounding have a depth
- * of 0, and all others are left to the search for proximity. */
+ * bodies are apart. Then depths are none: contacts of bodies that touch within rounding have a
+ * depth of 0, and all others are left to the search for proximity. */
 static abut_status settle_touch(patch_work *work, patch_call *call) {
     bool apart, within;
     unsigned doubt = 0;
@@ -571,8 +659,8 @@ static abut_status answer_proximity(patch_work *work, patch_call *call, uint32_t
     }
     abuti_pair_start(a, b, &frame);
     patch_answers answers = {call->answers, call->count, call->room};
-    abut_status status = abuti_patch_proximity(work, &frame, real_min(range, wide), keep, overlaps,
-                                               &answers);
+    abut_status status =
+        abuti_patch_proximity(work, &frame, real_min(range, wide), keep, overlaps, &answers);
     call->answers = answers.list;
     call->count = answers.count;
     call->room = answers.room;

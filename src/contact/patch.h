@@ -187,7 +187,7 @@ typedef struct patch_four {
 /* All of a region that look the right way, in a grid across the normal. */
 typedef struct patch_view {
     vec3 normal, along[2];
-    bool skip_steep;    /* places where both surfaces are steep do not count */
+    bool skip_steep;    /* places where a surface is steep do not count */
     double top, bottom; /* b's highest and a's lowest corner */
     double slack;       /* by which shadows are taken larger */
     patch_plane *planes;
@@ -265,8 +265,8 @@ abut_status abuti_patch_find(patch_work *work, const pair_frame *frame);
 
 /* The two directions across a normal. */
 void abuti_patch_across(vec3 normal, vec3 along[2]);
-/* Which triangles a view has: those of a region; the same, and places where both surfaces are
- * steep do not count; or all of both bodies. */
+/* Which triangles a view has: those of a region; the same, and places where a surface is steep do
+ * not count; or all of both bodies. */
 typedef enum patch_scope { PATCH_REGION, PATCH_WALL, PATCH_BODIES } patch_scope;
 
 abut_status abuti_patch_see(patch_work *work, const patch_region *region, vec3 normal,

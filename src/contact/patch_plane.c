@@ -11,8 +11,8 @@
 #include <math.h>
 #include <string.h>
 
-#define SLOPE 0.02 /* steeper faces say nothing of heights */
-#define SLACK 1e-7 /* of the smaller body */
+#define SLOPE 0.02       /* steeper faces say nothing of heights */
+#define SLACK 1e-7       /* of the smaller body */
 #define STEEP_COSINE 0.5 /* between the normals of a steep face and of the view: 60 degrees */
 
 enum {
@@ -291,7 +291,7 @@ bool abuti_patch_heights(const patch_view *view, double u, double v, double *low
             *high = p->side ? real_max(*high, h) : *high;
             *low = p->side ? *low : real_min(*low, h);
         }
-    if (view->skip_steep && steep[0] && steep[1])
+    if (view->skip_steep && (steep[0] || steep[1]))
         return false;
     return *low<INFINITY && * high> - INFINITY;
 }

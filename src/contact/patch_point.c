@@ -22,12 +22,12 @@
 
 #define WALL_COSINE 0.707 /* between the normals of a wall and of its triangles: 45 degrees */
 #define LEAST_WALL 0.02   /* of all areas: walls whose triangles are smaller do not count */
-#define INSET 0.02     /* of the way from the contour to its middle */
-#define SAME 0.9999995 /* the cosine of a thousandth: faces that look one way */
-#define SOME 0.2       /* of |S|: what such faces hold, to be tried */
-#define ALL 0.98       /* the same, to be the only ones */
-#define MUCH 0.3       /* the same where nothing is checked */
-#define PIERCED 0.35   /* rho below this: through each other */
+#define INSET 0.02        /* of the way from the contour to its middle */
+#define SAME 0.9999995    /* the cosine of a thousandth: faces that look one way */
+#define SOME 0.2          /* of |S|: what such faces hold, to be tried */
+#define ALL 0.98          /* the same, to be the only ones */
+#define MUCH 0.3          /* the same where nothing is checked */
+#define PIERCED 0.35      /* rho below this: through each other */
 #define PART 0.15    /* of what a side has inside: faces that are tried there beside the largest */
 #define CLEARLY 0.9  /* times as deep, or less */
 #define AS_DEEP 2e-3 /* of the depth, by which others are as deep */
@@ -451,25 +451,27 @@ static void add_all(measure *m) {
     add_vertices(m, 1);
 }
 
+/* Bodies that go through each other are measured as a whole. */
+static patch_scope scope_of(const patch_work *work, const patch_region *r, vec3 normal) {
+    return plainness(work, r, normal) < PIERCED ? PATCH_BODIES : PATCH_REGION;
+}
+
 static abut_status measure_along(measure *m, patch_work *work, const patch_region *r, vec3 normal,
-                                 bool many, bool wall) {
+                                 bool many, patch_scope scope) {
     start(m, work, r, normal);
     m->many = many;
-    bool whole = !wall && plainness(work, r, normal) < PIERCED;
-    if (!whole || work->body[0].bvh->triangle_count + work->body[1].bvh->triangle_count <= WHOLE) {
-        abut_status status = abuti_patch_see(work, r, normal,
-                                             wall    ? PATCH_WALL
-                                             : whole ? PATCH_BODIES
-                                                     : PATCH_REGION);
+    if (scope != PATCH_BODIES ||
+        work->body[0].bvh->triangle_count + work->body[1].bvh->triangle_count <= WHOLE) {
+        abut_status status = abuti_patch_see(work, r, normal, scope);
         if (status)
             return status;
         add_all(m);
         m->plain_count = m->count;
         m->deeper = true;
-        add_deeper_vertices(m, whole);
+        add_deeper_vertices(m, scope == PATCH_BODIES);
         abuti_patch_edges(&work->view, m->deepest, add_deeper_edge, m);
     }
-    if (!m->count && !wall) { /* through each other, or no triangle says how high */
+    if (!m->count && scope != PATCH_WALL) { /* through each other, or no triangle says how high */
         m->rays = true;
         m->deeper = false;
         add_all(m);
@@ -601,10 +603,11 @@ static bool better(const patch_answer *a, const patch_answer *b) {
     return a->depth < b->depth;
 }
 
-static abut_status answer_along(patch_work *work, const patch_region *r, vec3 normal, bool wall,
-                                uint32_t keep, double gap, patch_answer *answer) {
+static abut_status answer_along(patch_work *work, const patch_region *r, vec3 normal,
+                                patch_scope scope, uint32_t keep, double gap,
+                                patch_answer *answer) {
     measure m;
-    abut_status status = measure_along(&m, work, r, normal, keep > 4, wall);
+    abut_status status = measure_along(&m, work, r, normal, keep > 4, scope);
     *answer = (patch_answer){.normal = normal,
                              .depth = m.deepest,
                              .area = v3_length(r->area),
@@ -618,7 +621,7 @@ static abut_status answer_along(patch_work *work, const patch_region *r, vec3 no
 
 abut_status abuti_patch_points_along(patch_work *work, const patch_region *r, vec3 normal,
                                      uint32_t keep, double gap, patch_answer *answer) {
-    return answer_along(work, r, normal, false, keep, gap, answer);
+    return answer_along(work, r, normal, scope_of(work, r, normal), keep, gap, answer);
 }
 
 /* Whether a way is known to be deeper than an answer along faces, without being measured. */
@@ -672,8 +675,8 @@ static vec3 area_towards_a(const patch_facet *f) {
     return f->side ? f->area : v3_scale(f->area, -1);
 }
 
-/* The sum of the areas within the cone of a wall around a normal. With `taken`, of those that belong
- * to no wall, which then belong to this one. */
+/* The sum of the areas within the cone of a wall around a normal. With `taken`, of those that
+ * belong to no wall, which then belong to this one. */
 static vec3 sum_cone(const patch_work *work, const patch_region *r, vec3 normal, bool *taken,
                      bool take) {
     vec3 sum = v3(0, 0, 0);
@@ -713,7 +716,7 @@ abut_status abuti_patch_walls(patch_work *work, const patch_region *r, uint32_t 
         normal = v3_max_abs(mean) > 0 ? mean : normal;
         sum_cone(work, r, normal, taken, true);
         patch_answer answer;
-        abut_status status = answer_along(work, r, normal, true, keep, gap, &answer);
+        abut_status status = answer_along(work, r, normal, PATCH_WALL, keep, gap, &answer);
         if (status)
             return status;
         if (!answer.count)
@@ -821,7 +824,8 @@ abut_status abuti_patch_depth(patch_work *work, vec3 normal, double *depth) {
     for (size_t i = 0; i < work->region_count; i++) {
         if (work->regions[i].gap)
             continue;
-        abut_status status = measure_along(&m, work, &work->regions[i], normal, false, false);
+        abut_status status = measure_along(&m, work, &work->regions[i], normal, false,
+                                           scope_of(work, &work->regions[i], normal));
         if (status)
             return status;
         *depth = real_max(*depth, m.deepest);

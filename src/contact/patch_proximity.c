@@ -27,12 +27,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WALL_COSINE 0.9       /* between the normal of a wall and that of a minimum in it: 26 degrees */
-#define FACING_COSINE 0.5     /* between the normals of triangles that face each other: 60 degrees */
+#define WALL_COSINE 0.9   /* between the normal of a wall and that of a minimum in it: 26 degrees */
+#define FACING_COSINE 0.5 /* between the normals of triangles that face each other: 60 degrees */
 #define CONE_TOLERANCE 1e-5   /* of an edge: by which a neighbour may be nearer at a minimum */
 #define INSIDE_TOLERANCE 1e-9 /* of a triangle: by which a point may be outside its projection */
-#define SNAP_COSINE 0.999999  /* of a millirad: nearly touching features take the normal of a face */
-#define BLOCKED_INSET 1e-3    /* of a gap: what lies nearer to its ends does not block it */
+#define SNAP_COSINE                                                                             \
+    0.999999               /* of a millirad: nearly touching features take the normal of a face \
+                            */
+#define BLOCKED_INSET 1e-3 /* of a gap: what lies nearer to its ends does not block it */
 
 enum {
     CACHED_FACES = 64, /* of each side */
@@ -54,6 +56,7 @@ typedef struct near_face {
 typedef struct near_pair {
     uint32_t face[2];
     bool facing;
+    double distance; /* 0 where they intersect */
 } near_pair;
 
 typedef struct near_minimum {
@@ -78,8 +81,8 @@ typedef struct near_wall {
 
 typedef struct proximity {
     patch_work *work;
-    double range; /* walls further away are not looked for */
-    double touch; /* directions between nearer points are inaccurate */
+    double range;    /* walls further away are not looked for */
+    double touch;    /* directions between nearer points are inaccurate */
     double rounding; /* directions between nearer points are rounding errors */
     bool two_sided[2];
     near_face faces[2][CACHED_FACES];
@@ -180,7 +183,8 @@ static uint64_t pair_key(uint32_t f, uint32_t g) {
 }
 
 /* The number of a pair, which is added if it is not there. */
-static uint32_t add_pair(proximity *p, const near_face *f, const near_face *g, bool facing) {
+static uint32_t add_pair(proximity *p, const near_face *f, const near_face *g, bool facing,
+                         double distance) {
     patch_work *work = p->work;
     bool added;
     uint32_t *number = abuti_patch_put(work, &p->index, pair_key(f->face, g->face),
@@ -193,7 +197,7 @@ static uint32_t add_pair(proximity *p, const near_face *f, const near_face *g, b
                                             p->pair_count + 64, sizeof *p->pairs, &p->pair_room);
         if (work->status)
             return ABUT_NONE;
-        p->pairs[p->pair_count++] = (near_pair){{f->face, g->face}, facing};
+        p->pairs[p->pair_count++] = (near_pair){{f->face, g->face}, facing, distance};
     }
     return *number;
 }
@@ -202,8 +206,7 @@ static void add_minimum(proximity *p, const near_minimum *minimum) {
     patch_work *work = p->work;
     if (p->minimum_count == p->minimum_room)
         work->status = abuti_patch_grow(work->memory, &p->minima, p->minimum_count,
-                                        p->minimum_count + 64, sizeof *p->minima,
-                                        &p->minimum_room);
+                                        p->minimum_count + 64, sizeof *p->minima, &p->minimum_room);
     if (!work->status)
         p->minima[p->minimum_count++] = *minimum;
 }
@@ -233,7 +236,7 @@ static void visit_pair(proximity *p, const near_face *f, const near_face *g) {
     bool may_meet = low[0] < 0 && high[0] > 0 && low[1] < 0 && high[1] > 0;
     if (may_meet && triangle_triangle_meet(f->at, g->at, NULL) != ABUT_MEETING_NONE) {
         if (facing)
-            add_pair(p, f, g, true);
+            add_pair(p, f, g, true, 0);
         return;
     }
     near_minimum m = {.face = {f->face, g->face}};
@@ -246,14 +249,13 @@ static void visit_pair(proximity *p, const near_face *f, const near_face *g) {
     m.normal = direction_of(p, f, g, m.feature, &closest);
     bool outside = (p->two_sided[1] || v3_dot(m.normal, g->normal) > -CONE_TOLERANCE) &&
                    (p->two_sided[0] || v3_dot(m.normal, f->normal) < CONE_TOLERANCE);
-    bool minimum = outside &&
-                   is_lowest(&work->body[0], f, m.feature[0], m.at[0], m.normal) &&
+    bool minimum = outside && is_lowest(&work->body[0], f, m.feature[0], m.at[0], m.normal) &&
                    is_lowest(&work->body[1], g, m.feature[1], m.at[1], v3_scale(m.normal, -1));
     bool faces = m.feature[0] == ABUT_FEATURE_FACE || m.feature[1] == ABUT_FEATURE_FACE;
     minimum = minimum && (faces || m.distance > p->rounding);
     bool nearest = p->nearest.face[0] == ABUT_NONE || comes_before(&m, &p->nearest);
     if (facing || minimum || nearest)
-        m.pair = add_pair(p, f, g, facing);
+        m.pair = add_pair(p, f, g, facing, m.distance);
     if (nearest)
         p->nearest = m;
     if (minimum && !work->status)
@@ -278,8 +280,9 @@ static void join_neighbours(proximity *p, uint32_t pair, uint32_t side) {
     const abut_topology_arrays *view = &p->work->body[side].skin->view;
     for (int k = 0; k < 3; k++) {
         const uint32_t *faces;
-        uint32_t count = abuti_edge_faces(
-            view, view->triangle_edges[3 * (size_t)own->face[side] + (size_t)k], &faces);
+        uint32_t count =
+            abuti_edge_faces(view, view->triangle_edges[3 * (size_t)own->face[side] + (size_t)k],
+                             &faces);
         for (uint32_t i = 0; i < count; i++) {
             if (faces[i] == own->face[side])
                 continue;
@@ -308,9 +311,8 @@ static abut_status join_pairs(proximity *p) {
 
 static abut_status open_wall(proximity *p, vec3 normal, uint32_t component, size_t answer) {
     if (p->wall_count == p->wall_room) {
-        abut_status status =
-            abuti_patch_grow(p->work->memory, &p->walls, p->wall_count, p->wall_count + 1,
-                             sizeof *p->walls, &p->wall_room);
+        abut_status status = abuti_patch_grow(p->work->memory, &p->walls, p->wall_count,
+                                              p->wall_count + 1, sizeof *p->walls, &p->wall_room);
         if (status)
             return status;
     }
@@ -412,7 +414,7 @@ static uint32_t lowest_face(const patch_body *body, uint32_t face, uint32_t k) {
 
 /* The name of a place where edge k of a triangle of a crosses edge l of one of b. */
 static patch_point edges_point(const patch_work *work, uint32_t f, uint32_t k, uint32_t g,
-                                  uint32_t l) {
+                               uint32_t l) {
     return (patch_point){
         .side = 0,
         .kind = ABUT_CONTACT_CROSSING,
@@ -432,12 +434,14 @@ static void add_minimum_point(proximity *p, near_wall *wall, const near_minimum 
     const abut_feature *feature = m->feature;
     patch_point point;
     if (feature[0] >= ABUT_FEATURE_VERTEX_0)
-        point = vertex_point(p->work, 0, m->face[0], (uint32_t)(feature[0] - ABUT_FEATURE_VERTEX_0));
+        point =
+            vertex_point(p->work, 0, m->face[0], (uint32_t)(feature[0] - ABUT_FEATURE_VERTEX_0));
     else if (feature[1] >= ABUT_FEATURE_VERTEX_0)
-        point = vertex_point(p->work, 1, m->face[1], (uint32_t)(feature[1] - ABUT_FEATURE_VERTEX_0));
+        point =
+            vertex_point(p->work, 1, m->face[1], (uint32_t)(feature[1] - ABUT_FEATURE_VERTEX_0));
     else if (feature[0] != ABUT_FEATURE_FACE && feature[1] != ABUT_FEATURE_FACE)
         point = edges_point(p->work, m->face[0], (uint32_t)(feature[0] - ABUT_FEATURE_EDGE_0),
-                               m->face[1], (uint32_t)(feature[1] - ABUT_FEATURE_EDGE_0));
+                            m->face[1], (uint32_t)(feature[1] - ABUT_FEATURE_EDGE_0));
     else
         point = (patch_point){.kind = ABUT_CONTACT_FACE, .element = m->face[0]};
     point.at = v3_lerp(m->at[0], m->at[1], 0.5);
@@ -471,8 +475,8 @@ static bool height_at(const seen_face *s, double u, double v, double *height) {
     double weight[3], sum = 0;
     for (int k = 0; k < 3; k++) {
         int i = (k + 1) % 3, j = (k + 2) % 3;
-        weight[k] = s->turn *
-                    ((s->u[j] - s->u[i]) * (v - s->v[i]) - (s->v[j] - s->v[i]) * (u - s->u[i]));
+        weight[k] =
+            s->turn * ((s->u[j] - s->u[i]) * (v - s->v[i]) - (s->v[j] - s->v[i]) * (u - s->u[i]));
         sum += weight[k];
     }
     if (!(sum > 0))
@@ -532,13 +536,16 @@ static void add_corners(const proximity *p, near_wall *wall, const near_pair *pa
         }
 }
 
-/* Whether a triangle of a side looks against the normal of a wall, so that its corners count. */
-static bool faces_wall(const proximity *p, const near_wall *wall, uint32_t side, uint32_t face) {
+static vec3 true_normal(const proximity *p, uint32_t side, uint32_t face) {
     const patch_body *body = &p->work->body[side];
     const uint32_t *corner = body->skin->corner + 3 * (size_t)face;
-    vec3 n = abuti_unit_normal(patch_true(body, corner[0]), patch_true(body, corner[1]),
-                               patch_true(body, corner[2]));
-    double cosine = v3_dot(n, wall->normal) * (side ? 1 : -1);
+    return abuti_unit_normal(patch_true(body, corner[0]), patch_true(body, corner[1]),
+                             patch_true(body, corner[2]));
+}
+
+/* Whether a triangle of a side looks against the normal of a wall, so that its corners count. */
+static bool faces_wall(const proximity *p, const near_wall *wall, uint32_t side, uint32_t face) {
+    double cosine = v3_dot(true_normal(p, side, face), wall->normal) * (side ? 1 : -1);
     return (p->two_sided[side] ? fabs(cosine) : cosine) > FACING_COSINE;
 }
 
@@ -590,6 +597,35 @@ static abut_status open_gap_walls(proximity *p, bool overlaps) {
     return p->work->status;
 }
 
+/* Walls whose nearest place lies in another overlap have no minimum: a wall for faces that no other
+ * wall of their component has, the nearest first. */
+static abut_status open_face_walls(proximity *p) {
+    for (;;) {
+        const near_pair *best = NULL;
+        for (size_t i = 0; i < p->pair_count; i++) {
+            const near_pair *pair = &p->pairs[i];
+            uint32_t component = abuti_root(p->parent, (uint32_t)i);
+            bool known = !pair->facing || !(pair->distance > 0);
+            for (size_t k = 0; k < p->wall_count && !known; k++)
+                known = p->walls[k].component == component &&
+                        faces_wall(p, &p->walls[k], 0, pair->face[0]) &&
+                        faces_wall(p, &p->walls[k], 1, pair->face[1]);
+            if (!known && (!best || pair->distance < best->distance))
+                best = pair;
+        }
+        if (!best)
+            return ABUT_OK;
+        vec3 n[2];
+        for (uint32_t side = 0; side < 2; side++)
+            n[side] = true_normal(p, side, best->face[side]);
+        abut_status status =
+            open_wall(p, v3_normalise(v3_sub(n[1], n[0])),
+                      abuti_root(p->parent, (uint32_t)(best - p->pairs)), SIZE_MAX);
+        if (status)
+            return status;
+    }
+}
+
 static void fill_walls(proximity *p, double tolerance) {
     for (size_t i = 0; i < p->minimum_count; i++) {
         const near_minimum *m = &p->minima[i];
@@ -615,9 +651,9 @@ static void choose_points(const near_wall *wall, uint32_t keep, double gap, patc
     patch_candidate found[PATCH_POINTS + DIRECTIONS + 1];
     patch_choice choice = {.found = found, .deepest = -INFINITY, .as_deep = 0.002};
     for (uint32_t i = 0; i < answer->count; i++)
-        found[choice.count++] = (patch_candidate){answer->points[i],
-                                                  v3_dot(answer->points[i].at, wall->along[0]),
-                                                  v3_dot(answer->points[i].at, wall->along[1])};
+        found[choice.count++] =
+            (patch_candidate){answer->points[i], v3_dot(answer->points[i].at, wall->along[0]),
+                              v3_dot(answer->points[i].at, wall->along[1])};
     found[choice.count++] = wall->nearest;
     for (int d = 0; d < DIRECTIONS; d++)
         found[choice.count++] = wall->outermost[d];
@@ -642,9 +678,10 @@ static abut_status answer_walls(proximity *p, uint32_t keep, double gap, patch_a
                                .centre = wall->nearest.point.at,
                                .region = ABUT_NONE};
         choose_points(wall, keep, gap, &answer);
-        abut_status status = answer.count ? abuti_patch_add(p->work->memory, &answers->list,
-                                                            &answers->count, &answers->room, &answer)
-                                          : ABUT_OK;
+        abut_status status = answer.count
+                                 ? abuti_patch_add(p->work->memory, &answers->list, &answers->count,
+                                                   &answers->room, &answer)
+                                 : ABUT_OK;
         if (status)
             return status;
     }
@@ -676,11 +713,12 @@ abut_status abuti_patch_proximity(patch_work *work, const pair_frame *frame, dou
     if (status || !p->pair_count)
         return status;
     size_t overlap_count = answers->count;
-    double tolerance =
-        1e-6 * real_min(work->body[0].skin->size, work->body[1].skin->size);
+    double tolerance = 1e-6 * real_min(work->body[0].skin->size, work->body[1].skin->size);
     status = join_pairs(p);
     status = status ? status : open_overlap_walls(p, answers->list, overlap_count);
     status = status ? status : open_gap_walls(p, overlaps);
+    if (!status && overlaps)
+        status = open_face_walls(p);
     if (status)
         return status;
     fill_walls(p, tolerance);

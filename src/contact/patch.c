@@ -415,19 +415,45 @@ static abut_status add_region_walls(patch_work *work, patch_call *call, size_t i
 }
 
 /* Replaces the answers by walls, those that are gaps left out. */
-static abut_status answer_with(patch_call *call, const patch_answers *walls, double most) {
+static abut_status answer_with(patch_call *call, const patch_answers *walls) {
     abut_status status = ABUT_OK;
     call->count = 0;
     for (size_t i = 0; i < walls->count && !status; i++)
-        if (walls->list[i].depth >= -call->gap && walls->list[i].depth <= most)
+        if (walls->list[i].depth >= -call->gap)
             status = add_answer(call, &walls->list[i]);
+    return status;
+}
+
+/* Replaces the answers by all shallow walls of all regions, of bodies that are held between them.
+ * A region without walls answers as before. */
+static abut_status answer_holding(patch_work *work, patch_call *call, uint32_t keep,
+                                  const patch_answers *before) {
+    abut_status status = ABUT_OK;
+    call->count = 0;
+    for (size_t i = 0; i < before->count && !status; i++)
+        if (before->list[i].region == ABUT_NONE)
+            status = add_answer(call, &before->list[i]);
+    for (size_t i = 0; i < work->region_count && !status; i++) {
+        patch_answer walls[PATCH_WAYS];
+        int count = 0;
+        size_t added = call->count;
+        if (!region_counts(work, call, i))
+            continue;
+        status = abuti_patch_walls(work, &work->regions[i], keep, call->gap, walls, &count);
+        for (int k = 0; k < count && !status; k++)
+            if (walls[k].depth < SHALLOW * call->size)
+                status = add_answer(call, &walls[k]);
+        for (size_t k = 0; k < before->count && !status && call->count == added; k++)
+            if (before->list[k].region == i)
+                status = add_answer(call, &before->list[k]);
+    }
     return status;
 }
 
 /* Answers with walls that separate by a shift. Without those that were gaps before it, the least
  * shift may be too short: then all go as far as it did. */
 static abut_status answer_separating(patch_call *call, const patch_answers *walls, vec3 shift) {
-    abut_status status = answer_with(call, walls, INFINITY);
+    abut_status status = answer_with(call, walls);
     if (status || call->count == walls->count)
         return status;
     status = separates(call, call->answers, call->count, &call->separates);
@@ -477,9 +503,9 @@ static abut_status answer_walls(patch_work *work, patch_call *call, uint32_t kee
         if (call->separates)
             return status ? status : answer_separating(call, &walls.together, shift);
     }
-    return status
-               ? status
-               : answer_with(call, &walls.first, call->clasped ? SHALLOW * call->size : INFINITY);
+    if (status || !call->clasped)
+        return status ? status : answer_with(call, &walls.first);
+    return answer_holding(work, call, keep, &walls.first);
 }
 
 /* Chooses for the only region: a single normal that is hardly deeper than the least; walls that

@@ -10,6 +10,8 @@
 
 #include <math.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define JITTER 1e-9      /* of the smaller body */
@@ -49,6 +51,7 @@ typedef struct patch_call {
     patch_answer *answers;
     size_t count, room;
     bool parts;   /* some of them are of parts wholly inside */
+    bool bare;    /* depths are taken as they are, without SLACK and HAIR */
     bool pierced; /* a body has gone through the other */
     bool clasped; /* walls are opposite and not deep: no shift is looked for */
     bool apart;   /* the bodies do not touch; once that is known */
@@ -150,6 +153,8 @@ static abut_status add_answer(patch_call *call, const patch_answer *answer) {
 
 /* By how much a shift must go along the normal of an answer. */
 static double wanted_shift(const patch_call *call, const patch_answer *answer) {
+    if (call->bare)
+        return real_max(answer->depth, 0);
     return real_max(answer->depth, 0) * (1 + SLACK) + HAIR * call->size;
 }
 
@@ -350,23 +355,29 @@ static abut_status answer_region(patch_work *work, patch_call *call, size_t i, u
 
 /* ---- walls of a pair ---- */
 
-/* Adds a wall that was found after a shift: its depth is that before the shift. A wall that looks
- * the same way as one of an earlier round makes that one deeper. */
+/* Adds a wall that was found after a shift: its depth is that before the shift. What is left of a
+ * wall of an earlier round makes that one deeper. */
 static abut_status add_wall(patch_call *call, patch_answers *walls, const patch_answer *found,
                             vec3 shift, bool first_round) {
     patch_answer wall = *found;
     double before = v3_dot(shift, wall.normal);
-    wall.depth += before;
-    for (uint32_t k = 0; k < wall.count; k++) {
-        wall.points[k].at = v3_sub(wall.points[k].at, v3_scale(shift, 0.5));
-        wall.points[k].depth += before;
-    }
     for (size_t i = 0; i < walls->count && !first_round; i++)
         if (v3_dot(walls->list[i].normal, wall.normal) > SAME_WALL_COSINE) {
-            if (wall.depth > walls->list[i].depth)
-                walls->list[i].depth = walls->list[i].points[0].depth = wall.depth;
+            patch_answer *same = &walls->list[i];
+            double along = v3_dot(shift, same->normal) + real_max(wall.depth, 0);
+            same->depth = same->points[0].depth = real_max(same->depth, along);
             return ABUT_OK;
         }
+    wall.depth += before;
+    uint32_t count = wall.count;
+    wall.count = 0;
+    for (uint32_t k = 0; k < count; k++) {
+        patch_point point = wall.points[k];
+        point.at = v3_sub(point.at, v3_scale(shift, 0.5));
+        point.depth += before;
+        if (point.depth >= -call->gap || !wall.count)
+            wall.points[wall.count++] = point;
+    }
     if (!first_round)
         wall.region = ABUT_NONE;
     return abuti_patch_add(call->memory, &walls->list, &walls->count, &walls->room, &wall);
@@ -450,22 +461,47 @@ static abut_status answer_holding(patch_work *work, patch_call *call, uint32_t k
     return status;
 }
 
-/* Answers with walls that separate by a shift. Without those that were gaps before it, the least
- * shift may be too short: then all go as far as it did. */
+/* Whether the least shift that satisfies the answers separates, without anything more. */
+static abut_status separates_exactly(const patch_call *call, bool *apart) {
+    patch_call exact = *call;
+    vec3 shift;
+    exact.bare = true;
+    *apart = false;
+    return common_shift(&exact, call->answers, call->count, &shift)
+               ? apart_after(call, shift, apart)
+               : ABUT_OK;
+}
+
+/* Makes the answers that are no gaps deeper: by a hair, and at least as far as a shift goes along
+ * their normals. */
+static void deepen(patch_call *call, vec3 shift) {
+    for (size_t i = 0; i < call->count; i++) {
+        patch_answer answer = call->answers[i];
+        answer.depth = real_max(answer.depth, v3_dot(shift, answer.normal));
+        if (answer.depth > 0)
+            answer.depth = wanted_shift(call, &answer);
+        answer.points[0].depth = answer.depth;
+        size_t k = i;
+        for (; k > 0 && call->answers[k - 1].depth < answer.depth; k--)
+            call->answers[k] = call->answers[k - 1];
+        call->answers[k] = answer;
+    }
+}
+
+/* Answers with walls that separate by a shift. Without the hair that is added to depths, and
+ * without walls that were gaps before the shift, the least shift may be too short: then they are
+ * made deeper. */
 static abut_status answer_separating(patch_call *call, const patch_answers *walls, vec3 shift) {
     abut_status status = answer_with(call, walls);
-    if (status || call->count == walls->count)
-        return status;
-    status = separates(call, call->answers, call->count, &call->separates);
+    status = status ? status : separates_exactly(call, &call->separates);
     if (status || call->separates)
         return status;
-    for (size_t i = 0; i < call->count; i++) {
-        patch_answer *answer = &call->answers[i];
-        double along = v3_dot(shift, answer->normal);
-        if (along > answer->depth)
-            answer->depth = answer->points[0].depth = along;
-    }
-    return separates(call, call->answers, call->count, &call->separates);
+    deepen(call, v3(0, 0, 0));
+    status = separates_exactly(call, &call->separates);
+    if (status || call->separates || call->count == walls->count)
+        return status;
+    deepen(call, shift);
+    return separates_exactly(call, &call->separates);
 }
 
 /* Answers with walls that separate together, from local depths only. In each round the overlap that
@@ -500,6 +536,16 @@ static abut_status answer_walls(patch_work *work, patch_call *call, uint32_t kee
             break;
         }
         status = apart_after(call, shift, &call->separates);
+        if (getenv("DBG")) {
+            fprintf(stderr, "round %d walls %zu shift %g %g %g apart %d regions %zu\n", round,
+                    walls.together.count, shift.x, shift.y, shift.z, call->separates,
+                    at->region_count);
+            for (size_t q = 0; q < walls.together.count; q++) {
+                patch_answer *w = &walls.together.list[q];
+                fprintf(stderr, "   d %g n %g %g %g region %d faces %d\n", w->depth, w->normal.x,
+                        w->normal.y, w->normal.z, (int)w->region, w->of_faces);
+            }
+        }
         if (call->separates)
             return status ? status : answer_separating(call, &walls.together, shift);
     }

@@ -187,6 +187,7 @@ typedef struct patch_four {
 /* All of a region that look the right way, in a grid across the normal. */
 typedef struct patch_view {
     vec3 normal, along[2];
+    double longest;     /* with skip_steep: places where more overlaps do not count */
     bool skip_steep;    /* places where a surface is steep do not count */
     double top, bottom; /* b's highest and a's lowest corner */
     double slack;       /* by which shadows are taken larger */

@@ -291,7 +291,7 @@ bool abuti_patch_heights(const patch_view *view, double u, double v, double *low
             *high = p->side ? real_max(*high, h) : *high;
             *low = p->side ? *low : real_min(*low, h);
         }
-    if (view->skip_steep && (steep[0] || steep[1]))
+    if (view->skip_steep && (steep[0] || steep[1] || *high - *low > view->longest))
         return false;
     return *low<INFINITY && * high> - INFINITY;
 }

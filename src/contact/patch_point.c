@@ -20,14 +20,16 @@
 #include <math.h>
 #include <string.h>
 
-#define WALL_COSINE 0.707 /* between the normals of a wall and of its triangles: 45 degrees */
-#define LEAST_WALL 0.02   /* of all areas: walls whose triangles are smaller do not count */
-#define INSET 0.02        /* of the way from the contour to its middle */
-#define SAME 0.9999995    /* the cosine of a thousandth: faces that look one way */
-#define SOME 0.2          /* of |S|: what such faces hold, to be tried */
-#define ALL 0.98          /* the same, to be the only ones */
-#define MUCH 0.3          /* the same where nothing is checked */
-#define PIERCED 0.35      /* rho below this: through each other */
+#define WALL_COSINE 0.707   /* between the normals of a wall and of its triangles: 45 degrees */
+#define LONG_COLUMN 0.05    /* of the smaller body: what is longer may belong to another wall */
+#define SHORT_COLUMN 0.0125 /* the same: what is shorter belongs to this one */
+#define LEAST_WALL 0.02     /* of all areas: walls whose triangles are smaller do not count */
+#define INSET 0.02          /* of the way from the contour to its middle */
+#define SAME 0.9999995      /* the cosine of a thousandth: faces that look one way */
+#define SOME 0.2            /* of |S|: what such faces hold, to be tried */
+#define ALL 0.98            /* the same, to be the only ones */
+#define MUCH 0.3            /* the same where nothing is checked */
+#define PIERCED 0.35        /* rho below this: through each other */
 #define PART 0.15    /* of what a side has inside: faces that are tried there beside the largest */
 #define CLEARLY 0.9  /* times as deep, or less */
 #define AS_DEEP 2e-3 /* of the depth, by which others are as deep */
@@ -691,6 +693,24 @@ static vec3 sum_cone(const patch_work *work, const patch_region *r, vec3 normal,
     return sum;
 }
 
+/* Measures a wall. Where it ends, columns of the overlap along its normal may be those of a wall
+ * beside it and many times as long, as at the rim of a tray: then the long ones do not count. */
+static abut_status measure_wall(patch_work *work, const patch_region *r, vec3 normal, uint32_t keep,
+                                double gap, patch_answer *answer) {
+    double size = real_min(work->body[0].skin->size, work->body[1].skin->size);
+    work->view.longest = INFINITY;
+    abut_status status = answer_along(work, r, normal, PATCH_WALL, keep, gap, answer);
+    if (status || !answer->count || answer->depth < LONG_COLUMN * size)
+        return status;
+    patch_answer local;
+    work->view.longest = LONG_COLUMN * size;
+    status = answer_along(work, r, normal, PATCH_WALL, keep, gap, &local);
+    work->view.longest = INFINITY;
+    if (!status && local.count && local.depth < SHORT_COLUMN * size)
+        *answer = local;
+    return status;
+}
+
 abut_status abuti_patch_walls(patch_work *work, const patch_region *r, uint32_t keep, double gap,
                               patch_answer answers[PATCH_WAYS], int *count) {
     uint32_t facets = r->facet_end - r->facet_begin;
@@ -716,7 +736,7 @@ abut_status abuti_patch_walls(patch_work *work, const patch_region *r, uint32_t 
         normal = v3_max_abs(mean) > 0 ? mean : normal;
         sum_cone(work, r, normal, taken, true);
         patch_answer answer;
-        abut_status status = answer_along(work, r, normal, PATCH_WALL, keep, gap, &answer);
+        abut_status status = measure_wall(work, r, normal, keep, gap, &answer);
         if (status)
             return status;
         if (!answer.count)

@@ -22,7 +22,8 @@
 #define NEARLY 0.01      /* of the smaller body: no depth to speak of */
 #define WIDE 0.05        /* of the smaller body: walls further behind the nearest are left out */
 #define SAME_WALL_COSINE 0.99 /* between the normals of one wall in two rounds: 8 degrees */
-#define AS_SHALLOW 4.0        /* times as deep as the shallowest wall of a region, or less */
+#define SAME_WAY_COSINE 0.98  /* between normals of which one is enough: 11 degrees */
+#define AS_SHALLOW 1.5        /* times as deep as the shallowest wall of a region, or less */
 #define SINGLE_DEPTHS 2.0     /* times as deep as the least may a single normal be */
 #define SHALLOW 0.05 /* of the smaller body: opposite walls that are less deep hold the body */
 #define OPPOSITE_COSINE (-0.5) /* between the normals of opposite walls: 120 degrees */
@@ -30,7 +31,7 @@
 #define GAP 1e-12  /* of the smaller body: bodies that touch may be this far apart by rounding */
 
 enum {
-    WALL_ROUNDS = 5,
+    WALL_ROUNDS = 8,
     ROUNDS = 3,
     SHIFT_ROUNDS = 512,
     MANY = 32,
@@ -353,6 +354,37 @@ static abut_status answer_region(patch_work *work, patch_call *call, size_t i, u
                               count);
 }
 
+/* ---- one normal ---- */
+
+/* How far a shift along a normal must go to separate, if not much more than `depth`, the depth of
+ * what is there now: what is left then is added. Otherwise *separates is false. */
+static abut_status shift_along(const patch_call *call, vec3 normal, double *depth,
+                               bool *separates) {
+    double before = *depth;
+    abut_status status = ABUT_OK;
+    patch_call moved = *call;
+    *separates = false;
+    for (int round = 0; round < ROUNDS && !status; round++) {
+        double out = *depth * (1 + SLACK) + HAIR * call->size, rest = 0;
+        status = apart_after(call, v3_scale(normal, out), separates);
+        if (status || *separates || round + 1 == ROUNDS)
+            return status;
+        moved.posed[0].pose.translation = v3_along(call->posed[0].pose.translation, out, normal);
+        patch_work work;
+        start_work(&work, call->memory);
+        status = find(&work, &moved);
+        status = status ? status : abuti_patch_depth(&work, normal, &rest);
+        if (!(rest > 0) || out + rest > ADDED * before + 1e-6 * call->size)
+            return status;
+        *depth = out + rest;
+    }
+    return status;
+}
+
+static void set_depth(patch_answer *answer, double depth) {
+    answer->depth = answer->points[0].depth = depth;
+}
+
 /* ---- walls of a pair ---- */
 
 /* Adds a wall that was found after a shift: its depth is that before the shift. What is left of a
@@ -554,44 +586,89 @@ static abut_status answer_walls(patch_work *work, patch_call *call, uint32_t kee
     return answer_holding(work, call, keep, &walls.first);
 }
 
-/* Chooses for the only region: a single normal that is hardly deeper than the least; walls that
- * separate together; or another single normal. */
-static abut_status answer_alone(patch_work *work, patch_call *call, size_t i, uint32_t keep) {
-    patch_answer answers[PATCH_WAYS];
-    int count = 0;
-    bool cancels = abuti_patch_cancels(work, &work->regions[i]), resolved;
-    patch_effort effort = cancels ? PATCH_ALL : PATCH_LEAST;
-    abut_status status = ABUT_OK;
-    if (!cancels) {
-        status = answer_region(work, call, i, keep, &effort, answers, &count);
-        if (status || !count)
-            return status;
-        status = separates(call, answers, 1, &call->separates);
-        if (status || call->separates)
-            return status ? status : add_answer(call, &answers[0]);
-        if (effort == PATCH_LEAST) {
-            effort = PATCH_ALL;
-            status = answer_region(work, call, i, keep, &effort, answers, &count);
-        }
-        if (!status)
-            status = choose_single(call, answers, count,
-                                   SINGLE_DEPTHS * real_max(answers[0].depth, HAIR * call->size));
-        if (status || call->separates)
-            return status;
-    }
-    status = answer_walls(work, call, keep, &resolved);
-    if (status || call->separates || call->clasped)
+/* Adds the way of the last step to the answers of a region, which stand by depth, the least first:
+ * so the depth of bodies that move does not jump when the choice of the other ways changes. */
+static abut_status add_hint_way(patch_work *work, patch_call *call, size_t i, uint32_t keep,
+                                patch_answer answers[PATCH_WAYS + 1], int *count) {
+    patch_answer answer;
+    if (v3_max_abs(call->hint) == 0)
+        return ABUT_OK;
+    vec3 way = v3_normalise(call->hint);
+    for (int k = 0; k < *count; k++)
+        if (v3_dot(answers[k].normal, way) > SAME_WAY_COSINE)
+            return ABUT_OK;
+    abut_status status = abuti_patch_points_along(work, &work->regions[i], way, PATCH_REGION, keep,
+                                                  call->gap, &answer);
+    if (status || !answer.count || !(answer.depth > 0))
         return status;
-    call->pierced = cancels;
-    patch_answers walls = {call->answers, call->count, call->room};
-    call->count = 0;
-    if (cancels)
-        status = answer_region(work, call, i, keep, &effort, answers, &count);
-    if (!status && call->pierced)
-        status = choose_single(call, answers, count, INFINITY);
+    bool apart;
+    double depth = answer.depth;
+    status = shift_along(call, way, &depth, &apart);
+    if (status || !apart)
+        return status;
+    set_depth(&answer, depth);
+    answer.of_faces = true;
+    int k = (*count)++;
+    for (; k > 0 && answers[k - 1].depth > answer.depth; k--)
+        answers[k] = answers[k - 1];
+    answers[k] = answer;
+    return ABUT_OK;
+}
+
+/* Local answers of the only region, the least deep first: of surfaces that look many ways its
+ * walls, otherwise along several normals; few of these where `effort` says so. */
+static abut_status find_local_ways(patch_work *work, patch_call *call, size_t i, uint32_t keep,
+                                   patch_effort *effort, patch_answer answers[PATCH_WAYS + 1],
+                                   int *count) {
+    abut_status status;
+    if (abuti_patch_cancels(work, &work->regions[i])) {
+        *effort = PATCH_ALL;
+        status = abuti_patch_walls(work, &work->regions[i], keep, call->gap, answers, count);
+        for (int k = 0; k < *count / 2; k++) {
+            patch_answer swap = answers[k];
+            answers[k] = answers[*count - 1 - k];
+            answers[*count - 1 - k] = swap;
+        }
+    } else {
+        status = answer_region(work, call, i, keep, effort, answers, count);
+    }
+    return status ? status : add_hint_way(work, call, i, keep, answers, count);
+}
+
+/* Chooses for the only region: a single normal that is hardly deeper than the least; walls that
+ * separate together; or, where a body has gone through the other, a normal of the way through. */
+static abut_status answer_alone(patch_work *work, patch_call *call, size_t i, uint32_t keep) {
+    patch_answer answers[PATCH_WAYS + 1];
+    int count;
+    bool cancels = abuti_patch_cancels(work, &work->regions[i]), resolved;
+    patch_effort effort = PATCH_LEAST;
+    abut_status status = find_local_ways(work, call, i, keep, &effort, answers, &count);
+    if (!status && count)
+        status = choose_single(call, answers, 1, INFINITY);
+    if (!status && !call->separates && effort == PATCH_LEAST) {
+        effort = PATCH_ALL;
+        status = find_local_ways(work, call, i, keep, &effort, answers, &count);
+    }
+    if (!status && !call->separates && count)
+        status = choose_single(call, answers, count,
+                               SINGLE_DEPTHS * real_max(answers[0].depth, HAIR * call->size));
     if (status || call->separates)
         return status;
-    if (call->pierced && count)
+    status = answer_walls(work, call, keep, &resolved);
+    if (status || call->separates || call->clasped || !cancels)
+        return status;
+    call->pierced = true;
+    patch_answers walls = {call->answers, call->count, call->room};
+    call->count = 0;
+    for (int k = 0; k < 2 && !status && !call->separates; k++) {
+        effort = k ? PATCH_ALL : PATCH_LEAST;
+        status = answer_region(work, call, i, keep, &effort, answers, &count);
+        if (!status)
+            status = choose_single(call, answers, count, INFINITY);
+    }
+    if (status || call->separates)
+        return status;
+    if (count)
         return add_answer(call, &answers[0]);
     call->answers = walls.list;
     call->count = walls.count;
@@ -741,35 +818,6 @@ static abut_status answer_proximity(patch_work *work, patch_call *call, uint32_t
 
 /* ---- certain depths ---- */
 
-/* How far a shift along a normal must go to separate, if not much more than `depth`, the depth of
- * what is there now: what is left then is added. Otherwise *separates is false. */
-static abut_status shift_along(const patch_call *call, vec3 normal, double *depth,
-                               bool *separates) {
-    double before = *depth;
-    abut_status status = ABUT_OK;
-    patch_call moved = *call;
-    *separates = false;
-    for (int round = 0; round < ROUNDS && !status; round++) {
-        double out = *depth * (1 + SLACK) + HAIR * call->size, rest = 0;
-        status = apart_after(call, v3_scale(normal, out), separates);
-        if (status || *separates || round + 1 == ROUNDS)
-            return status;
-        moved.posed[0].pose.translation = v3_along(call->posed[0].pose.translation, out, normal);
-        patch_work work;
-        start_work(&work, call->memory);
-        status = find(&work, &moved);
-        status = status ? status : abuti_patch_depth(&work, normal, &rest);
-        if (!(rest > 0) || out + rest > ADDED * before + 1e-6 * call->size)
-            return status;
-        *depth = out + rest;
-    }
-    return status;
-}
-
-static void set_depth(patch_answer *answer, double depth) {
-    answer->depth = answer->points[0].depth = depth;
-}
-
 /* Ways to go, the least depth first. */
 typedef struct patch_ways {
     int count;
@@ -814,8 +862,8 @@ static abut_status go_one_way(patch_work *work, patch_call *call, patch_ways *wa
     for (size_t r = 0; r < work->region_count && !status; r++) {
         patch_answer answer = {.count = 0};
         if (region_counts(work, call, r) && !work->regions[r].gap)
-            status = abuti_patch_points_along(work, &work->regions[r], ways->way[i], keep,
-                                              call->gap, &answer);
+            status = abuti_patch_points_along(work, &work->regions[r], ways->way[i], PATCH_AUTO,
+                                              keep, call->gap, &answer);
         if (!status && answer.count)
             status = add_answer(call, &answer);
     }

@@ -267,8 +267,8 @@ abut_status abuti_patch_find(patch_work *work, const pair_frame *frame);
 /* The two directions across a normal. */
 void abuti_patch_across(vec3 normal, vec3 along[2]);
 /* Which triangles a view has: those of a region; the same, and places where a surface is steep do
- * not count; or all of both bodies. */
-typedef enum patch_scope { PATCH_REGION, PATCH_WALL, PATCH_BODIES } patch_scope;
+ * not count; all of both bodies; or one of the first and the third, by how the region looks. */
+typedef enum patch_scope { PATCH_REGION, PATCH_WALL, PATCH_BODIES, PATCH_AUTO } patch_scope;
 
 abut_status abuti_patch_see(patch_work *work, const patch_region *region, vec3 normal,
                             patch_scope scope);
@@ -365,7 +365,8 @@ void abuti_patch_inside(patch_work *work, uint32_t inner, uint32_t part, vec3 hi
                         patch_answer *answer);
 /* Measures a region along one normal. */
 abut_status abuti_patch_points_along(patch_work *work, const patch_region *region, vec3 normal,
-                                     uint32_t keep, double gap, patch_answer *answer);
+                                     patch_scope scope, uint32_t keep, double gap,
+                                     patch_answer *answer);
 /* The largest depth of all regions but gaps along a normal. */
 abut_status abuti_patch_depth(patch_work *work, vec3 normal, double *depth);
 

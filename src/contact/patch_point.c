@@ -622,8 +622,10 @@ static abut_status answer_along(patch_work *work, const patch_region *r, vec3 no
 }
 
 abut_status abuti_patch_points_along(patch_work *work, const patch_region *r, vec3 normal,
-                                     uint32_t keep, double gap, patch_answer *answer) {
-    return answer_along(work, r, normal, scope_of(work, r, normal), keep, gap, answer);
+                                     patch_scope scope, uint32_t keep, double gap,
+                                     patch_answer *answer) {
+    scope = scope == PATCH_AUTO ? scope_of(work, r, normal) : scope;
+    return answer_along(work, r, normal, scope, keep, gap, answer);
 }
 
 /* Whether a way is known to be deeper than an answer along faces, without being measured. */
@@ -650,7 +652,8 @@ abut_status abuti_patch_points(patch_work *work, const patch_region *r, vec3 hin
             continue;
         }
         patch_answer answer;
-        abut_status status = abuti_patch_points_along(work, r, ways[i].normal, keep, gap, &answer);
+        abut_status status =
+            abuti_patch_points_along(work, r, ways[i].normal, PATCH_AUTO, keep, gap, &answer);
         if (status)
             return status;
         answer.of_faces = ways[i].held > 0;

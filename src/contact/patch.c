@@ -23,9 +23,10 @@
 #define WIDE 0.05        /* of the smaller body: walls further behind the nearest are left out */
 #define SAME_WALL_COSINE 0.99 /* between the normals of one wall in two rounds: 8 degrees */
 #define SAME_WAY_COSINE 0.98  /* between normals of which one is enough: 11 degrees */
-#define AS_SHALLOW 1.5        /* times as deep as the shallowest wall of a region, or less */
-#define SINGLE_DEPTHS 2.0     /* times as deep as the least may a single normal be */
-#define SHALLOW 0.05 /* of the smaller body: opposite walls that are less deep hold the body */
+#define FAR_SHIFT 0.1  /* of the smaller body: walls that are further away are not searched for */
+#define AS_SHALLOW 1.5 /* times as deep as the shallowest wall of a region, or less */
+#define SINGLE_DEPTHS 2.0 /* times as deep as the least may a single normal be */
+#define SHALLOW 0.05      /* of the smaller body: opposite walls that are less deep hold the body */
 #define OPPOSITE_COSINE (-0.5) /* between the normals of opposite walls: 120 degrees */
 #define TOUCH 1e-6 /* of the smaller body: depths that are no more may be those of bodies apart */
 #define GAP 1e-12  /* of the smaller body: bodies that touch may be this far apart by rounding */
@@ -97,6 +98,7 @@ static bool in_order(const abut_posed *a, const abut_posed *b) {
 static void start_work(patch_work *work, patch_memory *memory) {
     memset((unsigned char *)work + offsetof(patch_work, largest), 0,
            sizeof *work - offsetof(patch_work, largest));
+    work->view.longest = INFINITY;
     work->memory = memory;
 }
 

@@ -174,7 +174,6 @@ typedef struct patch_plane {
     double h, du, dv; /* height at (0, 0), and its slopes */
     double reach;     /* its lowest corner if it is of a, else its highest */
     uint32_t side, face;
-    bool steep; /* its normal is more than STEEP_COSINE away from that of the view */
 } patch_plane;
 
 /* Four of them in a cell, in floats that are rounded outwards. */
@@ -187,10 +186,10 @@ typedef struct patch_four {
 /* All of a region that look the right way, in a grid across the normal. */
 typedef struct patch_view {
     vec3 normal, along[2];
-    double longest;     /* with skip_steep: places where more overlaps do not count */
-    bool skip_steep;    /* places where a surface is steep do not count */
-    double top, bottom; /* b's highest and a's lowest corner */
-    double slack;       /* by which shadows are taken larger */
+    double least_cosine; /* faces that are steeper do not count */
+    double longest;      /* places where more overlaps do not count */
+    double top, bottom;  /* b's highest and a's lowest corner */
+    double slack;        /* by which shadows are taken larger */
     patch_plane *planes;
     size_t count, room;
     uint32_t cells; /* along each side; cell c has fours[begin[c]] to fours[begin[c + 1]] */
@@ -266,8 +265,8 @@ abut_status abuti_patch_find(patch_work *work, const pair_frame *frame);
 
 /* The two directions across a normal. */
 void abuti_patch_across(vec3 normal, vec3 along[2]);
-/* Which triangles a view has: those of a region; the same, and places where a surface is steep do
- * not count; all of both bodies; or one of the first and the third, by how the region looks. */
+/* Which triangles a view has: those of a region; the same without steep
+ * ones; all of both bodies; or one of the first and the third, by how the region looks. */
 typedef enum patch_scope { PATCH_REGION, PATCH_WALL, PATCH_BODIES, PATCH_AUTO } patch_scope;
 
 abut_status abuti_patch_see(patch_work *work, const patch_region *region, vec3 normal,

@@ -11,9 +11,9 @@
 #include <math.h>
 #include <string.h>
 
-#define SLOPE 0.02       /* steeper faces say nothing of heights */
-#define SLACK 1e-7       /* of the smaller body */
-#define STEEP_COSINE 0.5 /* between the normals of a steep face and of the view: 60 degrees */
+#define SLOPE 0.02      /* steeper faces say nothing of heights */
+#define SLACK 1e-7      /* of the smaller body */
+#define WALL_COSINE 0.5 /* the same of walls: 60 degrees */
 
 enum {
     CELLS_MAX = 128, /* along a side */
@@ -63,12 +63,11 @@ static void add_plane(patch_work *work, uint32_t side, uint32_t face) {
         c[k] = seen_at(work, side, corner[k]);
     vec3 p = v3(c[1].u - c[0].u, c[1].v - c[0].v, c[1].h - c[0].h);
     vec3 q = v3(c[2].u - c[0].u, c[2].v - c[0].v, c[2].h - c[0].h), n = v3_cross(p, q);
-    if (!((side ? n.z : -n.z) > SLOPE * v3_length(n)))
+    if (!((side ? n.z : -n.z) > view->least_cosine * v3_length(n)))
         return;
     patch_plane *at = &view->planes[view->count++];
     at->side = side;
     at->face = face;
-    at->steep = fabs(n.z) < STEEP_COSINE * v3_length(n);
     at->du = -n.x / n.z;
     at->dv = -n.y / n.z;
     at->h = c[0].h - at->du * c[0].u - at->dv * c[0].v;
@@ -227,7 +226,7 @@ abut_status abuti_patch_see(patch_work *work, const patch_region *r, vec3 normal
                             patch_scope scope) {
     patch_view *view = &work->view;
     bool whole = scope == PATCH_BODIES;
-    view->skip_steep = scope == PATCH_WALL;
+    view->least_cosine = scope == PATCH_WALL ? WALL_COSINE : SLOPE;
     size_t wanted = r->facet_end - r->facet_begin;
     double lo[2], hi[2];
     view->normal = normal;
@@ -277,7 +276,6 @@ bool abuti_patch_heights(const patch_view *view, double u, double v, double *low
     size_t cell = (size_t)cell_at(view, 1, v) * view->cells + cell_at(view, 0, u);
     const f4 lo[2] = {f4_all(float_below(u)), f4_all(float_below(v))};
     const f4 hi[2] = {f4_all(float_above(u)), f4_all(float_above(v))};
-    bool steep[2] = {false, false};
     *low = INFINITY;
     *high = -INFINITY;
     for (uint32_t i = view->begin[cell]; i < view->begin[cell + 1]; i++)
@@ -286,12 +284,10 @@ bool abuti_patch_heights(const patch_view *view, double u, double v, double *low
             if (!covers(p, u, v))
                 continue;
             double h = p->h + p->du * u + p->dv * v;
-            if (p->side ? h > *high : h < *low)
-                steep[p->side] = p->steep;
             *high = p->side ? real_max(*high, h) : *high;
             *low = p->side ? *low : real_min(*low, h);
         }
-    if (view->skip_steep && (steep[0] || steep[1] || *high - *low > view->longest))
+    if (*high - *low > view->longest)
         return false;
     return *low<INFINITY && * high> - INFINITY;
 }
@@ -334,13 +330,14 @@ static double most_between(const patch_plane *a, const patch_plane *b) {
     return between;
 }
 
-static double edges_of(const patch_plane *a, const patch_plane *b, double deepest,
+static double edges_of(const patch_plane *a, const patch_plane *b, double deepest, double longest,
                        patch_deeper *tell, void *data) {
     for (int k = 0; k < 3; k++) {
         double low = real_min(a->true_h[k], a->true_h[k == 2 ? 0 : k + 1]);
         for (int l = 0; l < 3; l++) {
             double along, depth, high = real_max(b->true_h[l], b->true_h[l == 2 ? 0 : l + 1]);
-            if (high - low > deepest && cross_seen(a, k, b, l, &along, &depth) && depth > deepest)
+            if (high - low > deepest && cross_seen(a, k, b, l, &along, &depth) && depth > deepest &&
+                depth <= longest)
                 deepest = tell(data, a, k, along, b, l);
         }
     }
@@ -365,7 +362,7 @@ static double edges_in_cells(const patch_view *view, const patch_plane *a, doubl
                 for (; near; near &= near - 1) {
                     const patch_plane *b = &view->planes[four->plane[__builtin_ctz(near)]];
                     if (b->reach - a->reach > deepest && most_between(a, b) > deepest)
-                        deepest = edges_of(a, b, deepest, tell, data);
+                        deepest = edges_of(a, b, deepest, view->longest, tell, data);
                 }
             }
     return deepest;

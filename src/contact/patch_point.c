@@ -701,7 +701,6 @@ static vec3 sum_cone(const patch_work *work, const patch_region *r, vec3 normal,
 static abut_status measure_wall(patch_work *work, const patch_region *r, vec3 normal, uint32_t keep,
                                 double gap, patch_answer *answer) {
     double size = real_min(work->body[0].skin->size, work->body[1].skin->size);
-    work->view.longest = INFINITY;
     abut_status status = answer_along(work, r, normal, PATCH_WALL, keep, gap, answer);
     if (status || !answer->count || answer->depth < LONG_COLUMN * size)
         return status;

@@ -2,7 +2,7 @@
  *
  * Both look for roots of the volume of the four vertices, a cubic in time, in plain doubles, and
  * then whether the features are inside each other there (Provot 1997). They differ in how roots are
- * found: by the closed formula, or by an interval Newton search, as document 004, section 5.6, and
+ * found: by the closed formula, or by an interval Newton search, as Cheng 2011, section 5.6, and
  * [TCYM09] do. Neither knows of rounding, of a cubic that is zero throughout, or of roots that
  * are double: they miss contacts. */
 #ifndef ABUT_BENCH_SWEEP_NAIVE_H

@@ -3,13 +3,19 @@
  * both ways. On the CPU; on a device with contacts left there, also with poses there and few
  * contacts a patch; and with contacts on the host. Also the candidates alone, for 3,000 and 10,000
  * bodies. And exact contacts of 1,000 pairs of a teapot and a ring, pushed into each other by 0.005
- * to 0.05 from where they touch. */
+ * to 0.05 from where they touch.
+ *
+ * Contacts of pairs at rest are kept, so all bodies move in each step, together. Two cases are of
+ * that: 1,000 rings of 512 triangles in contact, all of which get their poses in each step; one of
+ * them is another than in the step before, or none. */
 #include "bench.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-enum { CPU, DEVICE, DEVICE_HOST, DEVICE_REDUCED, PATCHES, PAIRS, PAIRS_10000 };
+enum { CPU, DEVICE, DEVICE_HOST, DEVICE_REDUCED, PATCHES, ONE_MOVES, REST, PAIRS, PAIRS_10000 };
+
+#define SMALL_SHIFT 0x1p-20 /* of a step; no contacts come or go by it */
 
 typedef struct world_data {
     abut_device *device;
@@ -19,13 +25,17 @@ typedef struct world_data {
     abut_mesh *ring;
     abut_bvh *trees[2]; /* for patches */
     abut_world *world;
-    abut_pose *poses;
+    abut_pose *poses;   /* of the step; then those at the start */
     abut_buffer *there; /* the same on the device */
     abut_contact *list;
     size_t room, count;
     uint64_t pairs;
-    uint32_t bodies;
+    uint32_t bodies, round;
 } world_data;
+
+static bool is_crowd(int variant) {
+    return variant == ONE_MOVES || variant == REST;
+}
 
 /* Of the last case, for the line after it. */
 static size_t told_pairs, told_contacts;
@@ -81,13 +91,27 @@ static abut_status make_touching(world_data *data) {
     return status;
 }
 
+/* Rings on a lattice, turned at random, so near that most touch a neighbour. */
+static void make_crowd(world_data *data) {
+    enum { SIDE = 10 };
+    const abut_box box = abut_mesh_bounds(data->ring);
+    const double width = 0.93 * (box.hi.x - box.lo.x);
+    for (uint32_t i = 0; i < data->bodies; i++) {
+        data->poses[i].rotation = bench_turn(i);
+        data->poses[i].translation =
+            (abut_vec3){width * (i % SIDE), width * (i / SIDE % SIDE), width * (i / SIDE / SIDE)};
+    }
+}
+
 static abut_status make_trees(bench_state *state, world_data *data) {
     abut_shape ring = abut_shape_default(ABUT_SHAPE_TORUS);
-    ring.segments = 64;
-    ring.rings = 32;
+    const bool crowd = is_crowd(state->which->variant);
+    ring.segments = crowd ? 32 : 64;
+    ring.rings = crowd ? 8 : 32;
     abut_status status = abut_shape_create(state->context, &ring, &data->ring);
     status = status ? status : abut_bvh_create(data->ring, NULL, &data->trees[1]);
-    return status ? status : abut_bvh_create(data->mesh, NULL, &data->trees[0]);
+    return status ? status
+                  : abut_bvh_create(crowd ? data->ring : data->mesh, NULL, &data->trees[0]);
 }
 
 static abut_status make_world(bench_state *state, world_data *data) {
@@ -124,6 +148,7 @@ static abut_status world_setup(bench_state *state) {
     world_data *data = state->data;
     data->bodies = (variant == PAIRS_10000 ? 10000u
                     : variant == PATCHES   ? 2000u
+                    : is_crowd(variant)    ? 1000u
                                            : 3000u) /
                    (state->quick ? 30u : 1u);
     abut_status status = ABUT_OK;
@@ -133,18 +158,23 @@ static abut_status world_setup(bench_state *state) {
         abut_shape teapot = abut_shape_default(ABUT_SHAPE_TEAPOT_SOLID);
         status = abut_shape_create(state->context, &teapot, &data->mesh);
         status = status ? status : make_trees(state, data);
+    } else if (is_crowd(variant)) {
+        status = make_trees(state, data);
     } else {
         status = status ? status : bench_body(state, &data->mesh, &data->field, &data->samples);
     }
     if (status)
         return status;
-    data->poses = malloc(data->bodies * sizeof *data->poses);
+    data->poses = malloc(2 * (size_t)data->bodies * sizeof *data->poses);
     if (!data->poses)
         return bench_fail(ABUT_ERROR_MEMORY, "no memory");
     if (variant == PATCHES)
         status = make_touching(data);
+    else if (is_crowd(variant))
+        make_crowd(data);
     else
         make_poses(data);
+    memcpy(data->poses + data->bodies, data->poses, data->bodies * sizeof *data->poses);
     status = status ? status : make_world(state, data);
     if (!status && variant == DEVICE_REDUCED)
         status = send_poses(data);
@@ -156,7 +186,7 @@ static abut_status world_setup(bench_state *state) {
     status = abut_world_contacts(data->world, &none);
     if (status != ABUT_ERROR_BUFFER)
         return status ? status : bench_fail(ABUT_ERROR_ARGUMENT, "nothing touches");
-    data->room = none.count;
+    data->room = none.count + none.count / 8; /* rounding of moved bodies may add some */
     data->list = malloc(data->room * sizeof *data->list);
     if (!data->list)
         return bench_fail(ABUT_ERROR_MEMORY, "no memory");
@@ -165,8 +195,20 @@ static abut_status world_setup(bench_state *state) {
     return ABUT_OK;
 }
 
+/* Moves one body, or all of them in the same way, there and back. */
+static void move_on(const bench_state *state, world_data *data) {
+    const int variant = state->which->variant;
+    const uint32_t round = data->round++;
+    for (uint32_t i = 0; i < data->bodies && variant != REST; i++)
+        if (variant != ONE_MOVES)
+            data->poses[i].translation.x += round % 2 ? -SMALL_SHIFT : SMALL_SHIFT;
+        else if (i == round % data->bodies)
+            data->poses[i].translation.x += round / data->bodies % 2 ? -SMALL_SHIFT : SMALL_SHIFT;
+}
+
 static abut_status world_run(bench_state *state) {
     world_data *data = state->data;
+    move_on(state, data);
     abut_array poses = data->there ? abut_array_buffer(data->there) : abut_array_host(data->poses);
     abut_status status = abut_world_move(data->world, NULL, poses, data->bodies);
     if (status)
@@ -189,9 +231,14 @@ static abut_status world_finish(bench_state *state) {
     state->hash = bench_hash(0, &pairs, sizeof pairs);
     if (state->which->variant < PAIRS) {
         abut_contacts found = {.list = data->list, .capacity = data->room};
-        abut_status status = abut_world_contacts(data->world, &found);
+        data->round = 0;
+        memcpy(data->poses, data->poses + data->bodies, data->bodies * sizeof *data->poses);
+        abut_status status =
+            abut_world_move(data->world, NULL, abut_array_host(data->poses), data->bodies);
+        status = status ? status : abut_world_contacts(data->world, &found);
         if (status)
             return status;
+        data->count = found.count;
         for (size_t i = 0; i < found.count; i++) {
             const abut_contact *c = &found.list[i];
             float depth = (float)c->depth;
@@ -201,7 +248,7 @@ static abut_status world_finish(bench_state *state) {
         }
     }
     told_pairs = data->pairs;
-    told_contacts = data->room;
+    told_contacts = data->count;
     return ABUT_OK;
 }
 
@@ -239,6 +286,8 @@ static void world_teardown(bench_state *state) {
 const bench_case bench_world_cases[] = {
     WORLD("world/contacts-teapots", CPU, "pair", 0),
     WORLD("world/patches-1000", PATCHES, "pair", 0),
+    WORLD("world/one-moves-1000", ONE_MOVES, "body", 0),
+    WORLD("world/rest-1000", REST, "body", 0),
     WORLD("world/pairs-3000", PAIRS, "body", 1),
     WORLD("world/pairs-10000", PAIRS_10000, "body", 0),
     WORLD("world/device-teapots", DEVICE, "pair", 3),

@@ -16,6 +16,50 @@ abut_status character_find(tool_run *tool, const char *path, uint32_t triangles,
     return abut_character_read(tool->context, path, character);
 }
 
+/* A bone by its name, of several the first, or by its number. */
+static uint32_t bone_find(const abut_character *character, const char *word, size_t length) {
+    const uint32_t count = abut_character_info_get(character).bone_count;
+    char *end;
+    for (uint32_t i = 0; i < count; i++) {
+        const char *name = abut_character_bone_get(character, i).name;
+        if (strlen(name) == length && !strncmp(word, name, length))
+            return i;
+    }
+    unsigned long number = strtoul(word, &end, 10);
+    return word[0] >= '0' && word[0] <= '9' && end == word + length && number < count
+               ? (uint32_t)number
+               : ABUT_NONE;
+}
+
+int character_leave_out(tool_run *tool, const char *words, abut_character **character) {
+    const uint32_t room = abut_character_info_get(*character).bone_count;
+    uint32_t *bones = malloc(room * sizeof *bones), count = 0;
+    abut_character *reduced = NULL;
+    int code = bones ? 0 : tool_fail_with(tool, "out of memory", "there is no memory for bones");
+    while (*words && !code) {
+        size_t length = strcspn(words, ",");
+        uint32_t bone = bone_find(*character, words, length);
+        if (bone == ABUT_NONE)
+            code = tool_refuse(tool,
+                               "--without: the character has no bone '%.*s'; 'abut character' "
+                               "lists them",
+                               (int)length, words);
+        else if (count < room) /* more are some of them twice */
+            bones[count++] = bone;
+        words += length + (words[length] == ',');
+    }
+    abut_status status =
+        code ? ABUT_OK : abut_character_without(*character, bones, count, &reduced);
+    if (status)
+        code = status == ABUT_ERROR_ARGUMENT ? tool_refuse_last(tool) : tool_fail(tool, status);
+    free(bones);
+    if (code)
+        return code;
+    abut_character_destroy(*character);
+    *character = reduced;
+    return 0;
+}
+
 int character_load(tool_run *tool, const tool_arguments *arguments, const char *path,
                    abut_character **character) {
     const tool_given *triangles = option_given(arguments, "triangles");
@@ -29,7 +73,10 @@ int character_load(tool_run *tool, const tool_arguments *arguments, const char *
         status = abut_character_weld(split, character);
         abut_character_destroy(split);
     }
-    return status ? tool_fail(tool, status) : 0;
+    const tool_given *without = option_given(arguments, "without");
+    if (status)
+        return tool_fail(tool, status);
+    return without ? character_leave_out(tool, without->words, character) : 0;
 }
 
 int clip_find(tool_run *tool, const abut_character *character, const char *words, uint32_t *clip) {
@@ -58,21 +105,6 @@ int clip_find(tool_run *tool, const abut_character *character, const char *words
                        "--clip needs the name of a clip, or its number below %u; '%s' is not; "
                        "'abut character' lists them",
                        count, words);
-}
-
-/* A bone by its name, of several the first, or by its number. */
-static uint32_t bone_find(const abut_character *character, const char *word, size_t length) {
-    const uint32_t count = abut_character_info_get(character).bone_count;
-    char *end;
-    for (uint32_t i = 0; i < count; i++) {
-        const char *name = abut_character_bone_get(character, i).name;
-        if (strlen(name) == length && !strncmp(word, name, length))
-            return i;
-    }
-    unsigned long number = strtoul(word, &end, 10);
-    return word[0] >= '0' && word[0] <= '9' && end == word + length && number < count
-               ? (uint32_t)number
-               : ABUT_NONE;
 }
 
 int joints_find(tool_run *tool, const abut_character *character, const char *words,

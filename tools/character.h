@@ -18,8 +18,13 @@
          "how vertices follow: mean of matrices, or dual quaternions (default: linear)",            \
          "linear|dual",                                                                             \
          false},                                                                                    \
+        {"weld", NULL, OPTION_FLAG, "close seams: vertices that move alike become one",             \
+         NULL,   false},                                                                            \
     {                                                                                               \
-        "weld", NULL, OPTION_FLAG, "close seams: vertices that move alike become one", NULL, false  \
+        "without", "LIST", OPTION_TEXT,                                                             \
+            "leave out what these bones move, such as a sword or a hat: names or numbers, with "    \
+            "commas between",                                                                       \
+            NULL, false                                                                             \
     }
 
 /* Makes a built-in character by its name, of so many triangles (0 = as it comes), or reads a file.
@@ -37,6 +42,9 @@ int pose_options(tool_run *tool, const tool_arguments *arguments, const abut_cha
  * code. */
 int joints_find(tool_run *tool, const abut_character *character, const char *words,
                 uint32_t *joints);
+/* Replaces the character by one without what the bones of a list move: --without. 0 or the exit
+ * code. */
+int character_leave_out(tool_run *tool, const char *words, abut_character **character);
 /* A clip by its name, or by its number: --clip. 0 or the exit code. */
 int clip_find(tool_run *tool, const abut_character *character, const char *words, uint32_t *clip);
 

@@ -327,7 +327,8 @@ static void label_clash(tool_run *tool, const abut_picture *picture, const tool_
         snprintf(note, sizeof note, "faces in contact, area %.4g", pair->area);
     else if (pair->pixels)
         snprintf(note, sizeof note, "volume %.4g, depth %.4g", pair->volume, pair->depth);
-    view_label label = {.name = name.data, .amount = amount, .note = note, .derived = true};
+    view_label label = {
+        .name = name.data, .amount = amount, .note = note, .derived = true, .result = true};
     view_label_items(tool->view, picture, &label);
     text_free(&name);
 }
@@ -335,7 +336,10 @@ static void label_clash(tool_run *tool, const abut_picture *picture, const tool_
 static void label_kind(tool_run *tool, const abut_picture *picture, clash_kind kind, size_t count) {
     char amount[32];
     snprintf(amount, sizeof amount, "%zu", count);
-    view_label label = {.name = looks[kind].words, .amount = amount, .derived = true};
+    view_label label = {.name = looks[kind].words,
+                        .amount = amount,
+                        .derived = true,
+                        .result = true};
     view_label_items(tool->view, picture, &label);
 }
 

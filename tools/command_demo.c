@@ -16,6 +16,9 @@ typedef struct film {
     abut_status status;
 } film;
 
+static const abut_colour bowl_colour = {0.80f, 0.84f, 0.90f, 1},
+                         floor_colour = {0.55f, 0.62f, 0.70f, 1};
+
 static abut_status draw(const film *f, const abut_pose *poses, uint32_t count,
                         abut_picture **picture) {
     abut_picture_options camera = abut_picture_options_default();
@@ -25,7 +28,8 @@ static abut_status draw(const film *f, const abut_pose *poses, uint32_t count,
     camera.eye_direction = (abut_vec3){0.25, -1, f->floor ? 0.45 : 0.95};
     abut_status status = abut_picture_create(f->tool->context, &camera, picture);
     style.smooth = true;
-    style.colour = (abut_colour){0.80f, 0.84f, 0.90f, 0.35f};
+    style.colour = f->floor ? floor_colour : bowl_colour;
+    style.colour.a = f->floor ? 1 : 0.35f; /* the bowl is glass: bodies are inside it */
     abut_pose floor = {{0, 0, 0, 1}, {0, 0, drop_plane()}};
     if (!status && f->floor)
         status = abut_picture_add_mesh(*picture, f->floor, floor, &style);
@@ -126,7 +130,7 @@ static int run_drop(tool_run *tool, const tool_arguments *arguments) {
     options.seconds = seconds                        ? seconds->numbers[0]
                       : plane && options.bodies == 1 ? 1.6
                                                      : drop_seconds(options.bodies);
-    legend_add(&f.strip.legend, (abut_colour){0.80f, 0.84f, 0.90f, 1}, plane ? "floor" : "bowl");
+    legend_add(&f.strip.legend, plane ? floor_colour : bowl_colour, plane ? "floor" : "bowl");
     legend_add(&f.strip.legend, (abut_colour){0.85f, 0.55f, 0.30f, 1}, "teapots");
     legend_add(&f.strip.legend, (abut_colour){0.30f, 0.55f, 0.80f, 1}, "rings");
     legend_add(&f.strip.legend, (abut_colour){0.45f, 0.70f, 0.40f, 1}, "critters");
@@ -194,22 +198,21 @@ static int run(tool_run *tool, const tool_arguments *arguments) {
                            "sheet, dress and cape",
                            *which ? "there is no demo '" : "the name of a demo is missing", which,
                            *which ? "'" : "");
-    int code =
-        check_options(tool, arguments,
-                      drop                              ? "png|bodies|seconds|seed|compare"
-                      : !strcmp(which, "shot")          ? "png|seconds"
-                      : word_in(which, "wall|dominoes") ? "png|bodies|seconds"
-                      : stand                           ? "png|bodies|seconds|seed"
-                      : line                            ? "png"
-                      : pass  ? "png|plot|frames|resolution|compare|device"
-                      : clash ? "png|bodies|seed"
-                      : !strcmp(which, "stairs")
-                          ? "png|bodies|frames|seed|resolution|compare|device"
-                      : fall ? "png|bodies|frames|seed|resolution|compare|device|model"
-                      : word_in(which, "dress|cape")
-                          ? "png|triangles|solid|frames|record|meshes|device|model|clip|joints|"
-                            "wind|method|self|outside"
-                          : "png|triangles|solid|frames|record|meshes|device");
+    int code = check_options(
+        tool, arguments,
+        drop                              ? "png|bodies|seconds|seed|compare"
+        : !strcmp(which, "shot")          ? "png|seconds"
+        : word_in(which, "wall|dominoes") ? "png|bodies|seconds"
+        : stand                           ? "png|bodies|seconds|seed"
+        : line                            ? "png"
+        : pass                            ? "png|plot|frames|resolution|compare|device"
+        : clash                           ? "png|bodies|seed"
+        : !strcmp(which, "stairs")        ? "png|bodies|frames|seed|resolution|compare|device"
+        : fall                            ? "png|bodies|frames|seed|resolution|compare|device|model"
+        : word_in(which, "dress|cape")
+            ? "png|triangles|solid|frames|record|meshes|device|model|clip|joints|without|"
+              "wind|method|self|outside"
+            : "png|triangles|solid|frames|record|meshes|device");
     if (code)
         return code;
     code = png ? picture_check(tool, png->words) : 0;
@@ -262,6 +265,9 @@ static const tool_option options[] = {
      NULL, false},
     {"clip", "CLIP", OPTION_TEXT,
      "dress, cape: what the character does: the name or number of a clip (default: the first)",
+     NULL, false},
+    {"without", "LIST", OPTION_TEXT,
+     "dress, cape: leave out what these bones of the character move, such as a sword or a hat",
      NULL, false},
     {"joints", "LIST", OPTION_TEXT,
      "dress, cape: bones that it is cut by, such as neck=head (see 'abut help character')", NULL,

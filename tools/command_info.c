@@ -115,7 +115,9 @@ static void say_surface(tool_output *out, const abut_mesh_report *report, self_s
     text_free(&pieces);
     if (report->hole_share > 0 && isfinite(report->hole_share))
         say_fact(out, "holes", "%.3g%% of the area%s", 100 * report->hole_share,
-                 report->hole_share > ABUT_SHEET_HOLE_SHARE ? ": a sheet, without an inside" : "");
+                 report->is_sheet     ? ": a sheet, without an inside"
+                 : report->has_sheets ? ": some parts are sheets, without an inside"
+                                      : "");
     fact_count(out, "edges", report->edge_count);
     if (self == SELF_SKIPPED)
         say_fact(out, "cuts", "not looked for");
@@ -179,6 +181,8 @@ static void write_facts(tool_output *out, const abut_mesh_report *report, const 
         json_number(out, "hole_share", report->hole_share);
     else
         json_null(out, "hole_share"); /* a surface without area */
+    json_boolean(out, "has_sheets", report->has_sheets);
+    json_boolean(out, "is_sheet", report->is_sheet);
     json_integer(out, "euler_number", report->euler_number);
     json_boolean(out, "closed", report->closed);
     json_boolean(out, "manifold", report->manifold);

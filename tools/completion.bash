@@ -32,6 +32,7 @@ _abut_values() {
     character:--clip) values="" ;;
     character:--time) values="" ;;
     character:--skinning) values="linear dual" ;;
+    character:--without) values="" ;;
     character:--garment) values="trousers-and-top overcoat cape dress" ;;
     character:--particles) values="" ;;
     character:--ease) values="" ;;
@@ -47,6 +48,7 @@ _abut_values() {
     radial:--clip) values="" ;;
     radial:--time) values="" ;;
     radial:--skinning) values="linear dual" ;;
+    radial:--without) values="" ;;
     radial:--cell) values="" ;;
     radial:--resolution) values="" ;;
     radial:--distance) values="polar plane" ;;
@@ -267,6 +269,7 @@ _abut_values() {
     demo:--resolution) values="" ;;
     demo:--model) values="" ;;
     demo:--clip) values="" ;;
+    demo:--without) values="" ;;
     demo:--joints) values="" ;;
     demo:--method) values="exact radial" ;;
     bench:--repeat) values="" ;;
@@ -304,8 +307,8 @@ _abut() {
     make) options="--list --size --radius --radius2 --height --segments --rings --ascii --to --json --quiet --threads --help" ;;
     picture) options="--size --view --up --fov --edges --flat --colour --ground --background --no-legend --defects --json --quiet --threads --help" ;;
     view) options="--out --title --unit --clip --edges --flat --view --up --json --quiet --threads --help" ;;
-    character) options="--triangles --clip --time --skinning --weld --garment --particles --ease --joints --out --png --html --film --view --up --fov --json --quiet --threads --help" ;;
-    radial) options="--triangles --clip --time --skinning --weld --cell --resolution --distance --weight --at --report --points --plot --out --png --html --error --unrolled --view --up --fov --device --json --quiet --threads --help" ;;
+    character) options="--triangles --clip --time --skinning --weld --without --garment --particles --ease --joints --out --png --html --film --view --up --fov --json --quiet --threads --help" ;;
+    radial) options="--triangles --clip --time --skinning --weld --without --cell --resolution --distance --weight --at --report --points --plot --out --png --html --error --unrolled --view --up --fov --device --json --quiet --threads --help" ;;
     nearest) options="--radius --sign --most --random --near --seed --out --html --device --json --quiet --threads --help" ;;
     inside) options="--winding --random --near --seed --out --html --device --json --quiet --threads --help" ;;
     ray) options="--from --towards --most --all --out --html --device --json --quiet --threads --help" ;;
@@ -326,7 +329,7 @@ _abut() {
     interfere) options="--touching --clearance --tolerance --method --views --resolution --own --edges --parts --cap --first --out --png --html --images --view --up --device --json --quiet --threads --help" ;;
     batch) options="--do --out --jobs --base --shard --manifest --index --again --dry-run --json --quiet --threads --help" ;;
     cache) options="--older --json --quiet --threads --help" ;;
-    demo) options="--png --html --plot --triangles --solid --frames --record --meshes --device --bodies --seconds --seed --resolution --model --clip --joints --wind --method --self --outside --compare --json --quiet --threads --help" ;;
+    demo) options="--png --html --plot --triangles --solid --frames --record --meshes --device --bodies --seconds --seed --resolution --model --clip --without --joints --wind --method --self --outside --compare --json --quiet --threads --help" ;;
     devices) options="--check --json --quiet --threads --help" ;;
     bench) options="--list --repeat --quick --device --json --quiet --threads --help" ;;
     version) options="--json --quiet --threads --help" ;;

@@ -273,7 +273,8 @@ static int read_character(showing *s, const tool_arguments *arguments, scene_opt
     const tool_given *model = option_given(arguments, "model"),
                      *method = option_given(arguments, "method"),
                      *clip = option_given(arguments, "clip"),
-                     *joints = option_given(arguments, "joints");
+                     *joints = option_given(arguments, "joints"),
+                     *without = option_given(arguments, "without");
     const bool radial = method && !strcmp(method->words, "radial");
     if ((option_given(arguments, "self") || option_given(arguments, "outside")) && !radial)
         return tool_refuse(s->tool, "--self and --outside are of --method radial; else nothing "
@@ -284,6 +285,9 @@ static int read_character(showing *s, const tool_arguments *arguments, scene_opt
     abut_status status = character_find(s->tool, who, options->solid_triangles, &s->character);
     if (status)
         return tool_fail(s->tool, status);
+    int code = without ? character_leave_out(s->tool, without->words, &s->character) : 0;
+    if (code)
+        return code;
     options->character = s->character;
     options->windy = option_given(arguments, "wind") != NULL;
     options->clip = options->windy ? ABUT_NONE : 0; /* in the wind it stands, if there is no clip */
@@ -292,7 +296,7 @@ static int read_character(showing *s, const tool_arguments *arguments, scene_opt
     options->outside = option_given(arguments, "outside") != NULL;
     options->up = abut_mesh_up(abut_character_rest(s->character));
     options->joints = joints ? s->joints : NULL;
-    int code = joints ? joints_find(s->tool, s->character, joints->words, s->joints) : 0;
+    code = joints ? joints_find(s->tool, s->character, joints->words, s->joints) : 0;
     return clip && !code ? clip_find(s->tool, s->character, clip->words, &options->clip) : code;
 }
 

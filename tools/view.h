@@ -58,6 +58,7 @@ typedef struct view_label {
     const char *note;   /* when it is picked; null = nothing */
     bool derived;       /* its triangles are not those of a file: their numbers are not shown */
     bool hidden;        /* until its row is checked */
+    bool result;        /* part of the answer: its row is listed before those of the input */
 } view_label;
 /* Labels what is added to a picture from now on, up to the next label. The picture must be the next
  * one that is shown. */

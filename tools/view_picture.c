@@ -504,6 +504,7 @@ static void write_label(tool_view *view, uint32_t label) {
     }
     text_add(&view->layers, l->derived ? ",\"derived\":true" : "");
     text_add(&view->layers, l->hidden ? ",\"hidden\":true" : "");
+    text_add(&view->layers, l->result ? ",\"result\":true" : "");
 }
 
 static void write_group(tool_view *view, uint32_t begin, const uint32_t *next,

@@ -269,7 +269,8 @@ void view_label_items(tool_view *view, const abut_picture *picture, const view_l
     view_kept_label *kept = &film->labels[film->label_count++];
     *kept = (view_kept_label){.first = {meshes, abut_picture_item_count(picture) - meshes},
                               .derived = label->derived,
-                              .hidden = label->hidden};
+                              .hidden = label->hidden,
+                              .result = label->result};
     snprintf(kept->name, sizeof kept->name, "%s", label->name ? label->name : "");
     snprintf(kept->amount, sizeof kept->amount, "%s", label->amount ? label->amount : "");
     snprintf(kept->note, sizeof kept->note, "%s", label->note ? label->note : "");

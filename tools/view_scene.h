@@ -10,7 +10,7 @@ enum { LABEL_NAME = 128, LABEL_AMOUNT = 32, LABEL_NOTE = 128 };
 typedef struct view_kept_label {
     size_t first[2]; /* mesh, and line or point, of its picture */
     char name[LABEL_NAME], amount[LABEL_AMOUNT], note[LABEL_NOTE];
-    bool derived, hidden;
+    bool derived, hidden, result;
 } view_kept_label;
 
 /* Frames of one body: where it is, and its vertices and colours where they change. */

@@ -189,12 +189,27 @@ static bool add_rows(tool_view *view, const char *name, const rows *r, double si
     return fine;
 }
 
+/* A table without rows is an answer: nothing was found. The page says so, and the command too,
+ * since the file may be another than was meant. */
+static bool note_no_rows(tool_run *tool, const char *name) {
+    static const abut_colour grey = {0.6f, 0.6f, 0.6f, 1};
+    tool_text words = {0};
+    text_safe(&words, name);
+    text_add(&words, ": no rows");
+    bool fine = !words.failed;
+    if (fine) {
+        view_note(tool->view, grey, words.data);
+        tool_log(tool, ABUT_LOG_WARNING, words.data);
+    }
+    text_free(&words);
+    return fine;
+}
+
 int view_table(tool_run *tool, const char *path, const char *name, double size) {
     rows r = {0};
     int code = read_rows(tool, path, &r);
-    if (!code && !r.count)
-        code = tool_fail_with(tool, "format error", "%s: there is no row in it", path);
-    if (!code && !add_rows(tool->view, name, &r, size > 0 ? size : largest_side(&r)))
+    if (!code && !(r.count ? add_rows(tool->view, name, &r, size > 0 ? size : largest_side(&r))
+                           : note_no_rows(tool, name)))
         code = tool_fail_with(tool, "out of memory", "there is no memory for the page");
     free(r.numbers);
     return code;

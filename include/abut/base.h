@@ -156,6 +156,11 @@ ABUT_API abut_status abut_fail(abut_status status, const char *sentence);
 /* No coordinate may be larger than this in magnitude: products of three still fit a double. */
 #define ABUT_COORDINATE_MAX 1e90
 
+/* The longest side of the bounding box of a mesh is 0 or at least this: below it, products of three
+ * coordinates underflow, and exact tests are not exact. Functions that create a mesh, read one or
+ * set its positions refuse smaller ones. Single coordinates may be smaller; docs/limits.md. */
+#define ABUT_MESH_SIZE_MIN 1e-90
+
 /* Instead of an index: no such element. */
 #define ABUT_NONE UINT32_MAX
 

@@ -132,6 +132,15 @@ ABUT_API abut_status abut_character_read_memory(abut_context *context, const voi
  * twice are left out. Thread-safe. */
 ABUT_API abut_status abut_character_weld(const abut_character *character, abut_character **welded);
 
+/* The same character without parts: all triangles are removed that have a vertex whose largest
+ * weight belongs to one of `bones`, or to a bone below it, such as a sword, a shield or a hat.
+ * Bones and clips stay, so that poses of the one fit the other. Vertices that no triangle uses are
+ * removed; the others get new numbers in the same order. Fails with ABUT_ERROR_ARGUMENT for a bone
+ * that does not exist, or if no triangle would remain. `bones` may be null if `bone_count` is 0.
+ * Thread-safe. */
+ABUT_API abut_status abut_character_without(const abut_character *character, const uint32_t *bones,
+                                            uint32_t bone_count, abut_character **reduced);
+
 /* Null is allowed. No other thread may use the character. */
 ABUT_API void abut_character_destroy(abut_character *character);
 

@@ -166,7 +166,8 @@ typedef enum abut_contact_kind {
     ABUT_CONTACT_SOLID,    /* a place of a solid, as its corner; element: which */
     ABUT_CONTACT_POINT,    /* of a cloud; element: its number */
     ABUT_CONTACT_CROSSING, /* where an edge goes through a triangle of the other body; element: the
-                            * edge; part: the lowest 26 bits of the triangle */
+                            * edge; part: the lowest 26 bits of the triangle. Of two solids: where
+                            * two edges cross as seen along the normal; part: of the other edge */
     ABUT_CONTACT_OVERLAP   /* the middle of all that two bodies have in common: of layers */
 } abut_contact_kind;
 
@@ -177,7 +178,9 @@ typedef struct abut_contact {
     abut_vec3 normal;
     double depth;           /* above 0 where the bodies overlap; from minus the margin on */
     uint64_t id;            /* of side, kind, element and part: the same for the same feature from
-                             * frame to frame, different within one list */
+                             * frame to frame. Different within the list of a pair: contacts of one
+                             * feature, as of a corner at several walls, are numbered, in the order
+                             * of their normals */
     uint32_t pair;          /* as in the options */
     uint32_t side;          /* 0: the feature is of a; 1: of b */
     abut_contact_kind kind; /* with element and part as abut_sample has them */
@@ -238,13 +241,15 @@ ABUT_DEFAULT(abut_patch_options)
 typedef struct abut_patches {
     abut_patch *list; /* deepest first */
     uint64_t capacity, count;
-    abut_contact *contacts; /* of the first patch, then of the second ... Ids of more than 1,024 may
-                             * stand in several patches */
+    abut_contact *contacts; /* of the first patch, then of the second ... */
     uint64_t contact_capacity, contact_count;
     bool separates; /* the least shift of a that goes by every patch's depth along its normal, or
                      * more, leaves the bodies apart: this was checked, and the depth of one patch
                      * made larger where that was enough. True where there is no patch */
-    abut_advice advice; /* unfit where a surface does not tell in from out */
+    abut_advice advice; /* reliability: guaranteed for closed meshes. For others too if no surfaces
+                         * touch within the margin and, as in <abut/pair.h>, no boundary edge
+                         * decides what is inside. Otherwise limited for a mesh with boundary edges,
+                         * unfit for one whose neighbouring triangles face opposite ways */
 } abut_patches;
 
 /* Finds the contacts of two posed meshes without fields and samples: from the contours in which
@@ -289,8 +294,12 @@ typedef struct abut_solid {
  * hint, shifts against it are not looked at where there are others. With a margin the contacts of
  * solids that are apart are where they are nearest. Contacts are halfway between both surfaces; the
  * area of a patch is that of the polygon around them before all but options.keep are dropped, its
- * volume 0. Two planes have none. The first question about a hull checks that it is closed and
- * convex, which its hierarchy keeps. Nothing else takes memory. Thread-safe. */
+ * volume 0. Ids do not depend on which body's face is the reference: points within 1% of the
+ * smaller face from a vertex have its id, and faces that are parallel within 2e-4 keep the same
+ * points while they tremble; then the first contact has the patch's depth, at most 0.1% of the face
+ * more than its own. Swapping a and b swaps the sides. Two planes have none. The first question
+ * about a hull checks that it is closed and convex, which its hierarchy keeps. Nothing else takes
+ * memory. Thread-safe. */
 ABUT_API abut_status abut_contact_solids(const abut_solid *a, const abut_solid *b,
                                          const abut_patch_options *options, abut_patches *patches);
 

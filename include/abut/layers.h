@@ -72,7 +72,8 @@ ABUT_API abut_status abut_layers_move(abut_layers *layers, const uint32_t *ids, 
 /* Gives the vertices of one item new positions (abut_vec3, absolute as those of
  * abut_mesh_create(), before the pose); null = those of its mesh again. Positions may be in a
  * buffer of the device: from the second time on they stay there, until a query needs them on the
- * host (exact, volume, hits, images). If the device fails meanwhile, the item has the positions
+ * host (exact, volume, hits, images). Refused: positions that abut_mesh_create() refuses. If the
+ * device fails meanwhile, the item has the positions
  * from before or, where these had stayed on the device, those of its mesh. */
 ABUT_API abut_status abut_layers_deform(abut_layers *layers, uint32_t id, abut_array positions);
 

@@ -244,8 +244,8 @@ ABUT_API abut_status abut_map_near(const abut_map *map, double distance, uint64_
  * different patches; `pair` of a contact is that of the options plus the number of the body. Each
  * has up to options->keep contacts, its deepest sample and others far from each other: kind
  * ABUT_CONTACT_EVEN, the triangle as element, as part which sample of it; the point halfway to the
- * closest point, the normal along that way. A patch has the area of its texels. The volumes of the
- * patches of a body sum to what both bodies have in common by abut_pair_common(); several patches
+ * closest point, the normal along that way; out of the body if both are in one place. A patch has
+ * its texels' area. The volumes of a body's patches sum to that of abut_pair_common(); patches
  * share it in proportion to the depths of their texels. Volumes are 0 (not measured) if one of both
  * surfaces is open, if distances have no sign, and for a surface against itself. Refused: a body
  * that was refitted since the query. Depths are the least ways out of samples one by one; whether a

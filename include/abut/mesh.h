@@ -68,8 +68,10 @@ static inline abut_mesh_input abut_mesh_input_floats(const void *positions, uint
 
 /* Creates a mesh from the caller's arrays, which are copied and never read past their last
  * element. Refused: no type of number, no triangles, an index out of range, a coordinate that is
- * not finite or beyond ABUT_COORDINATE_MAX. Degenerate and duplicate triangles and unused vertices
- * are legal. Thread-safe. */
+ * not finite or beyond ABUT_COORDINATE_MAX, a bounding box of the triangles whose longest side is
+ * below ABUT_MESH_SIZE_MIN and not 0. Degenerate and duplicate triangles and unused vertices are
+ * legal. Logs a warning if coordinates below 1e-91 that are not 0 may make exact tests inexact.
+ * Thread-safe. */
 ABUT_API abut_status abut_mesh_create(abut_context *context, const abut_mesh_input *input,
                                       abut_mesh **mesh);
 
@@ -265,10 +267,12 @@ typedef struct abut_advice {
     const char *reason; /* one static sentence */
 } abut_advice;
 
-/* A surface whose holes exceed this share of its area is a *sheet*: a scanned room, a garment, a
- * terrain. A sheet has no inside: queries whether bodies touch or contain each other never report
- * anything as inside it. Scans of solids have holes of up to 0.05, garments of 0.2 and more. Signs
- * of points (<abut/sign.h>) and fields have winding numbers on sheets too. */
+/* A connected part of a surface whose holes exceed this share of its own area is a *sheet*: a
+ * scanned room, a garment, a terrain. A sheet has no inside: queries whether bodies touch or
+ * contain each other never report anything as inside it. A closed chair in the file of an open room
+ * has an inside all the same. Parts are connected by vertices that they share or that have equal
+ * coordinates. Scans of solids have holes of up to 0.05, garments of 0.2 and more. Signs of points
+ * (<abut/sign.h>) and fields have winding numbers on sheets too. */
 #define ABUT_SHEET_HOLE_SHARE 0.1
 
 typedef struct abut_mesh_report {
@@ -300,8 +304,9 @@ typedef struct abut_mesh_report {
     bool self_examined;       /* whether abut_pair_examine has looked for self-intersections */
     uint64_t self_pair_count; /* pairs of triangles that meet, if so */
     double hole_share; /* area of the holes over `area`: each boundary loop counts as a disc of its
-                        * perimeter, vertices of equal coordinates count as one. Above
-                        * ABUT_SHEET_HOLE_SHARE the surface is a sheet */
+                        * perimeter, vertices of equal coordinates count as one */
+    bool has_sheets;   /* a connected part is a sheet: see ABUT_SHEET_HOLE_SHARE */
+    bool is_sheet;     /* every connected part is, so nothing is inside the surface */
 } abut_mesh_report;
 
 /* Examines a mesh. Not for self-intersections, which take a hierarchy: see abut_pair_examine.

@@ -6,12 +6,14 @@
  * mesh so far away that the rounding of its vertices is no longer small beside its size.
  *
  * Bodies touch where their surfaces intersect, and also where one of them, or a connected part of
- * it, lies wholly inside the other: see ABUT_PAIR_A_INSIDE. What is inside a surface:
+ * it, lies wholly inside the other: see ABUT_PAIR_A_INSIDE. What is inside a connected part:
  *   closed        the points that it winds around, whichever way it faces
  *   small holes   the points that it winds around by at least a half: holes of up to
  *                 ABUT_SHEET_HOLE_SHARE (0.1) of its area, as scans of solids have them
  *   a sheet       nothing: holes of more than that, as a scanned room, a garment, a terrain. Only
  *                 its surface counts, so a robot in the middle of an open room is apart from it
+ * Of several parts that are no sheets, winding numbers are added: one that faces inwards inside
+ * another is a cavity of it. Parts are connected by vertices of equal coordinates.
  * <abut/contact.h>, <abut/sweep.h> and <abut/world.h> follow the same rule. Signs of single points
  * (<abut/sign.h>, <abut/field.h>, <abut/map.h>) have winding numbers on sheets too.
  *
@@ -20,8 +22,7 @@
  * are. Where containment decides, it is
  *   guaranteed    on closed surfaces, also if they face inwards or intersect themselves; and on
  *                 sheets, which contain nothing by definition: the reason says so
- *   limited       on surfaces with small holes, since the inside is a guess near the holes; and on
- *                 sheets some of whose connected parts are closed, since these contain nothing too
+ *   limited       on surfaces with small holes, since the inside is a guess near the holes
  *   unfit         where neighbouring triangles face opposite ways, since these cancel each other
  *
  * Answers depend neither on the number of threads nor on the processor nor on the device nor on

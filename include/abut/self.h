@@ -142,8 +142,9 @@ typedef struct abut_self_result {
 
 /* Looks for the first impact of the mesh with itself in the next step. Of `options` separation,
  * tolerance, exact and steps count as for abut_sweep_find(); null gives the defaults. Refused: a
- * step without an end, coordinates that are not finite or beyond ABUT_COORDINATE_MAX, buffers that
- * are too small (ABUT_ERROR_BUFFER), of another device or without one. On failure `result` is
+ * step without an end, coordinates that are not finite or beyond ABUT_COORDINATE_MAX, positions
+ * whose bounding box has a longest side below ABUT_MESH_SIZE_MIN that is not 0, buffers that are
+ * too small (ABUT_ERROR_BUFFER), of another device or without one. On failure `result` is
  * untouched and the view as before, but that abut_self_sets() gives null. Reports progress as stage
  * "view". One thread at a time may use a view. */
 ABUT_API abut_status abut_self_find(abut_self *view, const abut_self_step *step,

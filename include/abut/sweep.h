@@ -119,7 +119,8 @@ ABUT_API void abut_sweep_destroy(abut_sweep *motion);
  * or at first the meshes as they came. Copies what it is given. Arrays are here or, for a motion
  * with a device, on it, each as the caller likes; what is there is checked and copied there, and
  * the answers are the same. Refused: coordinates that are not finite or beyond ABUT_COORDINATE_MAX,
- * arrays on a device that is not the motion's, and those that are too small (ABUT_ERROR_BUFFER). On
+ * a bounding box of all vertices whose longest side is below ABUT_MESH_SIZE_MIN and not 0, arrays
+ * on a device that is not the motion's, and those that are too small (ABUT_ERROR_BUFFER). On
  * failure the motion is as before. */
 ABUT_API abut_status abut_sweep_step(abut_sweep *motion, abut_array start, abut_array end);
 

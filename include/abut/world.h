@@ -170,9 +170,10 @@ ABUT_API abut_status abut_world_replace(abut_world *world, uint32_t id,
 ABUT_API abut_status abut_world_deform(abut_world *world, uint32_t id,
                                        const abut_character_matrix *bones, abut_array positions);
 /* Gives `count` items new poses (abut_pose); null ids mean 0 to count - 1. All of them or, on
- * failure, none. Of an id that comes twice the last pose stays. Poses in a buffer are for a world
- * on its device, and stay there as long as only abut_world_records_get() is asked; where solids are
- * among the items, they come to the host. */
+ * failure, none. Of an id that comes twice the last pose stays. An item that gets the pose that it
+ * has, bit for bit, does not move; a character always counts as moved. Poses in a buffer are for a
+ * world on its device, and stay there as long as only abut_world_records_get() is asked; where
+ * solids are among the items, they come to the host. */
 ABUT_API abut_status abut_world_move(abut_world *world, const uint32_t *ids, abut_array poses,
                                      size_t count);
 
@@ -189,8 +190,7 @@ typedef struct abut_world_choice {
     const char *reason;       /* one static sentence */
     abut_advice advice;       /* what the inside of its mesh is worth; of meshes alone */
     double cell;              /* of its field or radial fields, or the reach of its map; or 0 */
-    double holes;             /* of a mesh: abut_mesh_report.hole_share. Above
-                               * ABUT_SHEET_HOLE_SHARE it has no inside: it is a sheet */
+    double holes;             /* of a mesh: abut_mesh_report.hole_share */
     double thin;              /* of a mesh that may get a field: the share of its surface with less
                                * than two cells of wall behind it */
 } abut_world_choice;
@@ -202,10 +202,14 @@ ABUT_API abut_status abut_world_choice_get(const abut_world *world, uint32_t id,
 typedef enum abut_world_guarantee {
     ABUT_WORLD_NEVER = 0, /* all: it is never tried */
     ABUT_WORLD_SAMPLED,   /* what lies between samples may be missed */
-    ABUT_WORLD_EVERY      /* nothing: every overlap has a contact, whatever its size */
+    ABUT_WORLD_EVERY,     /* nothing: every overlap has a contact, whatever its size */
+    ABUT_WORLD_LIMITED /* no intersection of surfaces; but a mesh has small holes, or neighbouring
+                        * triangles that face opposite ways, so what lies wholly inside it is a
+                        * guess: contacts follow abut_pair_overlap() there, and depths have no
+                        * bound */
 } abut_world_guarantee;
 
-/* "never", "sampled", "every". */
+/* "never", "sampled", "every", "limited". */
 ABUT_API const char *abut_world_guarantee_name(abut_world_guarantee guarantee);
 
 /* How a pair is tried. */
@@ -242,6 +246,9 @@ ABUT_API abut_status abut_world_pairs(abut_world *world, uint64_t capacity, abut
  * abut_contact_reduce() leaves them. Exact: patch by patch, the deepest first; the hint of
  * abut_contact_patches() is the normal of the deepest contact of the pair the last time that
  * contacts were found, or else against the motion of a relative to b since then.
+ * A pair at rest keeps its contacts bit for bit, and nothing is computed for it: one of which both
+ * items have had the same pose, bit for bit, and the same shape since contacts were last found.
+ * Layers are the exception, whose images show all items.
  * Maps: patch by patch; of two maps, those of a, then those of b. Layers: one
  * (ABUT_CONTACT_OVERLAP), the middle of what both have in common.
  * Radial: features of characters are samples of all fields in order (ABUT_CONTACT_POINT). Features
@@ -303,7 +310,8 @@ typedef struct abut_world_impacts {
     double time; /* the part of the step that is safe, 0 to 1, by all pairs without a sensor: up to
                   * this time no pair that is apart at the start touches, and no pair that touches
                   * at the start penetrates deeper than it did there; see abut_world_sweep() */
-    uint64_t unknown; /* pairs whose boxes overlap on the way that cannot be swept */
+    uint64_t unknown;   /* pairs whose boxes overlap on the way that cannot be swept */
+    abut_advice advice; /* the worst of all pairs that were swept; see abut_sweep_touch */
 } abut_world_impacts;
 
 /* Finds what `count` items touch if they go on to these poses in a step while all others stay

@@ -234,11 +234,22 @@ abut_status abuti_bvh_cpu_tree(const abut_bvh *bvh, const abut_bvh **tree);
 
 /* ---- solid.c: what a surface is made of ---- */
 
-/* The lowest vertex of each connected part, through shared vertices, and how many parts have no
- * border. */
+/* Connected parts, through shared vertices. */
 typedef struct bvh_solid_parts {
-    uint32_t count, closed_count, first[];
+    uint32_t count;
+    uint32_t *vertex; /* of each the lowest in a triangle */
+    uint32_t *part;   /* of each vertex, as by abuti_mesh_parts(); null if the surface has no
+                       * border */
 } bvh_solid_parts;
+
+/* What the surface contains: of its parts, those that are no sheets have an inside. */
+typedef struct bvh_interior {
+    bool has_solids, has_sheets;
+    bool flipped;          /* as bvh_solid, of the solid parts */
+    uint32_t border_count; /* of the solid parts */
+    uint32_t (*border)[2];
+    bool *is_sheet; /* whether a triangle is of a sheet; null if there are not both */
+} bvh_interior;
 
 /* The border: the directed edges by which triangles run more often than the other way, as often as
  * that. Vertices of equal coordinates count as one where the surface would have a border otherwise.
@@ -250,17 +261,17 @@ typedef struct bvh_solid {
     uint32_t (*border)[2]; /* from, to */
     bool *single;          /* whether such an edge has one face alone */
     uint32_t *names;       /* the lowest vertex in the place of each; null where not looked at */
-    _Atomic(bvh_solid_parts *) parts; /* null until someone asks */
-    atomic_int sheet; /* 0 = not measured yet, 1 = no, 2 = yes; see abuti_bvh_is_sheet() */
+    _Atomic(bvh_solid_parts *) parts; /* null until the first query, as the next */
+    _Atomic(bvh_interior *) interior;
 } bvh_solid;
 
 /* Gives it; made by the first call and kept by the hierarchy. Thread-safe. */
 abut_status abuti_bvh_solid(const abut_bvh *bvh, const bvh_solid **solid);
 /* The same for its parts. */
 abut_status abuti_bvh_solid_parts(const abut_bvh *bvh, const bvh_solid_parts **parts);
-/* Whether the surface is a sheet, which has no inside: its holes exceed ABUT_SHEET_HOLE_SHARE.
- * Measured by the first call, and again after a refit. Thread-safe. */
-abut_status abuti_bvh_is_sheet(const abut_bvh *bvh, bool *sheet);
+/* The same for what it contains. A part is a sheet, without an inside, if its holes exceed
+ * ABUT_SHEET_HOLE_SHARE of its area. Measured again after a refit. */
+abut_status abuti_bvh_interior(const abut_bvh *bvh, const bvh_interior **interior);
 /* Whether corners of triangles that were in one place, by name, still are. The mesh has the
  * triangles of the one that was named, and may have other vertices that none uses, even fewer. */
 bool abuti_bvh_names_hold(const abut_mesh *mesh, const uint32_t *names);

@@ -1,76 +1,40 @@
-/* What questions about inside and outside need to know of a mesh: its connected parts and its
- * border. O(n log n), once, when first wanted; linear where vertices have few sides. From indices
- * alone where that leaves no border; such a list stays true when vertices move. Else vertices in
- * one place count as one, as long as they stay so. */
+/* What questions about inside and outside need to know of a mesh: its connected parts, its border,
+ * and which parts have an inside. O(n log n), once, when first wanted; linear where vertices have
+ * few sides. From indices alone where that leaves no border; such a list stays true when vertices
+ * move. Else vertices in one place count as one, as long as they stay so. */
 #include "bvh/bvh.h"
-
-enum { TRIANGLES_A_TASK = 16384 };
 
 /* ---- parts ---- */
 
-typedef struct joining {
-    const abut_mesh *mesh;
-    uint32_t *parent; /* of a vertex */
-} joining;
-
-static void join_task(void *data, size_t chunk, size_t begin, size_t end) {
-    const joining *join = data;
-    (void)chunk;
-    for (size_t t = begin; t < end; t++) {
-        const uint32_t *corner = join->mesh->indices + 3 * t;
-        abuti_join(join->parent, corner[0], corner[1]);
-        abuti_join(join->parent, corner[0], corner[2]);
+static void list_parts(const abut_mesh *mesh, const uint32_t *part, bvh_solid_parts *parts) {
+    for (uint32_t i = 0; i < parts->count; i++)
+        parts->vertex[i] = ABUT_NONE;
+    for (size_t i = 0; i < 3 * (size_t)mesh->triangle_count; i++) {
+        const uint32_t v = mesh->indices[i];
+        if (v < parts->vertex[part[v]])
+            parts->vertex[part[v]] = v;
     }
-}
-
-/* Joins vertices of a part, and counts parts. A vertex in no triangle is in no part. */
-static uint32_t join_parts(const joining *join, const uint32_t *names) {
-    const abut_mesh *mesh = join->mesh;
-    uint32_t *parent = join->parent, count = 0;
-    for (uint32_t v = 0; v < mesh->vertex_count; v++)
-        parent[v] = ABUT_NONE;
-    for (size_t i = 0; i < 3 * (size_t)mesh->triangle_count; i++)
-        parent[mesh->indices[i]] = mesh->indices[i];
-    abuti_parallel_for(mesh->context, mesh->triangle_count, TRIANGLES_A_TASK, join_task,
-                       (void *)(uintptr_t)join);
-    for (uint32_t v = 0; names && v < mesh->vertex_count; v++)
-        if (parent[v] != ABUT_NONE && parent[names[v]] != ABUT_NONE)
-            abuti_join(parent, v, names[v]);
-    for (uint32_t v = 0; v < mesh->vertex_count; v++)
-        count += parent[v] == v;
-    return count;
-}
-
-/* Counts the parts that have a border. Marks their roots, so it comes last. */
-static uint32_t count_open_parts(const joining *join, const bvh_solid *solid) {
-    uint32_t count = 0, *parent = join->parent;
-    for (size_t i = 0; i < 2 * (size_t)solid->border_count; i++) {
-        uint32_t v = solid->border[i / 2][i % 2];
-        while (parent[v] != v && parent[v] != ABUT_NONE)
-            v = parent[v];
-        count += parent[v] == v;
-        parent[v] = ABUT_NONE;
-    }
-    return count;
 }
 
 static abut_status make_parts(const abut_bvh *bvh, const bvh_solid *solid, bvh_solid_parts **made) {
     const abut_mesh *mesh = bvh->mesh;
-    joining join = {mesh, abuti_allocate(bvh->context, mesh->vertex_count, sizeof *join.parent)};
-    if (!join.parent)
+    uint32_t *part = abuti_allocate(bvh->context, mesh->vertex_count, sizeof *part);
+    if (!part)
         return ABUT_ERROR_MEMORY;
-    size_t count = join_parts(&join, solid->names);
+    const size_t count = abuti_mesh_parts(mesh, solid->names, part);
+    const size_t kept = solid->border_count ? mesh->vertex_count : 0;
     bvh_solid_parts *parts =
-        abuti_allocate(bvh->context, 1, sizeof *parts + count * sizeof *parts->first);
+        abuti_allocate(bvh->context, 1, sizeof *parts + (count + kept) * sizeof *parts->vertex);
     if (parts) {
-        parts->count = 0;
-        for (uint32_t v = 0; v < mesh->vertex_count; v++)
-            if (join.parent[v] == v)
-                parts->first[parts->count++] = v;
-        parts->closed_count = parts->count - count_open_parts(&join, solid);
+        parts->count = (uint32_t)count;
+        parts->vertex = (uint32_t *)(parts + 1);
+        parts->part = kept ? parts->vertex + count : NULL;
+        list_parts(mesh, part, parts);
+        if (kept)
+            memcpy(parts->part, part, kept * sizeof *part);
         *made = parts;
     }
-    abuti_release(bvh->context, join.parent);
+    abuti_release(bvh->context, part);
     return parts ? ABUT_OK : ABUT_ERROR_MEMORY;
 }
 
@@ -119,7 +83,7 @@ static bvh_solid *fill_solid(const abut_bvh *bvh, const uint32_t *names,
     solid->names = names ? (uint32_t *)(solid->border + border->count) : NULL;
     solid->single = (bool *)((uint32_t *)(solid + 1) + words);
     atomic_init(&solid->parts, NULL);
-    atomic_init(&solid->sheet, 0);
+    atomic_init(&solid->interior, NULL);
     abuti_border_list(border, solid->border, solid->single);
     if (names)
         memcpy(solid->names, names, mesh->vertex_count * sizeof *names);
@@ -167,30 +131,96 @@ abut_status abuti_bvh_solid(const abut_bvh *bvh, const bvh_solid **solid) {
     return ABUT_OK;
 }
 
-abut_status abuti_bvh_is_sheet(const abut_bvh *bvh, bool *sheet) {
+/* ---- interior ---- */
+
+/* Lists the border of the parts that are no sheets. An edge that is run along twice more often one
+ * way is listed twice in a row. */
+static void list_solid_border(const bvh_solid *solid, const uint32_t *part, const double *shares,
+                              bvh_interior *interior) {
+    for (uint32_t i = 0; i < solid->border_count; i++) {
+        const uint32_t *edge = solid->border[i];
+        uint32_t *last =
+            interior->border_count ? interior->border[interior->border_count - 1] : NULL;
+        if (shares[part[edge[0]]] > ABUT_SHEET_HOLE_SHARE)
+            continue;
+        interior->flipped |= last && last[0] == edge[0] && last[1] == edge[1];
+        memcpy(interior->border[interior->border_count++], edge, sizeof *interior->border);
+    }
+}
+
+static abut_status fill_interior(const abut_bvh *bvh, const bvh_solid *solid, const uint32_t *part,
+                                 const double *shares, bool has_solids, bool has_sheets,
+                                 bvh_interior **made) {
+    const abut_mesh *mesh = bvh->mesh;
+    const bool both = has_solids && has_sheets;
+    const size_t edges = has_solids ? solid->border_count : 0;
+    bvh_interior *interior =
+        abuti_allocate(bvh->context, 1,
+                       sizeof *interior + edges * sizeof *interior->border +
+                           (both ? mesh->triangle_count : 0) * sizeof *interior->is_sheet);
+    if (!interior)
+        return ABUT_ERROR_MEMORY;
+    *interior = (bvh_interior){.has_solids = has_solids, .has_sheets = has_sheets};
+    interior->border = (uint32_t(*)[2])(interior + 1);
+    interior->is_sheet = both ? (bool *)(interior->border + edges) : NULL;
+    if (edges)
+        list_solid_border(solid, part, shares, interior);
+    for (size_t t = 0; both && t < mesh->triangle_count; t++)
+        interior->is_sheet[t] = shares[part[mesh->indices[3 * t]]] > ABUT_SHEET_HOLE_SHARE;
+    *made = interior;
+    return ABUT_OK;
+}
+
+static abut_status make_interior(const abut_bvh *bvh, const bvh_solid *solid, bvh_interior **made) {
+    const bvh_solid_parts *parts;
+    if (!solid->border_count)
+        return fill_interior(bvh, solid, NULL, NULL, true, false, made);
+    abut_status status = abuti_bvh_solid_parts(bvh, &parts);
+    if (status)
+        return status;
+    double *shares = abuti_allocate(bvh->context, parts->count, sizeof *shares);
+    if (!shares)
+        return ABUT_ERROR_MEMORY;
+    status = abuti_hole_shares(bvh->mesh, (const uint32_t(*)[2])solid->border, solid->single,
+                               solid->border_count, parts->part, parts->count, shares);
+    bool has_solids = false, has_sheets = false;
+    for (uint32_t i = 0; i < parts->count && !status; i++) {
+        const bool sheet = shares[i] > ABUT_SHEET_HOLE_SHARE;
+        has_sheets |= sheet;
+        has_solids |= !sheet;
+    }
+    if (!status)
+        status = fill_interior(bvh, solid, parts->part, shares, has_solids, has_sheets, made);
+    abuti_release(bvh->context, shares);
+    return status;
+}
+
+abut_status abuti_bvh_interior(const abut_bvh *bvh, const bvh_interior **interior) {
     const bvh_solid *solid;
     abut_status status = abuti_bvh_solid(bvh, &solid);
     if (status)
         return status;
-    atomic_int *kept = &((bvh_solid *)(uintptr_t)solid)->sheet;
-    int known = atomic_load(kept);
-    if (!known) { /* threads that measure at the same time find the same */
-        double share;
-        status = abuti_hole_share(bvh->mesh, (const uint32_t(*)[2])solid->border, solid->single,
-                                  solid->border_count, &share);
+    _Atomic(bvh_interior *) *kept = &((bvh_solid *)(uintptr_t)solid)->interior;
+    bvh_interior *made = atomic_load(kept), *none = NULL;
+    if (!made) {
+        status = make_interior(bvh, solid, &made);
         if (status)
             return status;
-        known = share > ABUT_SHEET_HOLE_SHARE ? 2 : 1;
-        atomic_store(kept, known);
+        if (!atomic_compare_exchange_strong(kept, &none, made)) {
+            abuti_release(bvh->context, made); /* another thread was faster */
+            made = none;
+        }
     }
-    *sheet = known == 2;
+    *interior = made;
     return ABUT_OK;
 }
 
 void abuti_bvh_solid_destroy(abut_bvh *bvh) {
     bvh_solid *solid = atomic_exchange(&bvh->solid, NULL);
-    if (solid)
+    if (solid) {
         abuti_release(bvh->context, atomic_load(&solid->parts));
+        abuti_release(bvh->context, atomic_load(&solid->interior));
+    }
     abuti_release(bvh->context, solid);
 }
 
@@ -213,5 +243,5 @@ void abuti_bvh_solid_fit(abut_bvh *bvh) {
     if (solid && solid->names && !abuti_bvh_names_hold(bvh->mesh, solid->names))
         abuti_bvh_solid_destroy(bvh);
     else if (solid)
-        atomic_store(&solid->sheet, 0);
+        abuti_release(bvh->context, atomic_exchange(&solid->interior, NULL));
 }

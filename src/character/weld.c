@@ -1,5 +1,6 @@
-/* Seams: files split vertices where normals or texture coordinates change. Those that move alike,
- * since they have the same place, weights and morph shifts, are one. */
+/* Characters with fewer vertices. Seams: files split vertices where normals or texture coordinates
+ * change. Those that move alike, since they have the same place, weights and morph shifts, are one.
+ * Parts: what some bones move is removed. */
 #include "character/character.h"
 
 static uint64_t mix(uint64_t h) { /* the finaliser of splitmix64 (Steele, Lea & Flood 2014) */
@@ -80,12 +81,14 @@ abut_status abuti_character_seams(const abut_character *c, uint32_t *same) {
     return status;
 }
 
-/* ---- a character without them ---- */
+/* ---- a character with fewer vertices ---- */
 
 typedef struct weld_work {
     const abut_character *from;
+    const char *who;
     character_pool pool;
-    uint32_t *same, *number; /* of vertices: which counts; its new number */
+    uint32_t *same;   /* of vertices: the one that is kept in its place; ABUT_NONE = removed */
+    uint32_t *number; /* of those that are kept: their new numbers */
     uint32_t vertex_count;
     uint32_t *weight_bones;
     double *weights;
@@ -94,6 +97,11 @@ typedef struct weld_work {
 
 static void *take(weld_work *w, size_t count, size_t element_bytes) {
     return abuti_character_allocate(&w->pool, count, element_bytes);
+}
+
+static bool is_removed(const weld_work *w, const uint32_t *corner) {
+    return w->same[corner[0]] == ABUT_NONE || w->same[corner[1]] == ABUT_NONE ||
+           w->same[corner[2]] == ABUT_NONE;
 }
 
 /* The mesh with fewer vertices; triangles that name one twice are left out. */
@@ -112,13 +120,16 @@ static abut_status weld_mesh(weld_work *w, abut_mesh **mesh) {
         if (w->same[v] == v)
             positions[w->number[v]] = abuti_mesh_position(c->mesh, v);
     for (uint32_t t = 0; t < c->info.triangle_count; t++) {
+        const uint32_t *own = corner + 3 * (size_t)t;
         uint32_t *to = indices + 3 * triangles;
+        if (is_removed(w, own))
+            continue;
         for (int k = 0; k < 3; k++)
-            to[k] = w->number[w->same[corner[3 * (size_t)t + (size_t)k]]];
-        triangles += !abuti_is_collapsed(to) || abuti_is_collapsed(corner + 3 * (size_t)t);
+            to[k] = w->number[w->same[own[k]]];
+        triangles += !abuti_is_collapsed(to) || abuti_is_collapsed(own);
     }
-    abut_status status = abuti_mesh_adopt(c->context, "abut_character_weld", positions,
-                                          w->vertex_count, indices, triangles, mesh);
+    abut_status status =
+        abuti_mesh_adopt(c->context, w->who, positions, w->vertex_count, indices, triangles, mesh);
     if (!status)
         (*mesh)->up = c->mesh->up;
     return status;
@@ -160,16 +171,13 @@ static abut_status weld_morphs(weld_work *w) {
     return w->morphs ? ABUT_OK : ABUT_ERROR_MEMORY;
 }
 
-static abut_status weld(weld_work *w, abut_character **welded) {
+/* Makes the character of the vertices that `same` keeps. */
+static abut_status rebuild(weld_work *w, abut_character **rebuilt) {
     const abut_character *c = w->from;
     abut_mesh *mesh = NULL;
-    w->same = take(w, c->info.vertex_count, sizeof *w->same);
-    w->number = take(w, c->info.vertex_count, sizeof *w->number);
-    abut_status status =
-        w->same && w->number ? abuti_character_seams(c, w->same) : ABUT_ERROR_MEMORY;
-    for (uint32_t v = 0; v < c->info.vertex_count && !status; v++)
+    for (uint32_t v = 0; v < c->info.vertex_count; v++)
         w->number[v] = w->same[v] == v ? w->vertex_count++ : 0;
-    status = status ? status : weld_weights(w);
+    abut_status status = weld_weights(w);
     status = status ? status : weld_morphs(w);
     status = status ? status : weld_mesh(w, &mesh);
     if (!status) {
@@ -185,7 +193,7 @@ static abut_status weld(weld_work *w, abut_character **welded) {
         input.clips = c->clips;
         input.morph_count = c->info.morph_count;
         input.morphs = w->morphs;
-        status = abuti_character_make(c->context, "abut_character_weld", &input, NULL, welded);
+        status = abuti_character_make(c->context, w->who, &input, NULL, rebuilt);
     }
     abut_mesh_destroy(mesh);
     return status;
@@ -194,8 +202,63 @@ static abut_status weld(weld_work *w, abut_character **welded) {
 abut_status abut_character_weld(const abut_character *character, abut_character **welded) {
     if (!character || !welded)
         return abuti_null(__func__, character ? "welded" : "character");
-    weld_work w = {.from = character, .pool = {.context = character->context}};
-    abut_status status = weld(&w, welded);
+    weld_work w = {.from = character, .who = __func__, .pool = {.context = character->context}};
+    w.same = take(&w, character->info.vertex_count, sizeof *w.same);
+    w.number = take(&w, character->info.vertex_count, sizeof *w.number);
+    abut_status status =
+        w.same && w.number ? abuti_character_seams(character, w.same) : ABUT_ERROR_MEMORY;
+    status = status ? status : rebuild(&w, welded);
+    abuti_character_release(&w.pool);
+    return status;
+}
+
+/* Marks bones and all below them. */
+static abut_status mark_bones(const abut_character *c, const char *who, const uint32_t *bones,
+                              uint32_t bone_count, bool *marked) {
+    memset(marked, 0, c->info.bone_count * sizeof *marked);
+    for (uint32_t i = 0; i < bone_count; i++) {
+        if (bones[i] >= c->info.bone_count)
+            return abuti_fail(ABUT_ERROR_ARGUMENT, "%s: bones[%u] is %u; there are %u bones", who,
+                              i, bones[i], c->info.bone_count);
+        marked[bones[i]] = true;
+    }
+    for (uint32_t i = 0; i < c->info.bone_count; i++) { /* parents before children */
+        uint32_t bone = c->order[i], parent = c->bones[bone].parent;
+        marked[bone] = marked[bone] || (parent != ABUT_NONE && marked[parent]);
+    }
+    return ABUT_OK;
+}
+
+abut_status abut_character_without(const abut_character *character, const uint32_t *bones,
+                                   uint32_t bone_count, abut_character **reduced) {
+    if (!character || !reduced || (!bones && bone_count))
+        return abuti_null(__func__, !character ? "character" : !reduced ? "reduced" : "bones");
+    const abut_character *c = character;
+    weld_work w = {.from = c, .who = __func__, .pool = {.context = c->context}};
+    bool *marked = take(&w, c->info.bone_count, sizeof *marked);
+    w.same = take(&w, c->info.vertex_count, sizeof *w.same);
+    w.number = take(&w, c->info.vertex_count, sizeof *w.number);
+    abut_status status = marked && w.same && w.number
+                             ? mark_bones(c, __func__, bones, bone_count, marked)
+                             : ABUT_ERROR_MEMORY;
+    for (uint32_t v = 0; v < c->info.vertex_count && !status; v++) { /* the largest weight first */
+        w.same[v] = marked[c->weight_bones[(size_t)c->weight_stride * v]] ? ABUT_NONE : v;
+        w.number[v] = 0;
+    }
+    uint32_t remaining = 0;
+    for (uint32_t t = 0; t < c->info.triangle_count && !status; t++) {
+        const uint32_t *corner = c->mesh->indices + 3 * (size_t)t;
+        if (is_removed(&w, corner))
+            continue;
+        remaining++;
+        for (int k = 0; k < 3; k++)
+            w.number[corner[k]] = 1; /* used */
+    }
+    for (uint32_t v = 0; v < c->info.vertex_count && !status; v++)
+        w.same[v] = w.number[v] ? v : ABUT_NONE;
+    if (!status && !remaining)
+        status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: no triangle would remain", __func__);
+    status = status ? status : rebuild(&w, reduced);
     abuti_character_release(&w.pool);
     return status;
 }

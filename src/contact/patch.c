@@ -52,33 +52,22 @@ typedef struct patch_call {
     vec3 hint;      /* in the frame */
     patch_answer *answers;
     size_t count, room;
-    bool parts;   /* some of them are of parts wholly inside */
-    bool bare;    /* depths are taken as they are, without SLACK and HAIR */
-    bool pierced; /* a body has gone through the other */
-    bool clasped; /* walls are opposite and not deep: no shift is looked for */
-    bool apart;   /* the bodies do not touch; once that is known */
+    bool parts;     /* some of them are of parts wholly inside */
+    bool bare;      /* depths are taken as they are, without SLACK and HAIR */
+    bool pierced;   /* a body has gone through the other */
+    bool clasped;   /* walls are opposite and not deep: no shift is looked for */
+    bool meets;     /* surfaces meet or are within the margin, which boundary edges may change */
+    unsigned doubt; /* of containment, as of abuti_pair_contains() */
+    bool apart;     /* the bodies do not touch; once that is known */
     bool apart_known;
     bool separates;
 } patch_call;
 
 /* ---- order ---- */
 
-static int compare_bytes(const void *a, const void *b, size_t a_bytes, size_t b_bytes) {
-    return a_bytes != b_bytes ? (a_bytes < b_bytes ? -1 : 1) : memcmp(a, b, a_bytes);
-}
-
 /* Whether a comes first: of fewer triangles, else by its numbers. */
 static bool in_order(const abut_posed *a, const abut_posed *b) {
-    const abut_mesh *p = a->bvh->mesh, *q = b->bvh->mesh;
-    if (p->triangle_count != q->triangle_count)
-        return p->triangle_count < q->triangle_count;
-    int order =
-        p == q ? 0
-               : compare_bytes(p->positions, q->positions, p->vertex_count * sizeof *p->positions,
-                               q->vertex_count * sizeof *q->positions);
-    order = order || p == q ? order
-                            : memcmp(p->indices, q->indices,
-                                     3 * (size_t)p->triangle_count * sizeof *p->indices);
+    int order = abuti_patch_order(a->bvh, b->bvh);
     if (order)
         return order < 0;
     /* Of one shape twice: along the axis on which they are furthest apart, so that little turns and
@@ -308,33 +297,59 @@ static abut_status find_met(const patch_work *work, const patch_call *call, uint
     return ABUT_OK;
 }
 
-/* Parts that meet nothing, but are inside the other body. */
-static abut_status answer_parts(patch_work *work, patch_call *call, uint32_t keep) {
+/* A part inside the other body from which no ray along the normals that are tried meets it, as in a
+ * hole: from the closest points of both surfaces. */
+static abut_status answer_closest(const patch_work *work, const patch_call *call, uint32_t side,
+                                  patch_answer *answer) {
+    abut_separation found;
+    abut_status status = abuti_pair_distance(&call->posed[0], &call->posed[1], true, NULL, &found);
+    if (status)
+        return status;
+    const vec3 way = v3_sub(found.point_b, found.point_a), normal = v3_normalise(way);
+    *answer = (patch_answer){.normal = v3_max_abs(normal) > 0 ? normal : v3(0, 0, 1),
+                             .depth = found.distance,
+                             .centre = v3_sub(v3_along(found.point_a, 0.5, way),
+                                              work->body[1].bvh->mesh->origin),
+                             .region = ABUT_NONE,
+                             .count = 1};
+    answer->points[0] = (patch_point){.at = answer->centre,
+                                      .depth = answer->depth,
+                                      .side = side,
+                                      .kind = ABUT_CONTACT_FACE,
+                                      .element = side ? found.triangle_b : found.triangle_a};
+    return ABUT_OK;
+}
+
+/* Parts that are inside the other body, and of which no skin meets anything. `apart`: no surfaces
+ * meet, whatever skins do. Then a part is where the vertex is that abuti_pair_contains() tests, and
+ * cavities count as there if nothing else is inside. */
+static abut_status answer_parts(patch_work *work, patch_call *call, bool apart, uint32_t keep) {
     pair_frame frame;
-    if (work->segment_count && work->body[0].skin->view.component_count == 1 &&
+    if (!apart && work->body[0].skin->view.component_count == 1 &&
         work->body[1].skin->view.component_count == 1)
         return ABUT_OK;
     abuti_pair_start(&call->posed[0], &call->posed[1], &frame);
-    for (uint32_t side = 0; side < 2; side++) {
+    for (uint32_t k = 0; k < (apart ? 4 : 2) && !(k == 2 && call->count); k++) {
+        const uint32_t side = k % 2;
         const patch_skin *skin = work->body[side].skin;
-        uint32_t parts = skin->view.component_count;
-        if (parts == 1 && work->segment_count)
-            continue;
         bool *met = NULL;
-        abut_status status = find_met(work, call, side, &met);
-        for (uint32_t i = 0; i < parts && !status; i++) {
+        abut_status status = apart ? ABUT_OK : find_met(work, call, side, &met);
+        for (uint32_t i = 0; i < skin->view.component_count && !status; i++) {
+            const patch_part *part = &skin->parts[i];
             bool inside;
-            unsigned doubt = 0;
             patch_answer answer = {.count = 0};
-            if (met[i] || skin->part_face[i] == ABUT_NONE)
+            if ((met && met[i]) || part->is_cavity != (k >= 2))
                 continue;
             status = abuti_pair_vertex_inside(&frame, (int)side, &call->posed[!side].pose,
-                                              skin->corner[3 * (size_t)skin->part_face[i]], &inside,
-                                              &doubt);
+                                              apart ? part->vertex
+                                                    : skin->corner[3 * (size_t)part->face],
+                                              &inside, &call->doubt);
             if (status || !inside)
                 continue;
             abuti_patch_inside(work, side, i, call->hint, keep, &answer);
-            if (answer.count)
+            if (!answer.count && apart)
+                status = answer_closest(work, call, side, &answer);
+            if (!status && answer.count)
                 status = add_answer(call, &answer);
         }
         if (status)
@@ -678,7 +693,7 @@ static abut_status answer_alone(patch_work *work, patch_call *call, size_t i, ui
 }
 
 static abut_status answer_regions(patch_work *work, patch_call *call, uint32_t keep) {
-    abut_status status = answer_parts(work, call, keep);
+    abut_status status = answer_parts(work, call, false, keep);
     size_t regions = call->count, last = 0;
     bool resolved;
     call->parts = regions > 0;
@@ -707,6 +722,21 @@ static abut_status answer_regions(patch_work *work, patch_call *call, uint32_t k
     return status;
 }
 
+/* The unit normal of two triangles that touch; of needles without normals any. */
+static vec3 way_of_triangles(const patch_work *work, uint32_t triangle_a, uint32_t triangle_b) {
+    vec3 n[2];
+    for (int side = 0; side < 2; side++) {
+        const patch_body *body = &work->body[side];
+        const uint32_t *corner = body->skin->corner + 3 * (size_t)(side ? triangle_b : triangle_a);
+        n[side] = abuti_unit_normal(patch_true(body, corner[0]), patch_true(body, corner[1]),
+                                    patch_true(body, corner[2]));
+    }
+    vec3 way = v3_normalise(v3_sub(n[1], n[0]));
+    if (v3_max_abs(way) > 0)
+        return way;
+    return v3_max_abs(n[1]) > 0 ? n[1] : v3(0, 0, 1);
+}
+
 /* Where no contour is: one inside the other, or a touch, or nothing. */
 static abut_status answer_rest(patch_work *work, patch_call *call, uint32_t keep) {
     pair_frame frame;
@@ -717,6 +747,7 @@ static abut_status answer_rest(patch_work *work, patch_call *call, uint32_t keep
     abut_status status = abuti_stop_status("contacts");
     if (status)
         return status;
+    call->meets |= meets;
     if (meets && !call->even) { /* as where one is in the place of the other */
         call->even = true;
         start_work(work, call->memory);
@@ -727,18 +758,8 @@ static abut_status answer_rest(patch_work *work, patch_call *call, uint32_t keep
     }
     if (meets) {
         /* By a skin without thickness, as where normals cancel: from the triangles. */
-        vec3 n[2];
         abut_segment segment;
-        for (int side = 0; side < 2; side++) {
-            const patch_body *body = &work->body[side];
-            const uint32_t *corner = body->skin->corner + 3 * (size_t)triangle[side];
-            vec3 p = patch_true(body, corner[0]), q = patch_true(body, corner[1]),
-                 s = patch_true(body, corner[2]);
-            n[side] = abuti_unit_normal(p, q, s);
-        }
-        vec3 way = v3_normalise(v3_sub(n[1], n[0]));
-        if (v3_max_abs(way) == 0)
-            way = v3_max_abs(n[1]) > 0 ? n[1] : v3(0, 0, 1);
+        vec3 way = way_of_triangles(work, triangle[0], triangle[1]);
         triangle_triangle_meet(pair_triangle(&frame.side[0], triangle[0]),
                                pair_triangle(&frame.side[1], triangle[1]), &segment);
         vec3 point = v3_sub(segment.end[0], work->body[1].bvh->mesh->origin);
@@ -749,7 +770,7 @@ static abut_status answer_rest(patch_work *work, patch_call *call, uint32_t keep
                                          .element = triangle[0]};
         return add_answer(call, &answer);
     }
-    return answer_parts(work, call, keep);
+    return answer_parts(work, call, true, keep);
 }
 
 /* What the contours tell, or the rest. */
@@ -794,11 +815,34 @@ static abut_status settle_touch(patch_work *work, patch_call *call) {
 
 /* ---- proximity ---- */
 
+/* Adds the closest points, if they are within the margin: of needles, which have no faces. */
+static abut_status answer_nearest(const patch_work *work, patch_call *call) {
+    abut_separation found;
+    abut_status status = abuti_pair_distance(&call->posed[0], &call->posed[1], false, NULL, &found);
+    if (status || found.distance > call->options.margin ||
+        (call->count && call->answers[0].depth >= -found.distance))
+        return status;
+    vec3 way = v3_sub(found.point_a, found.point_b), normal = v3_normalise(way);
+    if (v3_max_abs(normal) == 0) /* apart by less than rounding */
+        normal = way_of_triangles(work, found.triangle_a, found.triangle_b);
+    patch_answer answer = {.normal = normal,
+                           .depth = -found.distance,
+                           .centre = v3_sub(v3_along(found.point_b, 0.5, way),
+                                            work->body[1].bvh->mesh->origin),
+                           .region = ABUT_NONE,
+                           .count = 1};
+    answer.points[0] = (patch_point){.at = answer.centre,
+                                     .depth = answer.depth,
+                                     .kind = ABUT_CONTACT_FACE,
+                                     .element = found.triangle_a};
+    return add_answer(call, &answer);
+}
+
 /* Adds walls within the margin. */
 static abut_status answer_proximity(patch_work *work, patch_call *call, uint32_t keep) {
     const abut_posed *a = &call->posed[0], *b = &call->posed[1];
     double range = call->options.margin, wide = WIDE * call->size;
-    bool overlaps = call->count > 0;
+    bool overlaps = call->count > 0, skipped;
     pair_frame frame;
     call->separates |= !overlaps;
     if (range > wide && !overlaps) {
@@ -810,11 +854,14 @@ static abut_status answer_proximity(patch_work *work, patch_call *call, uint32_t
     }
     abuti_pair_start(a, b, &frame);
     patch_answers answers = {call->answers, call->count, call->room};
-    abut_status status =
-        abuti_patch_proximity(work, &frame, real_min(range, wide), keep, overlaps, &answers);
+    abut_status status = abuti_patch_proximity(work, &frame, real_min(range, wide), keep, overlaps,
+                                               &answers, &skipped);
     call->answers = answers.list;
     call->count = answers.count;
     call->room = answers.room;
+    if (!status && skipped && !overlaps)
+        status = answer_nearest(work, call);
+    call->meets |= call->count > 0;
     return status;
 }
 
@@ -946,7 +993,8 @@ abut_status abut_contact_patches(const abut_posed *a, const abut_posed *b,
                          .motion = abuti_motion_of(&second->pose),
                          .origin = second->bvh->mesh->origin,
                          .swapped = call.swapped,
-                         .pair = call.options.pair};
+                         .pair = call.options.pair,
+                         .context = a->bvh->context};
     mat3 turn_back = m3_transpose(&frame.motion.rotation);
     call.hint = m3_apply(&turn_back, v3_scale(call.options.hint, call.swapped ? -1 : 1));
     uint32_t keep = call.options.keep;
@@ -956,12 +1004,11 @@ abut_status abut_contact_patches(const abut_posed *a, const abut_posed *b,
     call.memory = &memory;
     start_work(&work, &memory);
     status = find(&work, &call);
-    abut_advice advice = abuti_guaranteed("");
     if (!status) {
         const patch_skin *skins[2] = {work.body[0].skin, work.body[1].skin};
         call.size = real_min(skins[0]->size, skins[1]->size);
         call.gap = gap_of_touch(&call);
-        advice = skins[skins[1]->advice.verdict > skins[0]->advice.verdict]->advice;
+        call.meets = work.segment_count > 0;
         status = answer_found(&work, &call, keep);
         status = status ? status : settle_touch(&work, &call);
     }
@@ -969,9 +1016,12 @@ abut_status abut_contact_patches(const abut_posed *a, const abut_posed *b,
         status = check(&work, &call, keep);
     if (!status && call.options.margin > 0)
         status = answer_proximity(&work, &call, keep);
-    status = status ? status
-                    : abuti_patch_write(&frame, call.answers, call.count, call.separates, advice,
-                                        patches);
+    if (!status) {
+        const bool exact = !call.meets && !(call.doubt & (3 * PAIR_HOLES | 3 * PAIR_FLIPS));
+        status = abuti_patch_write(&frame, call.answers, call.count, call.separates,
+                                   abuti_patch_advice(work.body[0].skin, work.body[1].skin, exact),
+                                   patches);
+    }
     abuti_patch_memory_end(&memory);
     abuti_context_leave(before);
     return status;

@@ -20,6 +20,13 @@
 
 /* ---- patch_skin.c: what a mesh keeps for this ---- */
 
+/* A part connected through shared edges. */
+typedef struct patch_part {
+    uint32_t face;   /* a triangle of it */
+    uint32_t vertex; /* that decides for abuti_pair_contains() whether it is inside another body */
+    bool is_cavity;  /* it is closed and holds nothing */
+} patch_part;
+
 typedef struct patch_skin {
     bvh_part part;
     const abut_bvh *bvh;
@@ -30,12 +37,16 @@ typedef struct patch_skin {
     double reach;           /* the longest of them */
     double size;            /* of the box, the longest side */
     bool inward;            /* triangles are turned round here */
-    uint32_t *part_face;    /* of each connected part: a triangle, or ABUT_NONE for a cavity */
+    patch_part *parts;      /* by component of the topology */
     abut_advice advice;     /* what contacts with it are worth */
 } patch_skin;
 
 /* Gives it; made by the first call and kept by the hierarchy. Thread-safe. */
 abut_status abuti_patch_skin(const abut_bvh *bvh, const patch_skin **skin);
+
+/* The reliability of an answer: the worse one of both meshes, of which the second may be null; but
+ * guaranteed if neither boundary edges nor flipped neighbours decide this answer. */
+abut_advice abuti_patch_advice(const patch_skin *a, const patch_skin *b, bool is_exact);
 
 /* ---- patch_contour.c: where two skins meet, and what is inside ---- */
 
@@ -372,9 +383,10 @@ abut_status abuti_patch_depth(patch_work *work, vec3 normal, double *depth);
 /* ---- patch_proximity.c: surfaces that are apart ---- */
 
 /* Adds a patch for each wall within the range, and points within the range to patches of overlaps.
- * `overlaps`: the bodies overlap somewhere. */
+ * `overlaps`: the bodies overlap somewhere. *skipped: triangles without area may be nearer. */
 abut_status abuti_patch_proximity(patch_work *work, const pair_frame *frame, double range,
-                                  uint32_t keep, bool overlaps, patch_answers *answers);
+                                  uint32_t keep, bool overlaps, patch_answers *answers,
+                                  bool *skipped);
 
 /* ---- patch_write.c: options and answers, of solids too ---- */
 
@@ -385,6 +397,7 @@ typedef struct patch_frame {
     vec3 origin;
     bool swapped;
     uint32_t pair;
+    abut_context *context; /* for memory; null where there are few contacts */
 } patch_frame;
 
 /* Reads and checks options, with the default of `keep` in its place, and the lists. */
@@ -392,6 +405,11 @@ abut_status abuti_patch_options(const char *function, const abut_patch_options *
                                 const abut_patches *patches, abut_patch_options *ours);
 abut_status abuti_patch_write(const patch_frame *frame, const patch_answer *answers, size_t count,
                               bool separates, abut_advice advice, abut_patches *out);
+
+/* ---- order.c ---- */
+
+/* The order of the meshes of two hierarchies: below 0, 0 or above 0. 0: they are equal. */
+int abuti_patch_order(const abut_bvh *a, const abut_bvh *b);
 
 /* ---- patch.c ---- */
 

@@ -44,7 +44,8 @@ enum {
 typedef struct near_face {
     uint32_t place; /* in the leaves, or ABUT_NONE */
     uint32_t face;
-    bool valid; /* has an area */
+    bool valid;     /* has an area */
+    bool two_sided; /* it is of a sheet */
     const uint32_t *corner;
     abut_triangle at;
     vec3 normal; /* unit */
@@ -84,7 +85,8 @@ typedef struct proximity {
     double range;    /* walls further away are not looked for */
     double touch;    /* directions between nearer points are inaccurate */
     double rounding; /* directions between nearer points are rounding errors */
-    bool two_sided[2];
+    const bvh_interior *interior[2];
+    bool skipped; /* triangles without area, which may be the nearest */
     near_face faces[2][CACHED_FACES];
     near_pair *pairs;
     size_t pair_count, pair_room;
@@ -111,6 +113,8 @@ static const near_face *face_at(proximity *p, uint32_t side, uint32_t place) {
         f->at.corner[k] = patch_true(body, f->corner[k]);
     f->normal = abuti_unit_normal(f->at.corner[0], f->at.corner[1], f->at.corner[2]);
     f->valid = !abuti_is_collapsed(f->corner) && v3_max_abs(f->normal) > 0;
+    const bvh_interior *interior = p->interior[side];
+    f->two_sided = interior->is_sheet ? interior->is_sheet[f->face] : !interior->has_solids;
     f->centre =
         v3_scale(v3_add(v3_add(f->at.corner[0], f->at.corner[1]), f->at.corner[2]), 1.0 / 3);
     double radius_sq = 0;
@@ -220,8 +224,10 @@ static bool comes_before(const near_minimum *a, const near_minimum *b) {
 static void visit_pair(proximity *p, const near_face *f, const near_face *g) {
     const patch_work *work = p->work;
     double low[2], high[2];
-    if (!f->valid || !g->valid)
+    if (!f->valid || !g->valid) {
+        p->skipped = true;
         return;
+    }
     double apart = v3_length(v3_sub(f->centre, g->centre)) - f->radius - g->radius;
     if (apart > p->range)
         return;
@@ -229,10 +235,10 @@ static void visit_pair(proximity *p, const near_face *f, const near_face *g) {
     find_heights(f, g, &low[1], &high[1]);
     for (int side = 0; side < 2; side++)
         if (low[side] > p->range ||
-            high[side] < (p->two_sided[!side] ? -p->range : -p->touch)) /* or behind it */
+            high[side] < ((side ? f : g)->two_sided ? -p->range : -p->touch)) /* or behind it */
             return;
     double cosine = -v3_dot(f->normal, g->normal);
-    bool facing = (p->two_sided[0] || p->two_sided[1] ? fabs(cosine) : cosine) > FACING_COSINE;
+    bool facing = (f->two_sided || g->two_sided ? fabs(cosine) : cosine) > FACING_COSINE;
     bool may_meet = low[0] < 0 && high[0] > 0 && low[1] < 0 && high[1] > 0;
     if (may_meet && triangle_triangle_meet(f->at, g->at, NULL) != ABUT_MEETING_NONE) {
         if (facing)
@@ -247,8 +253,8 @@ static void visit_pair(proximity *p, const near_face *f, const near_face *g) {
     m.at[0] = closest.point_a;
     m.at[1] = closest.point_b;
     m.normal = direction_of(p, f, g, m.feature, &closest);
-    bool outside = (p->two_sided[1] || v3_dot(m.normal, g->normal) > -CONE_TOLERANCE) &&
-                   (p->two_sided[0] || v3_dot(m.normal, f->normal) < CONE_TOLERANCE);
+    bool outside = (g->two_sided || v3_dot(m.normal, g->normal) > -CONE_TOLERANCE) &&
+                   (f->two_sided || v3_dot(m.normal, f->normal) < CONE_TOLERANCE);
     bool minimum = outside && is_lowest(&work->body[0], f, m.feature[0], m.at[0], m.normal) &&
                    is_lowest(&work->body[1], g, m.feature[1], m.at[1], v3_scale(m.normal, -1));
     bool faces = m.feature[0] == ABUT_FEATURE_FACE || m.feature[1] == ABUT_FEATURE_FACE;
@@ -546,7 +552,9 @@ static vec3 true_normal(const proximity *p, uint32_t side, uint32_t face) {
 /* Whether a triangle of a side looks against the normal of a wall, so that its corners count. */
 static bool faces_wall(const proximity *p, const near_wall *wall, uint32_t side, uint32_t face) {
     double cosine = v3_dot(true_normal(p, side, face), wall->normal) * (side ? 1 : -1);
-    return (p->two_sided[side] ? fabs(cosine) : cosine) > FACING_COSINE;
+    const bvh_interior *interior = p->interior[side];
+    bool two_sided = interior->is_sheet ? interior->is_sheet[face] : !interior->has_solids;
+    return (two_sided ? fabs(cosine) : cosine) > FACING_COSINE;
 }
 
 /* ---- walls of all pairs ---- */
@@ -601,9 +609,9 @@ static abut_status open_gap_walls(proximity *p, bool overlaps) {
  * wall of their component has, the nearest first. */
 static abut_status open_face_walls(proximity *p) {
     for (;;) {
-        const near_pair *best = NULL;
+        near_pair *best = NULL;
         for (size_t i = 0; i < p->pair_count; i++) {
-            const near_pair *pair = &p->pairs[i];
+            near_pair *pair = &p->pairs[i];
             uint32_t component = abuti_root(p->parent, (uint32_t)i);
             bool known = !pair->facing || !(pair->distance > 0);
             for (size_t k = 0; k < p->wall_count && !known; k++)
@@ -618,6 +626,9 @@ static abut_status open_face_walls(proximity *p) {
         vec3 n[2];
         for (uint32_t side = 0; side < 2; side++)
             n[side] = true_normal(p, side, best->face[side]);
+        if (v3_dot(n[0], n[1]) > 0) /* of a sheet, from behind */
+            n[0] = v3_scale(n[0], -1);
+        best->distance = 0; /* not again */
         abut_status status =
             open_wall(p, v3_normalise(v3_sub(n[1], n[0])),
                       abuti_root(p->parent, (uint32_t)(best - p->pairs)), SIZE_MAX);
@@ -689,7 +700,8 @@ static abut_status answer_walls(proximity *p, uint32_t keep, double gap, patch_a
 }
 
 abut_status abuti_patch_proximity(patch_work *work, const pair_frame *frame, double range,
-                                  uint32_t keep, bool overlaps, patch_answers *answers) {
+                                  uint32_t keep, bool overlaps, patch_answers *answers,
+                                  bool *skipped) {
     proximity *p = abuti_patch_take(work->memory, 1, sizeof *p);
     if (!p)
         return ABUT_ERROR_MEMORY;
@@ -699,7 +711,7 @@ abut_status abuti_patch_proximity(patch_work *work, const pair_frame *frame, dou
     for (int side = 0; side < 2; side++) {
         p->touch = real_max(p->touch, 1000 * work->body[side].jitter);
         p->rounding = real_max(p->rounding, 1e-3 * work->body[side].jitter);
-        abut_status status = abuti_bvh_is_sheet(work->body[side].bvh, &p->two_sided[side]);
+        abut_status status = abuti_bvh_interior(work->body[side].bvh, &p->interior[side]);
         if (status)
             return status;
         for (int i = 0; i < CACHED_FACES; i++)
@@ -710,6 +722,7 @@ abut_status abuti_patch_proximity(patch_work *work, const pair_frame *frame, dou
     padded.pad += (float)(1.001 * range * frame->scale);
     abuti_pair_candidates(&padded, visit, p);
     abut_status status = work->status ? work->status : abuti_stop_status("contacts");
+    *skipped = p->skipped;
     if (status || !p->pair_count)
         return status;
     size_t overlap_count = answers->count;

@@ -76,7 +76,7 @@ static void fit(patch_skin *skin) {
 static void destroy(bvh_part *part) {
     patch_skin *skin = (patch_skin *)(void *)part;
     abut_topology_destroy(skin->topology);
-    ABUTI_RELEASE(part->context, skin->offset, skin->part_face);
+    ABUTI_RELEASE(part->context, skin->offset, skin->parts);
 }
 
 /* The mesh with vertices in one place as one, so that seams of a soup are edges; its triangles
@@ -94,8 +94,8 @@ static abut_status named_mesh(const abut_mesh *mesh, bool turned, abut_mesh **na
         memcpy(positions, mesh->positions, mesh->vertex_count * sizeof *positions);
         for (size_t i = 0; i < 3 * (size_t)mesh->triangle_count; i++)
             indices[i] = names[mesh->indices[turned ? i - i % 3 + 2 - i % 3 : i]];
-        status = abuti_mesh_adopt(context, "abut_contact_patches", positions, mesh->vertex_count,
-                                  indices, mesh->triangle_count, named);
+        status = abuti_mesh_derive(context, "abut_contact_patches", positions, mesh->vertex_count,
+                                   indices, mesh->triangle_count, named);
     } else {
         ABUTI_RELEASE(context, indices, positions);
     }
@@ -134,31 +134,58 @@ static double volume_at(const patch_skin *skin, const uint32_t *corner) {
     return v3_dot(positions[corner[0]], v3_cross(positions[corner[1]], positions[corner[2]]));
 }
 
-/* Finds a triangle of each connected part that holds something; gives whether all of them together
- * hold less than nothing. */
-static abut_status find_parts(patch_skin *skin, bool *inward) {
+/* Which of the parts that abuti_pair_contains() knows the vertices belong to, and the vertices that
+ * decide for these. */
+static abut_status find_deciding(const patch_skin *skin, uint32_t *part, const uint32_t **vertex) {
+    const bvh_solid *solid;
+    const bvh_solid_parts *parts;
+    abut_status status = abuti_bvh_solid(skin->bvh, &solid);
+    status = status ? status : abuti_bvh_solid_parts(skin->bvh, &parts);
+    if (!status) {
+        abuti_mesh_parts(skin->bvh->mesh, solid->names, part);
+        *vertex = parts->vertex;
+    }
+    return status;
+}
+
+/* Fills a list of parts; gives whether all of them together hold less than nothing. */
+static void fill_parts(const patch_skin *skin, const uint32_t *part, const uint32_t *vertex,
+                       double *volume, unsigned char *closed, patch_part *parts, bool *inward) {
     const abut_topology_arrays *view = &skin->view;
-    abut_context *context = skin->part.context;
-    double sum = 0, *volume = abuti_allocate_zeroed(context, view->component_count, sizeof *volume);
-    uint32_t *faces = abuti_allocate(context, view->component_count, sizeof *faces);
-    if (!volume || !faces) {
-        ABUTI_RELEASE(context, volume, faces);
-        return ABUT_ERROR_MEMORY;
-    }
+    double sum = 0;
     for (uint32_t t = view->triangle_count; t-- > 0;) {
-        uint32_t part = view->triangle_component[t];
-        volume[part] += volume_at(skin, skin->corner + 3 * (size_t)t);
-        faces[part] = t;
+        const uint32_t component = view->triangle_component[t];
+        volume[component] += volume_at(skin, skin->corner + 3 * (size_t)t);
+        parts[component].face = t;
     }
+    abuti_component_seams(view, closed);
     for (uint32_t i = 0; i < view->component_count; i++) {
         sum += volume[i];
-        faces[i] = volume[i] > 0 ? faces[i] : ABUT_NONE;
+        parts[i].vertex = vertex[part[skin->bvh->mesh->indices[3 * (size_t)parts[i].face]]];
+        parts[i].is_cavity = closed[i] && !(volume[i] > 0);
     }
-    abuti_release(context, volume);
-    abuti_release(context, skin->part_face);
-    skin->part_face = faces;
     *inward = sum < 0;
-    return ABUT_OK;
+}
+
+static abut_status find_parts(patch_skin *skin, bool *inward) {
+    const size_t count = skin->view.component_count;
+    abut_context *context = skin->part.context;
+    double *volume = abuti_allocate_zeroed(context, count, sizeof *volume);
+    unsigned char *closed = abuti_allocate(context, count, sizeof *closed);
+    uint32_t *part = abuti_allocate(context, skin->bvh->mesh->vertex_count, sizeof *part);
+    patch_part *parts = abuti_allocate(context, count, sizeof *parts);
+    const uint32_t *vertex;
+    abut_status status = volume && closed && part && parts ? ABUT_OK : ABUT_ERROR_MEMORY;
+    status = status ? status : find_deciding(skin, part, &vertex);
+    if (!status) {
+        fill_parts(skin, part, vertex, volume, closed, parts, inward);
+        abuti_release(context, skin->parts);
+        skin->parts = parts;
+    } else {
+        abuti_release(context, parts);
+    }
+    ABUTI_RELEASE(context, volume, closed, part);
+    return status;
 }
 
 static abut_status make_topology(patch_skin *skin) {
@@ -178,7 +205,7 @@ static abut_status create(bvh_part *part, void *owner) {
     patch_skin *skin = (patch_skin *)(void *)part;
     skin->bvh = owner;
     skin->inward = false;
-    skin->part_face = NULL;
+    skin->parts = NULL;
     bool inward = false;
     skin->offset =
         abuti_allocate(part->context, skin->bvh->mesh->vertex_count, sizeof *skin->offset);
@@ -218,7 +245,7 @@ static abut_status refit(bvh_part *part) {
     destroy(part);
     skin->topology = NULL;
     skin->offset = NULL;
-    skin->part_face = NULL;
+    skin->parts = NULL;
     return create(part, (void *)(uintptr_t)bvh);
 }
 
@@ -230,4 +257,12 @@ abut_status abuti_patch_skin(const abut_bvh *bvh, const patch_skin **skin) {
     if (!status)
         *skin = (const patch_skin *)(const void *)part;
     return status;
+}
+
+abut_advice abuti_patch_advice(const patch_skin *a, const patch_skin *b, bool is_exact) {
+    const abut_advice worst = b && b->advice.verdict > a->advice.verdict ? b->advice : a->advice;
+    return is_exact && worst.verdict != ABUT_VERDICT_GUARANTEED
+               ? abuti_guaranteed("No surfaces touch within the margin, and no boundary edge "
+                                  "decides what is inside: the answer is exact.")
+               : worst;
 }

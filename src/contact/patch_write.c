@@ -1,29 +1,80 @@
-/* What contacts from exact geometry are asked with and how they are told, of meshes and solids. */
+/* Options of contacts from exact geometry and how they are written, of meshes and solids.
+ *
+ * Ids. A contact has the id of its feature. One feature may have several contacts in a pair: the
+ * corner of a cube in the corner of a room has one for each wall. These are numbered in the order
+ * of their normals and then of their points, not of their depths, so that each keeps its id while
+ * depths change. The number is in two bits of the id that no feature uses. Normals and points are
+ * those in the frame of one body, so that the order does not change when both bodies move together.
+ */
 #include "contact/patch.h"
 
+#include <math.h>
+#include <stdlib.h>
+
 enum {
-    KEEP = 4,       /* contacts a patch */
-    TOO_MANY = 1024 /* contacts, from which on ids may stand in several patches */
+    KEEP = 4,        /* contacts a patch */
+    FEW = 64,        /* contacts that are sorted without memory */
+    ID_NUMBERS = 4,  /* contacts of a feature that the spare bits of an id tell apart */
+    PART_SHIFT = 32, /* of the part in an id, */
+    PART_BITS = 26   /* see contact_id() */
 };
+
+/* Normals and points are ordered along this direction. Its coordinates are powers of the root of
+ * x^3 = x + 1: axes, diagonals and other directions of simple shapes are at different places along
+ * it. */
+static const vec3 ORDER_AXIS = {1, 0.7548776662466927, 0.5698402909980532};
+#define ORDER_STEPS 1000 /* a unit along it: normals in one step count as equal */
 
 static vec3 to_world(const patch_frame *frame, vec3 p) {
     return abuti_motion_apply(&frame->motion, v3_add(p, frame->origin));
 }
 
-/* The id of a contact: that of its feature, and where patches before have it too, as the walls of a
- * corner do, with the axis that the normal is nearest to. */
-static uint64_t unique_id(const abut_contact *list, uint64_t before, uint64_t id, vec3 normal) {
-    vec3 size = v3_abs(normal);
-    uint64_t axis = size.x >= size.y && size.x >= size.z ? 1 : size.y >= size.z ? 2 : 3, own = id;
-    for (int turn = 0; turn < 3; turn++) {
-        bool again = false;
-        for (uint64_t i = 0; i < before && before <= TOO_MANY && !again; i++)
-            again = list[i].id == own;
-        if (!again)
-            return own;
-        own = id | ((axis + (uint64_t)turn - 1) % 3 + 1) << CONTACT_ID_SPARE;
+/* A contact by the id of its feature, then by its normal and point along the axis. */
+typedef struct named_contact {
+    uint64_t id;
+    double normal, point;
+    uint32_t at, number;
+} named_contact;
+
+static int compare_named(const void *x, const void *y) {
+    const named_contact *a = x, *b = y;
+    if (a->id != b->id)
+        return a->id < b->id ? -1 : 1;
+    if (a->normal != b->normal)
+        return a->normal < b->normal ? -1 : 1;
+    if (a->point != b->point)
+        return a->point < b->point ? -1 : 1;
+    return a->at < b->at ? -1 : 1;
+}
+
+static bool has_id(const abut_contact *list, size_t count, uint64_t id) {
+    for (size_t i = 0; i < count; i++)
+        if (list[i].id == id)
+            return true;
+    return false;
+}
+
+/* Numbers the contacts of each feature, all of which have the id of the feature. Those beyond
+ * ID_NUMBERS get a part that no other id has, after all others have their ids. */
+static void number_ids(named_contact *named, size_t count, abut_contact *list) {
+    const uint64_t part_mask = (((uint64_t)1 << PART_BITS) - 1) << PART_SHIFT;
+    size_t extra = 0;
+    qsort(named, count, sizeof *named, compare_named);
+    for (size_t i = 0; i < count; i++) {
+        const bool again = i && named[i - 1].id == named[i].id;
+        const uint64_t number = named[i].number = again ? named[i - 1].number + 1 : 0;
+        if (number < ID_NUMBERS)
+            list[named[i].at].id |= number << CONTACT_ID_SPARE;
+        extra += number >= ID_NUMBERS;
     }
-    return own;
+    for (size_t i = 0; i < count && extra; i++) {
+        if (named[i].number < ID_NUMBERS)
+            continue;
+        uint64_t id = named[i].id | (uint64_t)(ID_NUMBERS - 1) << CONTACT_ID_SPARE;
+        for (uint64_t add = named[i].number; has_id(list, count, id); add++)
+            id = (id & ~part_mask) | ((named[i].id + (add << PART_SHIFT)) & part_mask);
+        list[named[i].at].id = id;
+    }
 }
 
 abut_status abuti_patch_write(const patch_frame *frame, const patch_answer *answers, size_t count,
@@ -40,6 +91,10 @@ abut_status abuti_patch_write(const patch_frame *frame, const patch_answer *answ
                           frame->function, (unsigned long long)count, (unsigned long long)contacts,
                           (unsigned long long)out->capacity,
                           (unsigned long long)out->contact_capacity);
+    named_contact few[FEW], *named = few;
+    if (contacts > FEW && !(named = abuti_allocate(abuti_context_of(frame->context),
+                                                   (size_t)contacts, sizeof *named)))
+        return ABUT_ERROR_MEMORY;
     out->separates = separates || !count;
     out->advice = advice;
     contacts = 0;
@@ -55,7 +110,9 @@ abut_status abuti_patch_write(const patch_frame *frame, const patch_answer *answ
             const patch_point *p = &a->points[k];
             uint32_t side = p->side ^ (uint32_t)frame->swapped;
             uint64_t id = contact_id(side, p->kind, p->element, p->part);
-            id = unique_id(out->contacts, out->list[i].first, id, normal);
+            named[contacts] =
+                (named_contact){id, floor(v3_dot(a->normal, ORDER_AXIS) * ORDER_STEPS + 0.5),
+                                v3_dot(p->at, ORDER_AXIS), (uint32_t)contacts, 0};
             out->contacts[contacts++] = (abut_contact){.point = to_world(frame, p->at),
                                                        .normal = normal,
                                                        .depth = p->depth + 0.0,
@@ -67,6 +124,9 @@ abut_status abuti_patch_write(const patch_frame *frame, const patch_answer *answ
                                                        .part = p->part};
         }
     }
+    number_ids(named, (size_t)contacts, out->contacts);
+    if (named != few)
+        abuti_release(abuti_context_of(frame->context), named);
     return ABUT_OK;
 }
 

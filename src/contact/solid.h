@@ -105,6 +105,7 @@ typedef struct solid_call {
     patch_answer *answers; /* relative to the mesh's origin */
     size_t count, room;
     bool separates;
+    bool is_exact; /* whatever boundary edges the mesh has */
 } solid_call;
 
 /* From the world into the coordinates of the mesh. */

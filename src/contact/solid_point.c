@@ -5,17 +5,38 @@
  * the corners of what is left are the places, with the depths there. The place that told the depth
  * is added where cutting has not given it. A cylinder's end is an octagon whose corners stay with
  * the cylinder, and the deepest place of its rim.
+ *
+ * Ids do not depend on which of the two is cut, which changes with every small rotation of bodies
+ * that lie flat on each other. A corner of the common polygon is named after the vertex of a
+ * nearest to it, within a tolerance, otherwise after the nearest vertex of b, otherwise after the
+ * pair of edges that cross there. So four pairs of coinciding vertices are four contacts with fixed
+ * ids, however edges cross around them. Points are chosen by depths that ignore small differences,
+ * so that the choice does not follow the deepest of eight points of two flat faces either.
  */
 #include "contact/solid.h"
 
 #include <math.h>
 #include <string.h>
 
-#define LOOKS 0.5      /* the cosine with the normal from which on a face or a side counts */
-#define LOOKS_ONE 0.99 /* the same where the normal is not that of a face */
-#define LIES 0.5       /* the sine of an edge's rise up to which it counts */
-#define PARALLEL 0.01  /* the sine up to which two edges touch along their length */
-#define HAIR 1e-9      /* of the size */
+#define LOOKS 0.5         /* the cosine with the normal from which on a face or a side counts */
+#define LOOKS_ONE 0.99    /* the same where the normal is not that of a face */
+#define SAME_ANGLE 3e-4   /* faces and edges whose angles differ by less are equal */
+#define LIES 0.5          /* the sine of an edge's rise up to which it counts */
+#define LIES_FLAT 0.99999 /* the cosine from which on a normal is as good as that of a face */
+#define PARALLEL 0.01     /* the sine up to which two edges touch along their length */
+#define HAIR 1e-9         /* of the size */
+#define ASIDE 0.05     /* of a cylinder's radius: what is nearer to its axis is on no side of it */
+#define FLAT_TILT 2e-4 /* the sine up to which the end of a cylinder lies flat */
+
+/* Of the extent of the smaller feature: points that are this near to a vertex have its name. Bodies
+ * that should coincide differ by less; a contact area that is 1% smaller supports as well. */
+#define VERTEX_RADIUS 0.01
+/* Faces are flat on each other if their depths differ by less than this, of the extent and of the
+ * depth and margin: rotations of 1e-4 make depths differ by 2e-4 of the extent. Of the points of
+ * such faces the deepest is not preferred. */
+#define FLAT_RANGE 1e-3
+#define FLAT_FRACTION 0.5
+#define SAME_REACH 1e-3 /* of the size: vertices that are as far out */
 
 enum { SIDES = 16, RIM = 8, CYLINDER_SIDE = 4 * RIM };
 
@@ -50,22 +71,24 @@ static void find_polytope_feature(const solid_body *s, vec3 direction, double lo
     const solid_polytope *core = &s->core;
     vec3 d = solid_in(s, direction);
     uint32_t vertex = abuti_solid_furthest(s, direction), face = ABUT_NONE, edge = ABUT_NONE;
-    double best = looks, flattest = LIES * LIES;
+    double best = looks, flattest = LIES * LIES; /* of equals the first */
     for (uint32_t i = 0; i < core->edge_count; i++) {
         const solid_edge *e = &core->edges[i];
         if (e->vertex[0] != vertex && e->vertex[1] != vertex)
             continue;
         for (int k = 0; k < 2 && e->face[k] != ABUT_NONE; k++) {
             double here = v3_dot(core->faces[e->face[k]].normal, d);
-            if (here > best) {
-                best = here;
+            double same = SAME_ANGLE * sqrt(real_max(1 - here * here, 0));
+            if (here > best + same || (here >= best - same && e->face[k] < face)) {
+                best = real_max(here, best);
                 face = e->face[k];
             }
         }
         vec3 along = v3_sub(core->vertices[e->vertex[1]], core->vertices[e->vertex[0]]);
         double rise = v3_dot(along, d), length_sq = v3_length_sq(along);
-        if (length_sq > 0 && rise * rise < flattest * length_sq) {
-            flattest = rise * rise / length_sq;
+        double slope_sq = length_sq > 0 ? rise * rise / length_sq : 1;
+        if (slope_sq < flattest - SAME_ANGLE || (slope_sq < flattest && edge == ABUT_NONE)) {
+            flattest = slope_sq;
             edge = i;
         }
     }
@@ -84,7 +107,8 @@ static void find_polytope_feature(const solid_body *s, vec3 direction, double lo
     }
 }
 
-/* The end of a cylinder: fixed corners, the one that is furthest, and that towards a place. */
+/* The end of a cylinder: fixed corners, the one that is furthest, unless the end lies flat, and
+ * that towards a place, unless it is near the axis: otherwise both may be anywhere on the rim. */
 static void find_end(const solid_body *s, vec3 direction, vec3 towards, bool high, feature *f) {
     vec3 across[2], own = solid_in(s, s->axis);
     abuti_patch_across(own, across);
@@ -102,7 +126,7 @@ static void find_end(const solid_body *s, vec3 direction, vec3 towards, bool hig
         vec3 d = extra ? way : direction;
         double u = v3_dot(d, x), v = v3_dot(d, y), turn = atan2(v, u) / eighth;
         turn = turn < 0 ? turn + RIM : turn;
-        if (!(hypot(u, v) * s->wide > HAIR * s->size * v3_length(d)) ||
+        if (!(hypot(u, v) > (extra ? ASIDE * s->wide : FLAT_TILT)) ||
             fabs(turn - round(turn)) < 1e-6)
             continue;
         uint32_t k = count++;
@@ -155,6 +179,7 @@ static void find_feature(const solid_body *s, vec3 direction, vec3 towards, doub
 
 typedef struct places {
     const solid_body *a, *b;
+    feature feature[2]; /* that touch; without corners if b is a plane */
     vec3 normal, along[2];
     double depth; /* the largest */
     double gap, size;
@@ -183,6 +208,7 @@ typedef struct cut_corner {
     vec3 at;
     double u, v;
     uint32_t side, kind, element, part;
+    bool straight; /* edges cross in it that go almost the same way, so that it is no corner */
     bool own;      /* the edge to the next is one of the feature that is cut */
     uint32_t edge; /* its number; of an edge of the other its place there */
 } cut_corner;
@@ -191,6 +217,7 @@ typedef struct cut {
     places *p;
     const feature *outer; /* by which it is cut */
     uint32_t inner_side;
+    double inner_turn; /* 1 where what is cut runs counterclockwise, -1 clockwise, 0 an edge */
     uint32_t count;
     cut_corner corner[2 * SIDES + 2];
 } cut;
@@ -203,11 +230,11 @@ static cut_corner crossing_of(const cut *c, const cut_corner *from, const cut_co
                        .v = from->v + t * (to->v - from->v),
                        .own = leaves ? false : from->own,
                        .edge = leaves ? line : from->edge};
-    if (from->own) {
-        next.side = c->inner_side;
+    if (from->own) { /* named by the edge of a, then that of b, whichever is cut */
+        next.side = 0;
         next.kind = ABUT_CONTACT_CROSSING;
-        next.element = from->edge;
-        next.part = outer->corner[line].edge;
+        next.element = c->inner_side ? outer->corner[line].edge : from->edge;
+        next.part = c->inner_side ? from->edge : outer->corner[line].edge;
     } else { /* two lines of the other: their corner */
         bool wraps = (line + 1) % outer->count == from->edge;
         next.side = !c->inner_side;
@@ -240,11 +267,14 @@ static void cut_by(cut *c, uint32_t line, double turn) {
         uint32_t next = i + 1 == count ? 0 : i + 1;
         if (inside[i] >= 0)
             c->corner[c->count++] = old[i];
-        if ((inside[i] > 0 && inside[next] < 0) || (inside[i] < 0 && inside[next] > 0))
-            c->corner[c->count++] =
-                crossing_of(c, &old[i], &old[next], inside[i] / (inside[i] - inside[next]), line,
-                            inside[i] > 0);
-        else if (inside[i] == 0 && inside[next] < 0) {
+        if ((inside[i] > 0 && inside[next] < 0) || (inside[i] < 0 && inside[next] > 0)) {
+            cut_corner *at = &c->corner[c->count++];
+            *at = crossing_of(c, &old[i], &old[next], inside[i] / (inside[i] - inside[next]), line,
+                              inside[i] > 0);
+            double u_way = old[next].u - old[i].u, v_way = old[next].v - old[i].v;
+            double along = c->inner_turn * (du * u_way + dv * v_way);
+            at->straight = old[i].own && fabs(du * v_way - dv * u_way) < PARALLEL * along;
+        } else if (inside[i] == 0 && inside[next] < 0) {
             c->corner[c->count - 1].own = false;
             c->corner[c->count - 1].edge = line;
         }
@@ -271,10 +301,13 @@ static void cut_features(places *p, const feature *inner, const feature *outer,
                                            .edge = from->edge};
     }
     double rise = v3_dot(outer->normal, p->normal);
+    c.inner_turn = inner->count < 3 ? 0 : v3_dot(inner->normal, p->normal) > 0 ? 1 : -1;
     for (uint32_t i = 0; i < outer->count; i++)
         cut_by(&c, i, rise > 0 ? 1 : -1);
     for (uint32_t i = 0; i < c.count; i++) {
         const cut_corner *k = &c.corner[i];
+        if (k->straight)
+            continue;
         double up = v3_dot(outer->normal, v3_sub(outer->corner[0].at, k->at)) / rise;
         vec3 other = v3_along(k->at, up, p->normal);
         add_place(p, inner_side ? other : k->at, inner_side ? k->at : other, k->side, k->kind,
@@ -350,27 +383,149 @@ static double area_of(const places *p) {
     return 0.5 * area;
 }
 
-static void finish(places *p, uint32_t keep, patch_answer *answer) {
-    double u = 0, v = 0;
-    vec3 sum = v3(0, 0, 0);
-    for (uint32_t i = 0; i < p->count; i++) {
-        u += p->found[i].u;
-        v += p->found[i].v;
-        sum = v3_add(sum, p->found[i].point.at);
+/* ---- names ---- */
+
+static uint64_t order_of(const patch_point *p) {
+    return (uint64_t)p->kind << 60 | (uint64_t)p->side << 59 | (uint64_t)p->element << 26 | p->part;
+}
+
+/* The vertices of a feature as seen along the normal. */
+typedef struct seen_vertices {
+    uint32_t count, vertex[SIDES];
+    double u[SIDES], v[SIDES];
+    double extent; /* half of the largest distance between two corners of the feature */
+} seen_vertices;
+
+/* Points of a cylinder's rim that move around it are no vertices. */
+static void see_vertices(const places *p, uint32_t side, seen_vertices *seen) {
+    const feature *f = &p->feature[side];
+    bool rim = (side ? p->b : p->a)->kind == ABUT_SOLID_CYLINDER && f->count > 2;
+    double most_sq = 0;
+    seen->count = 0;
+    for (uint32_t i = 0; i < f->count; i++) {
+        uint32_t k = seen->count;
+        seen->vertex[k] = f->corner[i].vertex;
+        seen->u[k] = v3_dot(f->corner[i].at, p->along[0]);
+        seen->v[k] = v3_dot(f->corner[i].at, p->along[1]);
+        for (uint32_t j = 0; j < k; j++) {
+            double du = seen->u[k] - seen->u[j], dv = seen->v[k] - seen->v[j];
+            most_sq = real_max(most_sq, du * du + dv * dv);
+        }
+        seen->count += !(rim && seen->vertex[k] % (2 * RIM) >= RIM);
     }
-    patch_choice choice = {p->found, p->count, p->depth, u / p->count, v / p->count, 1e-6};
+    seen->extent = 0.5 * sqrt(most_sq);
+}
+
+/* The vertex nearest to a point, if that is within `radius`; otherwise ABUT_NONE. */
+static uint32_t vertex_near(const seen_vertices *seen, const patch_candidate *c, double radius) {
+    uint32_t nearest = ABUT_NONE;
+    double least_sq = radius * radius;
+    for (uint32_t i = 0; i < seen->count; i++) {
+        double du = seen->u[i] - c->u, dv = seen->v[i] - c->v;
+        if (du * du + dv * dv <= least_sq) {
+            least_sq = du * du + dv * dv;
+            nearest = seen->vertex[i];
+        }
+    }
+    return nearest;
+}
+
+/* Names the points after vertices where they are near to one, and leaves one of each name: that
+ * with the lowest name before, unless another is deeper by more than `slack`. Sorts them by name,
+ * so that the order in which they were found does not matter. */
+static void name_places(places *p, const seen_vertices seen[2], double radius, double slack) {
+    patch_candidate sorted[PATCH_CANDIDATES];
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < p->count; i++) { /* by the names that they have */
+        uint32_t k = count++;
+        for (; k > 0 && order_of(&sorted[k - 1].point) > order_of(&p->found[i].point); k--)
+            sorted[k] = sorted[k - 1];
+        sorted[k] = p->found[i];
+    }
+    p->count = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        patch_candidate c = sorted[i];
+        for (uint32_t side = 0; side < 2; side++) {
+            uint32_t vertex = vertex_near(&seen[side], &c, radius);
+            if (vertex == ABUT_NONE)
+                continue;
+            c.point.side = side;
+            c.point.kind = ABUT_CONTACT_SOLID;
+            c.point.element = vertex;
+            c.point.part = 0;
+            break;
+        }
+        uint64_t order = order_of(&c.point);
+        uint32_t k = p->count;
+        while (k > 0 && order_of(&p->found[k - 1].point) > order)
+            k--;
+        if (k > 0 && order_of(&p->found[k - 1].point) == order) {
+            if (c.point.depth > p->found[k - 1].point.depth + slack)
+                p->found[k - 1] = c;
+            continue;
+        }
+        memmove(&p->found[k + 1], &p->found[k], (p->count - k) * sizeof c);
+        p->found[k] = c;
+        p->count++;
+    }
+}
+
+/* Gives the chosen points their depths again. The deepest comes first, with the depth of the patch,
+ * which is at most the slack more than its own. */
+static void restore_depths(const places *p, patch_answer *answer) {
+    uint32_t deepest = 0;
+    for (uint32_t i = 0; i < answer->count; i++) {
+        patch_point *point = &answer->points[i];
+        for (uint32_t k = 0; k < p->count; k++)
+            if (order_of(&p->found[k].point) == order_of(point))
+                *point = p->found[k].point;
+        if (point->depth > answer->points[deepest].depth)
+            deepest = i;
+    }
+    patch_point first = answer->points[deepest];
+    answer->points[deepest] = answer->points[0];
+    answer->points[0] = first;
+    answer->points[0].depth = p->depth;
+}
+
+static void finish(places *p, uint32_t keep, patch_answer *answer) {
+    seen_vertices seen[2];
+    for (uint32_t side = 0; side < 2; side++)
+        see_vertices(p, side, &seen[side]);
+    double extent = real_min(seen[0].extent, seen[1].extent);
+    if (p->b->kind == ABUT_SOLID_PLANE)
+        for (uint32_t i = 1; i < p->count; i++)
+            extent = real_max(extent, 0.5 * hypot(p->found[i].u - p->found[0].u,
+                                                  p->found[i].v - p->found[0].v));
+    double flat_range = real_min(FLAT_RANGE * extent, FLAT_FRACTION * (p->depth + p->gap));
+    double u = 0, v = 0, shallowest = p->depth;
+    for (uint32_t i = 0; i < p->count; i++)
+        shallowest = real_min(shallowest, p->found[i].point.depth);
+    double slack = real_max(flat_range - (p->depth - shallowest), 0); /* 0 at the range: no jump */
+    vec3 sum = v3(0, 0, 0);
+    answer->area = area_of(p);
+    name_places(p, seen, VERTEX_RADIUS * extent, slack);
+    patch_candidate flat[PATCH_CANDIDATES];
+    for (uint32_t i = 0; i < p->count; i++) {
+        flat[i] = p->found[i];
+        flat[i].point.depth = real_min(flat[i].point.depth + slack, p->depth);
+        u += flat[i].u;
+        v += flat[i].v;
+        sum = v3_add(sum, flat[i].point.at);
+    }
+    patch_choice choice = {flat, p->count, p->depth, u / p->count, v / p->count, 1e-6};
     abuti_patch_choose(&choice, keep, p->gap, answer);
+    restore_depths(p, answer);
     answer->of_faces = false;
     answer->normal = p->normal;
     answer->depth = p->depth;
     answer->centre = v3_scale(sum, 1.0 / p->count);
-    answer->area = area_of(p);
     answer->volume = 0;
 }
 
 /* The vertices of a large polytope that may matter on a plane: the deepest, and the outermost of
- * those that are deep enough. */
-static void add_outermost(places *p) {
+ * those that are deep enough. Of those that are outermost within `tolerance` the first. */
+static void add_outermost(places *p, double tolerance) {
     const solid_body *a = p->a;
     uint32_t best[RIM + 1];
     double most[RIM + 1];
@@ -386,7 +541,7 @@ static void add_outermost(places *p) {
             static const double way[RIM][2] = {{1, 0},  {.75, .75},   {0, 1},  {-.75, .75},
                                                {-1, 0}, {-.75, -.75}, {0, -1}, {.75, -.75}};
             double here = k == RIM ? -height : u * way[k][0] + v * way[k][1];
-            if (here > most[k]) {
+            if (here > most[k] + (k == RIM ? 0 : tolerance)) {
                 most[k] = here;
                 best[k] = i;
             }
@@ -420,7 +575,7 @@ static void answer_plane(places *p, uint32_t keep, patch_answer *answer) {
                       v3_along(f.corner[i].at, -v3_dot(f.corner[i].at, p->normal), p->normal), 0,
                       ABUT_CONTACT_SOLID, f.corner[i].vertex, 0);
     } else {
-        add_outermost(p);
+        add_outermost(p, SAME_REACH * (p->a->size - v3_length(p->a->shift)));
     }
     finish(p, keep, answer);
 }
@@ -483,12 +638,23 @@ static void add_told(places *p, const solid_way *way, const feature faces[2], in
               edges ? f[1].corner[0].edge : 0);
 }
 
+/* Whether a direction is that of a face but for small rotations, as products of edges that are
+ * almost parallel are. */
+static bool is_of_face(const solid_body *s, vec3 direction) {
+    feature f;
+    if (s->kind == ABUT_SOLID_CYLINDER)
+        return fabs(v3_dot(s->axis, direction)) > LIES_FLAT;
+    find_polytope_feature(s, direction, LIES_FLAT, &f);
+    return f.count > 2;
+}
+
 /* The patch of two solids, in the frame; no points where they are further apart than the margin. */
 static void answer_solids(const solid_body *a, const solid_body *b, double margin, vec3 hint,
                           uint32_t keep, patch_answer *answer) {
     places p; /* candidates come later */
     p.a = a;
     p.b = b;
+    p.feature[0].count = p.feature[1].count = 0;
     p.size = a->size + b->size + a->radius + b->radius;
     p.count = 0;
     p.gap = margin + 1e-15 * p.size;
@@ -503,9 +669,12 @@ static void answer_solids(const solid_body *a, const solid_body *b, double margi
     p.normal = way.normal;
     abuti_patch_across(p.normal, p.along);
     p.depth = a->radius + b->radius - way.separation;
-    feature f[2];
-    double looks = way.of_face ? LOOKS : LOOKS_ONE;
-    find_feature(a, v3_scale(p.normal, -1), b->shift, looks, &f[0]);
+    feature *f = p.feature;
+    vec3 down = v3_scale(p.normal, -1);
+    double looks = LOOKS_ONE;
+    if (way.of_face || is_of_face(a, down) || is_of_face(b, p.normal))
+        looks = LOOKS;
+    find_feature(a, down, b->shift, looks, &f[0]);
     find_feature(b, p.normal, a->shift, looks, &f[1]);
     bool faces[2] = {f[0].count > 2, f[1].count > 2};
     if (faces[0] && faces[1]) /* by the one that lies flatter */
@@ -514,12 +683,27 @@ static void answer_solids(const solid_body *a, const solid_body *b, double margi
         cut_features(&p, &f[faces[0]], &f[!faces[0]], faces[0]);
     else if (f[0].count == 2 && f[1].count == 2)
         share_edges(&p, &f[0], &f[1]);
-    if (!(deepest_of(&p) >= p.depth - HAIR * p.size))
+    /* The furthest of a rim that lies flat is left out; it is 0.08 of the tilt deeper, at most. */
+    double left_out = 0;
+    for (int side = 0; side < 2; side++)
+        if ((side ? b : a)->kind == ABUT_SOLID_CYLINDER && f[side].count > 2)
+            left_out += 0.08 * FLAT_TILT * (side ? b : a)->wide;
+    if (!(deepest_of(&p) >= p.depth - HAIR * p.size - left_out))
         add_told(&p, &way, f, faces[0]);
     finish(&p, keep, answer);
 }
 
 /* ---- the question ---- */
+
+/* Whether of two equal solids the one with pose a comes first: by the coordinate in which they are
+ * furthest apart, so that bodies that rest on each other keep their order while they tremble. The
+ * factors keep solids that are diagonally above each other, as bricks are, away from ties. */
+static bool poses_in_order(const abut_pose *a, const abut_pose *b) {
+    vec3 way = v3_sub(b->translation, a->translation);
+    double x = way.x, y = 1.1 * way.y, z = 1.3 * way.z;
+    double most = fabs(z) >= fabs(x) && fabs(z) >= fabs(y) ? z : fabs(y) >= fabs(x) ? y : x;
+    return most != 0 ? most < 0 : memcmp(a, b, sizeof *a) <= 0;
+}
 
 /* Whether a comes first: planes last, else by kind and numbers. */
 static bool in_order(const abut_solid *a, const abut_solid *b) {
@@ -530,14 +714,10 @@ static bool in_order(const abut_solid *a, const abut_solid *b) {
     int order = 0;
     if (a->kind != ABUT_SOLID_HULL) {
         order = memcmp(&a->shape, &b->shape, bytes[a->kind]);
-    } else if (a->shape.hull != b->shape.hull) {
-        const abut_mesh *p = a->shape.hull->mesh, *q = b->shape.hull->mesh;
-        if (p->vertex_count != q->vertex_count)
-            return p->vertex_count < q->vertex_count;
-        order = memcmp(p->positions, q->positions, p->vertex_count * sizeof *p->positions);
+    } else {
+        order = abuti_patch_order(a->shape.hull, b->shape.hull);
     }
-    order = order ? order : memcmp(&a->pose, &b->pose, sizeof a->pose);
-    return order <= 0;
+    return order ? order < 0 : poses_in_order(&a->pose, &b->pose);
 }
 
 abut_status abut_contact_solids(const abut_solid *a, const abut_solid *b,

@@ -246,35 +246,28 @@ static const near_place *nearest_of(const near_work *w) {
     return best;
 }
 
-/* Whether a place, relative to the mesh's origin, is inside it; a sheet has no inside. */
-static abut_status is_inside(const abut_bvh *bvh, vec3 place, bool *inside) {
-    const abut_mesh *mesh = bvh->mesh;
-    const bvh_solid *solid;
-    vec3 at = v3_add(place, mesh->origin);
+/* Whether a place, relative to the mesh's origin, is inside it, and whether that is exact: near
+ * small holes it is a guess. A sheet has no inside. */
+static abut_status is_inside(const abut_bvh *bvh, vec3 place, bool *inside, bool *exact) {
+    const bvh_interior *interior;
+    vec3 at = v3_add(place, bvh->mesh->origin);
+    bool on_surface;
     *inside = false;
-    if (!box_contains(mesh->bounds, at))
+    *exact = true;
+    if (!box_contains(bvh->mesh->bounds, at))
         return ABUT_OK;
-    abut_status status = abuti_bvh_solid(bvh, &solid);
+    abut_status status = abuti_bvh_interior(bvh, &interior);
     if (status)
         return status;
-    bool sheet = false;
-    if (solid->border_count && ((status = abuti_bvh_is_sheet(bvh, &sheet)) || sheet))
-        return status;
-    if (solid->border_count) {
-        *inside = fabs(abuti_sign_crossing_open(bvh, NULL, at, (const uint32_t(*)[2])solid->border,
-                                                solid->border_count)) >= 0.5;
-    } else {
-        int64_t winding;
-        bool on_surface;
-        abuti_sign_crossing(bvh, NULL, at, &winding, &on_surface);
-        *inside = winding != 0 || on_surface;
-    }
+    *exact = !interior->border_count;
+    *inside =
+        fabs(abuti_sign_crossing_solids(bvh, interior, NULL, at, &on_surface)) >= 0.5 || on_surface;
     return ABUT_OK;
 }
 
 /* What is left of the overlap once the mesh is shifted. */
 static abut_status find_rest(const near_work *before, vec3 shift, near_work *rest, bool *apart) {
-    bool inside = false;
+    bool inside = false, exact;
     *rest = *before;
     rest->found = NULL;
     rest->room = 0;
@@ -284,7 +277,7 @@ static abut_status find_rest(const near_work *before, vec3 shift, near_work *res
     abut_status status = find_places(rest);
     *apart = !status && !rest->meets && !rest->count;
     if (*apart)
-        status = is_inside(rest->call->bvh, rest->axis.end[0], &inside);
+        status = is_inside(rest->call->bvh, rest->axis.end[0], &inside, &exact);
     *apart = *apart && !inside;
     return status;
 }
@@ -496,7 +489,7 @@ abut_status abuti_solid_round(solid_call *call, const solid_view *view, const ab
     const near_place *nearest = nearest_of(&w);
     bool inside = nearest && nearest->gap < 0;
     if (!status && !nearest)
-        status = is_inside(call->bvh, w.axis.end[0], &inside);
+        status = is_inside(call->bvh, w.axis.end[0], &inside, &call->is_exact);
     vec3 hint = m3_apply(&view->back, call->options->hint);
     bool against = !inside && is_against(&w, hint);
     *through = (w.meets || inside || against) && !w.sphere;
@@ -504,6 +497,7 @@ abut_status abuti_solid_round(solid_call *call, const solid_view *view, const ab
         return status;
     if (against) { /* the centre has gone through, if there is a way back */
         patch_answer back;
+        call->is_exact = false;
         status = find_way_out(&w, hint, &back);
         if (!status && back.count && (call->separates || call->options->unchecked))
             return abuti_solid_add(call, &back);

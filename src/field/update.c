@@ -62,8 +62,8 @@ static abut_status gather_moved(const abut_mesh *old, const abut_mesh *mesh, abu
             indices[at] = (uint32_t)at;
         }
     }
-    return abuti_mesh_adopt(context, "abut_field_update", positions, 6 * count, indices, 2 * count,
-                            moved);
+    return abuti_mesh_derive(context, "abut_field_update", positions, 6 * count, indices, 2 * count,
+                             moved);
 }
 
 /* ---- blocks ---- */
@@ -221,7 +221,11 @@ abut_status abut_field_update_from(abut_field *field, abut_bvh *bvh, uint64_t *r
     if (!status && field->mesh != bvh->mesh)
         status = abuti_bvh_check_refit(__func__, field->mesh, bvh->mesh);
     status = status ? status : abuti_field_signs(__func__, bvh, field->sign);
-    status = status ? status : field_builder_of(field_device(field))->update(field, bvh, &changed);
+    if (status)
+        return status;
+    const uint64_t updates = field->updates;
+    status = field_builder_of(field_device(field))->update(field, bvh, &changed);
+    field->updates = updates + 1; /* the builder may have replaced all of the field */
     if (!status && recomputed)
         *recomputed = changed;
     return status;

@@ -207,7 +207,7 @@ static abut_status make_mesh(const abut_frames *f, uint32_t number, abut_mesh **
     memcpy(indices, f->indices[number], bytes);
     abut_status status = abuti_mesh_adopt(f->context, f->name, positions, entry->vertex_count,
                                           indices, entry->triangle_count, mesh);
-    return status == ABUT_ERROR_ARGUMENT ? ABUT_ERROR_FORMAT : status; /* an index out of range */
+    return status == ABUT_ERROR_ARGUMENT ? ABUT_ERROR_FORMAT : status; /* an index, or the size */
 }
 
 static abut_status read_all(abut_frames *f) {

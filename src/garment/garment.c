@@ -5,6 +5,7 @@
 #include <abut/pair.h>
 
 #include <math.h>
+#include <stdio.h>
 
 enum { PIECES = 2, WEIGHTS = 4 };
 
@@ -77,21 +78,96 @@ static uint32_t draw_pattern(const garment_body *b, abut_garment_kind kind, doub
 
 /* ---- checks ---- */
 
-/* Whether a mesh meets the body or itself, exactly. */
-static abut_status meets(const garment_body *b, abut_mesh *mesh, bool *met) {
-    abut_bvh *bvh = NULL;
+typedef enum garment_touch { TOUCHES_NOTHING = 0, TOUCHES_BODY, TOUCHES_ITSELF } garment_touch;
+
+/* Counts a triangle of the body for the bone that moves it. */
+static void count_touched(const garment_body *b, const abut_character *character, uint32_t triangle,
+                          uint32_t *touched) {
+    uint32_t bones[ABUT_CHARACTER_WEIGHT_COUNT];
+    double weights[ABUT_CHARACTER_WEIGHT_COUNT];
+    uint32_t vertex = b->mesh->indices[3 * (size_t)triangle];
+    touched[abut_character_weights(character, vertex, bones, weights) ? bones[0] : 0]++;
+}
+
+/* Finds whether a garment touches the body, exactly. */
+static abut_status touch_body(const garment_body *b, const abut_character *character,
+                              const abut_bvh *bvh, uint32_t *touched, garment_touch *touch) {
+    const abut_posed cloth = {.bvh = bvh}, body = {.bvh = b->bvh};
     uint64_t count = 0;
-    abut_status status = abut_bvh_create(mesh, NULL, &bvh);
-    if (!status) {
-        const abut_posed cloth = {.bvh = bvh}, body = {.bvh = b->bvh};
-        status = abut_pair_meetings(&cloth, &body, 0, NULL, &count);
-        status = status == ABUT_ERROR_BUFFER ? ABUT_OK : status;
-        *met = count > 0;
+    abut_status status = abut_pair_meetings(&cloth, &body, 0, NULL, &count);
+    if (status != ABUT_ERROR_BUFFER)
+        return status;
+    abut_pair_meeting *list = abuti_allocate(b->context, (size_t)count, sizeof *list);
+    status = list ? abut_pair_meetings(&cloth, &body, count, list, &count) : ABUT_ERROR_MEMORY;
+    for (uint64_t i = 0; i < count && !status; i++)
+        count_touched(b, character, list[i].triangle_b, touched);
+    abuti_release(b->context, list);
+    *touch = TOUCHES_BODY;
+    return status;
+}
+
+/* Finds whether a garment touches itself, exactly; the body is nearest at what is counted. */
+static abut_status touch_itself(const garment_body *b, const abut_character *character,
+                                const abut_mesh *mesh, const abut_bvh *bvh, uint32_t *touched,
+                                garment_touch *touch) {
+    uint64_t count = 0;
+    abut_status status = abut_pair_self_meetings(bvh, NULL, 0, NULL, &count);
+    if (status != ABUT_ERROR_BUFFER)
+        return status;
+    abut_pair_self *list = abuti_allocate(b->context, (size_t)count, sizeof *list);
+    status = list ? abut_pair_self_meetings(bvh, NULL, count, list, &count) : ABUT_ERROR_MEMORY;
+    for (uint64_t i = 0; i < count && !status; i++) {
+        abut_nearest near;
+        uint32_t vertex = mesh->indices[3 * (size_t)list[i].triangle[0]];
+        status = abut_nearest_point(b->bvh, abuti_mesh_position(mesh, vertex), HUGE_VAL, &near);
+        if (!status)
+            count_touched(b, character, near.triangle, touched);
     }
-    if (!status && !*met)
-        status = abut_pair_self_any(bvh, NULL, met);
+    abuti_release(b->context, list);
+    *touch = TOUCHES_ITSELF;
+    return status;
+}
+
+/* Finds what a garment touches, exactly. `touched` gets for each bone how many triangles. */
+static abut_status find_touch(const garment_body *b, const abut_character *character,
+                              abut_mesh *mesh, uint32_t *touched, garment_touch *touch) {
+    abut_bvh *bvh = NULL;
+    abut_status status = abut_bvh_create(mesh, NULL, &bvh);
+    *touch = TOUCHES_NOTHING;
+    memset(touched, 0, character->info.bone_count * sizeof *touched);
+    status = status ? status : touch_body(b, character, bvh, touched, touch);
+    if (!status && *touch == TOUCHES_NOTHING)
+        status = touch_itself(b, character, mesh, bvh, touched, touch);
     abut_bvh_destroy(bvh);
     return status;
+}
+
+static double ease_max(const garment_body *b) {
+    return 0.06 * b->scale;
+}
+
+/* Names up to four bones at which the garment touches, those with the most triangles first. */
+static abut_status refuse_touch(const garment_body *b, const abut_character *character,
+                                const char *kind, double ease, uint32_t *touched,
+                                garment_touch touch) {
+    char names[256];
+    size_t used = 0;
+    for (int i = 0; i < 4; i++) {
+        uint32_t most = 0;
+        for (uint32_t k = 1; k < character->info.bone_count; k++)
+            most = touched[k] > touched[most] ? k : most;
+        if (!touched[most])
+            break;
+        used += (size_t)snprintf(names + used, sizeof names - used, "%s'%.56s'", i ? ", " : "",
+                                 character->bones[most].name);
+        touched[most] = 0;
+    }
+    return abuti_fail(ABUT_ERROR_ARGUMENT,
+                      "%s: the %s would touch %s at the bones %s, even with an ease of %g; remove "
+                      "parts that do not belong to the body, or use a larger ease (at most %g) or "
+                      "more particles",
+                      b->who, kind, touch == TOUCHES_BODY ? "the body" : "itself", names, ease,
+                      ease_max(b));
 }
 
 static abut_status cut_pieces(const garment_body *b, garment_piece *pieces, uint32_t count,
@@ -111,25 +187,25 @@ static abut_status cut_pieces(const garment_body *b, garment_piece *pieces, uint
 }
 
 /* Cuts a garment that touches nothing; with more ease where it has to be. */
-static abut_status sew(const garment_body *b, const abut_garment_options *o, garment_piece *pieces,
-                       uint32_t *count, abut_mesh **mesh) {
+static abut_status sew(const garment_body *b, const abut_character *character,
+                       const abut_garment_options *o, garment_piece *pieces, uint32_t *count,
+                       abut_mesh **mesh) {
+    uint32_t *touched = abuti_allocate(b->context, character->info.bone_count, sizeof *touched);
+    abut_status status = touched ? ABUT_OK : ABUT_ERROR_MEMORY;
+    garment_touch touch = TOUCHES_BODY;
     double ease = o->ease;
-    for (int i = 0; i < 4; i++, ease *= 1.35) {
-        bool met = false;
-        *count = draw_pattern(b, o->kind, ease, pieces);
-        abut_status status = cut_pieces(b, pieces, *count, o->particles, mesh);
-        status = status ? status : meets(b, *mesh, &met);
-        if (!status && !met)
-            return ABUT_OK;
+    for (int i = 0; i < 4 && !status && touch != TOUCHES_NOTHING; i++) {
         abut_mesh_destroy(*mesh);
         *mesh = NULL;
-        if (status)
-            return status;
+        ease *= i ? 1.35 : 1;
+        *count = draw_pattern(b, o->kind, ease, pieces);
+        status = cut_pieces(b, pieces, *count, o->particles, mesh);
+        status = status ? status : find_touch(b, character, *mesh, touched, &touch);
     }
-    return abuti_fail(ABUT_ERROR_ARGUMENT,
-                      "%s: the garment would touch the body or itself, also with an ease of %g; "
-                      "try a larger ease, or more particles",
-                      b->who, ease / 1.35);
+    if (!status && touch != TOUCHES_NOTHING)
+        status = refuse_touch(b, character, abut_garment_kind_name(o->kind), ease, touched, touch);
+    abuti_release(b->context, touched);
+    return status;
 }
 
 /* ---- what follows which bones ---- */
@@ -244,10 +320,10 @@ abut_status abut_garment_create(const abut_character *character,
     status = abuti_garment_measure(character, o.joints, &body);
     if (!status && !(o.ease > 0))
         o.ease = 0.016 * body.scale;
-    if (!status && o.ease > 0.06 * body.scale)
+    if (!status && o.ease > ease_max(&body))
         status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: ease is %g; it must be at most %g here", who,
-                            o.ease, 0.06 * body.scale);
-    status = status ? status : sew(&body, &o, pieces, &count, &mesh);
+                            o.ease, ease_max(&body));
+    status = status ? status : sew(&body, character, &o, pieces, &count, &mesh);
     status = status ? status : bind(&body, character, mesh, made);
     status = status ? status : pin(&body, pieces, count, mesh, made);
     abut_mesh_destroy(mesh);

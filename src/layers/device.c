@@ -298,6 +298,7 @@ static abut_status bend(abut_layers *layers, uint32_t id, abut_buffer *from, boo
     if (!status && all.bad != LAYERS_NOTHING)
         return abuti_fail(ABUT_ERROR_ARGUMENT,
                           "abut_layers_deform: position %u is not finite or too large", all.bad);
+    status = status ? status : abuti_mesh_check_size("abut_layers_deform", all.box);
     if (!status)
         status = look(d, from, mesh, box_centre(all.box), true, body.first_vertex, &all);
     if (status)

@@ -470,11 +470,17 @@ static abut_status bend(abut_layers *layers, layers_solid *solid, const abut_vec
     const layers_mesh *kept = layers_mesh_of(layers, solid);
     const abut_mesh *mesh = kept->mesh;
     uint32_t own = mesh->vertex_count - kept->cap_count;
-    for (uint32_t v = 0; from && v < own; v++)
+    box3 box = box_empty();
+    for (uint32_t v = 0; from && v < own; v++) {
         if (!(fabs(from[v].x) <= ABUT_COORDINATE_MAX && fabs(from[v].y) <= ABUT_COORDINATE_MAX &&
               fabs(from[v].z) <= ABUT_COORDINATE_MAX))
             return abuti_fail(ABUT_ERROR_ARGUMENT,
                               "abut_layers_deform: position %u is not finite or too large", v);
+        box = box_grow(box, from[v]);
+    }
+    abut_status status = from ? abuti_mesh_check_size("abut_layers_deform", box) : ABUT_OK;
+    if (status)
+        return status;
     if (from && !solid->positions) {
         solid->positions = abuti_allocate(layers->context, mesh->vertex_count, sizeof(vec3));
         if (!solid->positions)
@@ -555,8 +561,8 @@ static abut_status own_mesh(abut_layers *layers, const layers_solid *solid, abut
     for (size_t v = 0; v < vertices; v++)
         positions[v] = v3_add(mesh->origin, solid->positions[v]);
     memcpy(indices, mesh->indices, 3 * triangles * sizeof *indices);
-    return abuti_mesh_adopt(layers->context, "abut_layers_find", positions, vertices, indices,
-                            triangles, made);
+    return abuti_mesh_derive(layers->context, "abut_layers_find", positions, vertices, indices,
+                             triangles, made);
 }
 
 abut_status abuti_layers_bvh(abut_layers *layers, uint32_t id, const abut_bvh **bvh) {

@@ -23,14 +23,18 @@ typedef struct piece {
     uint32_t other, at;
 } piece;
 
+/* Which way the faces of a body look: out of it, into it, or either way if it is a sheet. */
+typedef enum body_facing { FACING_UNKNOWN = 0, FACING_OUT, FACING_IN, FACING_SHEET } body_facing;
+
 typedef struct gathering {
     const abut_map *map;
     abut_context *context;
     double margin;
     near_texel *list;
     uint32_t count;
-    uint32_t *place;  /* of each sample in the list, or ABUT_NONE */
-    uint32_t *parent; /* sets of texels */
+    uint32_t *place;      /* of each sample in the list, or ABUT_NONE */
+    uint32_t *parent;     /* sets of texels */
+    body_facing *facings; /* of the other bodies, as far as they were needed */
     piece *pieces;
     size_t piece_count, piece_room;
 } gathering;
@@ -42,16 +46,40 @@ static bool is_near(const gathering *g, uint32_t sample) {
     return answer->other != ABUT_NONE && answer->distance <= g->margin;
 }
 
-/* Along the way between sample and closest point; where these are in one place, against the face
- * of the sample as the face of the other body is. */
-static vec3 normal_of(const abut_map *map, uint32_t rank, uint32_t sample) {
+/* Whether a sample lies on the other surface, so that the way to it has no direction. */
+static bool is_flush(const abut_map *map, uint32_t sample) {
+    const float *way = map->answers[sample].vector;
+    double length = v3_length(v3(way[0], way[1], way[2]));
+    return !(length > 1e-12 * v3_max_abs(map->points[sample]) && length > 0);
+}
+
+static abut_status find_facing(const map_other *other, body_facing *facing) {
+    const bvh_interior *interior;
+    abut_status status = abuti_bvh_interior(other->posed.bvh, &interior);
+    if (status)
+        return status;
+    bool sheet = !interior->has_solids;
+    double volume = 0;
+    for (uint32_t i = 0; i < other->mesh->triangle_count && !sheet; i++) {
+        abut_triangle t = bvh_triangle(other->mesh, i);
+        vec3 middle = v3_lerp(other->mesh->bounds.lo, other->mesh->bounds.hi, 0.5), p[3];
+        for (int k = 0; k < 3; k++)
+            p[k] = v3_sub(t.corner[k], middle);
+        volume += v3_dot(p[0], v3_cross(p[1], p[2]));
+    }
+    *facing = sheet ? FACING_SHEET : volume < 0 ? FACING_IN : FACING_OUT;
+    return ABUT_OK;
+}
+
+/* The normal of a sample that lies on the other surface: out of the other body, as it is a hair
+ * above and below its surface. Of a sheet, and of the surface itself, against the face of the
+ * sample. */
+static vec3 flush_normal(const gathering *g, uint32_t rank, uint32_t sample) {
+    const abut_map *map = g->map;
     const abut_map_texel *answer = &map->answers[sample];
-    vec3 way = v3(answer->vector[0], answer->vector[1], answer->vector[2]);
-    double length = v3_length(way), size = v3_max_abs(map->points[sample]);
-    if (length > 1e-12 * size && length > 0)
-        return v3_scale(way, answer->distance < 0 ? 1 / length : -1 / length);
     abut_triangle ours = bvh_triangle(map->mesh, map->ranked[rank]);
     const map_other *other = map->question == MAP_OTHERS ? &map->others[answer->other] : NULL;
+    body_facing facing = other ? g->facings[answer->other] : FACING_SHEET;
     abut_triangle theirs = bvh_triangle(other ? other->mesh : map->mesh, answer->triangle);
     vec3 a = abuti_unit_normal(ours.corner[0], ours.corner[1], ours.corner[2]),
          b = abuti_unit_normal(theirs.corner[0], theirs.corner[1], theirs.corner[2]);
@@ -59,9 +87,43 @@ static vec3 normal_of(const abut_map *map, uint32_t rank, uint32_t sample) {
         mat3 turn = quat_matrix(quat_normalise(other->posed.pose.rotation));
         b = m3_apply(&turn, b);
     }
+    if (!(v3_length(a) > 0) && !(v3_length(b) > 0)) /* both are segments or points */
+        return v3(0, 0, 1);
     if (!(v3_length(b) > 0))
         return v3_scale(a, -1);
-    return v3_dot(a, b) > 0 ? v3_scale(b, -1) : b;
+    bool back = facing == FACING_SHEET ? v3_dot(a, b) > 0 : facing == FACING_IN;
+    return back ? v3_scale(b, -1) : b;
+}
+
+/* Along the way between sample and closest point. */
+static vec3 normal_of(const gathering *g, uint32_t rank, uint32_t sample) {
+    const abut_map_texel *answer = &g->map->answers[sample];
+    if (is_flush(g->map, sample))
+        return flush_normal(g, rank, sample);
+    vec3 way = v3(answer->vector[0], answer->vector[1], answer->vector[2]);
+    return v3_scale(way, (answer->distance < 0 ? 1 : -1) / v3_length(way));
+}
+
+/* Finds which way the bodies face that samples lie on. */
+static abut_status find_facings(gathering *g) {
+    const abut_map *map = g->map;
+    if (map->question != MAP_OTHERS)
+        return ABUT_OK;
+    g->facings = abuti_allocate(g->context, map->other_count, sizeof *g->facings);
+    if (!g->facings)
+        return ABUT_ERROR_MEMORY;
+    memset(g->facings, 0, map->other_count * sizeof *g->facings);
+    for (uint32_t s = 0; s < map->sample_count; s++) {
+        if (!is_near(g, s) || !is_flush(map, s))
+            continue;
+        uint32_t other = map->answers[s].other;
+        if (g->facings[other] != FACING_UNKNOWN)
+            continue;
+        abut_status status = find_facing(&map->others[other], &g->facings[other]);
+        if (status)
+            return status;
+    }
+    return ABUT_OK;
 }
 
 static abut_status list_texels(gathering *g) {
@@ -74,13 +136,16 @@ static abut_status list_texels(gathering *g) {
     g->place = abuti_allocate(g->context, map->sample_count, sizeof *g->place);
     if (!g->list || !g->parent || !g->place)
         return ABUT_ERROR_MEMORY;
+    abut_status status = find_facings(g);
+    if (status)
+        return status;
     for (uint32_t i = 0; i < map->mesh->triangle_count; i++)
         for (uint32_t s = map->first[i]; s < map->first[i + 1]; s++) {
             g->place[s] = is_near(g, s) ? g->count : ABUT_NONE;
             if (g->place[s] == ABUT_NONE)
                 continue;
             g->parent[g->count] = g->count;
-            g->list[g->count++] = (near_texel){s, i, 0, normal_of(map, i, s)};
+            g->list[g->count++] = (near_texel){s, i, 0, normal_of(g, i, s)};
         }
     return ABUT_OK;
 }
@@ -385,7 +450,7 @@ abut_status abuti_map_contacts(const abut_map *map, const abut_patch_options *op
         status = join_texels(&g, &topology);
     }
     status = status ? status : write_patches(&g, &ours, volumes, patches);
-    ABUTI_RELEASE(g.context, g.list, g.parent, g.place, g.pieces);
+    ABUTI_RELEASE(g.context, g.list, g.parent, g.place, g.pieces, g.facings);
     return status;
 }
 

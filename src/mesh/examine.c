@@ -260,8 +260,35 @@ static abut_status prepare(exam *x, abut_mesh_report *report) {
     return status;
 }
 
-/* Whether the surface has boundary edges, as queries of inside and outside see it, and how large
- * its holes are. */
+/* How large the holes of a surface with a border are, and which of its parts are sheets. */
+static abut_status measure_holes(const exam *x, const abuti_border *border,
+                                 abut_mesh_report *report) {
+    uint32_t(*edges)[2] = abuti_allocate(x->context, border->count, sizeof *edges);
+    bool *single = abuti_allocate(x->context, border->count, sizeof *single);
+    uint32_t *part = abuti_allocate(x->context, x->mesh->vertex_count, sizeof *part);
+    double *shares = NULL;
+    abut_status status = edges && single && part ? ABUT_OK : ABUT_ERROR_MEMORY;
+    if (!status) {
+        const uint32_t parts = abuti_mesh_parts(x->mesh, x->lowest, part);
+        const uint32_t(*listed)[2] = (const uint32_t(*)[2])edges;
+        abuti_border_list(border, edges, single);
+        shares = abuti_allocate(x->context, parts, sizeof *shares);
+        status = shares ? abuti_hole_shares(x->mesh, listed, single, border->count, NULL, 1,
+                                            &report->hole_share)
+                        : ABUT_ERROR_MEMORY;
+        if (!status)
+            status = abuti_hole_shares(x->mesh, listed, single, border->count, part, parts, shares);
+        report->is_sheet = !status;
+        for (uint32_t i = 0; i < parts && !status; i++) {
+            report->has_sheets |= shares[i] > ABUT_SHEET_HOLE_SHARE;
+            report->is_sheet &= shares[i] > ABUT_SHEET_HOLE_SHARE;
+        }
+    }
+    ABUTI_RELEASE(x->context, edges, single, part, shares);
+    return status;
+}
+
+/* Whether the surface has boundary edges, as queries of inside and outside see it. */
 static abut_status find_border(const exam *x, abut_mesh_report *report) {
     abuti_border border;
     if (report->balanced && report->oriented)
@@ -272,17 +299,8 @@ static abut_status find_border(const exam *x, abut_mesh_report *report) {
     abuti_border_find(&border, x->lowest);
     report->bordered = border.count > 0;
     report->cancels = border.flipped;
-    if (border.count) {
-        uint32_t(*edges)[2] = abuti_allocate(x->context, border.count, sizeof *edges);
-        bool *single = abuti_allocate(x->context, border.count, sizeof *single);
-        status = edges && single ? ABUT_OK : ABUT_ERROR_MEMORY;
-        if (!status) {
-            abuti_border_list(&border, edges, single);
-            status = abuti_hole_share(x->mesh, (const uint32_t(*)[2])edges, single, border.count,
-                                      &report->hole_share);
-        }
-        ABUTI_RELEASE(x->context, edges, single);
-    }
+    if (border.count)
+        status = measure_holes(x, &border, report);
     abuti_border_end(&border);
     return status;
 }

@@ -1,4 +1,6 @@
-/* How large the holes of a surface are beside its area.
+/* The connected parts of a surface, and how large the holes of each are beside its area.
+ *
+ * Parts are connected by shared vertices, also by those that only have equal coordinates.
  *
  * Holes are bounded by the edges of one face. These are followed from vertex to vertex, whichever
  * way the faces are wound; a trail that returns to one of its vertices has a loop cut off there, so
@@ -14,8 +16,52 @@
 
 #include <math.h>
 
+enum { TRIANGLES_A_TASK = 16384 };
+
+/* ---- parts ---- */
+
+typedef struct joining {
+    const abut_mesh *mesh;
+    uint32_t *parent; /* of a vertex */
+} joining;
+
+static void join_task(void *data, size_t chunk, size_t begin, size_t end) {
+    const joining *join = data;
+    (void)chunk;
+    for (size_t t = begin; t < end; t++) {
+        const uint32_t *corner = join->mesh->indices + 3 * t;
+        abuti_join(join->parent, corner[0], corner[1]);
+        abuti_join(join->parent, corner[0], corner[2]);
+    }
+}
+
+uint32_t abuti_mesh_parts(const abut_mesh *mesh, const uint32_t *names, uint32_t *part) {
+    joining join = {mesh, part};
+    uint32_t count = 0;
+    for (uint32_t v = 0; v < mesh->vertex_count; v++)
+        part[v] = ABUT_NONE;
+    for (size_t i = 0; i < 3 * (size_t)mesh->triangle_count; i++) {
+        const uint32_t v = mesh->indices[i], name = names ? names[v] : v;
+        part[v] = v;
+        part[name] = name; /* also if it is in no triangle itself: borders have names */
+    }
+    abuti_parallel_for(mesh->context, mesh->triangle_count, TRIANGLES_A_TASK, join_task, &join);
+    for (uint32_t v = 0; names && v < mesh->vertex_count; v++)
+        if (part[v] != ABUT_NONE)
+            abuti_join(part, v, names[v]);
+    /* A parent is lower than its children, so that it has its number before them. */
+    for (uint32_t v = 0; v < mesh->vertex_count; v++)
+        if (part[v] != ABUT_NONE)
+            part[v] = part[v] == v ? count++ : part[part[v]];
+    return count;
+}
+
+/* ---- holes ---- */
+
 typedef struct loop_search {
     const abut_mesh *mesh;
+    const uint32_t *part; /* of each vertex of the mesh; null if all are of one */
+    double *squares;      /* of each part: the sum of the squared perimeters of its holes */
     double scale;
     uint32_t count;       /* edges of one face */
     uint32_t (*edges)[2]; /* first their vertices, then the number of each in `vertex` */
@@ -103,27 +149,28 @@ static double add_trail(loop_search *s, uint32_t *cursor, uint32_t start) {
     return sum + open * open;
 }
 
-/* The same of all trails. Those that do not close begin at a vertex of an odd number of edges. */
-static double add_trails(loop_search *s, uint32_t *cursor) {
-    double sum = 0;
+static uint32_t part_of(const loop_search *s, uint32_t vertex) {
+    return s->part ? s->part[vertex] : 0;
+}
+
+/* Adds all trails to their parts. Those that do not close begin at a vertex of an odd number of
+ * edges. */
+static void add_trails(loop_search *s, uint32_t *cursor) {
     for (int pass = 0; pass < 2; pass++)
         for (uint32_t v = 0; v < s->vertex_count; v++)
             if (pass || (s->first[v + 1] - s->first[v]) % 2)
-                sum += add_trail(s, cursor, v);
-    return sum;
+                s->squares[part_of(s, s->vertex[v])] += add_trail(s, cursor, v);
 }
 
-static double scaled_area(const loop_search *s) {
+static void add_scaled_areas(const loop_search *s, double *area) {
     const abut_mesh *mesh = s->mesh;
-    double sum = 0;
     for (size_t t = 0; t < mesh->triangle_count; t++) {
         const uint32_t *corner = mesh->indices + 3 * t;
         const vec3 p = v3_scale(mesh->positions[corner[0]], s->scale);
         const vec3 q = v3_scale(mesh->positions[corner[1]], s->scale);
         const vec3 r = v3_scale(mesh->positions[corner[2]], s->scale);
-        sum += v3_length(v3_cross(v3_sub(q, p), v3_sub(r, p)));
+        area[part_of(s, corner[0])] += v3_length(v3_cross(v3_sub(q, p), v3_sub(r, p))) / 2;
     }
-    return sum / 2;
 }
 
 /* Makes the extent of the mesh about 1; far below the least normal number as large as possible. */
@@ -133,38 +180,47 @@ static double scale_of(const abut_mesh *mesh) {
     return ldexp(1, exponent < -1000 ? 1000 : -exponent);
 }
 
-abut_status abuti_hole_share(const abut_mesh *mesh, const uint32_t (*border)[2], const bool *single,
-                             uint32_t count, double *share) {
+/* From sums of squared perimeters and areas. */
+static void set_shares(const double *squares, const double *areas, uint32_t count, double *shares) {
+    const double pi = 3.14159265358979323846;
+    for (uint32_t i = 0; i < count; i++)
+        shares[i] = squares[i] == 0 ? 0
+                    : areas[i] > 0  ? squares[i] / (4 * pi) / areas[i]
+                                    : HUGE_VAL;
+}
+
+abut_status abuti_hole_shares(const abut_mesh *mesh, const uint32_t (*border)[2],
+                              const bool *single, uint32_t count, const uint32_t *part,
+                              uint32_t part_count, double *shares) {
     abut_context *context = mesh->context;
     const size_t room = count, ends = 2 * room;
-    *share = 0;
-    if (!count)
+    const bool loose = count > UINT32_MAX / 2; /* at least half of all sides: no solid */
+    for (uint32_t i = 0; i < part_count; i++)
+        shares[i] = loose ? HUGE_VAL : 0;
+    if (!count || loose)
         return ABUT_OK;
-    if (count > UINT32_MAX / 2) { /* at least half of all sides: loose triangles, no solid */
-        *share = HUGE_VAL;
-        return ABUT_OK;
-    }
-    loop_search s = {.mesh = mesh, .scale = scale_of(mesh)};
+    loop_search s = {.mesh = mesh, .part = part, .scale = scale_of(mesh)};
     s.edges = abuti_allocate(context, room, sizeof *s.edges);
     s.keys = abuti_allocate(context, 2 * ends, sizeof *s.keys);
     s.used = abuti_allocate_zeroed(context, room, sizeof *s.used);
     s.length = abuti_allocate(context, room + 1, sizeof *s.length);
+    s.squares = abuti_allocate_zeroed(context, 2 * (size_t)part_count, sizeof *s.squares);
     uint32_t *words = abuti_allocate(context, 6 * (ends + 1), sizeof *words);
     abut_status status =
-        s.edges && s.keys && s.used && s.length && words ? ABUT_OK : ABUT_ERROR_MEMORY;
+        s.edges && s.keys && s.used && s.length && s.squares && words ? ABUT_OK : ABUT_ERROR_MEMORY;
     if (!status) {
         uint32_t **const arrays[] = {&s.vertex, &s.first, &s.end, &s.place, &s.trail};
         for (size_t i = 0; i < 5; i++)
             *arrays[i] = words + i * (ends + 1);
         uint32_t *cursor = words + 5 * (ends + 1);
+        double *areas = s.squares + part_count;
         list_edges(&s, border, single, count);
         list_ends(&s);
         memcpy(cursor, s.first, (s.vertex_count + 1) * sizeof *cursor);
-        const double pi = 3.14159265358979323846;
-        const double holes = add_trails(&s, cursor) / (4 * pi);
-        const double area = s.count ? scaled_area(&s) : 1;
-        *share = area > 0 ? holes / area : HUGE_VAL;
+        add_trails(&s, cursor);
+        add_scaled_areas(&s, areas);
+        set_shares(s.squares, areas, part_count, shares);
     }
-    ABUTI_RELEASE(context, s.edges, s.keys, s.used, s.length, words);
+    ABUTI_RELEASE(context, s.edges, s.keys, s.used, s.length, s.squares, words);
     return status;
 }

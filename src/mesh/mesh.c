@@ -39,8 +39,8 @@ static bool is_legal(vec3 p) {
 }
 
 /* The last bits of three coordinates must multiply to something that is not 0, or exact signs are
- * not (geom/predicates_shared.h). Who reads of it can scale the mesh; a few such coordinates beside
- * others, left over from some cancellation, most often do no harm. */
+ * not (geom/predicates_shared.h). A mesh of such coordinates alone is refused. A few beside others,
+ * left over from some cancellation, most often do no harm: a warning is logged. */
 #define COORDINATE_MIN 1e-91
 
 static bool is_tiny(double x) {
@@ -134,8 +134,18 @@ static void warn_of_tiny(abut_context *context, const char *name, const looking 
               "%s: %zu of %zu vertices have coordinates below %g that are not 0 (the first is "
               "vertex %zu), of which products of three are too small for a double: whether "
               "triangles touch there, and which side of them a point is on, may be told "
-              "wrongly; scale the mesh up",
+              "wrongly; set them to 0, or scale the mesh",
               name, tiny, l->vertex_count, COORDINATE_MIN, first);
+}
+
+abut_status abuti_mesh_check_size(const char *name, box3 box) {
+    double size = v3_max_abs(v3_sub(box.hi, box.lo));
+    if (size == 0 || size >= ABUT_MESH_SIZE_MIN)
+        return ABUT_OK;
+    return abuti_fail(ABUT_ERROR_ARGUMENT,
+                      "%s: the longest side of the bounding box is %g; it must be 0 or at least "
+                      "%g: scale the coordinates",
+                      name, size, ABUT_MESH_SIZE_MIN);
 }
 
 static void move_task(void *data, size_t chunk, size_t begin, size_t end) {
@@ -153,9 +163,9 @@ static void settle(abut_mesh *mesh, box3 all) {
         abuti_parallel_for(mesh->context, mesh->vertex_count, ITEMS_A_TASK, move_task, mesh);
 }
 
-abut_status abuti_mesh_adopt(abut_context *context, const char *name, vec3 *positions,
-                             size_t vertex_count, uint32_t *indices, size_t triangle_count,
-                             abut_mesh **mesh) {
+static abut_status adopt(abut_context *context, const char *name, vec3 *positions,
+                         size_t vertex_count, uint32_t *indices, size_t triangle_count,
+                         bool is_derived, abut_mesh **mesh) {
     looking l = {.indices = indices, .positions = positions, .vertex_count = vertex_count};
     box3 used = box_empty(), all = box_empty();
     abut_status status = ABUT_OK;
@@ -175,6 +185,8 @@ abut_status abuti_mesh_adopt(abut_context *context, const char *name, vec3 *posi
         all = look(&l, context, vertex_count, positions_task);
         status = atomic_load(&l.bad) ? refuse_position(name, &l) : ABUT_OK;
     }
+    if (!status && !is_derived)
+        status = abuti_mesh_check_size(name, used);
     if (!status && !(made = abuti_allocate_zeroed(context, 1, sizeof *made)))
         status = ABUT_ERROR_MEMORY;
     if (status) {
@@ -188,11 +200,23 @@ abut_status abuti_mesh_adopt(abut_context *context, const char *name, vec3 *posi
     made->positions = positions;
     made->indices = indices;
     made->bounds = used;
-    if (atomic_load(&l.tiny))
+    if (atomic_load(&l.tiny) && !is_derived)
         warn_of_tiny(context, name, &l);
     settle(made, all);
     *mesh = made;
     return ABUT_OK;
+}
+
+abut_status abuti_mesh_adopt(abut_context *context, const char *name, vec3 *positions,
+                             size_t vertex_count, uint32_t *indices, size_t triangle_count,
+                             abut_mesh **mesh) {
+    return adopt(context, name, positions, vertex_count, indices, triangle_count, false, mesh);
+}
+
+abut_status abuti_mesh_derive(abut_context *context, const char *name, vec3 *positions,
+                              size_t vertex_count, uint32_t *indices, size_t triangle_count,
+                              abut_mesh **mesh) {
+    return adopt(context, name, positions, vertex_count, indices, triangle_count, true, mesh);
 }
 
 /* ---- from the caller's arrays ---- */

@@ -34,6 +34,13 @@ struct abut_topology {
 abut_status abuti_mesh_adopt(abut_context *context, const char *name, vec3 *positions,
                              size_t vertex_count, uint32_t *indices, size_t triangle_count,
                              abut_mesh **mesh);
+/* The same for a mesh that is derived from legal ones, such as a part or a copy: it may be smaller
+ * than ABUT_MESH_SIZE_MIN, and no warning is logged. */
+abut_status abuti_mesh_derive(abut_context *context, const char *name, vec3 *positions,
+                              size_t vertex_count, uint32_t *indices, size_t triangle_count,
+                              abut_mesh **mesh);
+/* Refuses the bounding box of a mesh whose longest side is below ABUT_MESH_SIZE_MIN and not 0. */
+abut_status abuti_mesh_check_size(const char *name, box3 box);
 
 static inline vec3 abuti_mesh_position(const abut_mesh *mesh, uint32_t vertex) {
     return v3_add(mesh->origin, mesh->positions[vertex]);
@@ -146,12 +153,18 @@ void abuti_border_end(abuti_border *border);
 
 /* ---- holes.c ---- */
 
-/* The area of the holes over that of the surface, for lists of abuti_border_list(): each boundary
- * loop counts as a disc of its perimeter. Edges of several faces, as between faces that are wound
- * against each other or at a wall inside a body, bound no hole. 0 if there is none, infinity if the
- * surface has no area. */
-abut_status abuti_hole_share(const abut_mesh *mesh, const uint32_t (*border)[2], const bool *single,
-                             uint32_t count, double *share);
+/* Numbers the connected parts of a mesh by their lowest vertices, and returns how many there are;
+ * vertices of one name (null = their own) count as one. `part` gets that of each vertex, ABUT_NONE
+ * for one that is neither in a triangle nor the name of one that is. */
+uint32_t abuti_mesh_parts(const abut_mesh *mesh, const uint32_t *names, uint32_t *part);
+
+/* For each part the area of its holes over its own area, for lists of abuti_border_list(): each
+ * boundary loop counts as a disc of its perimeter. Edges of several faces, as between faces that
+ * are wound against each other or at a wall inside a body, bound no hole. 0 if there is none,
+ * infinity if the part has no area. With a null `part`, that of each vertex, all is one part. */
+abut_status abuti_hole_shares(const abut_mesh *mesh, const uint32_t (*border)[2],
+                              const bool *single, uint32_t count, const uint32_t *part,
+                              uint32_t part_count, double *shares);
 
 /* What a method says of a mesh, for abut_nearest_advice() and its companions on floors above. */
 static inline abut_advice abuti_guaranteed(const char *reason) {

@@ -210,5 +210,6 @@ abut_status abuti_read_finish(abuti_reader *reader, abut_mesh **mesh) {
                               triangle_count, mesh);
     if (!status)
         (*mesh)->up = reader->up;
-    return status;
+    return status == ABUT_ERROR_ARGUMENT ? ABUT_ERROR_FORMAT
+                                         : status; /* a mesh that is too small */
 }

@@ -51,8 +51,11 @@ abut_status abut_mesh_transform(const abut_mesh *mesh, double scale, abut_pose m
     memcpy(indices, mesh->indices, 3 * (size_t)mesh->triangle_count * sizeof *indices);
     for (size_t t = 0; scale < 0 && t < mesh->triangle_count; t++)
         turn(indices + 3 * t);
-    status = abuti_mesh_adopt(context, "abut_mesh_transform", m.positions, mesh->vertex_count,
-                              indices, mesh->triangle_count, moved);
+    /* a rotation may make the bounding box smaller, but not the mesh */
+    status = (fabs(scale) < 1 ? abuti_mesh_adopt
+                              : abuti_mesh_derive)(context, "abut_mesh_transform", m.positions,
+                                                   mesh->vertex_count, indices,
+                                                   mesh->triangle_count, moved);
     if (!status)
         (*moved)->up = m3_apply(&m.motion.rotation, v3_scale(mesh->up, scale < 0 ? -1 : 1));
     return status;

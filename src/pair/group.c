@@ -551,9 +551,6 @@ static abut_advice advice_of_group(const group_call *call) {
     if (doubt / PAIR_HOLES % 4)
         return abuti_limited("An object is not closed, so what is inside it is a guess near its "
                              "holes and extra faces: close it, or count surfaces only.");
-    if (doubt / PAIR_PARTS % 4)
-        return abuti_limited("An object is a sheet with closed parts, and nothing is reported as "
-                             "inside these: make them a mesh of their own.");
     return abuti_guaranteed("The answer is exact.");
 }
 

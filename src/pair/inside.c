@@ -1,8 +1,9 @@
 /* Whether a mesh lies inside another, part by part.
  *
  * Where no triangles of two surfaces intersect, a connected part of one is wholly inside the other
- * or wholly outside, so one vertex decides for all of it. A sheet (abuti_bvh_is_sheet) has no
- * inside; other surfaces with boundary edges contain what they wind around by at least a half.
+ * or wholly outside, so one vertex decides for all of it. Of the other, parts that are sheets
+ * (abuti_bvh_interior) have no inside. What the remaining parts together wind around by at least a
+ * half is inside: parts that face inwards inside others are cavities, and parts may overlap.
  */
 #include "pair/pair.h"
 #include "sign/sign.h"
@@ -10,19 +11,6 @@
 #include <math.h>
 
 /* ---- inside ---- */
-
-/* Whether a posed mesh winds around a point that is not on it. */
-static bool winds_around(const pair_side *side, const bvh_solid *solid, const abut_pose *at,
-                         vec3 point) {
-    if (solid->border_count)
-        return fabs(abuti_sign_crossing_open(side->bvh, at, point,
-                                             (const uint32_t(*)[2])solid->border,
-                                             solid->border_count)) >= 0.5;
-    int64_t winding;
-    bool on_surface;
-    abuti_sign_crossing(side->bvh, at, point, &winding, &on_surface);
-    return winding != 0;
-}
 
 /* Whether a point may be in the box of a posed mesh; false is certain. */
 static bool box_may_hold(const pair_frame *frame, const pair_side *side, vec3 point) {
@@ -41,30 +29,21 @@ abut_status abuti_pair_vertex_inside(const pair_frame *frame, int inner,
                                      const abut_pose *outer_pose, uint32_t vertex, bool *inside,
                                      unsigned *doubt) {
     const pair_side *in = &frame->side[inner], *out = &frame->side[!inner];
-    const bvh_solid *around;
+    const bvh_interior *around;
     vec3 p = abuti_motion_apply(&in->motion, abuti_mesh_position(in->bvh->mesh, vertex));
+    bool on_surface;
     *inside = false;
     if (frame->reach > PAIR_FAR || !box_may_hold(frame, out, p))
         return ABUT_OK;
-    abut_status status = abuti_bvh_solid(out->bvh, &around);
+    abut_status status = abuti_bvh_interior(out->bvh, &around);
     if (status)
         return status;
-    bool sheet = false;
-    if (around->border_count)
-        status = abuti_bvh_is_sheet(out->bvh, &sheet);
-    if (status)
-        return status;
-    if (around->border_count)
-        *doubt |= (unsigned)(sheet             ? PAIR_SHEET
-                             : around->flipped ? PAIR_FLIPS
-                                               : PAIR_HOLES)
+    if (around->has_sheets || around->border_count)
+        *doubt |= (unsigned)(!around->border_count ? PAIR_SHEET
+                             : around->flipped     ? PAIR_FLIPS
+                                                   : PAIR_HOLES)
                   << !inner;
-    const bvh_solid_parts *parts;
-    if (sheet && (status = abuti_bvh_solid_parts(out->bvh, &parts)))
-        return status;
-    if (sheet && parts->closed_count)
-        *doubt |= (unsigned)PAIR_PARTS << !inner;
-    *inside = !sheet && winds_around(out, around, outer_pose, p);
+    *inside = fabs(abuti_sign_crossing_solids(out->bvh, around, outer_pose, p, &on_surface)) >= 0.5;
     return ABUT_OK;
 }
 
@@ -77,9 +56,9 @@ static abut_status part_inside(const pair_frame *frame, int inner, const abut_po
     for (uint32_t i = 0; !status && i < parts->count && *vertex == ABUT_NONE; i++) {
         bool inside;
         status =
-            abuti_pair_vertex_inside(frame, inner, outer_pose, parts->first[i], &inside, doubt);
+            abuti_pair_vertex_inside(frame, inner, outer_pose, parts->vertex[i], &inside, doubt);
         if (!status && inside)
-            *vertex = parts->first[i];
+            *vertex = parts->vertex[i];
     }
     return status;
 }
@@ -105,12 +84,12 @@ abut_status abuti_pair_contains(const pair_frame *frame, const abut_posed *a, co
 
 abut_advice abuti_pair_doubt(unsigned doubt) {
     static const char *const sheets[] = {
-        "Exact. A is a sheet: its holes exceed a tenth of its area, so it has no inside, and "
-        "nothing is reported as inside it.",
-        "Exact. B is a sheet: its holes exceed a tenth of its area, so it has no inside, and "
-        "nothing is reported as inside it.",
-        "Exact. Both meshes are sheets: their holes exceed a tenth of their area, so they have no "
-        "inside, and nothing is reported as inside them."};
+        "Exact. A is a sheet, or some of its parts are: their holes exceed a tenth of their area, "
+        "so they have no inside, and nothing is reported as inside them.",
+        "Exact. B is a sheet, or some of its parts are: their holes exceed a tenth of their area, "
+        "so they have no inside, and nothing is reported as inside them.",
+        "Exact. Both meshes are sheets, or some of their parts are: their holes exceed a tenth of "
+        "their area, so they have no inside, and nothing is reported as inside them."};
     static const char *const holes[] = {
         "A is not closed, so what is inside it is a guess near its holes and extra faces: close "
         "it, or count surfaces only.",
@@ -125,20 +104,11 @@ abut_advice abuti_pair_doubt(unsigned doubt) {
         "the mesh first.",
         "Neighbouring triangles of both meshes face opposite ways, so what is inside them is not "
         "known: orient the meshes first."};
-    static const char *const closed_parts[] = {
-        "A is a sheet with closed parts, and nothing is reported as inside these: make them a mesh "
-        "of their own.",
-        "B is a sheet with closed parts, and nothing is reported as inside these: make them a mesh "
-        "of their own.",
-        "Both meshes are sheets with closed parts, and nothing is reported as inside these: make "
-        "them meshes of their own."};
     const unsigned flipped = doubt / PAIR_FLIPS % 4, open = doubt / PAIR_HOLES % 4,
                    sheet = doubt / PAIR_SHEET % 4;
     if (flipped)
         return abuti_unfit(flips[flipped - 1]);
     if (open)
         return abuti_limited(holes[open - 1]);
-    if (doubt / PAIR_PARTS % 4)
-        return abuti_limited(closed_parts[doubt / PAIR_PARTS % 4 - 1]);
     return abuti_guaranteed(sheet ? sheets[sheet - 1] : "The answer is exact.");
 }

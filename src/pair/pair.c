@@ -420,7 +420,7 @@ const char *abut_pair_relation_name(abut_pair_relation relation) {
 abut_advice abut_pair_advice(const abut_mesh_report *report) {
     if (!report)
         return abuti_unfit("There is no report.");
-    if (report->hole_share > ABUT_SHEET_HOLE_SHARE)
+    if (report->is_sheet)
         return abuti_limited(
             "A sheet: its holes exceed a tenth of its area, so it has no inside, nothing is "
             "reported as inside it, and volume means nothing. Close the holes if it is a solid.");
@@ -428,6 +428,11 @@ abut_advice abut_pair_advice(const abut_mesh_report *report) {
         return abuti_unfit(
             "Neighbouring triangles are wound against each other, so what is inside is not known "
             "and volume means nothing: orient the mesh first.");
+    if (report->has_sheets)
+        return abuti_limited(
+            "Some parts are sheets: their holes exceed a tenth of their area, so they have no "
+            "inside. What is inside the other parts is exact if these are closed, and a guess near "
+            "their holes otherwise. Volume means nothing.");
     if (report->bordered && abuti_problems(report, ABUT_PROBLEM_BOUNDARY_EDGE))
         return abuti_limited(
             "The surface has boundary edges, so what is inside is a guess near the holes, and "

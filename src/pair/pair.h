@@ -254,7 +254,7 @@ abut_status abuti_pair_vertex_inside(const pair_frame *frame, int inner,
 
 /* What limits an answer, as a sum of bits: 0 where it is exact. Each is shifted by the side, 0 or
  * 1, that may contain the other. An answer about a sheet is exact, since a sheet has no inside. */
-enum { PAIR_HOLES = 1, PAIR_FLIPS = 4, PAIR_SHEET = 16, PAIR_PARTS = 64 };
+enum { PAIR_HOLES = 1, PAIR_FLIPS = 4, PAIR_SHEET = 16 };
 abut_advice abuti_pair_doubt(unsigned doubt);
 
 /* ---- pair.c: one question, checked ---- */

@@ -1,5 +1,5 @@
 /* Boundary handling: which triangles of a mesh with holes cannot be judged by the view test?
- * (document 004, sections 3.4 and 4.3)
+ * (Cheng 2011, sections 3.4 and 4.3)
  *
  * Ghost triangles close the holes. As long as no part of the mesh passes through a ghost, the
  * closed surface is like any other. Let the level of a piece of the mesh be how often the closed

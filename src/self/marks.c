@@ -1,4 +1,4 @@
-/* Marks on the nodes of the tree: which sets the triangles below are in (document 004, section
+/* Marks on the nodes of the tree: which sets the triangles below are in (Cheng 2011, section
  * 4.4). One tree with marks stands for a tree of each set. Only triangles that changed set are
  * looked at: their leaf is marked anew, and the nodes above as far as anything changes. */
 #include "self/self.h"

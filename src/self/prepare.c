@@ -1,5 +1,5 @@
 /* What a mesh needs once: which triangles are around its vertices and edges, and ghost triangles
- * for its holes (document 004, section 4.1.4). Its clusters of triangles (section 4.2.3) save no
+ * for its holes (Cheng 2011, section 4.1.4). Its clusters of triangles (section 4.2.3) save no
  * time here: docs/self.md. */
 #include "self/self.h"
 

@@ -1,5 +1,5 @@
 /* Traversal and elementary tests: the first impact, or all, among the pairs of triangles that the
- * sets let through (document 004, sections 4.4 and 4.5).
+ * sets let through (Cheng 2011, sections 4.4 and 4.5).
  *
  * The tree is walked against itself, all pairs of sets at once: a pair of nodes is opened where
  * their marks have a pair that has to be looked at. Where only one child has, its parent is skipped

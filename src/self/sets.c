@@ -1,5 +1,5 @@
 /* The view test: by which triangles do rays from the view primitive leave during the whole step, by
- * which do they enter, and which are in doubt? (document 004, sections 3.2, 3.3 and 4.2)
+ * which do they enter, and which are in doubt? (Cheng 2011, sections 3.2, 3.3 and 4.2)
  *
  * Point. With N(t) the normal of a triangle and q(t) the view-point, f(t) = (v0(t) - q(t)) . N(t)
  * has the sign that all points of the triangle share, and is a cubic. In Bernstein form over the

@@ -2,7 +2,7 @@
  *
  * Problem: pairs of triangles that may touch during a step, among many.
  * Method: the triangles are halved along the longest axis of their centres at the start until one
- * is left; nodes stand level by level, siblings side by side (document 004, section 5.2.2). A node
+ * is left; nodes stand level by level, siblings side by side (Cheng 2011, section 5.2.2). A node
  * has the 16-DOP (Klosowski et al. 1998) or the box of what its triangles sweep, which is that of
  * their vertices at both ends of the step. Shape and order stay; bounds are refitted bottom-up.
  *

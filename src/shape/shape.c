@@ -103,8 +103,8 @@ abut_status abut_shape_find(const char *name, abut_shape_kind *kind) {
 /* ---- checks ---- */
 
 /* Between these, products of three sizes and squares of the smallest edges stay normal doubles. */
-#define SIZE_LEAST 1e-90
-#define SIZE_MOST 1e90
+#define SIZE_LEAST ABUT_MESH_SIZE_MIN
+#define SIZE_MOST ABUT_COORDINATE_MAX
 /* Thickness of a ring or tube, as a part of its radius: leaves it 7 digits. */
 #define WALL_LEAST 1e-9
 

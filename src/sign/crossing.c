@@ -43,14 +43,18 @@ typedef struct walk {
     bvh_slab slab; /* where posed */
     int64_t winding;
     bool on_surface;
-    bool goes_on; /* where the point is on the surface, whose triangles there count nothing */
+    bool goes_on;      /* where the point is on the surface, whose triangles there count nothing */
+    const bool *skips; /* by triangle; null if none is skipped */
 } walk;
 
 /* ---- triangles ---- */
 
 static bool cross_leaf(walk *w, uint32_t leaf) {
     for (uint32_t i = 0; i < bvh_leaf_fill(w->bvh, leaf); i++) {
-        abut_triangle t = bvh_triangle(w->bvh->mesh, w->bvh->order[leaf * BVH_WIDTH + i]);
+        const uint32_t triangle = w->bvh->order[leaf * BVH_WIDTH + i];
+        if (w->skips && w->skips[triangle])
+            continue;
+        abut_triangle t = bvh_triangle(w->bvh->mesh, triangle);
         for (int k = 0; w->posed && k < 3; k++)
             t.corner[k] = abuti_motion_apply(&w->motion, t.corner[k]);
         int on_surface = 0;
@@ -214,27 +218,37 @@ static double strip_angle(const walk *w, vec3 from, vec3 to) {
  * strips contribute is known (Martens & Bessmeltsev 2024, "One-shot method for computing
  * generalized winding numbers").
  */
-double abuti_sign_crossing_open(const abut_bvh *bvh, const abut_pose *pose_or_null, abut_vec3 point,
-                                const uint32_t (*border)[2], uint32_t border_count) {
+static double strip_sum(const walk *w, const uint32_t (*border)[2], uint32_t border_count) {
+    double sum = 0;
+    for (uint32_t i = 0; i < border_count; i++) {
+        vec3 from = abuti_mesh_position(w->bvh->mesh, border[i][0]);
+        vec3 to = abuti_mesh_position(w->bvh->mesh, border[i][1]);
+        if (w->posed) {
+            from = abuti_motion_apply(&w->motion, from);
+            to = abuti_motion_apply(&w->motion, to);
+        }
+        sum += strip_angle(w, from, to);
+    }
+    return sum;
+}
+
+double abuti_sign_crossing_solids(const abut_bvh *bvh, const bvh_interior *interior,
+                                  const abut_pose *pose_or_null, abut_vec3 point,
+                                  bool *on_surface) {
     walk w;
     memset(&w, 0, sizeof w);
     w.bvh = bvh;
     w.ray.from = point;
     w.posed = pose_or_null != NULL;
-    if (!(w.posed ? start_posed(&w, pose_or_null) : start_at_rest(&w)))
+    w.skips = interior->is_sheet;
+    *on_surface = false;
+    if (!interior->has_solids || !(w.posed ? start_posed(&w, pose_or_null) : start_at_rest(&w)))
         return 0;
     cross_all(&w);
-    double sum = 0;
-    for (uint32_t i = 0; i < border_count; i++) {
-        vec3 from = abuti_mesh_position(bvh->mesh, border[i][0]);
-        vec3 to = abuti_mesh_position(bvh->mesh, border[i][1]);
-        if (w.posed) {
-            from = abuti_motion_apply(&w.motion, from);
-            to = abuti_motion_apply(&w.motion, to);
-        }
-        sum += strip_angle(&w, from, to);
-    }
-    return (double)w.winding - sum / (4 * 3.14159265358979323846);
+    *on_surface = w.on_surface;
+    const double strips =
+        strip_sum(&w, (const uint32_t(*)[2])interior->border, interior->border_count);
+    return (double)w.winding - strips / (4 * 3.14159265358979323846);
 }
 
 double abuti_sign_strips(const abut_bvh *bvh, abut_vec3 point, const uint32_t (*border)[2],

@@ -86,14 +86,15 @@ void abuti_sign_crossing(const abut_bvh *bvh, const abut_pose *pose_or_null, abu
 /* Whether a point is on the surface; exact for any mesh. */
 bool abuti_sign_touches(const abut_bvh *bvh, abut_vec3 point);
 
-/* The generalised winding number of a mesh with a border, given as directed edges, around a point
- * that is not on it: the solid angle of all triangles over 4 pi, within a rounding error for each
- * edge of the border. Outside the box of the mesh 0 is given. A null pose means none. */
-double abuti_sign_crossing_open(const abut_bvh *bvh, const abut_pose *pose_or_null, abut_vec3 point,
-                                const uint32_t (*border)[2], uint32_t border_count);
+/* The generalised winding number of the parts of a mesh that are no sheets around a point: the
+ * solid angle of their triangles over 4 pi, within a rounding error for each edge of their border;
+ * without border exact. Outside the box of the mesh 0 is given. On one of these parts it says so,
+ * and the number means nothing. A null pose means none. */
+double abuti_sign_crossing_solids(const abut_bvh *bvh, const bvh_interior *interior,
+                                  const abut_pose *pose_or_null, abut_vec3 point, bool *on_surface);
 
-/* The same of a mesh where it is, anywhere and with other rounding: that of strips_shared.h, which
- * is the same on devices. */
+/* The generalised winding number of a mesh with a border, given as directed edges, where it is,
+ * anywhere and with the rounding of strips_shared.h, which is the same on devices. */
 double abuti_sign_strips(const abut_bvh *bvh, abut_vec3 point, const uint32_t (*border)[2],
                          uint32_t border_count);
 

@@ -78,14 +78,13 @@ static abut_status join(abut_sweep *motion, motion_taking *t, int side) {
     }
     t->boxes[side] = all;
     t->has_start = side ? t->has_start : differs;
+    const char *name = side ? t->end_name : t->start_name;
     if (bad == ABUT_NONE)
-        return ABUT_OK;
+        return abuti_positions_check_size(t->function, name, all);
     const abut_buffer *from = side ? t->end_there : t->start_there;
     abut_status status =
         abuti_buffer_download(&d->queue, &from->memory, bad * sizeof at, &at, sizeof at);
-    return status
-               ? status
-               : abuti_positions_refuse(t->function, side ? t->end_name : t->start_name, bad, at);
+    return status ? status : abuti_positions_refuse(t->function, name, bad, at);
 }
 
 abut_status abuti_motion_device_take(abut_sweep *motion, motion_taking *taking) {

@@ -85,9 +85,12 @@ abut_status abuti_motion_report(const abut_sweep *motion, const motion_hit *hits
 /* ---- positions.c ---- */
 
 /* Copies positions and finds their box; refuses coordinates that are not finite or beyond
- * ABUT_COORDINATE_MAX, with a sentence that says where: `what` of `function`. */
+ * ABUT_COORDINATE_MAX, and a box that is too small, with a sentence that says where: `what` of
+ * `function`. */
 abut_status abuti_positions_take(abut_context *context, const char *function, const char *what,
                                  const vec3 *from, uint32_t count, vec3 *to, box3 *box);
+/* Refuses positions whose bounding box is too small for a mesh. */
+abut_status abuti_positions_check_size(const char *function, const char *what, box3 box);
 abut_status abuti_positions_refuse(const char *function, const char *what, uint64_t vertex,
                                    vec3 at);
 

@@ -4,6 +4,7 @@
  * box, but for one that is no number: such a one stays in a sum of differences of each with itself,
  * which is 0 otherwise. */
 #include "base/simd.h"
+#include "mesh/mesh.h"
 #include "sweep/motion.h"
 
 #include <stdatomic.h>
@@ -80,6 +81,12 @@ abut_status abuti_positions_refuse(const char *function, const char *what, uint6
                       function, what, (unsigned long long)vertex, at.x, at.y, at.z);
 }
 
+abut_status abuti_positions_check_size(const char *function, const char *what, box3 box) {
+    char name[96];
+    snprintf(name, sizeof name, "%s: %s", function, what);
+    return abuti_mesh_check_size(name, box);
+}
+
 abut_status abuti_positions_take(abut_context *context, const char *function, const char *what,
                                  const vec3 *from, uint32_t count, vec3 *to, box3 *box) {
     taking t = {.from = from, .to = to};
@@ -95,5 +102,5 @@ abut_status abuti_positions_take(abut_context *context, const char *function, co
             if (!is_legal(from[i]))
                 return abuti_positions_refuse(function, what, i, from[i]);
     *box = all;
-    return ABUT_OK;
+    return abuti_positions_check_size(function, what, all);
 }

@@ -73,7 +73,7 @@ abut_status abuti_world_place_character(const char *function, const world_item *
 static abut_status prepare_other(const abut_world *world, world_item *item) {
     const bool round = item->kind >= ABUT_WORLD_PLANE && item->kind <= ABUT_WORLD_CAPSULE;
     const bool has_own = item->body.samples || (item->asset && item->asset->topology);
-    const bvh_solid *solid = NULL;
+    const bvh_interior *interior;
     abut_status status = ABUT_OK;
     if (round || item->kind == ABUT_WORLD_CHARACTER)
         return ABUT_OK;
@@ -83,7 +83,7 @@ static abut_status prepare_other(const abut_world *world, world_item *item) {
     if (!status && bvh && !has_own && !item->topology)
         status = abut_topology_create(bvh->mesh, &item->topology);
     if (!status && item->kind == ABUT_WORLD_BODY && bvh && !item->body.field)
-        status = abuti_bvh_solid(bvh, &solid);
+        status = abuti_bvh_interior(bvh, &interior);
     return status;
 }
 
@@ -165,24 +165,27 @@ static abut_status ask_field(const world_item *b, vec3 point, double *depth, vec
     return ABUT_OK;
 }
 
-/* The same in a closed mesh, exactly. What is next to a point that is far outside is not asked. */
+/* The same in the closed parts of a mesh, exactly. What is next to a point that is far outside is
+ * not asked. */
 static abut_status ask_mesh(features *f, vec3 point, double *depth, vec3 *out) {
     const world_item *b = f->against;
     const double margin = f->world->options.margin;
     const vec3 at = contact_to_local(&b->at.motion, point);
     const double reach = margin + FREE_SHARE * v3_length(v3_sub(b->local.hi, b->local.lo));
-    int64_t winding = 0;
+    const bvh_interior *interior;
     bool on_surface = false;
     abut_nearest nearest;
     *depth = -HUGE_VAL;
     if (v3_length(v3_sub(point, f->free)) < f->around)
         return ABUT_OK;
     abut_status status = abut_nearest_point(b->bvh, at, reach, &nearest);
+    status = status ? status : abuti_bvh_interior(b->bvh, &interior);
     if (status)
         return status;
     const bool far = nearest.triangle == ABUT_NONE;
-    abuti_sign_crossing(b->bvh, NULL, at, &winding, &on_surface);
-    if (!winding && !on_surface && (far || nearest.distance > margin)) {
+    const bool inside =
+        fabs(abuti_sign_crossing_solids(b->bvh, interior, NULL, at, &on_surface)) >= 0.5;
+    if (!inside && !on_surface && (far || nearest.distance > margin)) {
         f->free = point;
         f->around = ((far ? reach : nearest.distance) - margin) * (1 - 1e-9);
         return ABUT_OK;
@@ -198,10 +201,10 @@ static abut_status ask_mesh(features *f, vec3 point, double *depth, vec3 *out) {
         const vec3 p = mesh->positions[corner[0]];
         way =
             v3_cross(v3_sub(mesh->positions[corner[1]], p), v3_sub(mesh->positions[corner[2]], p));
-    } else if (!winding) {
+    } else if (!inside) {
         way = v3_scale(way, -1);
     }
-    *depth = winding ? nearest.distance : -nearest.distance;
+    *depth = inside ? nearest.distance : -nearest.distance;
     *out = m3_apply(&b->at.motion.turn, v3_normalise(way));
     return ABUT_OK;
 }
@@ -384,11 +387,12 @@ static void try_plane(const abut_world *world, abut_radial *radial, const abut_p
 
 /* Whether samples of a character can be inside an item. */
 static bool has_inside(const world_item *item) {
-    const bvh_solid *solid = NULL;
+    const bvh_interior *interior;
     if (item->kind != ABUT_WORLD_BODY || item->body.field)
         return true;
     /* it is known since tasks began */
-    return item->bvh && !abuti_bvh_solid(item->bvh, &solid) && !solid->border_count;
+    return item->bvh && !abuti_bvh_interior(item->bvh, &interior) && interior->has_solids &&
+           !interior->border_count;
 }
 
 /* Both ways: samples of the character a against b, and features of b against the fields of a. */

@@ -1,8 +1,12 @@
 /* Contacts of all pairs: how each is tried, and lists chunk by chunk.
  *
- * Chunks of consecutive pairs are worked on in any order, each into lists of its own that are kept
- * for the next time; one after the other they are the answer. What touched the last time is only
- * read meanwhile, and replaced when all pairs have succeeded.
+ * Chunks of consecutive pairs are processed in any order, each into lists of its own; these are
+ * joined when all pairs have succeeded. Until then the contacts of the step before are only read. A
+ * pair of which neither item has another pose (bit for bit) or shape than then keeps its contacts:
+ * the bits that the same computation with the same hint gives. The pair's hint stays the same too,
+ * so that a pair at rest does not change because time passes. Every change of an item gives it a
+ * new number (world_item.state), so two numbers tell whether contacts are valid. The exception are
+ * layers, whose images are fitted to all items: these pairs are computed in every step.
  */
 #include "world/world.h"
 
@@ -170,6 +174,28 @@ static abut_status try_fields(const abut_world *world, size_t pair, const world_
 
 /* ---- exact ---- */
 
+const world_tried *abuti_world_kept(const abut_world *world, size_t pair) {
+    const abut_world_pair *which = (const abut_world_pair *)world->pairs.data + pair;
+    const world_tried *tried = world->tried.data;
+    size_t begin = 0, end = world->tried.count;
+    while (begin < end) {
+        size_t middle = begin + (end - begin) / 2;
+        const abut_world_pair *p = &tried[middle].pair;
+        if (p->a < which->a || (p->a == which->a && p->b < which->b))
+            begin = middle + 1;
+        else
+            end = middle;
+    }
+    if (begin == world->tried.count)
+        return NULL;
+    const world_tried *found = &tried[begin];
+    return found->pair.a == which->a && found->pair.b == which->b &&
+                   found->state[0] == world_items(world)[which->a].state &&
+                   found->state[1] == world_items(world)[which->b].state
+               ? found
+               : NULL;
+}
+
 /* What touched the last time, if these two items did. */
 static const world_touch *last_touch(const abut_world *world, const world_item *a,
                                      const world_item *b, const abut_world_pair *which) {
@@ -230,7 +256,7 @@ abut_status abuti_world_patches(const world_item *a, const world_item *b,
 }
 
 /* As try_fields(), with patches for a moment. */
-static abut_status try_exact(const abut_world *world, size_t pair, const world_item *a,
+static abut_status try_exact(const abut_world *world, vec3 hint, const world_item *a,
                              const world_item *b, world_answers *answers, abut_contacts *to,
                              bool *separates) {
     const abut_world_options *o = &world->options;
@@ -238,7 +264,7 @@ static abut_status try_exact(const abut_world *world, size_t pair, const world_i
     abut_patch_options options = abut_patch_options_default();
     options.margin = o->margin;
     options.keep = o->patch_contacts < EXACT_KEEP ? o->patch_contacts : EXACT_KEEP;
-    options.hint = hint_of(world, a, b, (const abut_world_pair *)world->pairs.data + pair);
+    options.hint = hint;
     options.unchecked = o->unchecked;
     abut_patches found = {.count = PATCH_ROOM, .contact_count = EXACT_ROOM};
     abut_status status = ABUT_ERROR_BUFFER;
@@ -273,17 +299,50 @@ static const abut_contact *deepest_of(const abut_contacts *found) {
     return deepest;
 }
 
-/* Adds a pair that has contacts; those of a sensor are not kept. */
-static abut_status add_touch(const abut_world *world, const abut_world_event *event,
-                             const world_item *a, const world_item *b, world_answers *answers) {
-    abuti_vector *list = &answers->touches;
+/* Adds a pair, and a touch of it if that is not null. Contacts are behind those of the list; those
+ * of a sensor are not kept. */
+static abut_status add_pair(const abut_world *world, const world_tried *tried,
+                            const world_touch *touch, world_answers *answers) {
+    abuti_vector *pairs = &answers->tried, *touches = &answers->touches;
     abut_status status =
-        abuti_vector_reserve(world->context, list, list->count + 1, sizeof(world_touch));
-    if (!status) {
-        ((world_touch *)list->data)[list->count++] = (world_touch){{a->born, b->born}, *event};
-        answers->contacts.count += (size_t)event->count;
+        abuti_vector_reserve(world->context, pairs, pairs->count + 1, sizeof *tried);
+    if (!status && touch)
+        status = abuti_vector_reserve(world->context, touches, touches->count + 1, sizeof *touch);
+    if (status)
+        return status;
+    ((world_tried *)pairs->data)[pairs->count++] = *tried;
+    if (tried->advice.verdict > answers->advice.verdict)
+        answers->advice = tried->advice;
+    if (touch) {
+        ((world_touch *)touches->data)[touches->count++] = *touch;
+        answers->contacts.count += (size_t)touch->event.count;
     }
-    return status;
+    return ABUT_OK;
+}
+
+/* Adds the contacts of the step before. Only `pair` and `first` are others. */
+static abut_status keep_pair(const abut_world *world, size_t pair, const world_tried *kept,
+                             world_answers *answers) {
+    const world_touch *last = last_touch(world, &world_items(world)[kept->pair.a],
+                                         &world_items(world)[kept->pair.b], &kept->pair);
+    if (!last)
+        return add_pair(world, kept, NULL, answers);
+    abuti_vector *list = &answers->contacts;
+    const size_t count = (size_t)last->event.count;
+    abut_status status =
+        abuti_vector_reserve(world->context, list, list->count + count, sizeof(abut_contact));
+    if (status)
+        return status;
+    const abut_contact *from = (const abut_contact *)world->contacts.data + last->event.first;
+    abut_contact *to = (abut_contact *)list->data + list->count;
+    for (size_t i = 0; i < count; i++) {
+        to[i] = from[i];
+        to[i].pair = (uint32_t)pair;
+    }
+    world_touch touch = *last;
+    touch.event.first = touch.event.sensor ? 0 : list->count;
+    touch.event.deepest.pair = (uint32_t)pair;
+    return add_pair(world, kept, &touch, answers);
 }
 
 /* As try_fields(), of what is known already. */
@@ -303,45 +362,54 @@ static abut_status copy_special(const abut_world *world, const world_special *fr
 }
 
 static abut_status try_pair(const abut_world *world, size_t pair, world_answers *answers) {
+    const world_tried *kept = abuti_world_kept(world, pair);
+    if (kept)
+        return keep_pair(world, pair, kept, answers);
     const abut_world_pair *which = (const abut_world_pair *)world->pairs.data + pair;
     const world_item *a = &world_items(world)[which->a], *b = &world_items(world)[which->b];
     const world_special *special = abuti_world_special(world, pair);
-    abut_world_manner manner = abuti_world_manner(world, a, b);
+    abut_world_manner manner;
     abut_contacts to = {.count = 0};
+    world_tried tried = {.pair = *which, .state = {a->state, b->state}};
     bool separates = false;
-    abut_status status;
+    abut_status status = abuti_world_manner(world, a, b, &manner);
+    if (status)
+        return status;
+    if (manner.method == ABUT_WORLD_LAYERS)
+        tried.state[0] = tried.state[1] = 0;
     /* What maps and layers do not see is asked exactly. */
     if (special && !special->count && manner.method != ABUT_WORLD_FIELD) {
         manner.method = ABUT_WORLD_EXACT;
-        manner.error = 0;
+        manner.error = manner.guarantee == ABUT_WORLD_LIMITED ? manner.error : 0;
     }
-    if (manner.method == ABUT_WORLD_EXACT)
-        status = try_exact(world, pair, a, b, answers, &to, &separates);
-    else if (special)
+    if (manner.method == ABUT_WORLD_EXACT) {
+        tried.hint = hint_of(world, a, b, which);
+        status = try_exact(world, tried.hint, a, b, answers, &to, &separates);
+    } else if (special)
         status = copy_special(world, special, &answers->contacts, &to);
     else
         status = try_fields(world, pair, a, b, &answers->contacts, &to);
     if (status)
         return status;
-    if (to.advice.verdict > answers->advice.verdict)
-        answers->advice = to.advice;
+    tried.advice = to.advice;
     if (!to.count)
-        return ABUT_OK;
+        return add_pair(world, &tried, NULL, answers);
     for (size_t i = 0; i < to.count; i++)
         to.list[i].pair = (uint32_t)pair;
     const bool sensor = ((a->filter.traits | b->filter.traits) & WORLD_IS_SENSOR) != 0;
-    const abut_world_event event = {.method = manner.method,
-                                    .guarantee = manner.guarantee,
-                                    .error = manner.error,
-                                    .a = which->a,
-                                    .b = which->b,
-                                    .sensor = sensor,
-                                    .separates = separates,
-                                    .first = sensor ? 0 : answers->contacts.count,
-                                    .count = sensor ? 0 : to.count,
-                                    .deepest = *deepest_of(&to),
-                                    .advice = to.advice};
-    return add_touch(world, &event, a, b, answers);
+    const world_touch touch = {{a->born, b->born},
+                               {.method = manner.method,
+                                .guarantee = manner.guarantee,
+                                .error = manner.error,
+                                .a = which->a,
+                                .b = which->b,
+                                .sensor = sensor,
+                                .separates = separates,
+                                .first = sensor ? 0 : answers->contacts.count,
+                                .count = sensor ? 0 : to.count,
+                                .deepest = *deepest_of(&to),
+                                .advice = to.advice}};
+    return add_pair(world, &tried, &touch, answers);
 }
 
 /* ---- all ---- */
@@ -349,7 +417,7 @@ static abut_status try_pair(const abut_world *world, size_t pair, world_answers 
 static void try_some(void *data, size_t chunk, size_t begin, size_t end) {
     abut_world *world = data;
     world_answers *to = &world->answers[chunk];
-    to->contacts.count = to->touches.count = 0;
+    to->contacts.count = to->touches.count = to->tried.count = 0;
     to->advice = abuti_contact_advice(NULL, NULL);
     to->status = ABUT_OK;
     for (size_t i = begin; i < end && !to->status; i++)
@@ -381,38 +449,68 @@ static size_t chunks_of(const abut_world *world) {
     return abuti_chunk_count(world->pairs.count, world->grain);
 }
 
-/* What all chunks found, as if it were one. */
-static abut_status gather(abut_world *world) {
-    size_t touches = 0, first = 0;
-    for (size_t i = 0; i < chunks_of(world); i++)
+/* Copies the contacts of chunks to those of the world. */
+typedef struct joining {
+    const abut_world *world;
+    size_t begin[WORLD_CHUNKS];
+} joining;
+
+static void join_some(void *data, size_t chunk, size_t begin, size_t end) {
+    const joining *j = data;
+    (void)chunk;
+    for (size_t i = begin; i < end; i++) {
+        const abuti_vector *list = &j->world->answers[i].contacts;
+        if (list->count)
+            memcpy((abut_contact *)j->world->contacts.data + j->begin[i], list->data,
+                   list->count * sizeof(abut_contact));
+    }
+}
+
+/* Puts the answers of all chunks in place of those of the step before; on failure these stay. */
+static abut_status join_answers(abut_world *world) {
+    const size_t chunks = chunks_of(world);
+    size_t contacts = 0, touches = 0;
+    joining j = {.world = world};
+    for (size_t i = 0; i < chunks; i++) {
+        j.begin[i] = contacts;
+        contacts += world->answers[i].contacts.count;
         touches += world->answers[i].touches.count;
-    abuti_vector *list = &world->new_touches;
-    list->count = 0;
-    abut_status status = abuti_vector_reserve(world->context, list, touches, sizeof(world_touch));
+    }
+    abut_status status =
+        abuti_vector_reserve(world->context, &world->contacts, contacts, sizeof(abut_contact));
+    if (!status)
+        status =
+            abuti_vector_reserve(world->context, &world->touches, touches, sizeof(world_touch));
+    if (!status)
+        status = abuti_vector_reserve(world->context, &world->tried, world->pairs.count,
+                                      sizeof(world_tried));
     if (status)
         return status;
+    if (chunks)
+        abuti_parallel_for(world->context, chunks, contacts < MANY_CONTACTS ? chunks : 1, join_some,
+                           &j);
+    world->contacts.count = contacts;
+    world->touches.count = world->tried.count = 0;
     world->advice = abuti_contact_advice(NULL, NULL);
-    for (size_t i = 0; i < chunks_of(world); i++) {
+    for (size_t i = 0; i < chunks; i++) {
         const world_answers *from = &world->answers[i];
         const world_touch *touch = from->touches.data;
-        world_touch *to = list->data;
+        world_touch *to = world->touches.data;
         for (size_t k = 0; k < from->touches.count; k++) {
-            to[list->count] = touch[k];
-            to[list->count++].event.first += touch[k].event.sensor ? 0 : first;
+            to[world->touches.count] = touch[k];
+            to[world->touches.count++].event.first += touch[k].event.sensor ? 0 : j.begin[i];
         }
-        first += from->contacts.count;
+        memcpy((world_tried *)world->tried.data + world->tried.count, from->tried.data,
+               from->tried.count * sizeof(world_tried));
+        world->tried.count += from->tried.count;
         if (from->advice.verdict > world->advice.verdict)
             world->advice = from->advice;
     }
-    world->contact_count = first;
     return ABUT_OK;
 }
 
-/* What was found is what touched last from now on. */
+/* Sets where items were when contacts were last found. */
 static void remember(abut_world *world) {
-    abuti_vector old = world->touches;
-    world->touches = world->new_touches;
-    world->new_touches = old;
     for (size_t i = 0; i < world->items.count; i++) {
         world_item *item = &world_items(world)[i];
         item->seen = box_centre(item->at.box);
@@ -421,11 +519,21 @@ static void remember(abut_world *world) {
     world->has_contacts = true;
 }
 
+/* Contacts with fields that were updated are not valid any more. */
+static void check_updates(abut_world *world) {
+    for (size_t i = 0; i < world->items.count; i++) {
+        world_item *item = &world_items(world)[i];
+        if (item->used && world_is_updated(item))
+            abuti_world_new_state(world, item);
+    }
+}
+
 static abut_status find_contacts(abut_world *world) {
     abut_status status = abuti_world_find_pairs(world);
     if (status || world->has_contacts)
         return status;
     size_t count = world->pairs.count, grain = world->grain = choose_grain(world);
+    check_updates(world);
     status = world->backend->prepare(world);
     status = status ? status : abuti_world_bring_characters(world);
     status = status ? status : abuti_world_prepare_characters(world);
@@ -446,7 +554,7 @@ static abut_status find_contacts(abut_world *world) {
                 return world->answers[i].status;
         }
     }
-    status = gather(world);
+    status = join_answers(world);
     if (!status)
         remember(world);
     return status;
@@ -459,42 +567,20 @@ abut_status abuti_world_find_contacts(abut_world *world) {
     return status;
 }
 
-typedef struct copies {
-    const abut_world *world;
-    abut_contacts *to;
-    size_t begin[WORLD_CHUNKS];
-} copies;
-
-static void copy_some(void *data, size_t chunk, size_t begin, size_t end) {
-    const copies *c = data;
-    (void)chunk;
-    for (size_t i = begin; i < end; i++) {
-        const abuti_vector *list = &c->world->answers[i].contacts;
-        if (list->count)
-            memcpy(c->to->list + c->begin[i], list->data, list->count * sizeof *c->to->list);
-    }
-}
-
 abut_status abut_world_contacts(abut_world *world, abut_contacts *contacts) {
     if (!world || !contacts || (!contacts->list && contacts->capacity))
         return abuti_null(__func__, !world ? "world" : !contacts ? "contacts" : "contacts->list");
     abut_status status = abuti_world_find_contacts(world);
     if (status)
         return status;
-    size_t at = 0, chunks = chunks_of(world);
-    copies c = {.world = world, .to = contacts};
-    contacts->count = world->contact_count;
-    if (world->contact_count > contacts->capacity)
+    contacts->count = world->contacts.count;
+    if (world->contacts.count > contacts->capacity)
         return abuti_fail(ABUT_ERROR_BUFFER,
                           "abut_world_contacts: there are %zu contacts, and room for %llu",
-                          world->contact_count, (unsigned long long)contacts->capacity);
+                          world->contacts.count, (unsigned long long)contacts->capacity);
     contacts->advice = world->advice;
-    for (size_t i = 0; i < chunks; i++) {
-        c.begin[i] = at;
-        at += world->answers[i].contacts.count;
-    }
-    if (chunks)
-        abuti_parallel_for(world->context, chunks,
-                           world->contact_count < MANY_CONTACTS ? chunks : 1, copy_some, &c);
+    if (world->contacts.count)
+        memcpy(contacts->list, world->contacts.data,
+               world->contacts.count * sizeof *contacts->list);
     return ABUT_OK;
 }

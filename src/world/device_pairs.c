@@ -53,9 +53,12 @@ abut_status abuti_world_device_bring(abut_world *world) {
     const abut_pose *poses = d->host_poses.data;
     for (size_t i = 0; i < count && !status; i++) {
         world_item *item = &world_items(world)[i];
-        if (item->used && item->kind == ABUT_WORLD_BODY)
-            status = abuti_world_place("abut_world_move", item, &poses[i], world->options.margin,
-                                       &item->at);
+        world_place to;
+        if (!item->used || item->kind != ABUT_WORLD_BODY)
+            continue;
+        status = abuti_world_place("abut_world_move", item, &poses[i], world->options.margin, &to);
+        if (!status)
+            abuti_world_set_place(world, item, &to);
     }
     d->is_ahead = status != ABUT_OK;
     return status;

@@ -9,6 +9,9 @@
 
 static const char exact_misses[] =
     "Nothing is missed: every overlap has a contact, however thin the bodies are.";
+static const char holes_limit[] =
+    "No intersection of surfaces is missed. A mesh has small holes, or neighbouring triangles that "
+    "face opposite ways, so what lies wholly inside it is a guess, and its depth has no bound.";
 static const char field_misses[] =
     "What lies between samples and long edges may be missed, and plates thinner than a cell.";
 static const char vertices_miss[] =
@@ -46,26 +49,59 @@ static double map_error(const world_item *a, const world_item *b) {
     return reach;
 }
 
-abut_world_manner abuti_world_manner(const abut_world *world, const world_item *a,
-                                     const world_item *b) {
+/* Whether what is inside a mesh is a guess. */
+static abut_status find_guess(const world_item *item, bool *guess) {
+    const abut_bvh *tree;
+    const bvh_interior *interior;
+    if (item->kind != ABUT_WORLD_BODY || !item->bvh)
+        return ABUT_OK;
+    abut_status status = abuti_bvh_cpu_tree(item->bvh, &tree);
+    status = status ? status : abuti_bvh_interior(tree, &interior);
+    if (!status)
+        *guess |= interior->border_count > 0;
+    return status;
+}
+
+/* Of methods that find every intersection of surfaces: limited where an item may be inside a mesh
+ * with holes. A plane is inside nothing. */
+static abut_status limit(const world_item *a, const world_item *b, abut_world_manner *manner) {
+    bool guess = false;
+    abut_status status = b->kind == ABUT_WORLD_PLANE ? ABUT_OK : find_guess(a, &guess);
+    if (!status && a->kind != ABUT_WORLD_PLANE)
+        status = find_guess(b, &guess);
+    if (!status && guess) {
+        manner->guarantee = ABUT_WORLD_LIMITED;
+        manner->error = HUGE_VAL;
+        manner->sentence = holes_limit;
+    }
+    return status;
+}
+
+abut_status abuti_world_manner(const abut_world *world, const world_item *a, const world_item *b,
+                               abut_world_manner *manner) {
     const abut_world_method method = abuti_world_method(world, a, b);
     switch (method) {
     case ABUT_WORLD_EXACT:
-        return (abut_world_manner){method, ABUT_WORLD_EVERY, exact_error(a, b) + exact_error(b, a),
-                                   exact_misses};
+        *manner = (abut_world_manner){method, ABUT_WORLD_EVERY,
+                                      exact_error(a, b) + exact_error(b, a), exact_misses};
+        return limit(a, b, manner);
     case ABUT_WORLD_FIELD:
-        return (abut_world_manner){method, ABUT_WORLD_SAMPLED,
-                                   fmax(field_error(a->body.field), field_error(b->body.field)),
-                                   abuti_world_by_vertices(world, a, b) ? vertices_miss
-                                                                        : field_misses};
+        *manner = (abut_world_manner){method, ABUT_WORLD_SAMPLED,
+                                      fmax(field_error(a->body.field), field_error(b->body.field)),
+                                      abuti_world_by_vertices(world, a, b) ? vertices_miss
+                                                                           : field_misses};
+        return ABUT_OK;
     case ABUT_WORLD_MAP:
-        return (abut_world_manner){method, ABUT_WORLD_EVERY, map_error(a, b), map_misses};
+        *manner = (abut_world_manner){method, ABUT_WORLD_EVERY, map_error(a, b), map_misses};
+        return limit(a, b, manner);
     case ABUT_WORLD_RADIAL:
-        return (abut_world_manner){method, ABUT_WORLD_SAMPLED, HUGE_VAL, radial_misses};
+        *manner = (abut_world_manner){method, ABUT_WORLD_SAMPLED, HUGE_VAL, radial_misses};
+        return ABUT_OK;
     case ABUT_WORLD_LAYERS:
-        return (abut_world_manner){method, ABUT_WORLD_EVERY, HUGE_VAL, layers_miss};
+        *manner = (abut_world_manner){method, ABUT_WORLD_EVERY, HUGE_VAL, layers_miss};
+        return ABUT_OK;
     default:
-        return (abut_world_manner){
+        *manner = (abut_world_manner){
             ABUT_WORLD_AUTO, ABUT_WORLD_NEVER, HUGE_VAL,
             a->kind == ABUT_WORLD_PLANE && b->kind == ABUT_WORLD_PLANE
                 ? "Two planes are never tried: they overlap without end."
@@ -74,6 +110,7 @@ abut_world_manner abuti_world_manner(const abut_world *world, const world_item *
                   "take."
                 : "Never tried: the world has one method alone, and one of them lacks what it "
                   "takes."};
+        return ABUT_OK;
     }
 }
 
@@ -91,7 +128,10 @@ abut_status abut_world_how(const abut_world *world, uint32_t a, uint32_t b,
         return status;
     const world_item *p = &world_items(world)[a < b ? a : b],
                      *q = &world_items(world)[a < b ? b : a];
-    abut_world_manner found = abuti_world_manner(world, p, q);
+    abut_world_manner found;
+    status = abuti_world_manner(world, p, q, &found);
+    if (status)
+        return status;
     if (found.method != ABUT_WORLD_AUTO && !abuti_world_tries(world, a, b))
         found = (abut_world_manner){ABUT_WORLD_AUTO, ABUT_WORLD_NEVER, HUGE_VAL,
                                     world_may_meet(&p->filter, &q->filter)

@@ -4,13 +4,15 @@
  *   forced                     what the item says, or else the world, if it says exact or field
  *   a sheet                    map: it has no inside, and a field would make one up
  *   deforms                    exact: a refit is a tenth of a build, and a field none at all
+ *   sheets and solids          exact: each part counts by itself, and a field has one sign for all
  *   neighbours face opposite   exact: surfaces that cross are found, whatever their sides
  *   holes, but a solid         field: winding numbers see across holes
  *   no device                  exact: nothing is missed, and nothing has to be prepared
  *   few triangles, or thin     exact, also beside a device: a field loses what is below two cells
  *   else                       field, all pairs at once on the device
  *
- * A sheet is a surface whose holes exceed ABUT_SHEET_HOLE_SHARE of its area: mesh/holes.c.
+ * A sheet is a surface each of whose parts has holes above ABUT_SHEET_HOLE_SHARE of its area:
+ * mesh/holes.c.
  */
 #include "world/world.h"
 
@@ -71,7 +73,7 @@ static void choose_by_rule(const abut_world *world, world_asset *a, const abut_m
     const abut_world_method wanted = world->options.method;
     if (a->asked != ABUT_WORLD_AUTO)
         choose(a, a->asked, true, "The item says so.");
-    else if (wanted == ABUT_WORLD_FIELD && !a->deforms && !a->sheet)
+    else if (wanted == ABUT_WORLD_FIELD && !a->deforms && !a->has_sheets)
         choose(a, ABUT_WORLD_FIELD, true, "The world tries pairs by fields alone.");
     else if (wanted != ABUT_WORLD_AUTO)
         choose(a, ABUT_WORLD_EXACT, true,
@@ -86,6 +88,10 @@ static void choose_by_rule(const abut_world *world, world_asset *a, const abut_m
         choose(a, ABUT_WORLD_EXACT, false,
                "It deforms: its hierarchy is refitted in each step, where a field would have to be "
                "made anew.");
+    else if (a->has_sheets)
+        choose(a, ABUT_WORLD_EXACT, false,
+               "Some of its parts are sheets, without an inside, and others are solids: exact "
+               "patches treat each part by itself.");
     else if (r->cancels)
         choose(a, ABUT_WORLD_EXACT, false,
                "Neighbouring triangles face opposite ways, so that nothing tells in from out; "
@@ -114,9 +120,10 @@ static abut_status examine(const abut_world *world, world_asset *a, abut_mesh_re
         return status;
     a->choice.advice = abut_pair_advice(report);
     a->choice.holes = report->hole_share;
-    a->sheet = a->choice.holes > ABUT_SHEET_HOLE_SHARE || !(report->area > 0);
+    a->sheet = report->is_sheet || !(report->area > 0);
+    a->has_sheets = a->sheet || report->has_sheets;
     a->longest_edge = find_longest_edge(a->mesh);
-    if (a->sheet || a->deforms || report->cancels ||
+    if (a->has_sheets || a->deforms || report->cancels ||
         (!world->options.device && a->asked != ABUT_WORLD_FIELD))
         return ABUT_OK;
     const uint32_t cells = a->resolution ? a->resolution : FIELD_CELLS;
@@ -150,7 +157,7 @@ static abut_status make_map(world_asset *a) {
 }
 
 abut_status abuti_world_asset_sign(world_asset *a) {
-    return a->sheet || !a->bvh || abut_sign_info_get(a->bvh).method != ABUT_SIGN_AUTO
+    return a->has_sheets || !a->bvh || abut_sign_info_get(a->bvh).method != ABUT_SIGN_AUTO
                ? ABUT_OK
                : abut_sign_prepare(a->bvh, NULL);
 }

@@ -234,7 +234,7 @@ static abut_status try_layers(abut_world *world, const world_item *a, const worl
 typedef abut_status special_try(abut_world *world, const world_item *a, const world_item *b,
                                 world_special *to);
 
-/* Null: it is left to the tasks. */
+/* Null: the pair is tried by the tasks. */
 static special_try *way_of(const abut_world *world, const world_item *a, const world_item *b) {
     const abut_world_method method = abuti_world_method(world, a, b);
     return method == ABUT_WORLD_MAP                                             ? try_maps
@@ -251,7 +251,7 @@ abut_status abuti_world_find_special(abut_world *world) {
     world->special.count = world->special_contacts.count = 0;
     for (size_t i = 0; i < world->pairs.count && world->assets.count && !status; i++) {
         const world_item *a = &items[pairs[i].a], *b = &items[pairs[i].b];
-        special_try *const try = way_of(world, a, b);
+        special_try *const try = abuti_world_kept(world, i) ? NULL : way_of(world, a, b);
         if (!try)
             continue;
         if (try == try_layers && !has_layers) {

@@ -328,8 +328,16 @@ static void find_axes(vec3 along, vec3 axes[3]) {
 static abut_status make_mesh(abut_context *context, const vec3 *corners, uint32_t count,
                              const uint32_t *triangles, uint32_t triangle_count, abut_bvh **bvh) {
     abut_mesh *mesh = NULL;
-    abut_mesh_input input = abut_mesh_input_doubles(corners, count, triangles, triangle_count);
-    abut_status status = abut_mesh_create(context, &input, &mesh);
+    vec3 *positions = abuti_allocate(context, count, sizeof *positions);
+    uint32_t *indices = abuti_allocate(context, 3 * (size_t)triangle_count, sizeof *indices);
+    if (!positions || !indices) {
+        ABUTI_RELEASE(context, positions, indices);
+        return ABUT_ERROR_MEMORY;
+    }
+    memcpy(positions, corners, count * sizeof *positions);
+    memcpy(indices, triangles, 3 * (size_t)triangle_count * sizeof *indices);
+    abut_status status = abuti_mesh_derive(context, "abut_world_sweep", positions, count, indices,
+                                           triangle_count, &mesh);
     status = status ? status : abut_bvh_create(mesh, NULL, bvh);
     abut_mesh_destroy(mesh);
     return status;
@@ -545,6 +553,7 @@ static abut_status write(const abut_world *world, abut_world_impacts *impacts) {
     const abut_world_pair *pairs = world->sweep_pairs.data;
     uint64_t count = 0, unknown = 0;
     double time = 1;
+    abut_advice advice = abuti_guaranteed("No containment decided, or one that is exact.");
     for (size_t i = 0; i < world->sweep_pairs.count; i++)
         count += swept[i].touch.hit;
     impacts->count = count;
@@ -556,6 +565,7 @@ static abut_status write(const abut_world *world, abut_world_impacts *impacts) {
     for (size_t i = 0; i < world->sweep_pairs.count; i++) {
         const abut_sweep_touch *touch = &swept[i].touch;
         unknown += swept[i].unknown;
+        advice = touch->advice.verdict > advice.verdict ? touch->advice : advice;
         const world_item *a = &world_items(world)[pairs[i].a], *b = &world_items(world)[pairs[i].b];
         const bool sensor = has_sensor(a, b);
         if (touch->hit)
@@ -565,6 +575,7 @@ static abut_status write(const abut_world *world, abut_world_impacts *impacts) {
     }
     impacts->time = time;
     impacts->unknown = unknown;
+    impacts->advice = advice;
     return ABUT_OK;
 }
 

@@ -111,33 +111,19 @@ void abut_world_destroy(abut_world *world) {
     for (size_t i = 0; i < world->items.count; i++)
         drop_item(world, &world_items(world)[i]);
     abut_layers_destroy(world->layers);
-    abuti_vector *lists[] = {&world->items,
-                             &world->places,
-                             &world->keys,
-                             &world->spare,
-                             &world->order,
-                             &world->boxes,
-                             &world->nodes,
-                             &world->pairs,
-                             &world->begin,
-                             &world->ignored,
-                             &world->new_touches,
-                             &world->touches,
-                             &world->told,
-                             &world->sweeps,
-                             &world->sweep_pairs,
-                             &world->swept,
-                             &world->assets,
-                             &world->special,
-                             &world->special_contacts,
-                             &world->special_patches,
-                             &world->layer_pairs};
+    abuti_vector *lists[] = {
+        &world->items,           &world->places,     &world->keys,     &world->spare,
+        &world->order,           &world->boxes,      &world->nodes,    &world->pairs,
+        &world->begin,           &world->ignored,    &world->contacts, &world->touches,
+        &world->tried,           &world->told,       &world->sweeps,   &world->sweep_pairs,
+        &world->swept,           &world->assets,     &world->special,  &world->special_contacts,
+        &world->special_patches, &world->layer_pairs};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         abuti_release(context, lists[i]->data);
     for (size_t i = 0; i < WORLD_CHUNKS; i++) {
         const world_answers *answers = &world->answers[i];
         ABUTI_RELEASE(context, world->pair_chunks[i].list.data, answers->contacts.data,
-                      answers->touches.data, answers->patches.data);
+                      answers->touches.data, answers->tried.data, answers->patches.data);
     }
     abuti_release(context, world);
     abut_context_destroy(context);
@@ -205,7 +191,8 @@ static abut_status check_solid(const char *function, const double *numbers, size
     abut_status status = abuti_contact_check(function, "the solid", numbers, count);
     for (size_t i = 0; i < size_count && !status; i++)
         if (!(sizes[i] >= 0))
-            status = abuti_fail(ABUT_ERROR_ARGUMENT, "%s: the solid has a size of %g", function,
+            status = abuti_fail(ABUT_ERROR_ARGUMENT,
+                                "%s: the solid has a size of %g; it must be 0 or more", function,
                                 sizes[i]);
     return status;
 }
@@ -250,7 +237,27 @@ abut_status abuti_world_place(const char *function, const world_item *item, cons
     return status;
 }
 
+/* Whether an item is at a pose already, bit for bit, and has the shape that it had there.
+ * Characters do not count the updates of their radial fields. */
+static bool is_still(const world_item *item, const abut_pose *there) {
+    return item->kind != ABUT_WORLD_CHARACTER && !world_is_updated(item) &&
+           memcmp(&item->at.pose, there, sizeof *there) == 0;
+}
+
 /* ---- add and remove ---- */
+
+void abuti_world_new_state(abut_world *world, world_item *item) {
+    item->state = ++world->changes;
+    item->field_updates = item->body.field ? item->body.field->updates : 0;
+}
+
+bool abuti_world_set_place(abut_world *world, world_item *item, const world_place *to) {
+    if (is_still(item, &to->pose))
+        return false;
+    item->at = *to;
+    abuti_world_new_state(world, item);
+    return true;
+}
 
 void abuti_world_changed(abut_world *world, bool items) {
     world->has_pairs = world->has_contacts = false;
@@ -432,6 +439,7 @@ abut_status abut_world_add(abut_world *world, const abut_world_item *item, uint3
     else
         world->first_free = world_items(world)[at].next;
     made.born = world->births++;
+    abuti_world_new_state(world, &made);
     world_items(world)[at] = made;
     count_item(world, &made, 1);
     abuti_world_changed(world, true);
@@ -465,6 +473,7 @@ abut_status abut_world_replace(abut_world *world, uint32_t id, const abut_world_
     } else {
         made.born = world->births++;
     }
+    abuti_world_new_state(world, &made);
     count_item(world, old, UINT32_MAX);
     drop_item(world, old);
     *old = made;
@@ -513,9 +522,14 @@ static abut_status move_one(const moves *m, size_t i) {
     world_place *to = (world_place *)m->world->places.data + i;
     uint32_t id = move_id(m, i);
     abut_status status = abuti_world_check_id("abut_world_move", m->world, id);
-    return status ? status
-                  : abuti_world_place("abut_world_move", &world_items(m->world)[id], &m->poses[i],
-                                      m->world->options.margin, to);
+    if (status)
+        return status;
+    const world_item *item = &world_items(m->world)[id];
+    if (!is_still(item, &m->poses[i]))
+        return abuti_world_place("abut_world_move", item, &m->poses[i], m->world->options.margin,
+                                 to);
+    *to = item->at;
+    return ABUT_OK;
 }
 
 static void move_some(void *data, size_t chunk, size_t begin, size_t end) {
@@ -542,9 +556,12 @@ abut_status abuti_world_move(abut_world *world, const uint32_t *ids, const abut_
                 status = move_one(&m, i);
     if (status)
         return status;
+    bool moved = false;
     for (size_t i = 0; i < count; i++)
-        world_items(world)[move_id(&m, i)].at = ((const world_place *)world->places.data)[i];
-    abuti_world_changed(world, false);
+        moved |= abuti_world_set_place(world, &world_items(world)[move_id(&m, i)],
+                                       (const world_place *)world->places.data + i);
+    if (moved)
+        abuti_world_changed(world, false);
     return ABUT_OK;
 }
 
@@ -621,6 +638,7 @@ abut_status abut_world_deform(abut_world *world, uint32_t id, const abut_charact
         status = deform_mesh(world, item, positions);
     }
     abuti_context_leave(before);
+    abuti_world_new_state(world, item);
     if (!status)
         abuti_world_changed(world, false);
     return status;
@@ -671,7 +689,7 @@ const char *abut_world_method_name(abut_world_method method) {
 }
 
 const char *abut_world_guarantee_name(abut_world_guarantee guarantee) {
-    static const char *const names[] = {"never", "sampled", "every"};
+    static const char *const names[] = {"never", "sampled", "every", "limited"};
     return ABUTI_NAME(names, guarantee);
 }
 

@@ -30,6 +30,7 @@ typedef struct world_asset {
     uint32_t resolution;
     bool deforms;
     bool sheet;          /* it has no inside */
+    bool has_sheets;     /* some of its parts have none */
     double longest_edge; /* of a sheet, or of a mesh that deforms */
     abut_world_choice choice;
     abut_topology *topology;
@@ -57,7 +58,9 @@ typedef struct world_item {
     double core_radius;
     box3 local; /* what there is of it in its own coordinates; not of planes and characters */
     world_place at;
-    bool was_seen; /* when contacts were last found, with its middle there */
+    uint64_t state; /* the number of the change that gave it its shape and pose; 1 or more */
+    uint64_t field_updates; /* of its field, in that state */
+    bool was_seen;          /* when contacts were last found, with its middle there */
     vec3 seen;
     bool is_there; /* its field and samples are on the device, under these numbers */
     world_parts there;
@@ -88,10 +91,19 @@ typedef struct world_touch {
     abut_world_event event;
 } world_touch;
 
+/* What the contacts of a pair were computed from. They are valid as long as this is. */
+typedef struct world_tried {
+    abut_world_pair pair;
+    uint64_t state[2]; /* of a and b; zeros: the contacts depend on other items too */
+    vec3 hint;         /* of exact patches */
+    abut_advice advice;
+} world_tried;
+
 /* The answers for consecutive pairs. */
 typedef struct world_answers {
     abuti_vector contacts; /* abut_contact */
     abuti_vector touches;  /* world_touch; `first` counts within these contacts */
+    abuti_vector tried;    /* world_tried: of each pair */
     abuti_vector patches;  /* abut_patch: of one pair, for a moment */
     abut_advice advice;
     abut_status status;
@@ -114,6 +126,7 @@ struct abut_world {
     abuti_vector items;           /* world_item */
     uint32_t first_free;          /* ABUT_NONE: none */
     uint64_t births;              /* items that were ever added */
+    uint64_t changes;             /* of shapes and poses of items so far */
     uint32_t resting_sensors;     /* that are not dynamic */
     uint32_t characters;
     abuti_vector assets;  /* world_asset *: of all meshes; owned */
@@ -132,12 +145,11 @@ struct abut_world {
     /* Of contacts. */
     world_answers answers[WORLD_CHUNKS]; /* chunk by chunk of pairs */
     size_t grain;                        /* pairs a chunk */
-    size_t contact_count;
-    abuti_vector touches; /* world_touch, by a and b: when contacts were last found */
-    abuti_vector special; /* world_special, by pair */
+    /* When contacts were last found: abut_contact; world_touch and world_tried, by a and b. */
+    abuti_vector contacts, touches, tried;
+    abuti_vector special;                           /* world_special, by pair */
     abuti_vector special_contacts, special_patches; /* abut_contact; abut_patch, for a moment */
     abuti_vector layer_pairs;                       /* abut_layers_pair, of a step */
-    abuti_vector new_touches;                       /* until all is known */
     abuti_vector told;                              /* world_touch: when events were last told */
     abut_advice advice;
     bool has_contacts;
@@ -147,6 +159,11 @@ struct abut_world {
     abuti_vector sweep_pairs; /* abut_world_pair */
     abuti_vector swept;       /* world_swept: of each of these, sweep.c */
 };
+
+/* Whether the field of an item was updated after the item got its state. */
+static inline bool world_is_updated(const world_item *item) {
+    return item->body.field && item->body.field->updates != item->field_updates;
+}
 
 static inline world_item *world_items(const abut_world *world) {
     return world->items.data;
@@ -191,9 +208,10 @@ bool abuti_world_tries(const abut_world *world, uint32_t a, uint32_t b);
 /* How; AUTO where there is no way. */
 abut_world_method abuti_world_method(const abut_world *world, const world_item *a,
                                      const world_item *b);
-/* The same with all that is to be told of it. */
-abut_world_manner abuti_world_manner(const abut_world *world, const world_item *a,
-                                     const world_item *b);
+/* The same with its guarantee; of exact pairs that depends on the holes of their meshes, which the
+ * first call finds. Thread-safe. */
+abut_status abuti_world_manner(const abut_world *world, const world_item *a, const world_item *b,
+                               abut_world_manner *manner);
 /* Whether a pair by fields is one of vertices of a mesh against a field. */
 bool abuti_world_by_vertices(const abut_world *world, const world_item *a, const world_item *b);
 /* Forgets that pairs of an item are ignored. */
@@ -251,6 +269,8 @@ size_t abuti_world_character_size(const world_item *item);
 
 /* Finds the contacts of all pairs unless they are known. */
 abut_status abuti_world_find_contacts(abut_world *world);
+/* What the last contacts of a pair were computed from, if they are still valid; else null. */
+const world_tried *abuti_world_kept(const abut_world *world, size_t pair);
 
 /* Finds the exact contact patches of two items where they are, neither of them a character and
  * every body with a hierarchy. */
@@ -268,6 +288,11 @@ abut_status abuti_world_place(const char *function, const world_item *item, cons
 /* Moves items to poses on the host. */
 abut_status abuti_world_move(abut_world *world, const uint32_t *ids, const abut_pose *poses,
                              size_t count);
+/* Sets the place of an item. Its contacts stay valid if the pose has the same bits. Returns whether
+ * they do not. */
+bool abuti_world_set_place(abut_world *world, world_item *item, const world_place *to);
+/* Contacts of an item are not valid any more. */
+void abuti_world_new_state(abut_world *world, world_item *item);
 /* After something changed: items came or went, or they moved only. */
 void abuti_world_changed(abut_world *world, bool items);
 

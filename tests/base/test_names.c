@@ -48,7 +48,7 @@ TEST(all_values_have_names) {
     CHECK(abut_world_kind, ABUT_WORLD_MESH);
     CHECK(abut_world_motion, ABUT_WORLD_STATIC);
     CHECK(abut_world_method, ABUT_WORLD_LAYERS);
-    CHECK(abut_world_guarantee, ABUT_WORLD_EVERY);
+    CHECK(abut_world_guarantee, ABUT_WORLD_LIMITED);
     CHECK(abut_world_change, ABUT_WORLD_END);
     CHECK(abut_impact_kind, ABUT_IMPACT_EDGE_EDGE);
     CHECK(abut_layers_show, ABUT_LAYERS_SECOND);

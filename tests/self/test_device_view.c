@@ -341,6 +341,12 @@ TEST(positions_that_are_refused) {
     step = step_there(&here, count);
     assert_refused("step->end[24] is (", abut_self_find(view, &step, NULL, &result));
     assert_refused("step->end[24] is (", abut_self_find(couples[1].there, &here, NULL, &result));
+    for (uint32_t i = 0; i < count; i++)
+        end[i] = (abut_vec3){i % 3 * 1e-100, i % 5 * 1e-100, 0};
+    step = step_there(&here, count);
+    assert_refused("step->end: the longest side", abut_self_find(view, &step, NULL, &result));
+    assert_refused("step->end: the longest side",
+                   abut_self_find(couples[1].there, &here, NULL, &result));
     assert_int_equal(99, result.node_pairs);
     abut_vec3 *again = positions_of(mesh);
     for (uint32_t i = 0; i < count; i++)

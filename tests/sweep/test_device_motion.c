@@ -201,6 +201,20 @@ TEST(refused_on_the_device) {
                        abut_sweep_step(there, abut_array_host(s.end), abut_array_host(s.start)));
         abut_buffer_destroy(bad);
     }
+    s.end[last] = kept;
+    vec3 *tiny = malloc(s.vertex_count * sizeof *tiny);
+    assert_non_null(tiny);
+    for (uint32_t i = 0; i < s.vertex_count; i++)
+        tiny[i] = v3_scale(s.end[i], 1e-120);
+    bad = put(tiny, s.vertex_count);
+    assert_refused("end: the longest side",
+                   abut_sweep_step(there, abut_array_buffer(NULL), abut_array_buffer(bad)));
+    assert_refused("start: the longest side",
+                   abut_sweep_step(there, abut_array_buffer(bad), abut_array_buffer(good)));
+    assert_refused("end: the longest side",
+                   abut_sweep_step(there, abut_array_buffer(NULL), abut_array_host(tiny)));
+    abut_buffer_destroy(bad);
+    free(tiny);
     abut_device *other = test_device(NULL);
     assert_ok(abut_buffer_create(other, s.vertex_count * sizeof(vec3), &bad));
     assert_refused("another device",

@@ -3,8 +3,8 @@
 Usage: examples.py TOOL DOCS [--write]
 
 In fenced blocks, lines that start with "$ abut " are commands; what follows, up to the next command or the end of the block,
-is their output, errors included. The commands run in a fresh folder with the models below. With --write the pages are corrected
-instead. The pages of `abut version`, `abut devices` and `abut bench` are left alone, since their output depends on the machine.
+is their output, errors included. The commands run in a fresh folder with the files that README.md gives under "Files of the
+examples". With --write the pages are corrected instead. The pages of `abut version`, `abut devices` and `abut bench` are left alone, since their output depends on the machine.
 """
 import difflib
 import os
@@ -13,35 +13,27 @@ import subprocess
 import sys
 import tempfile
 
-MODELS = ["teapot teapot.obj", "box box.obj", "torus torus.obj", "sheet sheet.obj --segments 2 --rings 2"]
-# A spike that falls through a triangle, before and after.
-FALL = "v 0 0 0\nv 4 0 0\nv 0 4 0\nv 0.5 0.5 {0}\nv 1 0.5 {0}\nv 0.5 1 {0}\nv 0.75 0.75 {1}\nf 1 2 3\nf 4 6 5\nf 4 5 7\nf 5 6 7\nf 6 4 7\n"
-# A table with a ball on it, and a pearl in the ball.
-SCENE = """{
-  "meshes": {
-    "leg": {"shape": "box", "size": [0.2, 0.2, 2], "segments": 1},
-    "ball": {"shape": "icosphere", "radius": 0.5, "segments": 4}
-  },
-  "bodies": [
-    {"name": "top", "mesh": {"shape": "box", "size": [4, 2, 0.2], "segments": 1}},
-    {"name": "left leg", "mesh": "leg", "position": [-1.5, 0, -1.1]},
-    {"name": "right leg", "mesh": "leg", "position": [1.5, 0, -1.05]},
-    {"name": "ball", "mesh": "ball", "position": [0, 0, 0.5]},
-    {"name": "pearl", "mesh": {"shape": "icosphere", "radius": 0.1, "segments": 4}, "position": [0, 0, 0.6]},
-    {"name": "spare leg", "mesh": "leg", "position": [0, 1.15, -0.9]},
-    {"name": "copy", "mesh": "ball", "position": [0, 0, 0.5]}
-  ],
-  "ignore": [["copy", "top"], ["copy", "pearl"]]
-}
-"""
-SPLIT = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 1 0 0\nv 1 1 0\nv 0 1 0.001\nf 1 2 3\nf 4 6 5\n"
-
 
 def run(tool, command, environment):
     result = subprocess.run(
         command.replace("abut", "'" + tool + "'", 1), shell=True, env=environment, stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     return result.stdout.decode()
+
+
+def make_files(tool, folder, environment):
+    """The files that all examples use, as README.md gives them: `abut make` commands, and files by their names."""
+    with open(os.path.join(folder, "README.md"), encoding="utf-8") as file:
+        section = re.search(r"(?ms)^## Files of the examples$(.*?)^## ", file.read()).group(1)
+    for block in re.findall(r"(?ms)^```sh\n(.*?)^```$", section):
+        for command in block.splitlines():
+            run(tool, command, environment)
+            assert os.path.exists(command.split()[3]), command
+    named = re.findall(r"(?ms)^`([\w.]+)`[^\n]*:\n```\w+\n(.*?)^```$", section)
+    assert {"scene.json", "split.obj", "high.obj", "low.obj"} == {name for name, _ in named}, named
+    for name, text in named:
+        with open(name, "w") as file:
+            file.write(text)
 
 
 def corrected(block, tool, environment, left):
@@ -66,15 +58,7 @@ def main():
         environment["ABUT_VIEWER"] = os.path.join(scratch, "viewer.js")  # a stand-in: pages are not looked at here
         with open("viewer.js", "w") as file:
             file.write("0\n")
-        for model in MODELS:
-            run(tool, "abut make " + model, environment)
-        with open("split.obj", "w") as file:
-            file.write(SPLIT)
-        with open("scene.json", "w") as file:
-            file.write(SCENE)
-        for name, heights in ("high.obj", (3, 2)), ("low.obj", (1, -2)):
-            with open(name, "w") as file:
-                file.write(FALL.format(*heights))
+        make_files(tool, folder, environment)
         can = run(tool, "abut version", environment)
         left = [] if "pictures as .png" in can else [".png"]
         left += [] if "field files are compressed" in can else ["abut cache"]  # which tells their size
@@ -85,8 +69,10 @@ def main():
             path = os.path.join(folder, name)
             with open(path, encoding="utf-8") as file:
                 old = file.read()
-            pieces = re.split(r"(?ms)(^```\n.*?^```$)", old)
+            pieces = re.split(r"(?ms)(^```\w*\n.*?^```$)", old)
             for i in range(1, len(pieces), 2):
+                if not pieces[i].startswith("```\n"):
+                    continue
                 inside, count = corrected(pieces[i][4:-3], tool, environment, left)
                 pieces[i] = "```\n" + inside + "```"
                 total += count

@@ -32,9 +32,20 @@ says "picture"
 try 0 "$tool" character mannequin-female --garment dress --quiet --out dress.obj
 demand "quiet is one line" "$(wc -l <out | tr -d ' ')" = 1
 try 1 "$tool" character mannequin --garment cape --particles 1000 --ease 1e-6
-complains "try a larger ease, or more particles"
+complains "the cape would touch the body at the bones 'Spine2', "
+complains "use a larger ease (at most 0.06) or more particles"
 try 2 "$tool" character mannequin --garment cape --particles 10
 complains "--particles needs a number from 1000 to 200000"
 try 2 "$tool" character mannequin --ease 0.1
 complains "--ease needs --garment"
+# Parts by the bones that move them, and bones below.
+try 0 "$tool" character mannequin --out whole.obj --quiet
+try 0 "$tool" character mannequin --without Neck,LeftHand --out part.obj --quiet
+demand "head and hand are gone" "$(grep -c '^f ' part.obj)" -lt "$(grep -c '^f ' whole.obj)"
+try 0 "$tool" character mannequin --without LeftHand --json
+demand "bones stay" "$(grep -c '"bone":' out)" = "$("$tool" character mannequin --json | grep -c '"bone":')"
+try 2 "$tool" character mannequin --without Neck,Sword
+complains "--without: the character has no bone 'Sword'"
+try 2 "$tool" character mannequin --without Hips
+complains "no triangle would remain"
 finish

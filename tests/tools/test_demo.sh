@@ -109,10 +109,14 @@ mute err
 is "it['abut']['bodies'], it['abut']['lost'], it['abut']['contacts_a_step'] > 0.5" "(1, 0, True)"
 is "0 < it['abut']['deepest_cells'] < 1 and it['abut']['energy_growth'] < 1e-4" True
 demand "the film has another size" "$(wc -c <film.ppm)" -eq 2592016
+is "sum(sum(p) < 600 and p[2] > p[0] for p in zip(*[iter(open('film.ppm', 'rb').read()[-2592000:])] * 3)) > 100000" True # the floor is seen
 try 0 "$tool" demo plane --bodies 3 --seconds 1 --json
 is "it['abut']['bodies'], it['abut']['lost'], it['abut']['deepest_cells'] < 1" "(3, 0, True)"
 
 # What stands, stands: cubes, bricks and plates end at rest where they belong, a shot stays above.
+try 2 "$tool" demo dress --without Sword
+complains "--without: the character has no bone 'Sword'"
+try 2 "$tool" demo stack --without Neck
 try 2 "$tool" demo stack --bodies 51
 complains "1 to 50"
 try 2 "$tool" demo wall --compare

@@ -23,6 +23,20 @@ LC_ALL=C try 0 "$tool" info box.obj
 demand "not only ASCII in the C locale" "$(LC_ALL=C tr -d '\000-\177' <out | wc -c)" -eq 0
 says "+ guaranteed"
 
+# A mesh that is too small for exact answers is refused, and not called guaranteed.
+for scale in 1e-91 1e-300 5e-324; do
+    printf 'v 0 0 0\nv %s 0 0\nv 0 %s 0\nv 0 0 %s\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n' \
+        $scale $scale $scale >tiny.obj
+    try 1 "$tool" info tiny.obj
+    mute out
+    complains "tiny.obj: the longest side of the bounding box is"
+    complains "it must be 0 or at least 1e-90: scale the coordinates"
+done
+# Tiny coordinates of a larger mesh are a warning.
+printf 'v 0 1e-300 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n' >residue.obj
+try 0 "$tool" info residue.obj
+complains "coordinates below 1e-91 that are not 0"
+
 try 0 "$tool" info --json box.obj
 mute err
 is "it['files'][0]['file']" box.obj

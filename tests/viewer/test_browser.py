@@ -157,6 +157,8 @@ with Browser() as browser:
     rows = browser.run("return [...document.querySelectorAll('.layer')].map((r) => r.innerText.split(/\\s*\\n\\s*/))")
     assert ["bolt 1", "96 tri"] in rows and ["upper plate cuts bolt 1", "vol 0.09706"] in rows, rows
     assert len(rows) == len({row[0] for row in rows}), "a name has two rows"
+    found = [any(word in row[0] for word in (" cuts ", " flush ", " holds ", " same ")) for row in rows]
+    assert found == sorted(found, reverse=True) and 0 < sum(found) < len(rows), "clashes are not listed first"
     state = browser.run("""
         const parts = abut.layers.filter((l) => / cuts | flush /.test(l.layer.name) && l.parts).flatMap((l) => l.parts);
         return parts.map((p) => [p.material.transparent, p.material.depthWrite]);""")

@@ -183,6 +183,8 @@ for name in ("low cuts high", "low flush with top", "high cuts top"):
     pieces = [layer for layer in head["layers"] if layer["name"] == name and layer["kind"] == "bodies"]
     assert len(pieces) == 1 and pieces[0]["derived"] and all(b["colour"][3] == 255 for b in pieces[0]["bodies"]), name
 assert "mean thickness" in rows["low cuts high"]["note"]
+for layer in head["layers"]:  # which the viewer lists first
+    assert layer.get("result", False) == (layer["name"] not in dict(parts)), layer["name"]
 touch = next(layer for layer in head["layers"] if layer["name"] == "low touches edge")
 assert touch["kind"] == "points" and list(head["arrays"][touch["colours"]])[:3] != rows["low flush with top"]["bodies"][0]["colour"][:3]
 # more than anyone reads are rows by kind
@@ -228,6 +230,14 @@ pathlib.Path("plain.csv").write_text("1 2 3 4\n5 6 7 8\n")
 run("view", "plain.csv", "-o", "page.html")
 head = read_page("page.html")
 assert near(true_points(head, head["arrays"][head["layers"][0]["places"]])[2], (5, 6, 7), 1e-6)
+# a table without rows is an answer: on the page beside a mesh, and alone
+run("interfere", "ball.obj", "away.obj", "--out", "none.csv")
+pathlib.Path("empty.csv").write_text("")
+for words in (("ball.obj", "none.csv"), ("none.csv",), ("empty.csv",)):
+    done = run("view", *words, "-o", "page.html", code=0)
+    assert done.stderr == f"abut view: warning: {words[-1]}: no rows\n", done.stderr
+    head = read_page("page.html")
+    assert [note[3] for note in head["notes"]] == [f"{words[-1]}: no rows"] and len(head["layers"]) == len(words) - 1
 assert page_of("slice", "ball.obj", "slice.ppm", "--axis", "y", "--at", "0", "--size", "60")["title"] == "ball.obj, y = 0"
 
 # ---- many bodies: not the square of the time ----

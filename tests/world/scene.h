@@ -186,7 +186,12 @@ static inline abut_world_method method_of(const abut_world_item *a, const abut_w
 static inline abut_vec3 expected_hint(const abut_world *world, uint32_t a, uint32_t b) {
     const world_item *p = &world_items(world)[a], *q = &world_items(world)[b];
     const world_touch *touches = world->touches.data;
+    const world_tried *tried = world->tried.data;
     abut_vec3 hint = {0, 0, 0};
+    for (size_t i = 0; i < world->tried.count; i++) /* at rest: the hint of the step before */
+        if (tried[i].pair.a == a && tried[i].pair.b == b && tried[i].state[0] == p->state &&
+            tried[i].state[1] == q->state)
+            return tried[i].hint;
     for (size_t i = 0; i < world->touches.count; i++)
         if (touches[i].event.a == a && touches[i].event.b == b && touches[i].born[0] == p->born &&
             touches[i].born[1] == q->born)

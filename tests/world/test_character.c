@@ -505,6 +505,43 @@ TEST(it_comes_and_goes) {
     abut_world_destroy(world);
 }
 
+/* A character inside a closed box that has a stray triangle in its mesh; and beside the triangle
+ * alone. */
+TEST(inside_a_closed_part_beside_a_sheet) {
+    static abut_contact list[ROOM];
+    static const uint32_t stray[3] = {8, 9, 10};
+    abut_shape shape = abut_shape_default(ABUT_SHAPE_BOX);
+    abut_mesh *box = NULL;
+    shape.extent = v3(30, 30, 30);
+    shape.segments = 1;
+    assert_ok(abut_shape_create(serial, &shape, &box));
+    abut_vec3 positions[11] = {[8] = {20, 0, 0}, [9] = {22, 0, 0}, [10] = {20, 2, 0}};
+    uint32_t indices[13][3];
+    assert_int_equal(8, abut_mesh_vertex_count(box));
+    memcpy(positions, abut_mesh_positions(box), 8 * sizeof *positions);
+    memcpy(indices, abut_mesh_indices(box), 12 * sizeof *indices);
+    memcpy(indices[12], stray, sizeof stray);
+    bend(0, 0);
+    for (uint32_t first = 0; first <= 12; first += 12) {
+        abut_world *world = NULL;
+        abut_contacts found = {.list = list, .capacity = ROOM};
+        abut_world_item items[2] = {character_item()};
+        uint32_t id;
+        memset(&items[1], 0, sizeof items[1]);
+        items[1].kind = ABUT_WORLD_MESH;
+        items[1].shape.mesh.mesh =
+            test_mesh(serial, positions, 11, (const uint32_t(*)[3])indices + first, 13 - first);
+        assert_ok(abut_world_create(serial, NULL, &world));
+        for (int i = 0; i < 2; i++)
+            assert_ok(abut_world_add(world, &items[i], &id));
+        assert_ok(abut_world_contacts(world, &found));
+        assert_int_equal(first == 0, found.count > 0);
+        abut_world_destroy(world);
+        abut_mesh_destroy(items[1].shape.mesh.mesh);
+    }
+    abut_mesh_destroy(box);
+}
+
 TEST(what_is_refused_and_never_tried) {
     test_random random = {3};
     abut_world *world = NULL;

@@ -345,6 +345,7 @@ TEST(progress_is_that_of_the_world) {
     assert_true(calls > 0);
     for (int k = 0; k < 2; k++) {
         loud = (ear){.stop_at = k ? (calls + 1) / 2 : 1};
+        end.translation.x += 1e-9; /* contacts of a body that does not move are kept */
         assert_ok(abut_world_move(world, NULL, abut_array_host(&end), 1));
         assert_int_equal(abut_world_contacts(world, &counted), ABUT_ERROR_CANCELLED);
     }

@@ -353,3 +353,40 @@ TEST(fast_balls_meet_thin_plates) {
 int main(void) {
     return test_run(make_things, free_things);
 }
+
+/* A box without a triangle around a ball that moves: what is inside is limited, also for pairs that
+ * are in no list. */
+TEST(reliability_of_a_sweep) {
+    abut_shape shape = abut_shape_default(ABUT_SHAPE_BOX);
+    shape.segments = 8;
+    abut_mesh *closed = NULL, *ball = NULL;
+    assert_ok(abut_shape_create(NULL, &shape, &closed));
+    abut_mesh *holed = test_mesh(NULL, abut_mesh_positions(closed), abut_mesh_vertex_count(closed),
+                                 abut_mesh_indices(closed), abut_mesh_triangle_count(closed) - 1);
+    shape = abut_shape_default(ABUT_SHAPE_ICOSPHERE);
+    shape.radius = 0.1;
+    assert_ok(abut_shape_create(NULL, &shape, &ball));
+    for (int i = 0; i < 2; i++) {
+        abut_world *world = NULL;
+        abut_world_impact list[4];
+        abut_world_impacts impacts = {.list = list, .capacity = 4};
+        abut_world_item item = {.kind = ABUT_WORLD_MESH};
+        const abut_pose end = {.translation = {0.05, 0, 0}};
+        uint32_t walls, id;
+        assert_ok(abut_world_create(NULL, NULL, &world));
+        item.shape.mesh.mesh = i ? holed : closed;
+        assert_ok(abut_world_add(world, &item, &walls));
+        item.shape.mesh.mesh = ball;
+        assert_ok(abut_world_add(world, &item, &id));
+        assert_ok(abut_world_sweep(world, &id, &end, 1, NULL, &impacts));
+        assert_int_equal(i ? ABUT_VERDICT_LIMITED : ABUT_VERDICT_GUARANTEED,
+                         impacts.advice.verdict);
+        assert_non_null(impacts.advice.reason);
+        assert_ok(abut_world_sweep(world, NULL, NULL, 0, NULL, &impacts)); /* nothing moves */
+        assert_int_equal(ABUT_VERDICT_GUARANTEED, impacts.advice.verdict);
+        abut_world_destroy(world);
+    }
+    abut_mesh_destroy(ball);
+    abut_mesh_destroy(holed);
+    abut_mesh_destroy(closed);
+}

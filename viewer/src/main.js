@@ -58,10 +58,10 @@ class Viewer {
       arrows: (l) => new Arrows(this.scene, l, radius),
       field: (l) => new Field(this.scene, l),
     };
-    const order = Object.keys(kinds); // of the list: surfaces first
+    const order = Object.keys(kinds); // of the list: results first, then surfaces
     this.layers = this.scene.layers
       .filter((l) => kinds[l.kind])
-      .sort((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind))
+      .sort((a, b) => Boolean(b.result) - Boolean(a.result) || order.indexOf(a.kind) - order.indexOf(b.kind))
       .map((l) => kinds[l.kind](l));
     for (const layer of this.layers) this.world.add(layer.group);
     this.fields = this.layers.filter((l) => l instanceof Field);

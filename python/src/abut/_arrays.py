@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import struct
 import warnings
 from typing import Any, Optional, Sequence, Union
 
@@ -14,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _c
-from ._core import ArgumentError, lib, number, options, sentence
+from ._core import ArgumentError, lib, number, options, sentence, unchecked
 
 Array = npt.NDArray[Any]
 ArrayLike = Any
@@ -79,12 +80,17 @@ def floats(value: ArrayLike, what: str) -> Array:
     except ArgumentError as problem:
         raise ArgumentError(f"{what}: {problem}") from None
     except (TypeError, ValueError, OverflowError) as problem:
-        raise ArgumentError(f"{what}: these are no numbers: {problem}") from None
+        raise ArgumentError(f"{what} must be numbers, not {_in_short(value)}: {problem}") from None
     if array.dtype.kind == "c":
         raise ArgumentError(f"{what}: complex numbers are no coordinates")
     if array.dtype not in (np.dtype(np.float64), np.dtype(np.float32)):  # native byte order
         array = array.astype(np.float64)
     return array
+
+
+def _in_short(value: Any) -> str:
+    """A value in a message: a text as it is, else its type."""
+    return repr(value[:40]) if isinstance(value, str) else f"of type {type(value).__name__}"
 
 
 def grid(value: ArrayLike, what: str) -> tuple[Array, Rows]:
@@ -187,6 +193,7 @@ def poses(value: ArrayLike, what: str) -> tuple[Optional[Floats], bool]:
     whether it was one alone. None stays None.
 
     In the order of the caller: x y z, alone or with the quaternion x y z w; or matrices of four by four.
+    A rotation matrix of three by three is refused rather than read as three translations.
     """
     if value is None:
         return None, True
@@ -198,35 +205,59 @@ def poses(value: ArrayLike, what: str) -> tuple[Optional[Floats], bool]:
         single = array.ndim == 1
         array = array.reshape(-1, 7)
         return np.ascontiguousarray(array[:, [3, 4, 5, 6, 0, 1, 2]]), single
-    if array.shape == (3,):  # many of them could be a rotation
-        return np.array([[0, 0, 0, 1, *array]]), True
+    if array.ndim in (1, 2) and array.shape[-1] == 3:
+        if _is_rotation(array):
+            raise ArgumentError(
+                f"{what} of shape (3, 3) is a rotation matrix; a pose is (4, 4), or (3, 7) for these three translations"
+            )
+        made = np.zeros((array.size // 3, 7))
+        made[:, 3], made[:, 4:] = 1, array
+        return made, array.ndim == 1
     raise ArgumentError(
-        f"{what} must be (7,) or (k, 7): x y z, then the quaternion x y z w; (3,): x y z alone; "
+        f"{what} must be (7,) or (k, 7): x y z, then the quaternion x y z w; (3,) or (k, 3): x y z alone; "
         f"or (4, 4) or (k, 4, 4); not {array.shape}"
     )
 
 
-_SEVEN = ctypes.c_double * 7
+def _is_rotation(array: Floats) -> bool:
+    """Whether three translations are rather the matrix of a rotation, given by mistake."""
+    return array.shape == (3, 3) and bool(np.abs(array @ array.T - np.eye(3)).max() < 1e-5)
+
+
+POSE = ctypes.c_double * 7
+"""One pose in the order of the library."""
+
+
+_from_matrices_unchecked = unchecked("abut_pose_from_matrices")
+_ONE, _SIZES = ctypes.c_size_t(1), {(3, 4): ctypes.c_size_t(12), (4, 4): ctypes.c_size_t(16)}
+_pack_pose = struct.Struct("7d").pack_into
 
 
 def one_pose(value: ArrayLike, what: str, finite: bool = False) -> Any:
-    """One pose as seven doubles in the order of the library; None where there are many. As poses(), but
-    without arrays: what takes microseconds is asked with one pose at a time. `finite`: numbers of (7,) and (3,)
-    are checked here; those of matrices always are."""
+    """One pose as a POSE; None if there are many. See write_pose()."""
+    made = POSE()
+    return made if write_pose(value, what, made, 0, finite) else None
+
+
+def write_pose(value: ArrayLike, what: str, room: Any, offset: int, finite: bool = False) -> bool:
+    """Writes one pose in the order of the library into an object of ctypes; False if there are many. Accepts the
+    same values as poses(), but makes no arrays, for calls that take microseconds. `finite`: numbers of (7,) and
+    (3,) are checked here; those of matrices always are."""
     if type(value) is not np.ndarray or value.dtype != _DOUBLE:
         value = np.asarray(floats(value, what), dtype=np.float64)
     shape = value.shape
-    if shape == (4, 4) or shape == (3, 4):
-        made = _SEVEN()
-        if lib.abut_pose_from_matrices(value.tobytes(), 4 * shape[0], 1, ctypes.byref(made)):
+    size = _SIZES.get(shape)
+    if size is not None:
+        if _from_matrices_unchecked(value.tobytes(), size, _ONE, ctypes.byref(room, offset)):
             raise _refused(what)
-        return made
+        return True
     if shape == (7,) or shape == (3,):
         x, y, z, *turn = value.tolist()
         if finite and not all(map(math.isfinite, (x, y, z, *turn))):
             raise ArgumentError(f"{what}: not all numbers are finite")
-        return _SEVEN(*(turn or (0, 0, 0, 1)), x, y, z)
-    return None
+        _pack_pose(room, offset, *(turn or (0, 0, 0, 1)), x, y, z)
+        return True
+    return False
 
 
 def _refused(what: str) -> ArgumentError:
@@ -263,7 +294,7 @@ def pose(value: ArrayLike, what: str) -> Any:
         array, _ = poses(value, what)
         if array is None or len(array) != 1:
             raise ArgumentError(f"{what} must be one pose")
-        found = _SEVEN(*array[0].tolist())
+        found = POSE(*array[0].tolist())
     return _c.abut_pose.from_buffer(found)
 
 
@@ -283,7 +314,7 @@ def moves(value: ArrayLike, which: Optional[Sequence[int]], what: str) -> tuple[
     else:
         some, _ = poses(value, "poses")
         if some is None:
-            raise ArgumentError("poses must be (k, 7), (k, 4, 4) or a dict")
+            raise ArgumentError("poses must be (k, 7), (k, 3), (k, 4, 4) or a dict")
         placed = some
     if which is None:
         return None, placed

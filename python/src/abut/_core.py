@@ -3,12 +3,14 @@
 ctypes releases the GIL during every call, so several threads may be inside the library at once. Objects
 are guarded here, for all classes: a Handle that is passed to call() or run() is locked for the time of
 the call (see Guard). The context of all objects calls back for progress on the thread that called; there
-Ctrl-C is noticed, the call is cancelled, and KeyboardInterrupt is raised.
+Ctrl-C is noticed, the call is cancelled, and KeyboardInterrupt is raised. Messages of the library go to the
+logger "abut" when the call is over.
 """
 
 from __future__ import annotations
 
 import _signal  # type: ignore[import-not-found,unused-ignore] # what signal wraps: enums take thirty times as long
+import collections
 import ctypes
 import errno
 import operator
@@ -69,8 +71,9 @@ class DeviceError(Error, RuntimeError):
 
 
 class ReliabilityWarning(UserWarning):
-    """The meshes do not allow a guaranteed answer; the text is the verdict and the reason. Issued once per
-    call. warnings.simplefilter("error", abut.ReliabilityWarning) makes an exception of it."""
+    """The meshes, or the method, do not allow a guaranteed answer; the text is the verdict and the reason. Issued
+    once per call, by worlds once per world and reason. warnings.simplefilter("error", abut.ReliabilityWarning) makes an
+    exception of it."""
 
 
 _EXCEPTIONS: dict[int, Type[Error]] = {
@@ -129,6 +132,12 @@ lib: Any = _open()
 byref = ctypes.byref
 
 
+def unchecked(name: str) -> Any:
+    """A function of the library whose arguments ctypes does not convert, which takes longer than a short call: all
+    must be objects of ctypes, bytes or None."""
+    return lib[name]
+
+
 def version() -> str:
     """The version of the library.
 
@@ -163,9 +172,10 @@ _IN_PYTHON = tuple(
 _ITEMS = {"abut_world": "body", "abut_layers": "solid"}
 
 
-def sentence() -> str:
-    """The last error in terms of Python: without the function of the library, its structures and constants."""
-    text = last_error()
+def sentence(text: Optional[str] = None) -> str:
+    """A text, or the last error, in terms of Python: without the function of the library, its structures and
+    constants."""
+    text = last_error() if text is None else text
     named = re.match(r"(abut_[a-z]+)\w*: ", text)
     if named:
         text = text[named.end() :]
@@ -177,6 +187,8 @@ def sentence() -> str:
 
 def check(status: int, path: Optional[str] = None) -> None:
     """Raises what a status stands for."""
+    if _messages:
+        _log_messages()
     if status == _c.ABUT_OK:
         return
     if status == _c.ABUT_ERROR_CANCELLED:
@@ -296,6 +308,38 @@ def _asked(user: Any, stage: bytes, fraction: float) -> bool:
 _on_progress = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_double)(_asked)
 
 
+# ---- log ----
+
+# The library calls back on any of its threads, in the middle of its work and perhaps with a lock. Handlers of
+# the user shall not run there: messages wait here until the call is over.
+_messages: collections.deque[tuple[int, bytes]] = collections.deque()
+
+
+def _keep_message(user: Any, level: int, message: bytes) -> None:
+    _messages.append((level, message))
+
+
+_on_log = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p)(_keep_message)
+
+
+def _log_messages() -> None:
+    if _state.calls:  # a progress callback has used the package: the call around it is not over
+        return
+    import logging  # few programs need it, and it takes longer than the package
+
+    logger = logging.getLogger("abut")
+    level, frame = 2, sys._getframe(1)  # the line that called the package
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == __package__:
+        level, frame = level + 1, frame.f_back
+    while True:
+        try:
+            kind, message = _messages.popleft()
+        except IndexError:  # also if another thread was faster
+            return
+        grade = logging.WARNING if kind == _c.ABUT_LOG_WARNING else logging.INFO
+        logger.log(grade, "%s", sentence(message.decode("utf-8", "replace")), stacklevel=level)
+
+
 # ---- calls ----
 
 
@@ -314,65 +358,84 @@ class Guard:
         """`outer`: of objects that call others while they are held, such as a world and its radial fields."""
         self.shares = shares
         self.order = (0 if outer else 1, id(self))  # in which threads take several
-        self._lock = threading.Lock()  # of what follows
+        # Of what follows; who has the object alone holds it all the time. An RLock: Ctrl-C between two instructions
+        # may leave it locked, and its own thread can still use the object.
+        self._lock = threading.RLock()
         self._changed = threading.Condition(self._lock)
         self._readers = 0  # calls that read the object now
         self._owner = 0  # the thread that has it alone
-        self._depth = 0  # how many times
-        self._asleep = 0  # threads that wait
+        self._depth = 0  # how many times after the first
+        self._asleep = 0  # threads that wait for a change of the readers
         self._alone = 0  # those of them that want it alone
 
     def acquire(self, alone: bool, state: _State) -> None:
-        """The caller notes it in state.held."""
-        me = _get_ident()
-        if self._owner == me:
+        """Also notes it in state.held. Between the change of a counter and the note nothing checks for Ctrl-C, so that
+        state.held is exact whenever KeyboardInterrupt is raised."""
+        if self._owner and self._owner == _get_ident():
             if state.calls:
                 raise Error(_BUSY)
             self._depth += 1
-            return
-        with self._lock:
-            if alone:
-                if self._readers or self._owner:
-                    if self in state.held:
-                        raise Error(_BUSY)
-                    self._wait(True, lambda: not self._readers and not self._owner)
-                self._owner, self._depth = me, 1
-            else:
-                if self._owner or (self._alone and not state.held):
-                    self._wait(False, lambda: not self._owner and (state.held or not self._alone))
+            state.held.append(self)
+        elif alone:
+            self._lock.acquire()
+            if self._readers:
+                self._wait_alone(state)
+            self._owner = _get_ident()
+            state.held.append(self)
+        else:
+            with self._lock:
+                if self._alone and not state.held:
+                    self._wait(lambda: not self._alone)
                 self._readers += 1
+                state.held.append(self)
 
-    def _wait(self, alone: bool, done: Callable[[], Any]) -> None:
+    def _wait_alone(self, state: _State) -> None:
+        """Until there are no readers; on failure the lock is released."""
+        try:
+            if self in state.held:
+                raise Error(_BUSY)
+            self._alone += 1
+            try:
+                self._wait(lambda: not self._readers)
+            finally:
+                self._alone -= 1
+        except BaseException:
+            self._changed.notify_all()  # readers that waited for this thread
+            self._lock.release()
+            raise
+
+    def _wait(self, done: Callable[[], Any]) -> None:
         self._asleep += 1
-        self._alone += alone
         try:
             self._changed.wait_for(done)
         finally:
             self._asleep -= 1
-            self._alone -= alone
-            self._changed.notify_all()
 
     def release(self) -> None:
-        if self._owner == _get_ident():
-            self._depth -= 1
-            if self._depth:
-                return
-        with self._lock:
-            if self._owner:
-                self._owner = 0
-            else:
+        """Of what this thread acquired last."""
+        held = _state.held
+        if not self._owner:
+            with self._lock:
                 self._readers -= 1
+                del held[-1]
+                if self._asleep:
+                    self._changed.notify_all()
+        elif self._depth:
+            self._depth -= 1
+            del held[-1]
+        else:
+            self._owner = 0
+            del held[-1]
             if self._asleep:
                 self._changed.notify_all()
+            self._lock.release()
 
     def __enter__(self) -> Guard:
         """The object alone, for several calls in a row."""
         self.acquire(True, _state)
-        _state.held.append(self)
         return self
 
     def __exit__(self, *problem: object) -> None:
-        _state.held.pop()
         self.release()
 
 
@@ -412,12 +475,15 @@ class Room:
                     self._changed.wait_for(lambda: self._is_open(state))
                 finally:
                     self._waiting -= 1
-            self._inside += 1
             self._is_next = False
+            self._inside += 1
+            state.held.append(self)
 
     def release(self) -> None:
+        held = _state.held
         with self._changed:
             self._inside -= 1
+            del held[-1]
             if not self._inside and (self._waiting or self.other._waiting):
                 self.other._is_next = self.other._waiting > 0
                 self._changed.notify_all()
@@ -455,23 +521,40 @@ def guarded(
     if len(guards) > 1:  # each once, in one order for all threads
         if len(guards) > 2 or guards[0].order >= guards[1].order:
             guards = sorted(set(guards), key=_order)
-    state, held = _state, _state.held
+    return locked(function, arguments, guards, first)
+
+
+def locked(
+    function: Any,
+    arguments: tuple[Any, ...],
+    guards: Sequence[Union[Guard, Room]],
+    first: Union[Guard, Room, None] = None,
+) -> int:
+    """Calls a function of the library with these guards held, in their order; `first` alone."""
+    state = _state
+    held = state.held
     before = len(held)
     try:
         for guard in guards:
             guard.acquire(guard is first or not guard.shares, state)
-            held.append(guard)
         state.calls += 1
         try:
             status: int = function(*arguments)
+            return status
         finally:
             state.calls -= 1
     except ctypes.ArgumentError as problem:
         raise _wrong_type(function, arguments, problem) from None
     finally:
-        while len(held) > before:
-            held.pop().release()
-    return status
+        try:
+            while len(held) > before:
+                held[-1].release()
+        except KeyboardInterrupt:
+            while len(held) > before:
+                held[-1].release()
+            raise
+        if _messages:
+            _log_messages()
 
 
 def _wrong_type(function: Any, arguments: tuple[Any, ...], problem: Exception) -> TypeError:
@@ -568,7 +651,10 @@ class progress:
 def _context(threads: int) -> Any:
     made = ctypes.c_void_p()
     given = options(
-        _c.abut_context_options, thread_count=threads, progress=ctypes.cast(_on_progress, ctypes.c_void_p).value
+        _c.abut_context_options,
+        thread_count=threads,
+        progress=ctypes.cast(_on_progress, ctypes.c_void_p).value,
+        log=ctypes.cast(_on_log, ctypes.c_void_p).value,
     )
     check(lib.abut_context_create(byref(given), byref(made)))
     return made

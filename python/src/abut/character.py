@@ -79,6 +79,29 @@ class Character(Owner):
         made._setup(handle)
         return made
 
+    def without(self, *bones: Union[str, int]) -> Character:
+        """The same character without what these bones move, and bones below them: a sword, a shield, a hat.
+        Bones and clips stay, so that poses of the one fit the other.
+
+        >>> import abut
+        >>> figure = abut.Character.figure("mannequin")
+        >>> figure.without("Neck").triangle_count < figure.triangle_count
+        True
+        """
+        numbers = np.array([self._bone(bone) for bone in bones], np.uint32)
+        handle = Handle(lib.abut_character_destroy)
+        run(lib.abut_character_without, self._handle, pointer(numbers), len(numbers), handle.out)
+        made = type(self).__new__(type(self))
+        made._setup(handle)
+        return made
+
+    def _bone(self, bone: Union[str, int]) -> int:
+        if not isinstance(bone, str):
+            return number(bone, "bone", most=self.bone_count - 1)
+        if bone not in self.bones:
+            raise ArgumentError(f"there is no bone {bone!r}; there are {', '.join(self.bones)}")
+        return self.bones.index(bone)
+
     def _clip(self, clip: Union[None, str, int]) -> int:
         if clip is None:
             return NONE

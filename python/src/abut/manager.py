@@ -16,10 +16,23 @@ from typing import Any, Hashable, Iterator, Literal, Optional, Sequence, Union, 
 import numpy as np
 
 from . import _c
-from ._arrays import NONE, Array, ArrayLike, Bools, Floats, grid_of_poses, matrices, one_pose, pointer, poses, record
+from ._arrays import (
+    NONE,
+    POSE,
+    Array,
+    ArrayLike,
+    Bools,
+    Floats,
+    grid_of_poses,
+    matrices,
+    one_pose,
+    pointer,
+    poses,
+    record,
+)
 from ._core import MANY_MESHES, ArgumentError, Guard, byref, fits, lib, options, run
-from .mesh import Mesh, advice, mesh_of, warn_unless_guaranteed
-from .pair import Contacts, gather, worst_of
+from .mesh import Advice, Mesh, advice, mesh_of, warn_unless_guaranteed
+from .pair import Contacts, collect, worst, worst_of
 
 _ALL = (MANY_MESHES,)
 EXTERNAL = "__external"
@@ -132,7 +145,7 @@ class CollisionManager:
         """Moves an object: (4, 4), (7,), or (3,) for x y z alone."""
         pose = _pose(transform)
         with self._guard:
-            ctypes.memmove(self._all().address + 56 * self._slot(name), pose, 56)
+            self._all().rows[self._slot(name)] = pose
 
     def set_transforms(self, transforms: ArrayLike, names: Optional[Sequence[Any]] = None) -> None:
         """Moves many objects, all or, on failure, none: (n, 4, 4) or (n, 7) for these `names`, without them
@@ -148,9 +161,10 @@ class CollisionManager:
                 raise ArgumentError("transforms must be (n, 4, 4) or (n, 7), or a dict")
             placed = _finite(found, "transforms")
         with self._guard:
-            slots = list(range(len(self._names))) if names is None else [self._slot(name) for name in names]
-            if len(slots) != len(placed):
-                raise ArgumentError(f"{len(slots)} objects and {len(placed)} transforms")
+            slots: Any = slice(None) if names is None else [self._slot(name) for name in names]
+            count = len(self._names) if names is None else len(slots)
+            if count != len(placed):
+                raise ArgumentError(f"{count} objects and {len(placed)} transforms")
             self._poses[slots] = placed
 
     def ignore(self, a: Hashable, b: Hashable, ignore: bool = True) -> None:
@@ -450,13 +464,14 @@ class _Group:
     """Objects and configurations as abut_pair_group has them. Poses are read where they are."""
 
     def __init__(self, solids: bool, meshes: list[Mesh], placed: Floats, names: list[Any]) -> None:
-        self.meshes, self.names, self.address = meshes, names, pointer(placed)
+        self.meshes, self.names, address = meshes, names, pointer(placed)
+        self.rows = (POSE * len(meshes)).from_address(address)
         self._handles = [mesh._on_cpu().handle for mesh in meshes]
         self._solids = solids
         self._kept: list[Any] = [placed]
         self._objects: Array = np.zeros(len(meshes), record(_c.abut_pair_object))
         self._objects["bvh"] = [each.address for each in self._handles]
-        self._objects["poses"] = self.address + np.arange(len(meshes), dtype=np.uintp) * np.uintp(56)
+        self._objects["poses"] = address + np.arange(len(meshes), dtype=np.uintp) * np.uintp(56)
         self._prepare()
 
     def _prepare(self) -> None:
@@ -511,7 +526,7 @@ class _Group:
             warn_unless_guaranteed(advice(worth))
         return found
 
-    def hits(self) -> list[tuple[int, int]]:
+    def hits(self) -> tuple[list[tuple[int, int]], Advice]:
         count, room = ctypes.c_uint64(), np.empty(max(64, 2 * len(self.meshes)), record(_c.abut_pair_group_hit))
         worth = _c.abut_advice()
         while not fits(
@@ -524,10 +539,8 @@ class _Group:
             uses=_ALL,
         ):
             room = np.empty(count.value, room.dtype)
-        if worth.verdict:
-            warn_unless_guaranteed(advice(worth))
         found = room[: count.value]
-        return list(zip(found["a"].tolist(), found["b"].tolist()))
+        return list(zip(found["a"].tolist(), found["b"].tolist())), advice(worth)
 
     def closest(self) -> Array:
         found = np.zeros(self._given.configuration_count, record(_c.abut_pair_group_closest))
@@ -538,9 +551,15 @@ class _Group:
     def collide(self, return_names: bool, return_data: bool, as_name: Any) -> Any:
         if not return_names and not return_data:
             return bool(self.any()[0])
-        hits = self.hits()
+        hits, said = self.hits()
         names = {as_name((self.names[a], self.names[b])) for a, b in hits}
-        data = [each for a, b in hits for each in self._contacts(a, b)] if return_data else None
+        data: Optional[list[ContactData]] = [] if return_data else None
+        for a, b in hits:
+            if data is not None:
+                found, also = self._contacts(a, b)
+                data += found
+                said = worst((said, also))
+        warn_unless_guaranteed(said)
         return _answer(bool(hits), names if return_names else None, data)
 
     def least(self, return_names: bool, return_data: bool, as_name: Any) -> Any:
@@ -552,24 +571,25 @@ class _Group:
             best, (as_name(pair) if pair else None,) if return_names else None, (data,) if return_data else None
         )
 
-    def _contacts(self, a: int, b: int) -> list[ContactData]:
-        """The contacts of a pair, and the triangles that are nearest to each."""
+    def _contacts(self, a: int, b: int) -> tuple[list[ContactData], Advice]:
+        """The contacts of a pair with the triangles that are nearest to each, and their reliability."""
         handles = self._handles[a], self._handles[b]
         placed = np.array([np.frombuffer(ctypes.string_at(int(self._objects["poses"][slot]), 56)) for slot in (a, b)])
         posed = [_c.abut_posed(handle.value) for handle in handles]
         for each, at in zip(posed, placed):
             ctypes.memmove(byref(each, _c.abut_posed.pose.offset), at.tobytes(), 56)
-        found: Contacts = gather(
+        found: Contacts = collect(
             lambda place, room: lib.abut_contact_patches(*map(byref, posed), None, room), 1, handles
         )
         if not len(found):
-            return []
+            return [], found.advice
         triangles = []
         for slot, turn in zip((a, b), matrices(placed)):
             local = (found.point - turn[:3, 3]) @ turn[:3, :3]
             triangles.append(self.meshes[slot].nearest(local).triangle.tolist())
         pair = (self.names[a], self.names[b])
-        return [ContactData(pair, both, contact) for both, contact in zip(zip(*triangles), found.records)]
+        made = [ContactData(pair, both, contact) for both, contact in zip(zip(*triangles), found.records)]
+        return made, found.advice
 
 
 @contextlib.contextmanager

@@ -175,6 +175,9 @@ class Report:
     problems: dict[str, Problem]
     self_examined: bool
     self_pair_count: int
+    hole_share: float
+    has_sheets: bool
+    is_sheet: bool
 
     def __init__(self, given: Any) -> None:
         fields: list[tuple[str, Any]] = _c.abut_mesh_report._fields_  # type: ignore[assignment,unused-ignore]
@@ -222,6 +225,7 @@ class Hierarchy:
             byref(options(_c.abut_bvh_options, device=_device.pointer(device))),
             self.handle.out,
         )
+        self.unposed = _c.abut_posed(self.handle.value)
         if device is None:
             self.prepare()
 
@@ -787,8 +791,15 @@ def shape(
     return Mesh._of(handle)
 
 
-def hull(p: ArrayLike) -> Mesh:
-    """The convex hull of points: closed, facing outwards."""
+def hull(p: Union[Mesh, ArrayLike]) -> Mesh:
+    """The convex hull of points (n, 3), or of the vertices of a mesh: closed, facing outwards.
+
+    >>> import abut
+    >>> abut.hull(abut.shape("box", segments=1)).triangle_count
+    12
+    """
+    if hasattr(p, "vertices") and hasattr(p, "faces"):
+        p = mesh_of(p, "points").vertices
     array, _ = doubles(p, "points")
     handle = Handle(lib.abut_mesh_destroy)
     run(lib.abut_mesh_hull, context(), pointer(array), len(array), handle.out)

@@ -1,29 +1,31 @@
 """Two meshes, each at a pose or at many: do they touch, how far apart, where and how deep, and when.
 
-A pose is (7,): x y z, then the quaternion x y z w; or x y z alone; or a matrix (4, 4). Many are (k, 7)
-or (k, 4, 4), and answers then have k rows. None leaves a mesh where it is.
+A pose is (7,): x y z, then the quaternion x y z w; or x y z alone; or a matrix (4, 4). Many are (k, 7),
+(k, 3) or (k, 4, 4), and answers then have k rows. None leaves a mesh where it is.
 
-What is inside a mesh: of a closed one, what it winds around; of one with small holes, what it winds around
-by at least a half; of a sheet, whose holes exceed a tenth of its area, as of a scanned room, nothing. Where
-the meshes do not allow a guaranteed answer, functions issue a ReliabilityWarning, once per call, and results
-that are objects have it as `advice`.
+What is inside a connected part of a mesh: of a closed one, what it winds around; of one with small holes, what
+it winds around by at least a half; of a sheet, whose holes exceed a tenth of its area, as of a scanned room,
+nothing. Where the meshes do not allow a guaranteed answer, functions issue a ReliabilityWarning, once per call,
+and results that are objects have it as `advice`.
 """
 
 from __future__ import annotations
 
 import concurrent.futures
 import ctypes
-from typing import Any, Callable, Iterator, NamedTuple, Optional, Sequence
+from typing import Any, Callable, Iterable, Iterator, NamedTuple, Optional, Sequence
 
 import numpy as np
 
 from . import _c, device as _device
-from ._arrays import Array, ArrayLike, Floats, one, one_pose, pointer, poses, record, vec, vector
-from ._core import ArgumentError, Handle, byref, check, fits, guarded, lib, number, options, run, thread_count
+from ._arrays import Array, ArrayLike, Floats, one, one_pose, pointer, poses, record, vec, vector, write_pose
+from ._core import ArgumentError, Handle, byref, check, fits, lib, locked, number, options, run, thread_count, unchecked
 from .mesh import Advice, Mesh, advice, mesh_of, warn_unless_guaranteed
 
 RELATIONS = ("apart", "meeting", "a-inside", "b-inside")
 _OPTIONS = tuple(byref(options(_c.abut_pair_options, surfaces=surfaces)) for surfaces in (False, True))
+_overlap_unchecked = unchecked("abut_pair_overlap")
+_POSE_OFFSET = _c.abut_posed.pose.offset
 
 
 class Separation(NamedTuple):
@@ -118,6 +120,33 @@ def worst_of(records: Array) -> Advice:
     return warn_unless_guaranteed(advice(made))
 
 
+def _ask_once(
+    function: Any, a: Any, b: Any, pose_a: ArrayLike, pose_b: ArrayLike, device: _device.Selector, *arguments: Any
+) -> bool:
+    """Calls a function of the library for one pose of each mesh on the CPU, which may take less time than arrays and
+    reports of progress. Returns False, and does nothing, if there are many poses or a device."""
+    a, b = mesh_of(a, "a"), mesh_of(b, "b")
+    if device is not None or a._device is not None or b._device is not None:
+        return False
+    first, second = a._built(None), b._built(None)
+    posed_a, posed_b = first.unposed, second.unposed
+    if pose_a is not None:
+        posed_a = _c.abut_posed(first.handle.value)
+        if not write_pose(pose_a, "pose_a", posed_a, _POSE_OFFSET):
+            return False
+    if pose_b is not None:
+        posed_b = _c.abut_posed(second.handle.value)
+        if not write_pose(pose_b, "pose_b", posed_b, _POSE_OFFSET):
+            return False
+    guards = [first.guard, second.guard]
+    if first.guard.order >= second.guard.order:
+        guards = [second.guard, first.guard] if first is not second else [first.guard]
+    status = locked(function, (byref(posed_a), byref(posed_b), *arguments), guards)
+    if status:
+        check(status)
+    return True
+
+
 class _Poses:
     """Hierarchies of two meshes and where they are each time."""
 
@@ -157,10 +186,7 @@ class _Poses:
         )
 
     def ask(self, function: Any, *arguments: Any) -> None:
-        if self.count > 1:
-            run(function, *arguments, uses=self.uses)
-        else:
-            check(guarded(function, arguments, self.uses))
+        run(function, *arguments, uses=self.uses)
 
     def posed(self, place: int) -> tuple[Any, Any]:
         """abut_posed of both for one pose."""
@@ -198,19 +224,20 @@ def relation(
 ) -> Any:
     """How bodies stand to each other: the place in abut.RELATIONS, exactly. With `surfaces` only
     surfaces count, and a body inside another is apart from it. Nothing is inside a sheet."""
-    both = _Poses(a, b, pose_a, pose_b, device)
-    worth = _c.abut_advice()
-    found: Any = ctypes.c_uint32() if both.single else np.zeros(both.count, np.uint32)
-    both.ask(
-        lib.abut_pair_overlap_batch,
-        byref(both.structure()),
-        _OPTIONS[bool(surfaces)],
-        byref(found) if both.single else pointer(found),
-        byref(worth),
-    )
+    one_found = _c.abut_overlap()
+    given = _OPTIONS[bool(surfaces)]
+    if _ask_once(_overlap_unchecked, a, b, pose_a, pose_b, device, given, None, byref(one_found)):
+        worth = one_found.advice
+        found: Any = one_found.relation
+    else:
+        both = _Poses(a, b, pose_a, pose_b, device)
+        worth = _c.abut_advice()
+        found = np.zeros(both.count, np.uint32)
+        both.ask(lib.abut_pair_overlap_batch, byref(both.structure()), given, pointer(found), byref(worth))
+        found = one(found, both.single)
     if worth.verdict:
         warn_unless_guaranteed(advice(worth))
-    return found.value if both.single else found
+    return found
 
 
 def overlap(
@@ -248,15 +275,13 @@ def distance(
     >>> abut.distance(box, box, pose_b=[3, 0, 0, 0, 0, 0, 1]).distance.item()
     2.0
     """
-    both = _Poses(a, b, pose_a, pose_b, device)
-    found = np.zeros(both.count, record(_c.abut_separation))
-    both.ask(
-        lib.abut_pair_distance_batch,
-        byref(both.structure()),
-        _OPTIONS[bool(surfaces)],
-        pointer(found),
-    )
-    single = both.single
+    found, given = np.zeros(1, record(_c.abut_separation)), _OPTIONS[bool(surfaces)]
+    single = _ask_once(lib.abut_pair_distance, a, b, pose_a, pose_b, device, given, None, pointer(found))
+    if not single:
+        both = _Poses(a, b, pose_a, pose_b, device)
+        single = both.single
+        found = np.zeros(both.count, found.dtype)
+        both.ask(lib.abut_pair_distance_batch, byref(both.structure()), given, pointer(found))
     return Separation(
         one(found["distance"], single),
         one(found["point_a"], single),
@@ -279,19 +304,20 @@ def within(
     device: _device.Selector = None,
 ) -> Any:
     """Whether bodies touch or come as near as `margin`; faster than the distance."""
-    both = _Poses(a, b, pose_a, pose_b, device)
-    found, worth = np.zeros(both.count, np.bool_), _c.abut_advice()
-    both.ask(
-        lib.abut_pair_within_batch,
-        byref(both.structure()),
-        margin,
-        _OPTIONS[bool(surfaces)],
-        pointer(found),
-        byref(worth),
-    )
+    one_found, worth = ctypes.c_bool(), _c.abut_advice()
+    given = _OPTIONS[bool(surfaces)]
+    if _ask_once(
+        lib.abut_pair_within, a, b, pose_a, pose_b, device, margin, given, None, byref(one_found), byref(worth)
+    ):
+        found: Any = one_found.value
+    else:
+        both = _Poses(a, b, pose_a, pose_b, device)
+        found = np.zeros(both.count, np.bool_)
+        both.ask(lib.abut_pair_within_batch, byref(both.structure()), margin, given, pointer(found), byref(worth))
+        found = one(found, both.single)
     if worth.verdict:
         warn_unless_guaranteed(advice(worth))
-    return bool(found[0]) if both.single else found
+    return found
 
 
 def contacts(
@@ -373,6 +399,13 @@ def on_threads(count: int, work: Callable[[Iterator[int]], None]) -> None:
 
 
 def gather(ask: Any, count: int, uses: Sequence[Handle] = ()) -> Contacts:
+    """The same as collect(), with a warning unless the contacts are guaranteed."""
+    found = collect(ask, count, uses)
+    warn_unless_guaranteed(found.advice)
+    return found
+
+
+def collect(ask: Any, count: int, uses: Sequence[Handle] = ()) -> Contacts:
     """Asks for the contacts of `count` places, which those objects have, and puts them together."""
     found: list[Any] = [None] * count
 
@@ -394,17 +427,16 @@ def gather(ask: Any, count: int, uses: Sequence[Handle] = ()) -> Contacts:
         offsets,
         patch_offsets,
         np.array([answer[2] for answer in found], np.bool_),
-        warn_unless_guaranteed(
-            max(
-                (answer[3] for answer in found),
-                key=lambda said: _VERDICTS.index(said.verdict),
-                default=Advice("guaranteed", ""),
-            )
-        ),
+        worst(answer[3] for answer in found),
     )
 
 
 _VERDICTS = ("guaranteed", "limited", "unfit")
+
+
+def worst(advices: Iterable[Advice]) -> Advice:
+    """The first of those that are least reliable."""
+    return max(advices, key=lambda said: _VERDICTS.index(said.verdict), default=Advice("guaranteed", ""))
 
 
 def sweep(

@@ -146,6 +146,7 @@ def _moving(film: Floats) -> tuple[Array, list[float], list[float]]:
 
 def show(
     *meshes: Mesh,
+    names: Optional[Sequence[str]] = None,
     poses: Optional[Sequence[ArrayLike]] = None,
     vertices: Optional[Sequence[ArrayLike]] = None,
     values: ArrayLike = None,
@@ -160,6 +161,7 @@ def show(
 ) -> Page:
     """A page of meshes, for a notebook or for save().
 
+    names       one for each mesh, in the list of the page; those of one name are switched together
     poses       one for each mesh: None, (7,) or (4, 4), or (k, 7) or (k, 4, 4) for k moments, `seconds` apart
     vertices    for each mesh None, or where its vertices are at k moments: (k, n, 3)
     values      one a vertex of the first mesh: its colours, called `what`
@@ -173,6 +175,9 @@ def show(
     if not meshes and field is None and points is None:
         raise ArgumentError("there is no mesh to show")
     meshes = tuple(mesh_of(mesh, "each of the meshes") for mesh in meshes)
+    if isinstance(names, str) or (names is not None and len(names) != len(meshes)):
+        raise ArgumentError(f"names must be {len(meshes)} texts, one for each mesh, not {names!r}")
+    titles = [f"mesh {i}" for i in range(len(meshes))] if names is None else list(map(str, names))
     moves, films = _moments(meshes, poses, vertices)
     dots: list[Floats] = []
     if points is not None:
@@ -211,7 +216,7 @@ def show(
             "poses": scene.array(turned, "f32"),
             "colour": [*_COLOURS[i % len(_COLOURS)], 255],
         }
-        layer: dict[str, Any] = {"kind": "bodies", "name": f"mesh {i}", "twoSided": True, "bodies": [body]}
+        layer: dict[str, Any] = {"kind": "bodies", "name": titles[i], "twoSided": True, "bodies": [body]}
         film = films[i]
         if film is not None:
             film = film if len(film) == count else np.repeat(film, count, axis=0)

@@ -32,7 +32,7 @@ from ._core import (
     value_of,
 )
 from .character import RadialField
-from .mesh import Advice, Hierarchy, Mesh, advice, mesh_of
+from .mesh import Advice, Hierarchy, Mesh, advice, mesh_of, warn_unless_guaranteed
 
 
 MotionName = Literal["dynamic", "kinematic", "static"]
@@ -107,7 +107,8 @@ class Manner(NamedTuple):
     method: str
     """ "auto" where it is never tried."""
     guarantee: str
-    """ "every": no overlap is missed; "sampled": what lies between samples may be; "never": it is not tried."""
+    """ "every": no overlap is missed; "limited": the same, except that what lies wholly inside a mesh with holes is a
+    guess; "sampled": what lies between samples may be missed; "never": it is not tried."""
     error: float
     """The deepest contact is off by no more than this; 0 = by rounding alone."""
     sentence: str
@@ -200,6 +201,8 @@ class Sweep(NamedTuple):
     """(n) records: hit, time, point, normal, triangle."""
     unknown: int
     """Pairs that come near and cannot be swept, such as those of characters."""
+    advice: Advice
+    """The reliability of what is inside at the start: the worst of all pairs."""
 
 
 class World(Owner):
@@ -211,6 +214,10 @@ class World(Owner):
     samples     contacts by fields are samples alone, not deepest points of edges
     unchecked   depths of exact contacts are not checked to separate: about twice as fast
     device      where pairs are tried by fields; contacts are the same
+
+    Where the bodies do not allow a guaranteed answer, step() and sweep() issue a ReliabilityWarning, once per
+    world and reason; answers have it as `advice` each time. A filter that makes an exception of the warning
+    raises it each time, and what has begun and ended stays for the next step().
 
     >>> import abut
     >>> world = abut.World()
@@ -242,6 +249,7 @@ class World(Owner):
         self._fields: list[Handle] = []  # radial fields of its characters, which it reads and changes
         self._contacts: Array = np.empty(256, record(_c.abut_contact))
         self._events: Array = np.empty(64, record(_c.abut_world_event))
+        self._warned: set[Advice] = set()
         given = options(
             _c.abut_world_options,
             margin=margin,
@@ -398,10 +406,17 @@ class World(Owner):
                 if fits(lib.abut_world_contacts, self._handle, byref(found), uses=self._fields):
                     break
                 self._contacts = np.empty(int(found.count * 5 // 4), self._contacts.dtype)
+            said = self._warn(advice(found.advice))
             while not fits(lib.abut_world_events, self._handle, len(self._events), pointer(self._events), byref(count)):
                 self._events = np.empty(count.value * 5 // 4, self._events.dtype)
             contacts, events = self._contacts[: found.count].copy(), self._events[: count.value].copy()
-            return Step(contacts, events, advice(found.advice))
+            return Step(contacts, events, said)
+
+    def _warn(self, said: Advice) -> Advice:
+        if said not in self._warned:
+            warn_unless_guaranteed(said)
+            self._warned.add(said)  # unless that raised
+        return said
 
     def pairs(self) -> Array:
         """(k, 2): the pairs that are tried, since their boxes overlap; nothing that touches is missed."""
@@ -438,7 +453,8 @@ class World(Owner):
                 uses=self._fields,
             ):
                 room = room[: found.count]
-                return Sweep(found.time, room["a"], room["b"], room["touch"], found.unknown)
+                said = self._warn(advice(found.advice))
+                return Sweep(found.time, room["a"], room["b"], room["touch"], found.unknown, said)
             room = np.empty(found.count, room.dtype)
 
     def __repr__(self) -> str:
@@ -456,6 +472,20 @@ def _number(body: int) -> int:
 
 def _address(ids: Optional[Array]) -> Any:
     return None if ids is None else pointer(ids)
+
+
+def _real(value: Any, what: str) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{what} must be a number, not {value!r}") from None
+
+
+def _length(value: Any, what: str) -> float:
+    length = _real(value, what)
+    if not 0 <= length < np.inf:
+        raise ArgumentError(f"{what} is {length:g}; it must be 0 or more, and finite")
+    return length
 
 
 def _item(
@@ -495,22 +525,23 @@ def _item(
         item.shape.character = shape._handle.value
     elif isinstance(shape, Plane):
         item.kind = _c.ABUT_WORLD_PLANE
-        item.shape.plane = _c.abut_plane(vector(shape.normal, "normal"), shape.offset)
+        item.shape.plane = _c.abut_plane(vector(shape.normal, "normal"), _real(shape.offset, "offset"))
     elif isinstance(shape, Sphere):
         item.kind = _c.ABUT_WORLD_SPHERE
-        item.shape.sphere = _c.abut_sphere(vector(shape.centre, "centre"), shape.radius)
+        item.shape.sphere = _c.abut_sphere(vector(shape.centre, "centre"), _length(shape.radius, "radius"))
     elif isinstance(shape, (Capsule, Cylinder)):
         ends = (_c.abut_vec3 * 2)(vector(shape.a, "a"), vector(shape.b, "b"))
+        radius = _length(shape.radius, "radius")
         if isinstance(shape, Capsule):
-            item.kind, item.shape.capsule = _c.ABUT_WORLD_CAPSULE, _c.abut_capsule(ends, shape.radius)
+            item.kind, item.shape.capsule = _c.ABUT_WORLD_CAPSULE, _c.abut_capsule(ends, radius)
         else:
-            item.kind, item.shape.cylinder = _c.ABUT_WORLD_CYLINDER, _c.abut_cylinder(ends, shape.radius)
+            item.kind, item.shape.cylinder = _c.ABUT_WORLD_CYLINDER, _c.abut_cylinder(ends, radius)
     elif isinstance(shape, Box):
         item.kind = _c.ABUT_WORLD_BOX
         sides = floats(shape.extent, "extent")
         if sides.shape not in ((), (3,)):
             raise ArgumentError(f"extent must be one length or three, not of shape {sides.shape}")
-        item.shape.half = _c.abut_vec3(*map(float, np.broadcast_to(sides / 2, 3)))
+        item.shape.half = _c.abut_vec3(*(_length(side, "extent") / 2 for side in np.broadcast_to(sides, 3)))
     elif isinstance(shape, Hull):
         item.kind = _c.ABUT_WORLD_HULL
         kept = Hierarchy(mesh_of(shape.mesh, "the mesh of a hull")._handle, None)

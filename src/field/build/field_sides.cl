@@ -2,7 +2,7 @@
  *
  * Method: field_rows.cl gives what a row from the cell towards lower x crosses, N. The generalised
  * winding number is w = N - S, where S is the solid angle, over 4 pi, of the strips from the border
- * along x (abuti_sign_crossing_open). The strips together have no border but that of the surface,
+ * along x (abuti_sign_crossing_solids). The strips together have no border but that of the surface,
  * so that between places with no strip between them S changes by at most the sum of length / (4 pi
  * distance^2) over the edges of the border, times the way. A block that no strip passes through has
  * one S for all its cells, within a bound, and since N is whole their signs are known unless some

@@ -10,7 +10,7 @@
  * cells that ask the fast number itself. Where the surface passes through the block, w jumps there.
  * Close the surface by strips from the border edges to infinity along x: around a point p, which is
  * on none of them, the whole winds as often as the row of p crosses the surface before p, a whole
- * number W (sign_rows.c), and w - W is the part of the strips (see abuti_sign_crossing_open()).
+ * number W (sign_rows.c), and w - W is the part of the strips (see abuti_sign_crossing_solids()).
  * That is smooth in a block which no strip passes, with the same bound. So w(p) = w(c) - W(c) +
  * W(p) but for the bound. Where a strip passes, a whole number n(p) is added, which is the same
  * along a row, since strips run along rows. From a cell p to a cell q next to it, with no surface

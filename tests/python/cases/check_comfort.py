@@ -93,6 +93,23 @@ class Numpy(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "matrix 2: the fourth row"):
             abut.overlap(self.mesh, self.box, pose_b=bad)
 
+    def test_translations_alone(self):
+        shifts = np.random.default_rng(5).normal(0, 0.5, (6, 3))
+        full = np.hstack([shifts, np.tile([0, 0, 0, 1.0], (6, 1))])
+        for count in (0, 1, 3, 6):
+            np.testing.assert_array_equal(
+                abut.distance(self.mesh, self.box, pose_b=shifts[:count]).distance,
+                abut.distance(self.mesh, self.box, pose_b=full[:count]).distance,
+            )
+        self.assertEqual(len(abut.interfere([self.mesh, self.box], [[0, 0, 0], [9, 0, 0]])), 0)
+        world = abut.World()
+        world.add(self.mesh), world.add(self.box)
+        self.assertEqual(len(world.step([[0, 0, 0], [9, 0, 0]]).pairs), 0)
+        with self.assertRaisesRegex(ValueError, r"pose_b of shape \(3, 3\) is a rotation matrix"):
+            abut.overlap(self.mesh, self.box, pose_b=np.eye(3)[[1, 2, 0]])
+        with self.assertRaisesRegex(ValueError, r"\(3,\) or \(k, 3\).*not \(2, 5\)"):
+            abut.overlap(self.mesh, self.box, pose_b=np.zeros((2, 5)))
+
     def test_masks_are_refused(self):
         masked = np.ma.masked_array(np.zeros((2, 3)), mask=[[0, 0, 0], [1, 1, 1]])
         with self.assertRaisesRegex(ValueError, "points.*masked"):
@@ -159,6 +176,11 @@ class Meshes(unittest.TestCase):
             with self.assertRaisesRegex((TypeError, ValueError), "from_trimesh.*scene"):
                 wrong()
 
+    def test_hulls_of_meshes(self):
+        box = abut.shape("box", segments=2)
+        for given in (box, self.Alike(box), box.vertices):
+            self.assertEqual(abut.hull(given).report().volume, 1)
+
     def test_faces_are_not_left_out_by_mistake(self):
         box = abut.shape("box")
         self.assertEqual(abut.Mesh(box.vertices[box.faces]).triangle_count, box.triangle_count)
@@ -204,6 +226,12 @@ class Errors(unittest.TestCase):
             (lambda: world.deform(rigid, box.vertices), ValueError, "deforms=True"),
             (lambda: abut.World(keep=99), ValueError, "keep is 99, but must be from 0 to 8"),
             (lambda: abut.World(keep=9), ValueError, "keep"),
+            (lambda: abut.hull("box.obj"), ValueError, "points must be numbers, not 'box.obj'"),
+            (lambda: box.nearest([object()]), ValueError, "points must be numbers, not of type list"),
+            (lambda: world.add(abut.Sphere("a")), TypeError, "radius must be a number, not 'a'"),
+            (lambda: world.add(abut.Capsule([0, 0, 0], [1, 0, 0], -2)), ValueError, "radius is -2; it must be 0 or"),
+            (lambda: world.add(abut.Box([1, -3, 1])), ValueError, "extent is -3; it must be 0 or more"),
+            (lambda: world.add(abut.Plane(offset=None)), TypeError, "offset must be a number, not None"),
         ):
             with self.assertRaises(kind) as caught:
                 wrong()

@@ -177,6 +177,36 @@ class Arrays(unittest.TestCase):
         with self.assertRaises(ValueError):
             abut.Mesh(np.zeros((0, 3)), f)
 
+    def test_tiny_meshes_are_refused(self):
+        box = abut.shape("box")
+        sentence = "the longest side of the bounding box is .*; it must be 0 or at least 1e-90"
+        for scale in (9e-91, 1e-100, 1e-300, 1e-320):
+            tiny = box.vertices * scale
+            for call in (
+                lambda: abut.Mesh(tiny, box.faces),
+                lambda: abut.Mesh(tiny[box.faces]),
+                lambda: box.refit(tiny),
+                lambda: abut.hull(tiny),
+                lambda: abut.Motion([box]).step([tiny]),
+                lambda: abut.SelfCollision(box).step(tiny),
+            ):
+                with self.assertRaisesRegex(abut.ArgumentError, sentence):
+                    call()
+            world = abut.World()
+            body = world.add(box, deforms=True)
+            with self.assertRaisesRegex(abut.ArgumentError, sentence):
+                world.deform(body, tiny)
+            with tempfile.TemporaryDirectory() as folder:
+                path = os.path.join(folder, "tiny.obj")
+                with open(path, "w") as file:
+                    file.writelines(f"v {x!r} {y!r} {z!r}\n" for x, y, z in tiny.tolist())
+                    file.writelines(f"f {a} {b} {c}\n" for a, b, c in (box.faces + 1).tolist())
+                with self.assertRaisesRegex(abut.FormatError, sentence):
+                    abut.load(path)
+        self.assertEqual(box.bounds.tolist(), abut.shape("box").bounds.tolist())
+        for scale in (1e-90, 0):
+            abut.Mesh(box.vertices * scale, box.faces)
+
     def test_index_types(self):
         for kind in (np.int8, np.uint16, np.int32, np.int64, np.uint64, float):
             mesh = abut.Mesh(self.mesh.vertices, self.mesh.faces.astype(kind))

@@ -211,6 +211,22 @@ class Characters(unittest.TestCase):
         with self.assertRaises(FileNotFoundError):
             abut.Character("/nothing.glb")
 
+    def test_parts(self):
+        figure = abut.Character.figure("mannequin")
+        part = figure.without("Neck", figure.bones.index("LeftHand"))
+        self.assertLess(part.triangle_count, figure.triangle_count)
+        self.assertEqual((part.bones, part.clips), (figure.bones, figure.clips))
+        self.assertLess(
+            part.skin(figure.pose("walk", 0.3))[:, 1].max(), figure.skin(figure.pose("walk", 0.3))[:, 1].max()
+        )
+        for wrong, words in (
+            (("Sword",), "no bone 'Sword'"),
+            ((99,), "bone is 99"),
+            (("Hips",), "no triangle would remain"),
+        ):
+            with self.assertRaisesRegex(ValueError, words):
+                figure.without(*wrong)
+
     def test_radial_fields(self):
         fields = abut.RadialField(self.figure)
         pose = self.figure.pose("walk", 0.2)

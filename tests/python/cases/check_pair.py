@@ -57,6 +57,36 @@ class Pairs(unittest.TestCase):
         with self.assertRaises(ValueError):
             abut.distance(self.a, self.b, pose_a=self.short[:2], pose_b=self.short)
 
+    def test_one_pose_is_as_in_a_batch(self):
+        """Functions of the library for one pose, and for many of them, give the same answers."""
+        room = abut.shape("box", extent=3)
+        for a, b in (self.a, self.b), (self.b, self.b), (room, self.b), (self.b, room):
+            for surfaces in (False, True):
+                many = {"pose_a": self.short, "pose_b": self.short[::-1], "surfaces": surfaces}
+                found = abut.distance(a, b, **many)
+                relations, near = abut.relation(a, b, **many), abut.within(a, b, 0.1, **many)
+                for i, (pose, other) in enumerate(zip(self.short, self.short[::-1])):
+                    one = {"pose_a": pose, "pose_b": other, "surfaces": surfaces}
+                    self.assertEqual(abut.relation(a, b, **one), relations[i])
+                    self.assertIs(abut.overlap(a, b, **one), bool(relations[i]))
+                    self.assertIs(abut.within(a, b, 0.1, **one), bool(near[i]))
+                    for answer, row in zip(abut.distance(a, b, **one)[:-1], found[:-1]):
+                        np.testing.assert_array_equal(answer, row[i])
+
+    def test_one_pose_takes_few_calls(self):
+        """What takes a microsecond in the library neither calls a progress callback nor many functions of Python."""
+        abut.overlap(self.a, self.b)
+        reports = []
+        with abut.progress(lambda stage, fraction: reports.append(stage)):
+            for _ in range(200):
+                abut.overlap(self.a, self.b, pose_b=self.long[0])
+        self.assertLess(len(reports), 100)  # one every 20 ms
+        manager = abut.CollisionManager()
+        manager.add_object("a", self.a)
+        manager.set_transform("a", self.long[0])
+        self.assertLessEqual(referee.calls(lambda: abut.overlap(self.a, self.b, pose_b=self.long[0])), 15)
+        self.assertLessEqual(referee.calls(lambda: manager.set_transform("a", self.long[0])), 10)
+
     def test_wrong_poses(self):
         for wrong in (
             np.eye(4) * 2,
@@ -214,13 +244,97 @@ class OpenSurfaces(unittest.TestCase):
                     touches = np.equal(found, 0) if "distance" in call.__name__ else found
                     self.assertEqual(bool(np.all(touches)), collides, call)
 
-    def test_sheets_with_closed_parts_are_limited(self):
+    def test_managers_warn_once_per_question(self):
+        for walls, verdict in ((self.room, None), (self.holed, "limited"), (self.flipped, "unfit")):
+            alone, both = abut.CollisionManager(), abut.CollisionManager()
+            alone.add_object("walls", walls)
+            both.add_object("walls", walls)
+            for i in range(3):  # in the walls: each pair has contacts
+                both.add_object(i, self.robot, [i - 2, 2, 0, 0, 0, 0, 1])
+            for call, given in (
+                (both.in_collision_internal, []),
+                (alone.in_collision_single, [self.robot, [2, 0, 0]]),
+                (alone.in_collision_other, [both]),
+                (both.min_distance_internal, []),
+                (alone.min_distance_single, [self.robot]),
+                (alone.min_distance_other, [both]),
+            ):
+                (found, *more), words = self.said(call, *given, return_data=True)
+                self.assertLessEqual(len(words), 1, (call, words))
+                if "collision" in call.__name__ and verdict:
+                    self.assertTrue(found)
+                    self.assertEqual([text.split(":")[0] for text in words], [verdict], call)
+                if call == both.in_collision_internal:
+                    self.assertEqual(len({frozenset(contact.names) for contact in more[0]}), 3)
+
+    def test_worlds_warn_once_per_reason(self):
+        world = abut.World()
+        room, robot = world.add(self.holed), world.add(self.robot, [0, 0, 0])
+        step, words = self.said(world.step)
+        self.assertEqual((step.advice.verdict, [text[:7] for text in words]), ("limited", ["limited"]))
+        again, words = self.said(world.step, {robot: [0.1, 0, 0]})
+        self.assertEqual((again.advice, words), (step.advice, []))
+        touch, words = self.said(world.sweep, {robot: [0.2, 0, 0]})
+        self.assertEqual((touch.advice.verdict, len(words)), ("limited", 1))  # another reason
+        self.assertEqual(self.said(world.sweep, {robot: [0.3, 0, 0]})[1], [])
+        world.replace(room, self.flipped)
+        self.assertEqual([text[:5] for text in self.said(world.step)[1]], ["unfit"])
+
+    def test_worlds_that_raise_lose_no_event(self):
+        world = abut.World()
+        world.add(self.holed)
+        robot = world.add(self.robot, [2, 0, 0])
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", abut.ReliabilityWarning)
+            for _ in range(2):
+                with self.assertRaises(abut.ReliabilityWarning):
+                    world.step()
+        (pair,), words = self.said(world.step)
+        self.assertEqual((pair.b, pair.change, len(words)), (robot, "begin", 1))
+
+    def test_worlds_of_closed_bodies_say_nothing(self):
+        world = abut.World()
+        world.add(abut.Plane(), motion="static")
+        robot = world.add(self.robot)
+        step, words = self.said(world.step)
+        self.assertEqual((len(step) > 0, step.advice.verdict, words), (True, "guaranteed", []))
+        touch, words = self.said(world.sweep, {robot: [0, 0, 1]})
+        self.assertEqual((touch.advice.verdict, words), ("guaranteed", []))
+        self.assertTrue(touch.advice.reason)
+
+    def test_closed_parts_beside_sheets_contain(self):
         box = abut.shape("box")
-        stray = abut.join([box, abut.Mesh([[2, 0, 0], [4, 0, 0], [2, 4, 0.0]], [[0, 1, 2]])])
         ball = abut.shape("icosphere", radius=0.12)
-        overlap, words = self.said(abut.overlap, stray, ball)
-        self.assertEqual((overlap, [text[:7] for text in words]), (False, ["limited"]))
-        self.assertIn("closed parts", words[0])
+        for sheet in (abut.Mesh([[2, 0, 0], [4, 0, 0], [2, 4, 0.0]], [[0, 1, 2]]), self.room):
+            mixed = abut.join([box, sheet])
+            self.assertEqual((mixed.report().has_sheets, mixed.report().is_sheet), (True, False))
+            self.assertEqual(self.said(abut.overlap, mixed, ball), (True, []))
+            self.assertEqual(self.said(abut.overlap, mixed, ball, pose_b=[0, 1.2, 0.7]), (False, []))
+            self.assertEqual(self.said(abut.overlap, ball, mixed), (True, []))
+            self.assertEqual(self.said(abut.within, mixed, ball, 0), (True, []))
+            found, words = self.said(abut.distance, mixed, ball)
+            self.assertEqual((float(found.distance), found.advice.verdict, words), (0, "guaranteed", []))
+            self.assertIn("some of its parts", found.advice.reason)
+            self.assertGreater(len(self.said(abut.contacts, mixed, ball)[0]), 0)
+            manager = abut.CollisionManager()
+            manager.add_object("mixed", mixed)
+            self.assertEqual(self.said(manager.in_collision_single, ball), (True, []))
+            world = abut.World()
+            world.add(mixed)
+            world.add(ball)
+            self.assertEqual(len(list(world.step())), 1)
+
+    def test_contacts_and_worlds_say_where_holes_matter(self):
+        found, words = self.said(abut.contacts, self.holed, self.robot, pose_b=[9, 0, 0])
+        self.assertEqual((len(found), words), (0, []))
+        found, words = self.said(abut.contacts, self.holed, self.robot)
+        self.assertGreater(len(found), 0)
+        self.assertEqual([text[:7] for text in words], ["limited"])
+        world = abut.World()
+        walls, robot, closed = world.add(self.holed), world.add(self.robot), world.add(abut.shape("box"))
+        self.assertEqual(world.how(walls, robot)[:3], ("exact", "limited", np.inf))
+        self.assertIn("holes", world.how(walls, robot).sentence)
+        self.assertEqual(world.how(closed, robot)[:3], ("exact", "every", 0))
 
     def test_no_poses_have_nothing_to_say(self):
         found, words = self.said(abut.distance, self.holed, self.robot, pose_b=np.zeros((0, 7)))

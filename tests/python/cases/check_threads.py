@@ -3,6 +3,7 @@
 import copy
 import os
 import pickle
+import signal
 import subprocess
 import sys
 import tempfile
@@ -18,13 +19,14 @@ from abut import _core
 
 # Each of these is done by several threads at once for a while, with one object for all of them.
 PROGRAM = """
-import sys, threading, time
+import sys, threading, time, warnings
 import numpy as np
 import abut
 
 ball, ring = abut.shape("icosphere", segments=8), abut.shape("torus", segments=24, rings=12)
 p = np.random.default_rng(1).uniform(-1, 1, (200, 3))
 sheet = abut.shape("sheet", segments=8, rings=8)
+warnings.filterwarnings("ignore", "limited: Depths are those of radial fields", abut.ReliabilityWarning)
 
 
 def refit():
@@ -186,6 +188,70 @@ class Threads(unittest.TestCase):
         self.assertTrue(all(alone == 0 or (alone == 1 and readers == 0) for readers, alone in seen))
         self.assertGreater(max(readers for readers, _ in seen), 1)
         self.assertEqual((state.held, guard._readers, guard._owner), ([], 0, 0))
+
+    def test_a_reader_cannot_have_it_alone(self):
+        """The refusal leaves the guard to other threads: readers do not wait, and who wants it alone gets it."""
+        guard, state, done = _core.Guard(shares=True), _core._state, []
+        guard.acquire(False, state)
+        with self.assertRaisesRegex(abut.Error, "progress callback"):
+            guard.acquire(True, state)
+
+        def read():
+            guard.acquire(False, _core._state)
+            done.append("read")
+            guard.release()
+
+        def change():
+            with guard, guard:
+                done.append("changed")
+
+        workers = [threading.Thread(target=work, daemon=True) for work in (read, change)]
+        workers[0].start()
+        workers[0].join(10)
+        self.assertEqual(done, ["read"])
+        workers[1].start()
+        workers[1].join(0.05)
+        self.assertEqual(done, ["read"])
+        guard.release()
+        workers[1].join(10)
+        self.assertEqual(done, ["read", "changed"])
+        self.assertEqual((guard._readers, guard._owner, guard._alone, guard._asleep), (0, 0, 0, 0))
+        with guard:
+            pass
+
+    def test_an_interrupt_does_not_lock_out_its_thread(self):
+        """Ctrl-C may end acquire() after any instruction."""
+        guard, done = _core.Guard(), []
+
+        def use():
+            guard._lock.acquire()
+            with guard:
+                done.append(1)
+
+        worker = threading.Thread(target=use, daemon=True)
+        worker.start()
+        worker.join(10)
+        self.assertEqual(done, [1])
+
+    @unittest.skipIf(sys.version_info < (3, 11), "older interpreters check for Ctrl-C between all instructions")
+    def test_interrupts_leave_meshes_free(self):
+        """Ctrl-C in a loop of short calls ends it, and a refit does not wait for a call that was interrupted."""
+        a, b, rng, count = abut.shape("icosphere"), abut.shape("box"), np.random.default_rng(1), 0
+        abut.overlap(a, b)
+        before = signal.signal(signal.SIGALRM, signal.default_int_handler)  # a timer is as asynchronous as a terminal
+        try:
+            for wait in rng.uniform(0.0002, 0.001, 400):
+                try:
+                    signal.setitimer(signal.ITIMER_REAL, wait)
+                    for _ in range(10000):
+                        abut.overlap(a, b, pose_b=[9, 0, 0])
+                except (KeyboardInterrupt, abut.CancelledError):
+                    count += 1
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
+        self.assertGreater(count, 300)
+        self.assertEqual([mesh._on_cpu().guard._readers for mesh in (a, b)] + _core._state.held, [0, 0])
 
     def test_one_order_for_all_threads(self):
         """Objects that call others while they are held come first; otherwise two threads wait for each other."""

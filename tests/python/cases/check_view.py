@@ -69,6 +69,18 @@ class Pages(unittest.TestCase):
                 true = mesh.vertices @ np.array([[c, s, 0], [-s, c, 0], [0, 0, 1]]) + at[k][:3]
                 np.testing.assert_allclose(shown, true, atol=1e-5)
 
+    def test_names(self):
+        box, ring = abut.shape("box"), abut.shape("torus")
+        names = [layer["name"] for layer in scene_of(abut.show(box, ring).html)[0]["layers"]]
+        self.assertEqual(names, ["mesh 0", "mesh 1"])
+        names = [
+            layer["name"] for layer in scene_of(abut.show(box, ring, names=["plate", "</script>"]).html)[0]["layers"]
+        ]
+        self.assertEqual(names, ["plate", "</script>"])
+        for wrong in (["plate"], "ab", []):
+            with self.assertRaisesRegex(ValueError, "names must be 2 texts"):
+                abut.show(box, ring, names=wrong)
+
     def test_values_and_contacts(self):
         ball = abut.shape("icosphere", segments=4)
         values = ball.vertices[:, 2].copy()

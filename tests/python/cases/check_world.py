@@ -2,6 +2,7 @@
 
 import gc
 import unittest
+import warnings
 
 import numpy as np
 
@@ -55,7 +56,10 @@ class Worlds(unittest.TestCase):
             self.assertEqual((choice.method, choice.forced, choice.advice.verdict), (method, True, "guaranteed"))
             self.assertTrue(choice.reason and manner.sentence)
             self.assertEqual((manner.method, manner.guarantee), (method, guarantee))
-            (pair,) = world.step()
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                (pair,) = world.step()
+            self.assertEqual(len(caught), method == "layers")  # its depths are those of three axes
             self.assertEqual((pair.method, pair.guarantee, pair.error), tuple(manner[:3]))
             if np.isfinite(pair.error):
                 self.assertAlmostEqual(pair.depth, 0.1, delta=pair.error + 0.01)  # the ball has corners
@@ -111,7 +115,8 @@ class Worlds(unittest.TestCase):
         who, ground = world.add(fields), world.add(abut.Plane((0, 1, 0), 0.1), motion="static")
         del fields
         gc.collect()
-        (pair,) = world.step()
+        with self.assertWarnsRegex(abut.ReliabilityWarning, "limited: Depths are those of radial fields"):
+            (pair,) = world.step()
         self.assertEqual((pair.method, pair.guarantee), ("radial", "sampled"))
         self.assertGreater(pair.depth, 0.02)
         pose = figure.pose("walk", 0.6)

@@ -1,0 +1,62 @@
+/* Which of two meshes comes first, so that contacts do not depend on which body is called a.
+ *
+ * Meshes are compared by their sizes, then by their first vertices, which differ as a rule. Copies
+ * of a mesh, and meshes that were deformed in part, agree in these: they are compared by a checksum
+ * of 64 bits that the hierarchy keeps until it is refitted. Different meshes with the same checksum
+ * count as equal; then poses decide, and the contacts are as right.
+ */
+#include "base/checksum.h"
+#include "contact/patch.h"
+
+#include <string.h>
+
+enum { FIRST_VERTICES = 16 };
+
+typedef struct shape_digest {
+    bvh_part part;
+    uint64_t value;
+} shape_digest;
+
+static uint64_t compute_digest(const abut_mesh *mesh) {
+    const uint64_t parts[2] = {
+        abuti_checksum(mesh->positions, mesh->vertex_count * sizeof *mesh->positions),
+        abuti_checksum(mesh->indices, 3 * (size_t)mesh->triangle_count * sizeof *mesh->indices)};
+    return abuti_checksum(parts, sizeof parts);
+}
+
+static abut_status create(bvh_part *part, void *owner) {
+    ((shape_digest *)(void *)part)->value = compute_digest(((const abut_bvh *)owner)->mesh);
+    return ABUT_OK;
+}
+
+static void destroy(bvh_part *part) {
+    (void)part;
+}
+
+static const bvh_part_kind digest_kind = {sizeof(shape_digest), create, abuti_bvh_part_forget,
+                                          destroy};
+
+static uint64_t digest_of(const abut_bvh *bvh) {
+    bvh_part *part;
+    return abuti_bvh_part_share(bvh, &digest_kind, &part)
+               ? compute_digest(bvh->mesh) /* no memory to keep it */
+               : ((const shape_digest *)(const void *)part)->value;
+}
+
+int abuti_patch_order(const abut_bvh *a, const abut_bvh *b) {
+    const abut_mesh *p = a->mesh, *q = b->mesh;
+    if (p == q)
+        return 0;
+    if (p->triangle_count != q->triangle_count)
+        return p->triangle_count < q->triangle_count ? -1 : 1;
+    if (p->vertex_count != q->vertex_count)
+        return p->vertex_count < q->vertex_count ? -1 : 1;
+    const size_t few = p->vertex_count < FIRST_VERTICES ? p->vertex_count : FIRST_VERTICES;
+    int order = memcmp(p->positions, q->positions, few * sizeof *p->positions);
+    if (order)
+        return order;
+    const uint64_t x = digest_of(a), y = digest_of(b);
+    if (x != y)
+        return x < y ? -1 : 1;
+    return memcmp(&p->origin, &q->origin, sizeof p->origin); /* of copies in other places */
+}

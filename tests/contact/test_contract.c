@@ -410,7 +410,7 @@ static void check_presence(question q) {
 
 TEST(a_overlapping_and_near_bodies_have_contacts) {
     test_random random = {101};
-    for (uint32_t i = 0; i < pose_count(600); i++) {
+    for (uint32_t i = 0; i < pose_count(300); i++) {
         abut_vec3 back;
         const question touch = find_touch(&random, &back);
         check_presence(moved_by(touch, -random_log(&random, 1e-13, 0.05), back));
@@ -425,7 +425,7 @@ TEST(a_overlapping_and_near_bodies_have_contacts) {
 
 TEST(b_the_nearest_gap_is_the_distance) {
     test_random random = {102};
-    for (uint32_t i = 0; i < pose_count(1500); i++) {
+    for (uint32_t i = 0; i < pose_count(700); i++) {
         abut_vec3 back;
         const question touch = find_touch(&random, &back);
         for (int k = 0; k < 4; k++) {
@@ -606,7 +606,7 @@ TEST(c_every_wall_within_the_margin_has_a_contact) {
     const double margins[] = {0, 0.0005, 0.001, 0.005, 0.02};
     const double clearances[] = {0.0005, 0.002, 0.005, 0.02};
     test_random random = {103};
-    for (uint32_t i = 0; i < pose_count(1500); i++) {
+    for (uint32_t i = 0; i < pose_count(900); i++) {
         const double clearance = clearances[test_random_below(&random, 4)];
         const bool is_tray = test_random_below(&random, 2);
         const fit *f = find_fit(is_tray, clearance, (int)test_random_below(&random, 3));
@@ -626,7 +626,7 @@ TEST(c_every_wall_within_the_margin_has_a_contact) {
 
 TEST(d_shallow_overlaps_are_not_deep) {
     test_random random = {104};
-    for (uint32_t i = 0; i < pose_count(1500); i++) {
+    for (uint32_t i = 0; i < pose_count(1000); i++) {
         abut_vec3 back;
         const question touch = find_touch(&random, &back);
         for (int k = 0; k < 4; k++) {
@@ -736,7 +736,7 @@ static double measure_shortfall(const question *q, const answer *got) {
 
 TEST(e_verified_depths_separate) {
     test_random random = {105};
-    for (uint32_t i = 0; i < pose_count(1500); i++) {
+    for (uint32_t i = 0; i < pose_count(700); i++) {
         const double margins[] = {0.0005, 0.005, 0.02};
         abut_vec3 back;
         question touch = find_touch(&random, &back), deep = random_question(&random);
@@ -791,7 +791,7 @@ static abut_vec3 deepest_normal(const answer *got) {
 TEST(f_depths_change_as_bodies_move) {
     const double margins[] = {0, 0.005, 0.02}, step = 0.001, small_step = 1e-6, deep_end = 0.1;
     test_random random = {106};
-    for (uint32_t i = 0; i < pose_count(60); i++) {
+    for (uint32_t i = 0; i < pose_count(50); i++) {
         abut_vec3 back;
         question q = find_touch(&random, &back);
         const abut_vec3 axis = random_direction(&random);
@@ -955,7 +955,7 @@ static void check_solid_ids(test_random *random, const model *hull, double motio
 TEST(g_contacts_keep_their_ids) {
     test_random random = {107};
     random_model(&random);
-    for (uint32_t i = 0; i < pose_count(500); i++) {
+    for (uint32_t i = 0; i < pose_count(250); i++) {
         const double margin = i % 2 ? 0.005 : 0;
         question q = find_rest(&random, random_log(&random, 1e-5, 1e-3));
         q.margin = margin;
@@ -1036,7 +1036,7 @@ static void check_invariance(const question *q, test_random *random) {
 
 TEST(h_answers_do_not_depend_on_order_and_place) {
     test_random random = {108};
-    for (uint32_t i = 0; i < pose_count(600); i++) {
+    for (uint32_t i = 0; i < pose_count(300); i++) {
         const double margins[] = {0, 0.0005, 0.005, 0.05};
         abut_vec3 back;
         question q = find_touch(&random, &back);
@@ -1090,7 +1090,7 @@ TEST(i_pegs_in_holes_have_the_depths_of_their_walls) {
     for (int c = 0; c < 5; c++)
         for (int s = 0; s < 3; s++) {
             const fit *f = find_fit(false, clearances[c], s);
-            for (uint32_t i = 0; i < pose_count(80); i++) {
+            for (uint32_t i = 0; i < pose_count(50); i++) {
                 const double margin = margins[i % 4];
                 const abut_pose world = random_world(&random);
                 const mat3 turn = quat_matrix(world.rotation);

@@ -13,6 +13,7 @@
 #include "contact/contact_models.h"
 
 enum { MODEL_CAPACITY = 64, ROOM = 4096, WORST_COUNT = 8, SHOWN_COUNT = 5 };
+enum { MIN_SHARE_COUNT = 200 }; /* values below which means and percentiles are not judged */
 
 static bool uses_goals;        /* instead of bounds */
 static bool prints;            /* statistics */
@@ -74,7 +75,7 @@ static const bound bounds[] = {
     {"g-solid-ids-lost-1e-7", MEAN, NOT_YET, 0.001},
     {"g-solid-ids-lost-1e-4", MEAN, NOT_YET, 0.01},
     {"h-swap-depth", MAX, 1e-9, 1e-9},
-    {"h-swap-differs", MEAN, 0, 0}, /* share of poses with other contacts */
+    {"h-swap-differs", MAX, 0, 0}, /* 1: other contacts */
     {"h-rotation-depth", MAX, NOT_YET, 1e-8},
     {"h-rotation-differs", MEAN, 0.1, 0.001},
     {"h-translation-depth", MAX, NOT_YET, 1e-7}, /* by 1e6 sizes: positions round to 1e-10 */
@@ -83,8 +84,8 @@ static const bound bounds[] = {
     {"i-free-depth", MAX, NOT_YET, 1e-9},     /* above minus the distance */
     {"i-pressed-excess", P99, NOT_YET, 0.05}, /* of the larger of true depth, 0.001 */
     {"i-pressed-excess", MAX, NOT_YET, 0.1},
-    {"i-walls-missing", MEAN, NOT_YET, 0}, /* of walls within the margin */
-    {"i-press-fit-walls-missing", MEAN, NOT_YET, 0},
+    {"i-walls-missing", MAX, NOT_YET, 0}, /* of walls within the margin */
+    {"i-press-fit-walls-missing", MAX, NOT_YET, 0},
 };
 
 /* ---- questions and answers ---- */
@@ -208,9 +209,11 @@ static void judge(char row) {
             const bound *b = &bounds[i];
             if (strcmp(b->measure, m->name))
                 continue;
+            judged++;
+            if (b->statistic != MAX && m->count < MIN_SHARE_COUNT)
+                continue;
             const double value = compute_statistic(m, b->statistic);
             assert_true(b->bound >= b->goal);
-            judged++;
             if (prints && !(value <= b->goal))
                 printf("    %s is %g: the goal is %g%s\n", statistic_name[b->statistic], value,
                        b->goal, uses_goals ? "" : " (not reached yet)");
@@ -973,21 +976,21 @@ TEST(g_contacts_keep_their_ids) {
     random_model(&random);
     for (uint32_t i = 0; i < pose_count(250); i++) {
         const double margin = i % 2 ? 0.005 : 0;
-        question q = find_rest(&random, random_log(&random, 1e-5, 1e-3));
-        q.margin = margin;
-        check_ids(q, &random, 1e-7, "g-rest-ids-lost-1e-7");
-        q = find_rest(&random, random_log(&random, 5e-4, 2e-3));
-        q.margin = margin;
-        check_ids(q, &random, 1e-4, "g-rest-ids-lost-1e-4");
         abut_vec3 back;
-        q = find_touch(&random, &back);
-        q = moved_by(q, -random_log(&random, 1e-5, 1e-2), back);
-        q.margin = margin;
-        check_ids(q, &random, 1e-7, "g-random-ids-lost-1e-7");
-        q = moved_by(q, -1e-3, back);
-        check_ids(q, &random, 1e-4, "g-random-ids-lost-1e-4");
-        check_solid_ids(&random, &models[1], 1e-7, "g-solid-ids-lost-1e-7");
-        check_solid_ids(&random, &models[1], 1e-4, "g-solid-ids-lost-1e-4");
+        question rest = find_rest(&random, random_log(&random, 1e-5, 1e-3));
+        question low = find_rest(&random, random_log(&random, 5e-4, 2e-3));
+        question touch = find_touch(&random, &back);
+        touch = moved_by(touch, -random_log(&random, 1e-5, 1e-2), back);
+        question deeper = moved_by(touch, -1e-3, back);
+        rest.margin = low.margin = touch.margin = deeper.margin = margin;
+        for (int k = 0; k < 4; k++) {
+            check_ids(rest, &random, 1e-7, "g-rest-ids-lost-1e-7");
+            check_ids(low, &random, 1e-4, "g-rest-ids-lost-1e-4");
+            check_ids(touch, &random, 1e-7, "g-random-ids-lost-1e-7");
+            check_ids(deeper, &random, 1e-4, "g-random-ids-lost-1e-4");
+            check_solid_ids(&random, &models[1], 1e-7, "g-solid-ids-lost-1e-7");
+            check_solid_ids(&random, &models[1], 1e-4, "g-solid-ids-lost-1e-4");
+        }
     }
     judge('g');
 }

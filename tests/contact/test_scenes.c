@@ -66,8 +66,8 @@ static void judge(const char *scene, const outcome *got) {
     char text[256] = "";
     for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++) {
         const bound *b = &bounds[i];
-        if (strcmp(b->scene, scene))
-            continue;
+        if (strcmp(b->scene, scene) || (b->quantity == KINETIC && test_brief()))
+            continue; /* brief scenes end before bodies rest */
         const double value = got->value[b->quantity], allowed = uses_goals ? b->goal : b->bound;
         assert_true(b->bound >= b->goal);
         judged++;

@@ -303,40 +303,45 @@ static inline model knot_model(double tube, uint32_t segments, uint32_t rings, d
     return build_model("knot", &b, size, true);
 }
 
-/* A plate with count x count square pegs on it: a staircase surface over a grid. */
-static inline model peg_plate_model(uint32_t count, double size) {
+/* A plate over a grid, its top at z = 0 and its bottom at `base`. Every second cell along both axes
+ * is a peg of `height`, or a pocket if that is negative. There are x_count and y_count lines of the
+ * grid: even numbers, so that pegs are inside. */
+static inline model plate_model(const char *name, const double *x_lines, uint32_t x_count,
+                                const double *y_lines, uint32_t y_count, double height, double base,
+                                int subdivisions, double size) {
+    enum { LINES = 16 };
     builder b = {0};
-    const uint32_t cells = 2 * count + 1, side = cells + 1;
-    const double peg = 1, base = -0.5;
-    uint32_t *low = malloc(side * side * sizeof *low), *high = malloc(side * side * sizeof *high);
-    assert_true(low && high);
-    for (uint32_t y = 0; y < side; y++)
-        for (uint32_t x = 0; x < side; x++) {
-            const bool inner = x > 0 && x < cells && y > 0 && y < cells;
-            low[y * side + x] = add_point(&b, v3(x, y, 0));
-            high[y * side + x] = inner ? add_point(&b, v3(x, y, peg)) : ABUT_NONE;
+    uint32_t low[LINES][LINES], high[LINES][LINES], rim[4 * LINES], rims = 0;
+    assert_true(x_count <= LINES && y_count <= LINES && x_count % 2 == 0 && y_count % 2 == 0);
+    for (uint32_t y = 0; y < y_count; y++)
+        for (uint32_t x = 0; x < x_count; x++) {
+            const bool inner = x > 0 && x + 1 < x_count && y > 0 && y + 1 < y_count;
+            low[y][x] = add_point(&b, v3(x_lines[x], y_lines[y], 0));
+            high[y][x] = inner ? add_point(&b, v3(x_lines[x], y_lines[y], height)) : ABUT_NONE;
         }
-    for (uint32_t y = 0; y < cells; y++)
-        for (uint32_t x = 0; x < cells; x++) {
-            const uint32_t at[4] = {y * side + x, y * side + x + 1, (y + 1) * side + x + 1,
-                                    (y + 1) * side + x};
-            const uint32_t *top = x % 2 && y % 2 ? high : low;
-            add_quad(&b, top[at[0]], top[at[1]], top[at[2]], top[at[3]]);
-            for (int k = 0; k < 4 && top == high; k++)
-                add_quad(&b, low[at[k]], low[at[(k + 1) % 4]], high[at[(k + 1) % 4]], high[at[k]]);
+    for (uint32_t y = 0; y + 1 < y_count; y++)
+        for (uint32_t x = 0; x + 1 < x_count; x++) {
+            const uint32_t l[4] = {low[y][x], low[y][x + 1], low[y + 1][x + 1], low[y + 1][x]};
+            const uint32_t h[4] = {high[y][x], high[y][x + 1], high[y + 1][x + 1], high[y + 1][x]};
+            const bool is_peg = x % 2 && y % 2;
+            const uint32_t *top = is_peg ? h : l;
+            add_quad(&b, top[0], top[1], top[2], top[3]);
+            for (int k = 0; k < 4 && is_peg; k++)
+                add_quad(&b, l[k], l[(k + 1) % 4], h[(k + 1) % 4], h[k]);
         }
-    uint32_t rim[64], rims = 0;
-    for (uint32_t k = 0; k < 4 * cells; k++) {
-        const uint32_t i = k % cells, s = k / cells;
-        const uint32_t x = s == 0 ? i : s == 1 ? cells : s == 2 ? cells - i : 0;
-        const uint32_t y = s == 0 ? 0 : s == 1 ? i : s == 2 ? cells : cells - i;
-        assert_true(rims < 64);
-        rim[rims++] = low[y * side + x];
-    }
-    const uint32_t centre = add_point(&b, v3(0.5 * cells, 0.5 * cells, base));
-    const uint32_t first = b.point_count;
+    for (uint32_t x = 0; x + 1 < x_count; x++)
+        rim[rims++] = low[0][x];
+    for (uint32_t y = 0; y + 1 < y_count; y++)
+        rim[rims++] = low[y][x_count - 1];
+    for (uint32_t x = x_count - 1; x > 0; x--)
+        rim[rims++] = low[y_count - 1][x];
+    for (uint32_t y = y_count - 1; y > 0; y--)
+        rim[rims++] = low[y][0];
+    const double middle_x = 0.5 * (x_lines[0] + x_lines[x_count - 1]);
+    const double middle_y = 0.5 * (y_lines[0] + y_lines[y_count - 1]);
+    const uint32_t centre = add_point(&b, v3(middle_x, middle_y, base)), first = b.point_count;
     for (uint32_t k = 0; k < rims; k++) {
-        abut_vec3 p = b.points[rim[k]];
+        const abut_vec3 p = b.points[rim[k]];
         add_point(&b, v3(p.x, p.y, base));
     }
     for (uint32_t k = 0; k < rims; k++) {
@@ -344,9 +349,9 @@ static inline model peg_plate_model(uint32_t count, double size) {
         add_quad(&b, first + k, first + l, rim[l], rim[k]);
         add_triangle(&b, centre, first + l, first + k);
     }
-    free(low);
-    free(high);
-    return build_model("peg-plate", &b, size, true);
+    for (int k = 0; k < subdivisions; k++)
+        subdivide(&b);
+    return build_model(name, &b, size, size > 0);
 }
 
 /* Trapezoid teeth about a pitch circle of radius 1. */
@@ -382,7 +387,8 @@ static inline uint32_t make_models(model *models) {
     count = gear_outline(16, outline);
     models[n++] = star_model("gear", outline, count, -0.15, 0.15, 3, 1);
     models[n++] = tray_model(0.1, 2, 1);
-    models[n++] = peg_plate_model(4, 1);
+    const double lines[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
+    models[n++] = plate_model("peg-plate", lines, 10, lines, 10, 1, -0.5, 0, 1);
     models[n++] = bowl_model(1, 0.15, 24, 8, 1);
     models[n++] = bumpy_model("bumpy-low", 6, 0.25, 4, 1);
     models[n++] = bumpy_model("bumpy-high", 8, 0.15, 9, 1);

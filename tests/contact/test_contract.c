@@ -71,7 +71,7 @@ static const bound bounds[] = {
     {"g-rest-ids-lost-1e-7", MEAN, 0.05, 0.001},
     {"g-rest-ids-lost-1e-4", MEAN, 0.2, 0.01},
     {"g-random-ids-lost-1e-7", MEAN, 0.001, 0.001},
-    {"g-random-ids-lost-1e-4", MEAN, 0.01, 0.01},
+    {"g-random-ids-lost-1e-4", MEAN, 0.05, 0.01},
     {"g-solid-ids-lost-1e-7", MEAN, NOT_YET, 0.001},
     {"g-solid-ids-lost-1e-4", MEAN, NOT_YET, 0.01},
     {"h-swap-depth", MAX, 1e-9, 1e-9},
@@ -81,6 +81,11 @@ static const bound bounds[] = {
     {"h-translation-depth", MAX, NOT_YET, 1e-7}, /* by 1e6 sizes: positions round to 1e-10 */
     {"h-translation-differs", MEAN, 0.1, 0.001},
     {"v-flaw", MAX, 0, 0},
+    {"j-overlap-without-contact", MAX, NOT_YET, 0},
+    {"j-near-without-contact", MAX, NOT_YET, 0},
+    {"j-contact-beyond-margin", MAX, 1e-6, 1e-9},
+    {"j-flush-without-contact", MAX, NOT_YET, 0},
+    {"j-flush-normal-reversed", MAX, NOT_YET, 0},
     {"i-free-depth", MAX, NOT_YET, 1e-9},     /* above minus the distance */
     {"i-pressed-excess", P99, NOT_YET, 0.05}, /* of the larger of true depth, 0.001 */
     {"i-pressed-excess", MAX, NOT_YET, 0.1},
@@ -335,13 +340,17 @@ static double random_log(test_random *random, double lo, double hi) {
     return exp(test_random_real(random, log(lo), log(hi)));
 }
 
-/* Two models, b somewhere, a at the same place; both turned any way. */
-static question random_question(test_random *random) {
-    question q = {.a = random_model(random), .b = random_model(random)};
+/* Two models, b somewhere, a at the same place; both turned any way. Null: a is any model. */
+static question random_question_of(test_random *random, const model *a) {
+    question q = {.a = a ? a : random_model(random), .b = random_model(random)};
     q.pose_b = random_pose(random, 3);
     q.pose_a = random_pose(random, 0);
     q.pose_a.translation = q.pose_b.translation;
     return q;
+}
+
+static question random_question(test_random *random) {
+    return random_question_of(random, NULL);
 }
 
 static question moved_by(question q, double distance, abut_vec3 direction) {
@@ -352,11 +361,11 @@ static question moved_by(question q, double distance, abut_vec3 direction) {
 /* Body a comes along `back` from outside until it touches. The question returned is apart, and a
  * step of some 1e-15 against `back` makes it touch. So a shift by w along `back` separates bodies
  * that moved on by w. */
-static question find_touch(test_random *random, abut_vec3 *back) {
+static question find_touch_of(test_random *random, const model *a, abut_vec3 *back) {
     enum { ADVANCES = 24, MARCHES = 16 };
     const double near_distance = 0.003, stride = 0.002;
     for (;;) {
-        question q = random_question(random);
+        question q = random_question_of(random, a);
         *back = random_direction(random);
         abut_vec3 side = v3_cross(*back, random_direction(random));
         const double aside = test_random_real(random, 0, 0.35) * 0.5 * (q.a->size + q.b->size);
@@ -394,9 +403,14 @@ static question find_touch(test_random *random, abut_vec3 *back) {
     }
 }
 
+static question find_touch(test_random *random, abut_vec3 *back) {
+    return find_touch_of(random, NULL, back);
+}
+
 /* ---- a: nothing is missed ---- */
 
-static void check_presence(question q) {
+/* Measures: overlapping without a contact, near without one, and beyond the margin with one. */
+static void check_presence(question q, const char *const names[3]) {
     const double margins[] = {0, 0.0005, 0.005, 0.05, 0.3};
     const double distance = measure_distance(&q);
     for (int k = 0; k < 5; k++) {
@@ -406,25 +420,27 @@ static void check_presence(question q) {
         find_contacts(&q, &answers[0]);
         const bool none = !answers[0].found.contact_count;
         if (distance == 0)
-            record("a-overlap-without-contact", none, &q, NULL);
+            record(names[0], none, &q, NULL);
         else if (distance < q.margin * (1 - 1e-9))
-            record("a-near-without-contact", none, &q, NULL);
+            record(names[1], none, &q, NULL);
         else if (distance > q.margin)
-            record("a-contact-beyond-margin", none ? 0 : distance - q.margin, &q, NULL);
+            record(names[2], none ? 0 : distance - q.margin, &q, NULL);
         if (distance == 0 && k == 2)
             break;
     }
 }
 
 TEST(a_overlapping_and_near_bodies_have_contacts) {
+    static const char *const names[] = {"a-overlap-without-contact", "a-near-without-contact",
+                                        "a-contact-beyond-margin"};
     test_random random = {101};
     for (uint32_t i = 0; i < pose_count(300); i++) {
         abut_vec3 back;
         const question touch = find_touch(&random, &back);
-        check_presence(moved_by(touch, -random_log(&random, 1e-13, 0.05), back));
-        check_presence(moved_by(touch, random_log(&random, 1e-9, 0.3), back));
+        check_presence(moved_by(touch, -random_log(&random, 1e-13, 0.05), back), names);
+        check_presence(moved_by(touch, random_log(&random, 1e-9, 0.3), back), names);
         question deep = random_question(&random); /* also one inside the other */
-        check_presence(moved_by(deep, test_random_real(&random, 0, 0.5), back));
+        check_presence(moved_by(deep, test_random_real(&random, 0, 0.5), back), names);
     }
     judge('a');
 }
@@ -454,54 +470,90 @@ TEST(b_the_nearest_gap_is_the_distance) {
 
 /* ---- fits: bodies whose gaps are known ---- */
 
-/* A box in a hole or in a tray. Walls are planes of the outer body that face the box. */
+/* A peg in a hole, a cube in a tray, or a plug of two pegs in a socket of two pockets. Walls are
+ * planes of the outer body that face a box of the inner one. */
+typedef enum fit_kind { HOLE, TRAY, PLUG, FIT_KINDS } fit_kind;
+
+static const char *const fit_name[] = {"hole", "tray", "plug"};
+
 typedef struct wall {
     abut_vec3 normal; /* towards the box */
     double offset;    /* the wall: normal . x = offset */
     double z0, z1;    /* where it ends */
+    double side;      /* the sign of x of contacts at it; 0 = any */
 } wall;
 
 typedef struct fit {
-    model box, around;
-    abut_vec3 half; /* sides of the box */
-    abut_vec3 at;   /* of the box, where all opposite gaps are equal */
-    wall walls[5];
+    model inner, around;
+    abut_vec3 half;   /* sides of the box */
+    abut_vec3 box[2]; /* the centre of the box for walls whose side is not 1, and 1 */
+    abut_pose at;     /* of the inner body, where opposite gaps are equal */
+    double rise;      /* how far it may be shifted along z; 0: as far as along x and y */
+    wall walls[8];
     uint32_t wall_count;
     double clearance;
     int subdivisions;
-    bool is_tray;
+    fit_kind kind;
 } fit;
 
-static fit make_fit(bool is_tray, double clearance, int subdivisions) {
-    fit f = {.is_tray = is_tray, .clearance = clearance, .subdivisions = subdivisions};
-    f.half = is_tray ? v3(0.5, 0.5, 0.5) : v3(0.25, subdivisions % 2 ? 0.4 : 0.25, 0.6);
-    f.around = is_tray ? tray_model(clearance, subdivisions, 0)
-                       : hole_model(f.half.x, f.half.y, clearance, subdivisions);
-    f.box = box_model("", 2 * f.half.x, 2 * f.half.y, 2 * f.half.z, 1u << subdivisions);
-    snprintf(f.box.name, sizeof f.box.name, "box:%s:%d", is_tray ? "tray" : "hole", subdivisions);
-    snprintf(f.around.name, sizeof f.around.name, "%s:%.17g:%d", is_tray ? "tray" : "hole",
-             clearance, subdivisions);
-    f.at = is_tray ? v3(0, 0, 0.5 + clearance) : v3(0, 0, 0);
-    const double z0 = is_tray ? 0 : -0.5, x = f.half.x + clearance, y = f.half.y + clearance;
-    f.walls[0] = (wall){v3(-1, 0, 0), -x, z0, z0 + 1};
-    f.walls[1] = (wall){v3(1, 0, 0), -x, z0, z0 + 1};
-    f.walls[2] = (wall){v3(0, -1, 0), -y, z0, z0 + 1};
-    f.walls[3] = (wall){v3(0, 1, 0), -y, z0, z0 + 1};
-    f.walls[4] = (wall){v3(0, 0, 1), 0, -1, 2};
-    f.wall_count = is_tray ? 5 : 4;
+static void add_walls(fit *f, double middle, double z0, double z1, double side) {
+    const double x = f->half.x + f->clearance, y = f->half.y + f->clearance;
+    wall *w = f->walls + f->wall_count;
+    w[0] = (wall){v3(-1, 0, 0), -x - middle, z0, z1, side};
+    w[1] = (wall){v3(1, 0, 0), -x + middle, z0, z1, side};
+    w[2] = (wall){v3(0, -1, 0), -y, z0, z1, side};
+    w[3] = (wall){v3(0, 1, 0), -y, z0, z1, side};
+    f->wall_count += 4;
+}
+
+static fit make_fit(fit_kind kind, double clearance, int subdivisions) {
+    fit f = {.kind = kind, .clearance = clearance, .subdivisions = subdivisions};
+    const uint32_t segments = 1u << subdivisions;
+    f.at = (abut_pose){{0, 0, 0, 1}, {0, 0, 0}};
+    if (kind == HOLE) {
+        f.half = v3(0.25, subdivisions % 2 ? 0.4 : 0.25, 0.6);
+        f.around = hole_model(f.half.x, f.half.y, clearance, subdivisions);
+        f.rise = 0.05;
+        add_walls(&f, 0, -0.5, 0.5, 0);
+    } else if (kind == TRAY) {
+        f.half = v3(0.5, 0.5, 0.5);
+        f.around = tray_model(clearance, subdivisions, 0);
+        f.at.translation.z = 0.5 + clearance;
+        add_walls(&f, 0, 0, 1, 0);
+        f.walls[f.wall_count++] = (wall){v3(0, 0, 1), 0, -1, 2, 0};
+    } else { /* upside down; neither the tips nor the plates are near each other */
+        const double c = clearance;
+        const double x[] = {-1, -0.75, -0.25, 0.25, 0.75, 1}, y[] = {-0.6, -0.25, 0.25, 0.6};
+        const double wide_x[] = {-1, -0.75 - c, -0.25 + c, 0.25 - c, 0.75 + c, 1};
+        const double wide_y[] = {-0.6, -0.25 - c, 0.25 + c, 0.6};
+        f.half = v3(0.25, 0.25, 0.3);
+        f.box[0] = v3(-0.5, 0, 0.3);
+        f.box[1] = v3(0.5, 0, 0.3);
+        f.inner = plate_model("", x, 6, y, 4, 0.6, -0.3, subdivisions, 0);
+        f.around = plate_model("", wide_x, 6, wide_y, 4, -0.75, -1, subdivisions, 0);
+        f.at = (abut_pose){{1, 0, 0, 0}, {0, 0, 0.1}};
+        f.rise = 0.01;
+        add_walls(&f, -0.5, -0.75, 0, -1);
+        add_walls(&f, 0.5, -0.75, 0, 1);
+    }
+    if (kind != PLUG)
+        f.inner = box_model("", 2 * f.half.x, 2 * f.half.y, 2 * f.half.z, segments);
+    snprintf(f.inner.name, sizeof f.inner.name, "in:%s:%d", fit_name[kind], subdivisions);
+    snprintf(f.around.name, sizeof f.around.name, "%s:%.17g:%d", fit_name[kind], clearance,
+             subdivisions);
     return f;
 }
 
 /* Fits are kept until the program ends, since measures name their models. */
-static const fit *find_fit(bool is_tray, double clearance, int subdivisions) {
+static const fit *find_fit(fit_kind kind, double clearance, int subdivisions) {
     static fit kept[64];
     static uint32_t count;
     for (uint32_t i = 0; i < count; i++)
-        if (kept[i].is_tray == is_tray && kept[i].clearance == clearance &&
+        if (kept[i].kind == kind && kept[i].clearance == clearance &&
             kept[i].subdivisions == subdivisions)
             return &kept[i];
     assert_true(count < 64);
-    kept[count] = make_fit(is_tray, clearance, subdivisions);
+    kept[count] = make_fit(kind, clearance, subdivisions);
     return &kept[count++];
 }
 
@@ -513,9 +565,10 @@ static double measure_gap(const fit *f, const wall *w, const abut_pose *local) {
         abut_vec3 p[2];
         for (int k = 0; k < 2; k++) {
             const int corner = k ? (e / 3) ^ (1 << e % 3) : e / 3;
-            p[k] = pose_apply(local, v3(corner & 1 ? f->half.x : -f->half.x,
-                                        corner & 2 ? f->half.y : -f->half.y,
-                                        corner & 4 ? f->half.z : -f->half.z));
+            const abut_vec3 part =
+                v3(corner & 1 ? f->half.x : -f->half.x, corner & 2 ? f->half.y : -f->half.y,
+                   corner & 4 ? f->half.z : -f->half.z);
+            p[k] = pose_apply(local, v3_add(f->box[w->side > 0], part));
         }
         double lo = 0, hi = 1;
         const double from = p[0].z, along = p[1].z - p[0].z;
@@ -538,7 +591,7 @@ static double measure_gap(const fit *f, const wall *w, const abut_pose *local) {
 /* The question for a local pose of the box, with both bodies moved by `world`; or exchanged. */
 static question fit_question(const fit *f, const abut_pose *local, const abut_pose *world,
                              double margin, bool swapped) {
-    question q = {.a = &f->box, .b = &f->around, .pose_b = *world, .margin = margin};
+    question q = {.a = &f->inner, .b = &f->around, .pose_b = *world, .margin = margin};
     assert_ok(abut_pose_compose(world, local, &q.pose_a));
     if (swapped) {
         const question was = q;
@@ -550,33 +603,36 @@ static question fit_question(const fit *f, const abut_pose *local, const abut_po
     return q;
 }
 
-/* The deepest contact whose normal is within 25 degrees of that of the wall; -infinity if there is
- * none. */
-static double deepest_at_wall(const fit *f, const wall *w, const abut_pose *world, bool swapped,
+/* The deepest contact whose normal is within 25 degrees of that of the wall, on its side;
+ * -infinity if there is none. */
+static double deepest_at_wall(const wall *w, const abut_pose *world, bool swapped,
                               const answer *got) {
     const mat3 turn = quat_matrix(world->rotation);
+    const abut_pose back = pose_inverse(world);
     const abut_vec3 normal = v3_scale(m3_apply(&turn, w->normal), swapped ? -1 : 1);
     double deepest = -INFINITY;
-    (void)f;
-    for (uint64_t i = 0; i < got->found.contact_count; i++)
-        if (v3_dot(got->contacts[i].normal, normal) > 0.9)
-            deepest = real_max(deepest, got->contacts[i].depth);
+    for (uint64_t i = 0; i < got->found.contact_count; i++) {
+        const abut_contact *c = &got->contacts[i];
+        if (v3_dot(c->normal, normal) > 0.9 && w->side * pose_apply(&back, c->point).x >= 0)
+            deepest = real_max(deepest, c->depth);
+    }
     return deepest;
 }
 
-/* A box within its clearance, or pressed into walls by up to `press`, turned by as much. */
+/* The inner body within its clearance, or pressed into walls by up to `press`, turned by as much.
+ */
 static abut_pose random_fit(test_random *random, const fit *f, double press) {
     for (;;) {
         abut_pose local;
-        const double reach = f->clearance + press;
+        const double reach = f->clearance + press, rise = f->rise > 0 ? f->rise : reach;
         const double angle = test_random_below(random, 3) ? test_random_real(random, 0, reach) : 0;
         const abut_vec3 axis = random_direction(random);
-        abut_vec3 at = f->at;
-        at.x += test_random_real(random, -reach, reach);
-        at.y += test_random_real(random, -reach, reach);
-        at.z += f->is_tray ? test_random_real(random, -reach, reach)
-                           : test_random_real(random, -0.05, 0.05);
-        assert_ok(abut_pose_from_axis_angle(axis, angle, at, &local));
+        const abut_vec3 shift =
+            v3(test_random_real(random, -reach, reach), test_random_real(random, -reach, reach),
+               test_random_real(random, -rise, rise));
+        assert_ok(abut_pose_from_axis_angle(axis, angle, shift, &local));
+        local.rotation = quat_multiply(local.rotation, f->at.rotation);
+        local.translation = v3_add(local.translation, f->at.translation);
         double nearest = INFINITY;
         for (uint32_t i = 0; i < f->wall_count; i++)
             nearest = real_min(nearest, measure_gap(f, &f->walls[i], &local));
@@ -610,7 +666,7 @@ static void check_walls(const fit *f, const abut_pose *local, const abut_pose *w
         const double gap = measure_gap(f, &f->walls[i], local);
         if (gap > 0.95 * margin || (margin == 0 && gap > -1e-6))
             continue;
-        const double got = deepest_at_wall(f, &f->walls[i], world, swapped, &answers[0]);
+        const double got = deepest_at_wall(&f->walls[i], world, swapped, &answers[0]);
         const double scale = real_max(margin, -gap);
         const double error = got == -INFINITY ? 10 : real_min(fabs(got + gap) / scale, 1000);
         char note[128];
@@ -626,8 +682,8 @@ TEST(c_every_wall_within_the_margin_has_a_contact) {
     test_random random = {103};
     for (uint32_t i = 0; i < pose_count(900); i++) {
         const double clearance = clearances[test_random_below(&random, 4)];
-        const bool is_tray = test_random_below(&random, 2);
-        const fit *f = find_fit(is_tray, clearance, (int)test_random_below(&random, 3));
+        const fit_kind kind = (fit_kind)test_random_below(&random, FIT_KINDS);
+        const fit *f = find_fit(kind, clearance, (int)test_random_below(&random, 3));
         const abut_pose world = random_world(&random);
         const double margin = margins[test_random_below(&random, 5)];
         const bool swapped = test_random_below(&random, 4) == 0;
@@ -1094,7 +1150,7 @@ static void check_peg(const fit *f, const abut_pose *local, const abut_pose *wor
         const double gap = measure_gap(f, &f->walls[i], local);
         if (gap > 0.95 * margin || (margin == 0 && gap > -1e-6))
             continue;
-        const bool found = deepest_at_wall(f, &f->walls[i], world, false, &answers[0]) > -INFINITY;
+        const bool found = deepest_at_wall(&f->walls[i], world, false, &answers[0]) > -INFINITY;
         snprintf(note, sizeof note, "gap %.6g, %u contacts", gap,
                  (unsigned)answers[0].found.contact_count);
         record(f->clearance > 0 ? "i-walls-missing" : "i-press-fit-walls-missing", !found, &q,
@@ -1108,7 +1164,7 @@ TEST(i_pegs_in_holes_have_the_depths_of_their_walls) {
     test_random random = {109};
     for (int c = 0; c < 5; c++)
         for (int s = 0; s < 3; s++) {
-            const fit *f = find_fit(false, clearances[c], s);
+            const fit *f = find_fit(c == 2 && s == 2 ? PLUG : HOLE, clearances[c], s);
             for (uint32_t i = 0; i < pose_count(50); i++) {
                 const double margin = margins[i % 4];
                 const abut_pose world = random_world(&random);
@@ -1123,12 +1179,58 @@ TEST(i_pegs_in_holes_have_the_depths_of_their_walls) {
                 const abut_pose pressed = random_fit(&random, f, press);
                 check_peg(f, &pressed, &world, margin, hint);
                 if (f->clearance <= 0) { /* pressed by all sides alike */
-                    const abut_pose centred = {{0, 0, 0, 1}, f->at};
-                    check_peg(f, &centred, &world, margin, hint);
+                    check_peg(f, &f->at, &world, margin, hint);
                 }
             }
         }
     judge('i');
+}
+
+/* ---- j: sheets ---- */
+
+static const model *find_sheet(uint32_t k) {
+    static model sheets[2];
+    if (!sheets[0].bvh) {
+        sheets[0] = shape_model("sheet", ABUT_SHAPE_SHEET, 8, 8, 0, 1);
+        sheets[1] = shape_model("small-sheet", ABUT_SHAPE_SHEET, 2, 2, 0, 0.1);
+    }
+    return &sheets[k];
+}
+
+/* Open surfaces as a: nothing is inside them, but contacts are not missed either. */
+TEST(j_sheets_have_contacts) {
+    static const char *const names[] = {"j-overlap-without-contact", "j-near-without-contact",
+                                        "j-contact-beyond-margin"};
+    test_random random = {111};
+    for (uint32_t i = 0; i < pose_count(150); i++) {
+        abut_vec3 back;
+        const model *a = find_sheet(i % 2);
+        const question touch = find_touch_of(&random, a, &back);
+        check_presence(moved_by(touch, -random_log(&random, 1e-9, 0.05), back), names);
+        check_presence(moved_by(touch, random_log(&random, 1e-9, 0.3), back), names);
+        const question deep = random_question_of(&random, a);
+        check_presence(moved_by(deep, test_random_real(&random, 0, 0.5), back), names);
+    }
+    /* flush on the top of a cube, whichever way it faces: contacts push it off */
+    const model *cube = &models[1];
+    assert_string_equal(cube->name, "coarse-cube");
+    for (uint32_t i = 0; i < pose_count(200); i++) {
+        const double gaps[] = {0, 1e-14, -1e-14, 1e-12, -1e-12, 1e-9, -1e-9, 1e-6};
+        const abut_pose world = random_world(&random);
+        const mat3 turn = quat_matrix(world.rotation);
+        const bool is_flipped = i / 16 % 2;
+        abut_pose local = {{is_flipped, 0, 0, !is_flipped}, {0.1, 0.2, 0.5 + gaps[i % 8]}};
+        question q = {.a = find_sheet(i / 8 % 2), .b = cube, .pose_b = world};
+        assert_ok(abut_pose_compose(&world, &local, &q.pose_a));
+        q.margin = 0.005;
+        find_contacts(&q, &answers[0]);
+        record("j-flush-without-contact", !answers[0].found.contact_count, &q, NULL);
+        for (uint64_t k = 0; k < answers[0].found.contact_count; k++)
+            record("j-flush-normal-reversed",
+                   v3_dot(answers[0].contacts[k].normal, m3_apply(&turn, v3(0, 0, 1))) < 0, &q,
+                   NULL);
+    }
+    judge('j');
 }
 
 /* ---- v: all answers are ones that a solver can work with ---- */
@@ -1147,18 +1249,24 @@ TEST(v_answers_are_valid) {
 /* ---- the program ---- */
 
 static const model *find_model(const char *name) {
-    double clearance;
-    int subdivisions;
-    char kind[8];
     test_random random = {0};
     random_model(&random);
     for (uint32_t i = 0; i < model_count; i++)
         if (!strcmp(models[i].name, name))
             return &models[i];
-    const bool is_box = sscanf(name, "box:%7[a-z]:%d", kind, &subdivisions) == 2;
-    if (is_box || sscanf(name, "%7[a-z]:%lf:%d", kind, &clearance, &subdivisions) == 3) {
-        const fit *f = find_fit(!strcmp(kind, "tray"), is_box ? 0.01 : clearance, subdivisions);
-        return is_box ? &f->box : &f->around;
+    for (uint32_t k = 0; k < 2; k++)
+        if (!strcmp(find_sheet(k)->name, name))
+            return find_sheet(k);
+    for (int k = 0; k < FIT_KINDS; k++) { /* as make_fit() names them */
+        const bool is_inner = !strncmp(name, "in:", 3);
+        const char *rest = is_inner ? name + 3 : name;
+        const size_t length = strlen(fit_name[k]);
+        if (strncmp(rest, fit_name[k], length) || rest[length] != ':')
+            continue;
+        char *end = (char *)rest + length;
+        const double clearance = is_inner ? 0.01 : strtod(end + 1, &end);
+        const fit *f = find_fit((fit_kind)k, clearance, (int)strtol(end + 1, NULL, 10));
+        return is_inner ? &f->inner : &f->around;
     }
     fail_msg("there is no model '%s'", name);
     return NULL;

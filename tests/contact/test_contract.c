@@ -767,6 +767,10 @@ static bool solve_active(const abut_vec3 *n, const double *d, int count, abut_ve
 static bool find_joint_shift(const answer *got, abut_vec3 *shortest) {
     const uint32_t count = (uint32_t)got->found.count;
     double best = INFINITY;
+    if (!count || got->list[0].depth <= 0) { /* the deepest comes first */
+        *shortest = v3(0, 0, 0);
+        return true;
+    }
     for (uint32_t i = 0; i < count; i++)
         for (uint32_t k = i; k < count; k++)
             for (uint32_t l = k; l < count; l++) {

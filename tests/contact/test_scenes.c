@@ -242,7 +242,7 @@ static void find_constraints(void) {
         if (e->change == ABUT_WORLD_END)
             continue;
         s.deepest = real_max(s.deepest, e->deepest.depth);
-        if (e->deepest.depth > checked_depth && s.checks < 400) {
+        if (e->deepest.depth > checked_depth && s.checks < 100) {
             s.checks++;
             s.ratio = real_max(s.ratio, measure_ratio(e));
         }

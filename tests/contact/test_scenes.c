@@ -224,6 +224,7 @@ static int by_name_of_constraint(const void *x, const void *y) {
 
 static void find_constraints(void) {
     const double checked_depth = 0.004; /* soft constraints leave less than this */
+    const double large_depth = 0.02;    /* few of these are expected, so more are checked */
     abut_pose poses[BODY_CAPACITY];
     abut_contacts found = {.list = contacts, .capacity = CONTACT_CAPACITY};
     uint64_t count;
@@ -242,7 +243,8 @@ static void find_constraints(void) {
         if (e->change == ABUT_WORLD_END)
             continue;
         s.deepest = real_max(s.deepest, e->deepest.depth);
-        if (e->deepest.depth > checked_depth && s.checks < 100) {
+        if (e->deepest.depth > checked_depth &&
+            s.checks < (e->deepest.depth > large_depth ? 400 : 100)) {
             s.checks++;
             s.ratio = real_max(s.ratio, measure_ratio(e));
         }

@@ -23,6 +23,7 @@
 #define WIDE 0.05        /* of the smaller body: walls further behind the nearest are left out */
 #define SAME_WALL_COSINE 0.99 /* between the normals of one wall in two rounds: 8 degrees */
 #define SAME_WAY_COSINE 0.98  /* between normals of which one is enough: 11 degrees */
+#define REST_OF_WALL 0.5 /* of the depth of a wall: what is left of it after a shift */
 #define FAR_SHIFT 0.1  /* of the smaller body: walls that are further away are not searched for */
 #define AS_SHALLOW 1.5 /* times as deep as the shallowest wall of a region, or less */
 #define SINGLE_DEPTHS 2.0 /* times as deep as the least may a single normal be */
@@ -411,7 +412,8 @@ static abut_status add_wall(patch_call *call, patch_answers *walls, const patch_
     patch_answer wall = *found;
     double before = v3_dot(shift, wall.normal);
     for (size_t i = 0; i < walls->count && !first_round; i++)
-        if (v3_dot(walls->list[i].normal, wall.normal) > SAME_WALL_COSINE) {
+        if (v3_dot(walls->list[i].normal, wall.normal) > SAME_WALL_COSINE &&
+            wall.depth < REST_OF_WALL * walls->list[i].depth) {
             patch_answer *same = &walls->list[i];
             double along = v3_dot(shift, same->normal) + real_max(wall.depth, 0);
             same->depth = same->points[0].depth = real_max(same->depth, along);
@@ -637,7 +639,7 @@ static abut_status add_hint_way(patch_work *work, patch_call *call, size_t i, ui
 static abut_status find_local_ways(patch_work *work, patch_call *call, size_t i, uint32_t keep,
                                    patch_effort *effort, patch_answer answers[PATCH_WAYS + 1],
                                    int *count) {
-    abut_status status;
+    abut_status status = ABUT_OK;
     if (abuti_patch_cancels(work, &work->regions[i])) {
         *effort = PATCH_ALL;
         status = abuti_patch_walls(work, &work->regions[i], keep, call->gap, answers, count);
@@ -646,9 +648,9 @@ static abut_status find_local_ways(patch_work *work, patch_call *call, size_t i,
             answers[k] = answers[*count - 1 - k];
             answers[*count - 1 - k] = swap;
         }
-    } else {
-        status = answer_region(work, call, i, keep, effort, answers, count);
+        return status;
     }
+    status = answer_region(work, call, i, keep, effort, answers, count);
     return status ? status : add_hint_way(work, call, i, keep, answers, count);
 }
 

@@ -10,8 +10,6 @@
 
 #include <math.h>
 #include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define JITTER 1e-9      /* of the smaller body */
@@ -48,6 +46,7 @@ typedef struct patch_call {
     abut_patch_options options;
     abut_posed posed[2]; /* the second where it is, the first relative to it */
     bool swapped;
+    bool turned[2]; /* a sheet is looked at from its other side */
     bool even;      /* both skins are as thick */
     double largest; /* coordinate of the poses */
     double size;    /* of the smaller body */
@@ -100,7 +99,7 @@ static abut_status set_bodies(patch_work *work, const patch_call *call) {
         patch_body *body = &work->body[side];
         body->bvh = call->posed[side].bvh;
         body->pose = call->posed[side].pose;
-        abut_status status = abuti_patch_skin(body->bvh, &body->skin);
+        abut_status status = abuti_patch_skin(body->bvh, call->turned[side], &body->skin);
         if (status)
             return status;
     }
@@ -620,16 +619,6 @@ static abut_status answer_walls(patch_work *work, patch_call *call, uint32_t kee
             break;
         }
         status = apart_after(call, shift, &call->separates);
-        if (getenv("DBG")) {
-            fprintf(stderr, "round %d walls %zu shift %g %g %g apart %d regions %zu\n", round,
-                    walls.together.count, shift.x, shift.y, shift.z, call->separates,
-                    at->region_count);
-            for (size_t q = 0; q < walls.together.count; q++) {
-                patch_answer *w = &walls.together.list[q];
-                fprintf(stderr, "   d %g n %g %g %g region %d faces %d\n", w->depth, w->normal.x,
-                        w->normal.y, w->normal.z, (int)w->region, w->of_faces);
-            }
-        }
         if (!status && call->separates) {
             status = answer_separating(call, &walls.together, shift);
             return status || !call->separates || call->count < 2 ||
@@ -1012,6 +1001,51 @@ static abut_status check_call(const abut_posed *a, const abut_posed *b,
     return status ? status : abuti_patch_options(name, options, patches, &call->options);
 }
 
+/* All steps for a pair, with each body as its skin is chosen. */
+static abut_status answer_pair(patch_work *work, patch_call *call) {
+    uint32_t keep = call->options.keep;
+    start_work(work, call->memory);
+    abut_status status = find(work, call);
+    if (status)
+        return status;
+    call->size = real_min(work->body[0].skin->size, work->body[1].skin->size);
+    call->gap = gap_of_touch(call);
+    call->meets = work->segment_count > 0;
+    status = answer_found(work, call, keep);
+    status = status ? status : settle_touch(work, call);
+    if (!status && call->count && !call->options.unchecked && !call->separates && !call->clasped)
+        status = check(work, call, keep);
+    if (!status && call->options.margin > 0)
+        status = answer_proximity(work, call, keep);
+    return status;
+}
+
+/* A sheet has two sides and no inside: of the answers for both sides that of the least depth. */
+static abut_status answer_sheets(patch_work *work, patch_call *call) {
+    const patch_call start = *call;
+    bool sheet[2];
+    for (int side = 0; side < 2; side++) {
+        const bvh_interior *interior;
+        abut_status status = abuti_bvh_interior(call->posed[side].bvh, &interior);
+        if (status)
+            return status;
+        sheet[side] = !interior->has_solids;
+    }
+    abut_status status = answer_pair(work, call);
+    for (int turned = 1; turned < 4 && !status; turned++) {
+        patch_call other = start;
+        if (!call->count || !(call->answers[0].depth > 0) || (turned & 1 && !sheet[0]) ||
+            (turned & 2 && !sheet[1]))
+            continue;
+        other.turned[0] = turned & 1;
+        other.turned[1] = turned & 2;
+        status = answer_pair(work, &other);
+        if (!status && other.count && other.answers[0].depth < call->answers[0].depth)
+            *call = other;
+    }
+    return status;
+}
+
 abut_status abut_contact_patches(const abut_posed *a, const abut_posed *b,
                                  const abut_patch_options *options, abut_patches *patches) {
     patch_call call = {.count = 0};
@@ -1024,10 +1058,6 @@ abut_status abut_contact_patches(const abut_posed *a, const abut_posed *b,
     abut_pose back = pose_inverse(&second->pose);
     call.posed[0] = (abut_posed){NULL, pose_multiply(&back, &first->pose)};
     call.posed[1] = (abut_posed){NULL, {{0, 0, 0, 1}, {0, 0, 0}}};
-    status = abuti_bvh_cpu_tree(first->bvh, &call.posed[0].bvh);
-    status = status ? status : abuti_bvh_cpu_tree(second->bvh, &call.posed[1].bvh);
-    if (status)
-        return status;
     call.largest = real_max(v3_max_abs(a->pose.translation), v3_max_abs(b->pose.translation));
     patch_frame frame = {.function = "abut_contact_patches",
                          .motion = abuti_motion_of(&second->pose),
@@ -1037,25 +1067,13 @@ abut_status abut_contact_patches(const abut_posed *a, const abut_posed *b,
                          .context = a->bvh->context};
     mat3 turn_back = m3_transpose(&frame.motion.rotation);
     call.hint = m3_apply(&turn_back, v3_scale(call.options.hint, call.swapped ? -1 : 1));
-    uint32_t keep = call.options.keep;
     patch_memory memory;
     patch_work work;
     abuti_patch_memory_start(&memory, a->bvh->context);
     call.memory = &memory;
-    start_work(&work, &memory);
-    status = find(&work, &call);
-    if (!status) {
-        const patch_skin *skins[2] = {work.body[0].skin, work.body[1].skin};
-        call.size = real_min(skins[0]->size, skins[1]->size);
-        call.gap = gap_of_touch(&call);
-        call.meets = work.segment_count > 0;
-        status = answer_found(&work, &call, keep);
-        status = status ? status : settle_touch(&work, &call);
-    }
-    if (!status && call.count && !call.options.unchecked && !call.separates && !call.clasped)
-        status = check(&work, &call, keep);
-    if (!status && call.options.margin > 0)
-        status = answer_proximity(&work, &call, keep);
+    status = abuti_bvh_cpu_tree(first->bvh, &call.posed[0].bvh);
+    status = status ? status : abuti_bvh_cpu_tree(second->bvh, &call.posed[1].bvh);
+    status = status ? status : answer_sheets(&work, &call);
     if (!status) {
         const bool exact = !call.meets && !(call.doubt & (3 * PAIR_HOLES | 3 * PAIR_FLIPS));
         status = abuti_patch_write(&frame, call.answers, call.count, call.separates,

@@ -46,6 +46,7 @@ typedef struct patch_call {
     abut_patch_options options;
     abut_posed posed[2]; /* the second where it is, the first relative to it */
     bool swapped;
+    bool sheets;    /* one of them has no inside */
     bool turned[2]; /* a sheet is looked at from its other side */
     bool even;      /* both skins are as thick */
     double largest; /* coordinate of the poses */
@@ -821,7 +822,8 @@ static double gap_of_touch(const patch_call *call) {
 static abut_status settle_touch(patch_work *work, patch_call *call) {
     bool apart, within;
     unsigned doubt = 0;
-    if (!call->count || call->parts || call->answers[0].depth > TOUCH * call->size)
+    if (!call->count || call->parts ||
+        (!call->sheets && call->answers[0].depth > TOUCH * call->size))
         return ABUT_OK;
     abut_status status = are_apart(work, call, true, &apart);
     if (status || !apart)
@@ -1022,7 +1024,6 @@ static abut_status answer_pair(patch_work *work, patch_call *call) {
 
 /* A sheet has two sides and no inside: of the answers for both sides that of the least depth. */
 static abut_status answer_sheets(patch_work *work, patch_call *call) {
-    const patch_call start = *call;
     bool sheet[2];
     for (int side = 0; side < 2; side++) {
         const bvh_interior *interior;
@@ -1031,6 +1032,8 @@ static abut_status answer_sheets(patch_work *work, patch_call *call) {
             return status;
         sheet[side] = !interior->has_solids;
     }
+    call->sheets = sheet[0] || sheet[1];
+    const patch_call start = *call;
     abut_status status = answer_pair(work, call);
     for (int turned = 1; turned < 4 && !status; turned++) {
         patch_call other = start;

@@ -832,15 +832,18 @@ static abut_status settle_touch(patch_work *work, patch_call *call) {
                                &doubt);
     if (status)
         return status;
+    size_t kept = 0;
     call->separates = true;
-    if (!within)
-        call->count = 0;
-    for (size_t i = 0; i < call->count; i++) {
-        patch_answer *answer = &call->answers[i];
-        answer->depth = real_min(answer->depth, 0);
-        for (uint32_t k = 0; k < answer->count; k++)
-            answer->points[k].depth = real_min(answer->points[k].depth, 0);
+    for (size_t i = 0; i < call->count && within; i++) {
+        patch_answer answer = call->answers[i];
+        if (answer.depth > TOUCH * call->size) /* of the wrong side of a sheet */
+            continue;
+        answer.depth = real_min(answer.depth, 0);
+        for (uint32_t k = 0; k < answer.count; k++)
+            answer.points[k].depth = real_min(answer.points[k].depth, 0);
+        call->answers[kept++] = answer;
     }
+    call->count = kept;
     return ABUT_OK;
 }
 
@@ -1037,13 +1040,14 @@ static abut_status answer_sheets(patch_work *work, patch_call *call) {
     abut_status status = answer_pair(work, call);
     for (int turned = 1; turned < 4 && !status; turned++) {
         patch_call other = start;
-        if (!call->count || !(call->answers[0].depth > 0) || (turned & 1 && !sheet[0]) ||
-            (turned & 2 && !sheet[1]))
+        bool settled = call->count ? !(call->answers[0].depth > 0) : !call->meets;
+        if (settled || (turned & 1 && !sheet[0]) || (turned & 2 && !sheet[1]))
             continue;
         other.turned[0] = turned & 1;
         other.turned[1] = turned & 2;
         status = answer_pair(work, &other);
-        if (!status && other.count && other.answers[0].depth < call->answers[0].depth)
+        if (!status && other.count &&
+            (!call->count || other.answers[0].depth < call->answers[0].depth))
             *call = other;
     }
     return status;

@@ -24,9 +24,10 @@
 #define SAME_WAY_COSINE 0.98  /* between normals of which one is enough: 11 degrees */
 #define REST_OF_WALL 0.5      /* of the depth of a wall: what is left of it after a shift */
 #define OTHER_WALL_COSINE 0.7 /* between the normals of two walls: 45 degrees */
+#define EXTENDED 1.2          /* times as deep may a normal become that nearly separates */
 #define FAR_SHIFT 0.1  /* of the smaller body: walls that are further away are not searched for */
 #define AS_SHALLOW 1.5 /* times as deep as the shallowest wall of a region, or less */
-#define SINGLE_DEPTHS 2.0 /* times as deep as the least may a single normal be */
+#define SINGLE_DEPTHS 1.2 /* times as deep as the least may a single normal be */
 #define SHALLOW 0.05      /* of the smaller body: opposite walls that are less deep hold the body */
 #define OPPOSITE_COSINE (-0.5) /* between the normals of opposite walls: 120 degrees */
 #define TOUCH 1e-6 /* of the smaller body: depths that are no more may be those of bodies apart */
@@ -662,6 +663,21 @@ static abut_status add_hint_way(patch_work *work, patch_call *call, size_t i, ui
     return ABUT_OK;
 }
 
+/* Adds an answer that separates if it goes a little further along its normal. */
+static abut_status choose_extended(patch_call *call, const patch_answer *answer) {
+    patch_answer further = *answer;
+    double depth = answer->depth;
+    bool apart;
+    if (!(depth > 0))
+        return ABUT_OK;
+    abut_status status = shift_along(call, answer->normal, &depth, &apart);
+    if (status || !apart || depth > EXTENDED * answer->depth)
+        return status;
+    set_depth(&further, depth);
+    call->separates = true;
+    return add_answer(call, &further);
+}
+
 /* Local answers of the only region, the least deep first: of surfaces that look many ways its
  * walls, otherwise along several normals; few of these where `effort` says so. */
 static abut_status find_local_ways(patch_work *work, patch_call *call, size_t i, uint32_t keep,
@@ -692,6 +708,8 @@ static abut_status answer_alone(patch_work *work, patch_call *call, size_t i, ui
     abut_status status = find_local_ways(work, call, i, keep, &effort, answers, &count);
     if (!status && count)
         status = choose_single(call, answers, 1, INFINITY);
+    if (!status && !call->separates && count)
+        status = choose_extended(call, &answers[0]);
     if (!status && !call->separates && effort == PATCH_LEAST) {
         effort = PATCH_ALL;
         status = find_local_ways(work, call, i, keep, &effort, answers, &count);

@@ -940,7 +940,8 @@ static abut_status answer_nearest(const patch_work *work, patch_call *call) {
 static abut_status answer_proximity(patch_work *work, patch_call *call, uint32_t keep) {
     const abut_posed *a = &call->posed[0], *b = &call->posed[1];
     double range = call->options.margin, wide = WIDE * call->size;
-    bool overlaps = call->count > 0, skipped;
+    bool overlaps = call->count > 0;
+    bool needles = work->body[0].skin->has_needles || work->body[1].skin->has_needles;
     pair_frame frame;
     call->separates |= !overlaps;
     if (range > wide && !overlaps) {
@@ -952,12 +953,12 @@ static abut_status answer_proximity(patch_work *work, patch_call *call, uint32_t
     }
     abuti_pair_start(a, b, &frame);
     patch_answers answers = {call->answers, call->count, call->room};
-    abut_status status = abuti_patch_proximity(work, &frame, real_min(range, wide), keep, overlaps,
-                                               &answers, &skipped);
+    abut_status status =
+        abuti_patch_proximity(work, &frame, real_min(range, wide), keep, overlaps, &answers);
     call->answers = answers.list;
     call->count = answers.count;
     call->room = answers.room;
-    if (!status && !overlaps && (skipped || (range > wide && !call->count)))
+    if (!status && !overlaps && (needles || (range > wide && !call->count)))
         status = answer_nearest(work, call);
     call->meets |= call->count > 0;
     return status;

@@ -176,7 +176,7 @@ static vec3 direction_of(const proximity *p, const near_face *f, const near_face
             (closest->distance < p->touch && fabs(cosine) > SNAP_COSINE))
             return v3_scale(normals[i], cosine < 0 ? -1 : 1);
     }
-    return way;
+    return v3_max_abs(way) > 0 ? way : normals[g->two_sided && !f->two_sided];
 }
 
 /* ---- pairs ---- */

@@ -15,6 +15,11 @@
 #include "contact/contact.h"
 #include "pair/pair.h"
 
+/* Between the normals of a patch and of its points: nearer ones are the same (6 degrees), and those
+ * that are further away belong to other walls (45 degrees). */
+#define PATCH_FLAT_COSINE 0.995
+#define PATCH_WALL_COSINE 0.707
+
 /* Of the smaller body: contours that are shorter are hardly there. */
 #define PATCH_SPECK 1e-5
 
@@ -284,9 +289,10 @@ typedef enum patch_scope { PATCH_REGION, PATCH_WALL, PATCH_BODIES, PATCH_AUTO } 
 
 abut_status abuti_patch_see(patch_work *work, const patch_region *region, vec3 normal,
                             patch_scope scope);
-/* Where a ends below and b above, at a place across the normal; false where one of them is not
- * there. */
-bool abuti_patch_heights(const patch_view *view, double u, double v, double *low, double *high);
+/* Where a ends below and b above, at a place across the normal, and the normal there: that of the
+ * face that is more across. False where one of them is not there. */
+bool abuti_patch_heights(const patch_view *view, double u, double v, double *low, double *high,
+                         vec3 *normal);
 /* By how much b is higher than a at a place, at most, where one of them is at a height. */
 double abuti_patch_bound(const patch_view *view, double u, double v, uint32_t side, double height);
 /* Looks for crossings of an edge of a and an edge of b, as seen along the normal, that are deeper
@@ -310,7 +316,8 @@ enum {
 };
 
 typedef struct patch_point {
-    vec3 at; /* in the frame */
+    vec3 at;     /* in the frame */
+    vec3 normal; /* of a curved wall at this place; zero = that of the patch */
     double depth;
     uint32_t side, kind, element, part;
 } patch_point;
@@ -351,6 +358,13 @@ typedef struct patch_choice {
 /* Chooses at most `keep`, none of them further apart than `gap`: the deepest, of equals that which
  * is outermost; the one furthest from it, the one furthest beside both, and what adds most area. */
 void abuti_patch_choose(const patch_choice *m, uint32_t keep, double gap, patch_answer *answer);
+
+/* The normal of a point of a patch: its own where the wall is curved, zero where it is about that
+ * of the patch, or too far from it to be one of the wall. */
+static inline vec3 patch_local_normal(vec3 local, vec3 normal) {
+    double cosine = v3_dot(local, normal);
+    return cosine > PATCH_FLAT_COSINE || cosine < PATCH_WALL_COSINE ? v3(0, 0, 0) : local;
+}
 
 /* Adds an answer to those that stand in memory, the deepest first. */
 abut_status abuti_patch_add(patch_memory *memory, patch_answer **answers, size_t *count,

@@ -272,7 +272,9 @@ static inline unsigned four_meets(const patch_four *four, const f4 lo[2], const 
                                       f4_less_equal(lo[1], f4_load(four->hi[1])))));
 }
 
-bool abuti_patch_heights(const patch_view *view, double u, double v, double *low, double *high) {
+bool abuti_patch_heights(const patch_view *view, double u, double v, double *low, double *high,
+                         vec3 *normal) {
+    const patch_plane *found[2] = {NULL, NULL};
     size_t cell = (size_t)cell_at(view, 1, v) * view->cells + cell_at(view, 0, u);
     const f4 lo[2] = {f4_all(float_below(u)), f4_all(float_below(v))};
     const f4 hi[2] = {f4_all(float_above(u)), f4_all(float_above(v))};
@@ -284,12 +286,20 @@ bool abuti_patch_heights(const patch_view *view, double u, double v, double *low
             if (!covers(p, u, v))
                 continue;
             double h = p->h + p->du * u + p->dv * v;
+            if (p->side ? h > *high : h < *low)
+                found[p->side] = p;
             *high = p->side ? real_max(*high, h) : *high;
             *low = p->side ? *low : real_min(*low, h);
         }
-    if (*high - *low > view->longest)
+    if (!found[0] || !found[1] || *high - *low > view->longest)
         return false;
-    return *low<INFINITY && * high> - INFINITY;
+    double slope[2];
+    for (int side = 0; side < 2; side++)
+        slope[side] = found[side]->du * found[side]->du + found[side]->dv * found[side]->dv;
+    const patch_plane *flat = found[slope[1] <= slope[0]];
+    *normal = v3_add(v3_scale(view->along[0], -flat->du), v3_scale(view->along[1], -flat->dv));
+    *normal = v3_normalise(v3_add(*normal, view->normal));
+    return true;
 }
 
 double abuti_patch_bound(const patch_view *view, double u, double v, uint32_t side, double height) {

@@ -190,8 +190,9 @@ static bool by_rays(const measure *m, vec3 from, const patch_point *point, doubl
  * are only there for their depth the deepest alone. */
 static void add_at(measure *m, vec3 at, vec3 place, const patch_point *point) {
     double u = v3_dot(at, m->along[0]), v = v3_dot(at, m->along[1]), low, high;
+    vec3 normal = m->normal;
     if (!(m->rays ? by_rays(m, at, point, &low, &high)
-                  : abuti_patch_heights(&m->work->view, u, v, &low, &high)))
+                  : abuti_patch_heights(&m->work->view, u, v, &low, &high, &normal)))
         return;
     if (m->deeper && !(high - low > m->deepest))
         return;
@@ -201,6 +202,7 @@ static void add_at(measure *m, vec3 at, vec3 place, const patch_point *point) {
     c->u = u = v3_dot(place, m->along[0]);
     c->v = v = v3_dot(place, m->along[1]);
     c->point.depth = high - low;
+    c->point.normal = patch_local_normal(normal, m->normal);
     vec3 across = v3_add(v3_scale(m->along[0], u), v3_scale(m->along[1], v));
     c->point.at = v3_along(across, 0.5 * (low + high), m->normal);
     m->deepest = real_max(m->deepest, c->point.depth);

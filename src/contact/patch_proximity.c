@@ -72,6 +72,7 @@ typedef struct near_minimum {
 /* A point of a wall, and where it is across the normal. */
 typedef struct near_wall {
     vec3 normal, along[2];
+    vec3 local;         /* normal of the pair of triangles that adds its corners, or zero */
     uint32_t component; /* root of its pairs */
     size_t answer;      /* of the overlap that it belongs to; SIZE_MAX = none */
     patch_candidate nearest;
@@ -449,6 +450,7 @@ static void add_minimum_point(proximity *p, near_wall *wall, const near_minimum 
         point = (patch_point){.kind = ABUT_CONTACT_FACE, .element = m->face[0]};
     point.at = v3_lerp(m->at[0], m->at[1], 0.5);
     point.depth = -m->distance;
+    point.normal = patch_local_normal(m->normal, wall->normal);
     add_point(wall, &point, tolerance);
 }
 
@@ -502,7 +504,32 @@ static void add_gap(const proximity *p, near_wall *wall, patch_point point, doub
     vec3 across = v3_add(v3_scale(wall->along[0], u), v3_scale(wall->along[1], v));
     point.at = v3_along(across, 0.5 * (height_a + height_b), wall->normal);
     point.depth = -gap;
+    point.normal = wall->local;
+    if (v3_max_abs(point.normal) > 0) /* across the gap, not along the normal of the wall */
+        point.depth *= v3_dot(point.normal, wall->normal);
     add_point(wall, &point, tolerance);
+}
+
+static vec3 true_normal(const proximity *p, uint32_t side, uint32_t face) {
+    const patch_body *body = &p->work->body[side];
+    const uint32_t *corner = body->skin->corner + 3 * (size_t)face;
+    return abuti_unit_normal(patch_true(body, corner[0]), patch_true(body, corner[1]),
+                             patch_true(body, corner[2]));
+}
+
+/* The normal of a curved wall at two of its triangles: of the one that is more across it. */
+static vec3 local_normal(const proximity *p, const near_wall *wall, const near_pair *pair) {
+    vec3 best = wall->normal;
+    double most = -1;
+    for (uint32_t side = 0; side < 2; side++) {
+        vec3 normal = true_normal(p, side, pair->face[side]);
+        double cosine = v3_dot(normal, wall->normal);
+        if (fabs(cosine) > most) {
+            most = fabs(cosine);
+            best = v3_scale(normal, cosine < 0 ? -1 : 1);
+        }
+    }
+    return patch_local_normal(best, wall->normal);
 }
 
 /* Corners of the projected overlap of two triangles. */
@@ -510,6 +537,7 @@ static void add_corners(const proximity *p, near_wall *wall, const near_pair *pa
                         double tolerance) {
     const patch_work *work = p->work;
     seen_face s[2];
+    wall->local = local_normal(p, wall, pair);
     for (uint32_t side = 0; side < 2; side++)
         s[side] = see_face(p, wall, side, pair->face[side]);
     for (uint32_t side = 0; side < 2; side++)
@@ -537,13 +565,6 @@ static void add_corners(const proximity *p, near_wall *wall, const near_pair *pa
                     s[0].h[k] + x * (s[0].h[k1] - s[0].h[k]),
                     s[1].h[l] + y * (s[1].h[l1] - s[1].h[l]), tolerance);
         }
-}
-
-static vec3 true_normal(const proximity *p, uint32_t side, uint32_t face) {
-    const patch_body *body = &p->work->body[side];
-    const uint32_t *corner = body->skin->corner + 3 * (size_t)face;
-    return abuti_unit_normal(patch_true(body, corner[0]), patch_true(body, corner[1]),
-                             patch_true(body, corner[2]));
 }
 
 /* Whether a triangle of a side looks against the normal of a wall, so that its corners count. */

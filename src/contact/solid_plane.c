@@ -131,10 +131,10 @@ static abut_status add_part(plane_work *w, const low_part *part) {
             continue;
         const low_vertex *low = &w->low[part->best[k]];
         vec3 at = v3_along(w->call->positions[low->vertex], -0.5 * low->height, w->normal);
-        found[count++] =
-            (patch_candidate){{at, -low->height, 0, ABUT_CONTACT_VERTEX, low->vertex, 0},
-                              v3_dot(at, w->along[0]),
-                              v3_dot(at, w->along[1])};
+        found[count++] = (patch_candidate){
+            {.at = at, .depth = -low->height, .kind = ABUT_CONTACT_VERTEX, .element = low->vertex},
+            v3_dot(at, w->along[0]),
+            v3_dot(at, w->along[1])};
         sum = v3_add(sum, at);
     }
     sum = v3_scale(sum, 1.0 / count);

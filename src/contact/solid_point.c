@@ -196,7 +196,12 @@ static void add_place(places *p, vec3 at_a, vec3 at_b, uint32_t side, uint32_t k
         return;
     vec3 middle = v3_lerp(v3_along(at_a, -p->a->radius, p->normal),
                           v3_along(at_b, p->b->radius, p->normal), 0.5);
-    p->found[p->count++] = (patch_candidate){{middle, depth, side, kind, element, part & 0x3ffffff},
+    p->found[p->count++] = (patch_candidate){{.at = middle,
+                                              .depth = depth,
+                                              .side = side,
+                                              .kind = kind,
+                                              .element = element,
+                                              .part = part & 0x3ffffff},
                                              v3_dot(middle, p->along[0]),
                                              v3_dot(middle, p->along[1])};
 }

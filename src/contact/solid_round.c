@@ -285,9 +285,10 @@ static abut_status find_rest(const near_work *before, vec3 shift, near_work *res
 static patch_candidate candidate_of(const near_work *w, const near_place *p, const vec3 along[2]) {
     double depth = w->radius - p->gap;
     vec3 at = v3_along(p->at, 0.5 * -depth, p->out);
-    return (patch_candidate){{at, depth, 0, p->kind, p->element, p->part},
-                             v3_dot(at, along[0]),
-                             v3_dot(at, along[1])};
+    return (patch_candidate){
+        {.at = at, .depth = depth, .kind = p->kind, .element = p->element, .part = p->part},
+        v3_dot(at, along[0]),
+        v3_dot(at, along[1])};
 }
 
 /* Adds the patch of a place and of all that look the same way and are no deeper. Those of a sphere

@@ -274,7 +274,8 @@ static inline unsigned four_meets(const patch_four *four, const f4 lo[2], const 
 
 bool abuti_patch_heights(const patch_view *view, double u, double v, double *low, double *high,
                          vec3 *normal) {
-    const patch_plane *found[2] = {NULL, NULL};
+    vec3 sum[2] = {v3(0, 0, 0),
+                   v3(0, 0, 0)}; /* of faces as high, since a place may be on an edge */
     size_t cell = (size_t)cell_at(view, 1, v) * view->cells + cell_at(view, 0, u);
     const f4 lo[2] = {f4_all(float_below(u)), f4_all(float_below(v))};
     const f4 hi[2] = {f4_all(float_above(u)), f4_all(float_above(v))};
@@ -286,19 +287,20 @@ bool abuti_patch_heights(const patch_view *view, double u, double v, double *low
             if (!covers(p, u, v))
                 continue;
             double h = p->h + p->du * u + p->dv * v;
-            if (p->side ? h > *high : h < *low)
-                found[p->side] = p;
+            double over = p->side ? h - *high : *low - h;
+            if (over > -view->slack) {
+                vec3 up = v3_normalise(v3(-p->du, -p->dv, 1));
+                sum[p->side] = over > view->slack ? up : v3_add(sum[p->side], up);
+            }
             *high = p->side ? real_max(*high, h) : *high;
             *low = p->side ? *low : real_min(*low, h);
         }
-    if (!found[0] || !found[1] || *high - *low > view->longest)
+    if (!(*low < INFINITY) || !(*high > -INFINITY) || *high - *low > view->longest)
         return false;
-    double slope[2];
-    for (int side = 0; side < 2; side++)
-        slope[side] = found[side]->du * found[side]->du + found[side]->dv * found[side]->dv;
-    const patch_plane *flat = found[slope[1] <= slope[0]];
-    *normal = v3_add(v3_scale(view->along[0], -flat->du), v3_scale(view->along[1], -flat->dv));
-    *normal = v3_normalise(v3_add(*normal, view->normal));
+    vec3 up[2] = {v3_normalise(sum[0]), v3_normalise(sum[1])};
+    vec3 flat = up[up[1].z + 1e-3 > up[0].z]; /* b's unless a's is clearly more across */
+    *normal = v3_add(v3_scale(view->along[0], flat.x), v3_scale(view->along[1], flat.y));
+    *normal = v3_along(*normal, flat.z, view->normal);
     return true;
 }
 

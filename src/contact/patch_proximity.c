@@ -31,6 +31,7 @@
 #define FACING_COSINE 0.5 /* between the normals of triangles that face each other: 60 degrees */
 #define CONE_TOLERANCE 1e-5   /* of an edge: by which a neighbour may be nearer at a minimum */
 #define INSIDE_TOLERANCE 1e-9 /* of a triangle: by which a point may be outside its projection */
+#define ON_FACE 1e-4          /* the same, where the normals of faces around a point are added */
 #define SNAP_COSINE                                                                             \
     0.999999               /* of a millirad: nearly touching features take the normal of a face \
                             */
@@ -450,7 +451,6 @@ static void add_minimum_point(proximity *p, near_wall *wall, const near_minimum 
         point = (patch_point){.kind = ABUT_CONTACT_FACE, .element = m->face[0]};
     point.at = v3_lerp(m->at[0], m->at[1], 0.5);
     point.depth = -m->distance;
-    point.normal = patch_local_normal(m->normal, wall->normal);
     add_point(wall, &point, tolerance);
 }
 
@@ -476,7 +476,7 @@ static seen_face see_face(const proximity *p, const near_wall *wall, uint32_t si
 }
 
 /* The height of a triangle at a place; false if it is not there. */
-static bool height_at(const seen_face *s, double u, double v, double *height) {
+static bool height_at(const seen_face *s, double u, double v, double tolerance, double *height) {
     double weight[3], sum = 0;
     for (int k = 0; k < 3; k++) {
         int i = (k + 1) % 3, j = (k + 2) % 3;
@@ -488,7 +488,7 @@ static bool height_at(const seen_face *s, double u, double v, double *height) {
         return false;
     *height = 0;
     for (int k = 0; k < 3; k++) {
-        if (weight[k] < -INSIDE_TOLERANCE * sum)
+        if (weight[k] < -tolerance * sum)
             return false;
         *height += weight[k] / sum * s->h[k];
     }
@@ -504,9 +504,6 @@ static void add_gap(const proximity *p, near_wall *wall, patch_point point, doub
     vec3 across = v3_add(v3_scale(wall->along[0], u), v3_scale(wall->along[1], v));
     point.at = v3_along(across, 0.5 * (height_a + height_b), wall->normal);
     point.depth = -gap;
-    point.normal = wall->local;
-    if (v3_max_abs(point.normal) > 0) /* across the gap, not along the normal of the wall */
-        point.depth *= v3_dot(point.normal, wall->normal);
     add_point(wall, &point, tolerance);
 }
 
@@ -517,33 +514,17 @@ static vec3 true_normal(const proximity *p, uint32_t side, uint32_t face) {
                              patch_true(body, corner[2]));
 }
 
-/* The normal of a curved wall at two of its triangles: of the one that is more across it. */
-static vec3 local_normal(const proximity *p, const near_wall *wall, const near_pair *pair) {
-    vec3 best = wall->normal;
-    double most = -1;
-    for (uint32_t side = 0; side < 2; side++) {
-        vec3 normal = true_normal(p, side, pair->face[side]);
-        double cosine = v3_dot(normal, wall->normal);
-        if (fabs(cosine) > most) {
-            most = fabs(cosine);
-            best = v3_scale(normal, cosine < 0 ? -1 : 1);
-        }
-    }
-    return patch_local_normal(best, wall->normal);
-}
-
 /* Corners of the projected overlap of two triangles. */
 static void add_corners(const proximity *p, near_wall *wall, const near_pair *pair,
                         double tolerance) {
     const patch_work *work = p->work;
     seen_face s[2];
-    wall->local = local_normal(p, wall, pair);
     for (uint32_t side = 0; side < 2; side++)
         s[side] = see_face(p, wall, side, pair->face[side]);
     for (uint32_t side = 0; side < 2; side++)
         for (uint32_t k = 0; k < 3; k++) {
             double other;
-            if (height_at(&s[!side], s[side].u[k], s[side].v[k], &other))
+            if (height_at(&s[!side], s[side].u[k], s[side].v[k], INSIDE_TOLERANCE, &other))
                 add_gap(p, wall, vertex_point(work, side, pair->face[side], k), s[side].u[k],
                         s[side].v[k], side ? other : s[side].h[k], side ? s[side].h[k] : other,
                         tolerance);
@@ -694,10 +675,41 @@ static void choose_points(const near_wall *wall, uint32_t keep, double gap, patc
     abuti_patch_choose(&choice, keep, gap, answer);
 }
 
+/* Gives the points of a curved wall the normals of the faces there, of the body whose faces are
+ * more across the wall. */
+static void set_local_normals(const proximity *p, const near_wall *wall, patch_answer *answer) {
+    vec3 sum[PATCH_POINTS][2];
+    memset(sum, 0, sizeof sum);
+    for (size_t i = 0; i < p->pair_count; i++) {
+        const near_pair *pair = &p->pairs[i];
+        if (!pair->facing || abuti_root(p->parent, (uint32_t)i) != wall->component)
+            continue;
+        for (uint32_t side = 0; side < 2; side++) {
+            vec3 normal = true_normal(p, side, pair->face[side]);
+            double cosine = v3_dot(normal, wall->normal), height;
+            seen_face seen = see_face(p, wall, side, pair->face[side]);
+            for (uint32_t k = 0; k < answer->count; k++)
+                if (height_at(&seen, v3_dot(answer->points[k].at, wall->along[0]),
+                              v3_dot(answer->points[k].at, wall->along[1]), ON_FACE, &height))
+                    sum[k][side] = v3_along(sum[k][side], cosine < 0 ? -1 : 1, normal);
+        }
+    }
+    for (uint32_t k = 0; k < answer->count; k++) {
+        vec3 n[2] = {v3_normalise(sum[k][0]), v3_normalise(sum[k][1])};
+        double across[2] = {v3_dot(n[0], wall->normal), v3_dot(n[1], wall->normal)};
+        if (answer->points[k].depth < 0)
+            answer->points[k].normal =
+                patch_local_normal(n[across[1] + 1e-3 > across[0]], answer->normal);
+    }
+}
+
 static abut_status answer_walls(proximity *p, uint32_t keep, double gap, patch_answers *answers) {
     for (size_t i = 0; i < p->wall_count; i++)
-        if (p->walls[i].any && p->walls[i].answer != SIZE_MAX)
-            choose_points(&p->walls[i], keep, gap, &answers->list[p->walls[i].answer]);
+        if (p->walls[i].any && p->walls[i].answer != SIZE_MAX) {
+            patch_answer *answer = &answers->list[p->walls[i].answer];
+            choose_points(&p->walls[i], keep, gap, answer);
+            set_local_normals(p, &p->walls[i], answer);
+        }
     for (size_t i = 0; i < p->wall_count; i++) {
         const near_wall *wall = &p->walls[i];
         if (!wall->any || wall->answer != SIZE_MAX)
@@ -707,6 +719,7 @@ static abut_status answer_walls(proximity *p, uint32_t keep, double gap, patch_a
                                .centre = wall->nearest.point.at,
                                .region = ABUT_NONE};
         choose_points(wall, keep, gap, &answer);
+        set_local_normals(p, wall, &answer);
         abut_status status = answer.count
                                  ? abuti_patch_add(p->work->memory, &answers->list, &answers->count,
                                                    &answers->room, &answer)

@@ -1090,13 +1090,14 @@ static abut_status answer_pair(patch_work *work, patch_call *call) {
     return status;
 }
 
-/* The volume of all overlaps, with each body as its skin is chosen. */
+/* The volume of all overlaps, with each body as its skin is chosen; that of the larger part of a body
+ * is not known and comes out as negative, which counts as infinite. */
 static abut_status overlap_volume(patch_work *work, patch_call *call, double *volume) {
     start_work(work, call->memory);
     abut_status status = find(work, call);
     *volume = 0;
     for (size_t i = 0; i < work->region_count && !status; i++)
-        *volume += fabs(work->regions[i].volume);
+        *volume += work->regions[i].volume >= 0 ? work->regions[i].volume : INFINITY;
     return status;
 }
 
@@ -1123,8 +1124,10 @@ static abut_status answer_sheets(patch_work *work, patch_call *call) {
         abut_status status = overlap_volume(work, call, &volume);
         if (status)
             return status;
-        best = volume < least ? turned : best;
-        least = real_min(least, volume);
+        if (volume < least) {
+            best = turned;
+            least = volume;
+        }
     }
     call->turned[0] = best & 1;
     call->turned[1] = best & 2;

@@ -18,11 +18,14 @@
 #define ROUNDING 0x1p-50 /* of the largest coordinate: of a posed vertex */
 #define SLACK 1e-6       /* of the depth, by which bodies are moved apart to see whether they are */
 #define HAIR 1e-7        /* of the smaller body, beside it */
+#define TRACE 1e-9       /* of the smaller body: what rounding may add to a depth */
 #define ADDED 4.0        /* times as deep may a depth become by the check */
 #define NEARLY 0.01      /* of the smaller body: no depth to speak of */
 #define WIDE 0.05        /* of the smaller body: walls further behind the nearest are left out */
 #define SAME_WALL_COSINE 0.99 /* between the normals of one wall in two rounds: 8 degrees */
 #define SAME_WAY_COSINE 0.98  /* between normals of which one is enough: 11 degrees */
+#define REST_OF_WALL 0.5      /* of the depth of a wall: what is left of it after a shift */
+#define OTHER_WALL_COSINE 0.7 /* between the normals of two walls: 45 degrees */
 #define FAR_SHIFT 0.1  /* of the smaller body: walls that are further away are not searched for */
 #define AS_SHALLOW 1.5 /* times as deep as the shallowest wall of a region, or less */
 #define SINGLE_DEPTHS 2.0 /* times as deep as the least may a single normal be */
@@ -146,7 +149,7 @@ static abut_status add_answer(patch_call *call, const patch_answer *answer) {
 /* By how much a shift must go along the normal of an answer. */
 static double wanted_shift(const patch_call *call, const patch_answer *answer) {
     if (call->bare)
-        return real_max(answer->depth, 0);
+        return real_max(answer->depth, 0) + TRACE * call->size;
     return real_max(answer->depth, 0) * (1 + SLACK) + HAIR * call->size;
 }
 
@@ -411,7 +414,8 @@ static abut_status add_wall(patch_call *call, patch_answers *walls, const patch_
     patch_answer wall = *found;
     double before = v3_dot(shift, wall.normal);
     for (size_t i = 0; i < walls->count && !first_round; i++)
-        if (v3_dot(walls->list[i].normal, wall.normal) > SAME_WALL_COSINE) {
+        if (v3_dot(walls->list[i].normal, wall.normal) > SAME_WALL_COSINE &&
+            wall.depth < REST_OF_WALL * walls->list[i].depth) {
             patch_answer *same = &walls->list[i];
             double along = v3_dot(shift, same->normal) + real_max(wall.depth, 0);
             same->depth = same->points[0].depth = real_max(same->depth, along);
@@ -553,6 +557,37 @@ static abut_status answer_separating(patch_call *call, const patch_answers *wall
     return separates_exactly(call, &call->separates);
 }
 
+/* Whether an answer of a region looks about the way of a wall. */
+static bool has_wall(const patch_call *call, const patch_answer *wall) {
+    for (size_t i = 0; i < call->count; i++) {
+        const patch_answer *answer = &call->answers[i];
+        if ((answer->region == wall->region || answer->region == ABUT_NONE) &&
+            v3_dot(answer->normal, wall->normal) > OTHER_WALL_COSINE)
+            return true;
+    }
+    return false;
+}
+
+/* Adds shallow walls that the shift of the others separates too, so that each wall that overlaps
+ * has contacts. */
+static abut_status complete_walls(patch_work *work, patch_call *call, uint32_t keep, vec3 shift) {
+    for (size_t i = 0; i < work->region_count; i++) {
+        patch_answer walls[PATCH_WAYS];
+        int count;
+        if (!region_counts(work, call, i))
+            continue;
+        abut_status status =
+            abuti_patch_walls(work, &work->regions[i], keep, call->gap, walls, &count);
+        for (int k = 0; k < count && !status; k++)
+            if (walls[k].depth < SHALLOW * call->size &&
+                walls[k].depth <= v3_dot(shift, walls[k].normal) && !has_wall(call, &walls[k]))
+                status = add_answer(call, &walls[k]);
+        if (status)
+            return status;
+    }
+    return ABUT_OK;
+}
+
 /* Answers with walls that separate together, from local depths only. In each round the overlap that
  * is left after the shift so far adds its walls, and the least shift that satisfies all of them is
  * tried. Opposite walls that hold a body end the search. If there is no such shift, answers with
@@ -595,8 +630,13 @@ static abut_status answer_walls(patch_work *work, patch_call *call, uint32_t kee
                         w->normal.y, w->normal.z, (int)w->region, w->of_faces);
             }
         }
-        if (call->separates)
-            return status ? status : answer_separating(call, &walls.together, shift);
+        if (!status && call->separates) {
+            status = answer_separating(call, &walls.together, shift);
+            return status || !call->separates || call->count < 2 ||
+                           v3_length(shift) > SHALLOW * call->size
+                       ? status
+                       : complete_walls(work, call, keep, shift);
+        }
     }
     if (status || !call->clasped)
         return status ? status : answer_with(call, &walls.first);
@@ -637,7 +677,7 @@ static abut_status add_hint_way(patch_work *work, patch_call *call, size_t i, ui
 static abut_status find_local_ways(patch_work *work, patch_call *call, size_t i, uint32_t keep,
                                    patch_effort *effort, patch_answer answers[PATCH_WAYS + 1],
                                    int *count) {
-    abut_status status;
+    abut_status status = ABUT_OK;
     if (abuti_patch_cancels(work, &work->regions[i])) {
         *effort = PATCH_ALL;
         status = abuti_patch_walls(work, &work->regions[i], keep, call->gap, answers, count);
@@ -646,9 +686,9 @@ static abut_status find_local_ways(patch_work *work, patch_call *call, size_t i,
             answers[k] = answers[*count - 1 - k];
             answers[*count - 1 - k] = swap;
         }
-    } else {
-        status = answer_region(work, call, i, keep, effort, answers, count);
+        return status;
     }
+    status = answer_region(work, call, i, keep, effort, answers, count);
     return status ? status : add_hint_way(work, call, i, keep, answers, count);
 }
 

@@ -10,8 +10,6 @@
 
 #include <math.h>
 #include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define JITTER 1e-9      /* of the smaller body */
@@ -26,9 +24,10 @@
 #define SAME_WAY_COSINE 0.98  /* between normals of which one is enough: 11 degrees */
 #define REST_OF_WALL 0.5      /* of the depth of a wall: what is left of it after a shift */
 #define OTHER_WALL_COSINE 0.7 /* between the normals of two walls: 45 degrees */
+#define EXTENDED 1.2          /* times as deep may a normal become that nearly separates */
 #define FAR_SHIFT 0.1  /* of the smaller body: walls that are further away are not searched for */
 #define AS_SHALLOW 1.5 /* times as deep as the shallowest wall of a region, or less */
-#define SINGLE_DEPTHS 2.0 /* times as deep as the least may a single normal be */
+#define SINGLE_DEPTHS 1.2 /* times as deep as the least may a single normal be */
 #define SHALLOW 0.05      /* of the smaller body: opposite walls that are less deep hold the body */
 #define OPPOSITE_COSINE (-0.5) /* between the normals of opposite walls: 120 degrees */
 #define TOUCH 1e-6 /* of the smaller body: depths that are no more may be those of bodies apart */
@@ -48,6 +47,8 @@ typedef struct patch_call {
     abut_patch_options options;
     abut_posed posed[2]; /* the second where it is, the first relative to it */
     bool swapped;
+    bool sheets;    /* one of them has no inside */
+    bool turned[2]; /* a sheet is looked at from its other side */
     bool even;      /* both skins are as thick */
     double largest; /* coordinate of the poses */
     double size;    /* of the smaller body */
@@ -100,7 +101,7 @@ static abut_status set_bodies(patch_work *work, const patch_call *call) {
         patch_body *body = &work->body[side];
         body->bvh = call->posed[side].bvh;
         body->pose = call->posed[side].pose;
-        abut_status status = abuti_patch_skin(body->bvh, &body->skin);
+        abut_status status = abuti_patch_skin(body->bvh, call->turned[side], &body->skin);
         if (status)
             return status;
     }
@@ -620,16 +621,6 @@ static abut_status answer_walls(patch_work *work, patch_call *call, uint32_t kee
             break;
         }
         status = apart_after(call, shift, &call->separates);
-        if (getenv("DBG")) {
-            fprintf(stderr, "round %d walls %zu shift %g %g %g apart %d regions %zu\n", round,
-                    walls.together.count, shift.x, shift.y, shift.z, call->separates,
-                    at->region_count);
-            for (size_t q = 0; q < walls.together.count; q++) {
-                patch_answer *w = &walls.together.list[q];
-                fprintf(stderr, "   d %g n %g %g %g region %d faces %d\n", w->depth, w->normal.x,
-                        w->normal.y, w->normal.z, (int)w->region, w->of_faces);
-            }
-        }
         if (!status && call->separates) {
             status = answer_separating(call, &walls.together, shift);
             return status || !call->separates || call->count < 2 ||
@@ -672,6 +663,21 @@ static abut_status add_hint_way(patch_work *work, patch_call *call, size_t i, ui
     return ABUT_OK;
 }
 
+/* Adds an answer that separates if it goes a little further along its normal. */
+static abut_status choose_extended(patch_call *call, const patch_answer *answer) {
+    patch_answer further = *answer;
+    double depth = answer->depth;
+    bool apart;
+    if (!(depth > 0))
+        return ABUT_OK;
+    abut_status status = shift_along(call, answer->normal, &depth, &apart);
+    if (status || !apart || depth > EXTENDED * answer->depth)
+        return status;
+    set_depth(&further, depth);
+    call->separates = true;
+    return add_answer(call, &further);
+}
+
 /* Local answers of the only region, the least deep first: of surfaces that look many ways its
  * walls, otherwise along several normals; few of these where `effort` says so. */
 static abut_status find_local_ways(patch_work *work, patch_call *call, size_t i, uint32_t keep,
@@ -702,6 +708,8 @@ static abut_status answer_alone(patch_work *work, patch_call *call, size_t i, ui
     abut_status status = find_local_ways(work, call, i, keep, &effort, answers, &count);
     if (!status && count)
         status = choose_single(call, answers, 1, INFINITY);
+    if (!status && !call->separates && count)
+        status = choose_extended(call, &answers[0]);
     if (!status && !call->separates && effort == PATCH_LEAST) {
         effort = PATCH_ALL;
         status = find_local_ways(work, call, i, keep, &effort, answers, &count);
@@ -832,7 +840,8 @@ static double gap_of_touch(const patch_call *call) {
 static abut_status settle_touch(patch_work *work, patch_call *call) {
     bool apart, within;
     unsigned doubt = 0;
-    if (!call->count || call->parts || call->answers[0].depth > TOUCH * call->size)
+    if (!call->count || call->parts ||
+        (!call->sheets && call->answers[0].depth > TOUCH * call->size))
         return ABUT_OK;
     abut_status status = are_apart(work, call, true, &apart);
     if (status || !apart)
@@ -841,15 +850,18 @@ static abut_status settle_touch(patch_work *work, patch_call *call) {
                                &doubt);
     if (status)
         return status;
+    size_t kept = 0;
     call->separates = true;
-    if (!within)
-        call->count = 0;
-    for (size_t i = 0; i < call->count; i++) {
-        patch_answer *answer = &call->answers[i];
-        answer->depth = real_min(answer->depth, 0);
-        for (uint32_t k = 0; k < answer->count; k++)
-            answer->points[k].depth = real_min(answer->points[k].depth, 0);
+    for (size_t i = 0; i < call->count && within; i++) {
+        patch_answer answer = call->answers[i];
+        if (answer.depth > TOUCH * call->size) /* of the wrong side of a sheet */
+            continue;
+        answer.depth = real_min(answer.depth, 0);
+        for (uint32_t k = 0; k < answer.count; k++)
+            answer.points[k].depth = real_min(answer.points[k].depth, 0);
+        call->answers[kept++] = answer;
     }
+    call->count = kept;
     return ABUT_OK;
 }
 
@@ -1012,6 +1024,53 @@ static abut_status check_call(const abut_posed *a, const abut_posed *b,
     return status ? status : abuti_patch_options(name, options, patches, &call->options);
 }
 
+/* All steps for a pair, with each body as its skin is chosen. */
+static abut_status answer_pair(patch_work *work, patch_call *call) {
+    uint32_t keep = call->options.keep;
+    start_work(work, call->memory);
+    abut_status status = find(work, call);
+    if (status)
+        return status;
+    call->size = real_min(work->body[0].skin->size, work->body[1].skin->size);
+    call->gap = gap_of_touch(call);
+    call->meets = work->segment_count > 0;
+    status = answer_found(work, call, keep);
+    status = status ? status : settle_touch(work, call);
+    if (!status && call->count && !call->options.unchecked && !call->separates && !call->clasped)
+        status = check(work, call, keep);
+    if (!status && call->options.margin > 0)
+        status = answer_proximity(work, call, keep);
+    return status;
+}
+
+/* A sheet has two sides and no inside: of the answers for both sides that of the least depth. */
+static abut_status answer_sheets(patch_work *work, patch_call *call) {
+    bool sheet[2];
+    for (int side = 0; side < 2; side++) {
+        const bvh_interior *interior;
+        abut_status status = abuti_bvh_interior(call->posed[side].bvh, &interior);
+        if (status)
+            return status;
+        sheet[side] = !interior->has_solids;
+    }
+    call->sheets = sheet[0] || sheet[1];
+    const patch_call start = *call;
+    abut_status status = answer_pair(work, call);
+    for (int turned = 1; turned < 4 && !status; turned++) {
+        patch_call other = start;
+        bool settled = call->count ? !(call->answers[0].depth > 0) : !call->meets;
+        if (settled || (turned & 1 && !sheet[0]) || (turned & 2 && !sheet[1]))
+            continue;
+        other.turned[0] = turned & 1;
+        other.turned[1] = turned & 2;
+        status = answer_pair(work, &other);
+        if (!status && other.count &&
+            (!call->count || other.answers[0].depth < call->answers[0].depth))
+            *call = other;
+    }
+    return status;
+}
+
 abut_status abut_contact_patches(const abut_posed *a, const abut_posed *b,
                                  const abut_patch_options *options, abut_patches *patches) {
     patch_call call = {.count = 0};
@@ -1024,10 +1083,6 @@ abut_status abut_contact_patches(const abut_posed *a, const abut_posed *b,
     abut_pose back = pose_inverse(&second->pose);
     call.posed[0] = (abut_posed){NULL, pose_multiply(&back, &first->pose)};
     call.posed[1] = (abut_posed){NULL, {{0, 0, 0, 1}, {0, 0, 0}}};
-    status = abuti_bvh_cpu_tree(first->bvh, &call.posed[0].bvh);
-    status = status ? status : abuti_bvh_cpu_tree(second->bvh, &call.posed[1].bvh);
-    if (status)
-        return status;
     call.largest = real_max(v3_max_abs(a->pose.translation), v3_max_abs(b->pose.translation));
     patch_frame frame = {.function = "abut_contact_patches",
                          .motion = abuti_motion_of(&second->pose),
@@ -1037,25 +1092,13 @@ abut_status abut_contact_patches(const abut_posed *a, const abut_posed *b,
                          .context = a->bvh->context};
     mat3 turn_back = m3_transpose(&frame.motion.rotation);
     call.hint = m3_apply(&turn_back, v3_scale(call.options.hint, call.swapped ? -1 : 1));
-    uint32_t keep = call.options.keep;
     patch_memory memory;
     patch_work work;
     abuti_patch_memory_start(&memory, a->bvh->context);
     call.memory = &memory;
-    start_work(&work, &memory);
-    status = find(&work, &call);
-    if (!status) {
-        const patch_skin *skins[2] = {work.body[0].skin, work.body[1].skin};
-        call.size = real_min(skins[0]->size, skins[1]->size);
-        call.gap = gap_of_touch(&call);
-        call.meets = work.segment_count > 0;
-        status = answer_found(&work, &call, keep);
-        status = status ? status : settle_touch(&work, &call);
-    }
-    if (!status && call.count && !call.options.unchecked && !call.separates && !call.clasped)
-        status = check(&work, &call, keep);
-    if (!status && call.options.margin > 0)
-        status = answer_proximity(&work, &call, keep);
+    status = abuti_bvh_cpu_tree(first->bvh, &call.posed[0].bvh);
+    status = status ? status : abuti_bvh_cpu_tree(second->bvh, &call.posed[1].bvh);
+    status = status ? status : answer_sheets(&work, &call);
     if (!status) {
         const bool exact = !call.meets && !(call.doubt & (3 * PAIR_HOLES | 3 * PAIR_FLIPS));
         status = abuti_patch_write(&frame, call.answers, call.count, call.separates,

@@ -41,8 +41,9 @@ typedef struct patch_skin {
     abut_advice advice;     /* what contacts with it are worth */
 } patch_skin;
 
-/* Gives it; made by the first call and kept by the hierarchy. Thread-safe. */
-abut_status abuti_patch_skin(const abut_bvh *bvh, const patch_skin **skin);
+/* Gives it; made by the first call and kept by the hierarchy. `turned`: with all triangles the
+ * other way round, for sheets. Thread-safe. */
+abut_status abuti_patch_skin(const abut_bvh *bvh, bool turned, const patch_skin **skin);
 
 /* The reliability of an answer: the worse one of both meshes, of which the second may be null; but
  * guaranteed if neither boundary edges nor flipped neighbours decide this answer. */

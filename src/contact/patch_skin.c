@@ -201,17 +201,17 @@ static abut_status make_topology(patch_skin *skin) {
     return ABUT_OK;
 }
 
-static abut_status create(bvh_part *part, void *owner) {
+static abut_status create_facing(bvh_part *part, void *owner, bool turned) {
     patch_skin *skin = (patch_skin *)(void *)part;
     skin->bvh = owner;
-    skin->inward = false;
+    skin->inward = turned;
     skin->parts = NULL;
     bool inward = false;
     skin->offset =
         abuti_allocate(part->context, skin->bvh->mesh->vertex_count, sizeof *skin->offset);
     abut_status status = skin->offset ? make_topology(skin) : ABUT_ERROR_MEMORY;
     status = status ? status : find_parts(skin, &inward);
-    if (!status && inward && skin->advice.verdict == ABUT_VERDICT_GUARANTEED) {
+    if (!status && inward && !turned && skin->advice.verdict == ABUT_VERDICT_GUARANTEED) {
         abut_topology_destroy(skin->topology);
         skin->topology = NULL;
         skin->inward = true;
@@ -221,6 +221,13 @@ static abut_status create(bvh_part *part, void *owner) {
     if (!status)
         fit(skin);
     return status;
+}
+
+static abut_status create(bvh_part *part, void *owner) {
+    return create_facing(part, owner, false);
+}
+static abut_status create_turned(bvh_part *part, void *owner) {
+    return create_facing(part, owner, true);
 }
 
 /* Whether vertices that were in one place still are. */
@@ -235,7 +242,7 @@ static bool names_hold(const patch_skin *skin) {
     return true;
 }
 
-static abut_status refit(bvh_part *part) {
+static abut_status refit_facing(bvh_part *part, bool turned) {
     patch_skin *skin = (patch_skin *)(void *)part;
     if (names_hold(skin)) {
         fit(skin);
@@ -246,14 +253,22 @@ static abut_status refit(bvh_part *part) {
     skin->topology = NULL;
     skin->offset = NULL;
     skin->parts = NULL;
-    return create(part, (void *)(uintptr_t)bvh);
+    return create_facing(part, (void *)(uintptr_t)bvh, turned);
+}
+
+static abut_status refit(bvh_part *part) {
+    return refit_facing(part, false);
+}
+static abut_status refit_turned(bvh_part *part) {
+    return refit_facing(part, true);
 }
 
 static const bvh_part_kind skin_kind = {sizeof(patch_skin), create, refit, destroy};
+static const bvh_part_kind turned_kind = {sizeof(patch_skin), create_turned, refit_turned, destroy};
 
-abut_status abuti_patch_skin(const abut_bvh *bvh, const patch_skin **skin) {
+abut_status abuti_patch_skin(const abut_bvh *bvh, bool turned, const patch_skin **skin) {
     bvh_part *part;
-    abut_status status = abuti_bvh_part_share(bvh, &skin_kind, &part);
+    abut_status status = abuti_bvh_part_share(bvh, turned ? &turned_kind : &skin_kind, &part);
     if (!status)
         *skin = (const patch_skin *)(const void *)part;
     return status;

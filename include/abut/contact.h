@@ -217,10 +217,9 @@ typedef struct abut_patch {
     abut_vec3 centre; /* of the contour in which the surfaces intersect; of a gap, the midpoint
                        * between its closest points */
     double depth;     /* penetration depth of its deepest contact; of a gap, minus the distance */
-    double area;      /* of the overlap, as seen along the direction in which it shrinks fastest; of
-                       * one of several walls, of its triangles in the overlap, along its normal. 0
-                       * for a gap and for a part that is wholly inside */
-    double volume;    /* of the overlap. The deepest wall of a region has that of the region, the
+    double area;      /* of the overlap as seen along the normal; of one of several walls, that of
+                       * its own triangles. 0 for a gap and for a part that is wholly inside */
+    double volume;    /* of the overlap. One wall of a region has the volume of the region, the
                        * others have 0, so that volumes of patches add up. 0 as the area */
     uint64_t first;   /* index of its first contact */
     uint32_t count;   /* of its contacts, the deepest first */

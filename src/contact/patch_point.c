@@ -612,7 +612,7 @@ static abut_status answer_along(patch_work *work, const patch_region *r, vec3 no
     abut_status status = measure_along(&m, work, r, normal, keep > 4, scope);
     *answer = (patch_answer){.normal = normal,
                              .depth = m.deepest,
-                             .area = v3_length(r->area),
+                             .area = fabs(v3_dot(r->area, normal)),
                              .volume = r->volume,
                              .centre = r->centre,
                              .region = (uint32_t)(r - work->regions)};

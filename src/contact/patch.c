@@ -654,7 +654,7 @@ static abut_status add_hint_way(patch_work *work, patch_call *call, size_t i, ui
     bool apart;
     double depth = answer.depth;
     status = shift_along(call, way, &depth, &apart);
-    if (status || !apart)
+    if (status || !apart || (*count && depth > SINGLE_DEPTHS * answers[0].depth))
         return status;
     set_depth(&answer, depth);
     answer.of_faces = true;
@@ -700,28 +700,48 @@ static abut_status find_local_ways(patch_work *work, patch_call *call, size_t i,
     return status ? status : add_hint_way(work, call, i, keep, answers, count);
 }
 
-/* Chooses for the only region: a single normal that is hardly deeper than the least; walls that
- * separate together; or, where a body has gone through the other, a normal of the way through. */
-static abut_status answer_alone(patch_work *work, patch_call *call, size_t i, uint32_t keep) {
-    patch_answer answers[PATCH_WAYS + 1];
-    int count;
-    bool cancels = abuti_patch_cancels(work, &work->regions[i]), resolved;
-    patch_effort effort = PATCH_LEAST;
-    abut_status status = find_local_ways(work, call, i, keep, &effort, answers, &count);
-    if (!status && count)
+/* Whether all walls push a back against the way that it came: it has gone through the other body.
+ */
+static bool is_against_hint(const patch_call *call, const patch_answer *walls, int count) {
+    if (v3_max_abs(call->hint) == 0)
+        return false;
+    for (int i = 0; i < count; i++)
+        if (v3_dot(walls[i].normal, call->hint) > 0)
+            return false;
+    return true;
+}
+
+/* Chooses for the only region, from its local answers: a single normal that is hardly deeper than
+ * the least, or walls that separate together. */
+static abut_status answer_alone_locally(patch_work *work, patch_call *call, size_t i, uint32_t keep,
+                                        patch_effort effort, patch_answer answers[PATCH_WAYS + 1],
+                                        int *count) {
+    abut_status status = ABUT_OK;
+    bool resolved;
+    if (*count)
         status = choose_single(call, answers, 1, INFINITY);
-    if (!status && !call->separates && count)
+    if (!status && !call->separates && *count)
         status = choose_extended(call, &answers[0]);
     if (!status && !call->separates && effort == PATCH_LEAST) {
         effort = PATCH_ALL;
-        status = find_local_ways(work, call, i, keep, &effort, answers, &count);
+        status = find_local_ways(work, call, i, keep, &effort, answers, count);
     }
-    if (!status && !call->separates && count)
-        status = choose_single(call, answers, count,
+    if (!status && !call->separates && *count)
+        status = choose_single(call, answers, *count,
                                SINGLE_DEPTHS * real_max(answers[0].depth, HAIR * call->size));
-    if (status || call->separates)
-        return status;
-    status = answer_walls(work, call, keep, &resolved);
+    return status || call->separates ? status : answer_walls(work, call, keep, &resolved);
+}
+
+/* Chooses for the only region: from its local answers, or, where a body has gone through the other,
+ * a normal of the way through. */
+static abut_status answer_alone(patch_work *work, patch_call *call, size_t i, uint32_t keep) {
+    patch_answer answers[PATCH_WAYS + 1];
+    int count;
+    bool cancels = abuti_patch_cancels(work, &work->regions[i]);
+    patch_effort effort = PATCH_LEAST;
+    abut_status status = find_local_ways(work, call, i, keep, &effort, answers, &count);
+    if (!status && !(cancels && is_against_hint(call, answers, count)))
+        status = answer_alone_locally(work, call, i, keep, effort, answers, &count);
     if (status || call->separates || call->clasped || !cancels)
         return status;
     call->pierced = true;
@@ -823,9 +843,34 @@ static abut_status answer_rest(patch_work *work, patch_call *call, uint32_t keep
     return answer_parts(work, call, true, keep);
 }
 
+/* Whether all regions are so thin that they may be those of bodies that are apart. */
+static bool is_thin(const patch_work *work, const patch_call *call) {
+    for (size_t i = 0; i < work->region_count; i++) {
+        const patch_region *r = &work->regions[i];
+        double area = 0;
+        for (uint32_t k = r->facet_begin; k < r->facet_end; k++)
+            area += v3_length(work->facets[k].area);
+        if (fabs(r->volume) > TOUCH * call->size * area)
+            return false;
+    }
+    return work->region_count > 0;
+}
+
 /* What the contours tell, or the rest. */
 static abut_status answer_found(patch_work *work, patch_call *call, uint32_t keep) {
-    abut_status status = work->region_count ? answer_regions(work, call, keep) : ABUT_OK;
+    abut_status status = ABUT_OK;
+    bool apart = false;
+    if (is_thin(work, call))
+        status = are_apart(work, call, true, &apart);
+    if (!status && apart) {
+        bool within;
+        status = abuti_pair_within(&call->posed[0], &call->posed[1], call->gap, false, NULL,
+                                   &within, &call->doubt);
+        if (status || !within)
+            return status;
+    }
+    if (!status && work->region_count)
+        status = answer_regions(work, call, keep);
     return status || call->count ? status : answer_rest(work, call, keep);
 }
 
@@ -843,7 +888,7 @@ static abut_status settle_touch(patch_work *work, patch_call *call) {
     bool apart, within;
     unsigned doubt = 0;
     if (!call->count || call->parts ||
-        (!call->sheets && call->answers[0].depth > TOUCH * call->size))
+        (!call->sheets && call->answers[0].depth > TOUCH * call->size && !is_thin(work, call)))
         return ABUT_OK;
     abut_status status = are_apart(work, call, true, &apart);
     if (status || !apart)
@@ -856,7 +901,8 @@ static abut_status settle_touch(patch_work *work, patch_call *call) {
     call->separates = true;
     for (size_t i = 0; i < call->count && within; i++) {
         patch_answer answer = call->answers[i];
-        if (answer.depth > TOUCH * call->size) /* of the wrong side of a sheet */
+        if (answer.depth >
+            TOUCH * call->size) /* along another wall, or of the wrong side of a sheet */
             continue;
         answer.depth = real_min(answer.depth, 0);
         for (uint32_t k = 0; k < answer.count; k++)
@@ -896,7 +942,8 @@ static abut_status answer_nearest(const patch_work *work, patch_call *call) {
 static abut_status answer_proximity(patch_work *work, patch_call *call, uint32_t keep) {
     const abut_posed *a = &call->posed[0], *b = &call->posed[1];
     double range = call->options.margin, wide = WIDE * call->size;
-    bool overlaps = call->count > 0, skipped;
+    bool overlaps = call->count > 0;
+    bool needles = work->body[0].skin->has_needles || work->body[1].skin->has_needles;
     pair_frame frame;
     call->separates |= !overlaps;
     if (range > wide && !overlaps) {
@@ -908,12 +955,12 @@ static abut_status answer_proximity(patch_work *work, patch_call *call, uint32_t
     }
     abuti_pair_start(a, b, &frame);
     patch_answers answers = {call->answers, call->count, call->room};
-    abut_status status = abuti_patch_proximity(work, &frame, real_min(range, wide), keep, overlaps,
-                                               &answers, &skipped);
+    abut_status status =
+        abuti_patch_proximity(work, &frame, real_min(range, wide), keep, overlaps, &answers);
     call->answers = answers.list;
     call->count = answers.count;
     call->room = answers.room;
-    if (!status && skipped && !overlaps)
+    if (!status && !overlaps && (needles || (range > wide && !call->count)))
         status = answer_nearest(work, call);
     call->meets |= call->count > 0;
     return status;
@@ -1054,9 +1101,21 @@ static abut_status answer_pair(patch_work *work, patch_call *call) {
     return status;
 }
 
-/* A sheet has two sides and no inside: of the answers for both sides that of the least depth. */
+/* The volume of all overlaps, with each body as its skin is chosen. */
+static abut_status overlap_volume(patch_work *work, patch_call *call, double *volume) {
+    start_work(work, call->memory);
+    abut_status status = find(work, call);
+    *volume = 0;
+    for (size_t i = 0; i < work->region_count && !status; i++)
+        *volume += fabs(work->regions[i].volume);
+    return status;
+}
+
+/* A sheet has two sides and no inside: it is turned so that it cuts off the smaller part of the
+ * other body. */
 static abut_status answer_sheets(patch_work *work, patch_call *call) {
     bool sheet[2];
+    double least = INFINITY;
     for (int side = 0; side < 2; side++) {
         const bvh_interior *interior;
         abut_status status = abuti_bvh_interior(call->posed[side].bvh, &interior);
@@ -1065,21 +1124,22 @@ static abut_status answer_sheets(patch_work *work, patch_call *call) {
         sheet[side] = !interior->has_solids;
     }
     call->sheets = sheet[0] || sheet[1];
-    const patch_call start = *call;
-    abut_status status = answer_pair(work, call);
-    for (int turned = 1; turned < 4 && !status; turned++) {
-        patch_call other = start;
-        bool settled = call->count ? !(call->answers[0].depth > 0) : !call->meets;
-        if (settled || (turned & 1 && !sheet[0]) || (turned & 2 && !sheet[1]))
+    int best = 0;
+    for (int turned = 0; turned < 4 && call->sheets && least > 0; turned++) {
+        double volume;
+        if ((turned & 1 && !sheet[0]) || (turned & 2 && !sheet[1]))
             continue;
-        other.turned[0] = turned & 1;
-        other.turned[1] = turned & 2;
-        status = answer_pair(work, &other);
-        if (!status && other.count &&
-            (!call->count || other.answers[0].depth < call->answers[0].depth))
-            *call = other;
+        call->turned[0] = turned & 1;
+        call->turned[1] = turned & 2;
+        abut_status status = overlap_volume(work, call, &volume);
+        if (status)
+            return status;
+        best = volume < least ? turned : best;
+        least = real_min(least, volume);
     }
-    return status;
+    call->turned[0] = best & 1;
+    call->turned[1] = best & 2;
+    return answer_pair(work, call);
 }
 
 abut_status abut_contact_patches(const abut_posed *a, const abut_posed *b,

@@ -36,6 +36,7 @@ typedef struct patch_skin {
     vec3 *offset;           /* of a vertex: by which it goes out if its faces go out by 1 */
     double reach;           /* the longest of them */
     double size;            /* of the box, the longest side */
+    bool has_needles;       /* some triangles have no area */
     bool inward;            /* triangles are turned round here */
     patch_part *parts;      /* by component of the topology */
     abut_advice advice;     /* what contacts with it are worth */
@@ -384,10 +385,9 @@ abut_status abuti_patch_depth(patch_work *work, vec3 normal, double *depth);
 /* ---- patch_proximity.c: surfaces that are apart ---- */
 
 /* Adds a patch for each wall within the range, and points within the range to patches of overlaps.
- * `overlaps`: the bodies overlap somewhere. *skipped: triangles without area may be nearer. */
+ * `overlaps`: the bodies overlap somewhere. Triangles without area are left out. */
 abut_status abuti_patch_proximity(patch_work *work, const pair_frame *frame, double range,
-                                  uint32_t keep, bool overlaps, patch_answers *answers,
-                                  bool *skipped);
+                                  uint32_t keep, bool overlaps, patch_answers *answers);
 
 /* ---- patch_write.c: options and answers, of solids too ---- */
 

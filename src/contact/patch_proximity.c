@@ -86,7 +86,6 @@ typedef struct proximity {
     double touch;    /* directions between nearer points are inaccurate */
     double rounding; /* directions between nearer points are rounding errors */
     const bvh_interior *interior[2];
-    bool skipped; /* triangles without area, which may be the nearest */
     near_face faces[2][CACHED_FACES];
     near_pair *pairs;
     size_t pair_count, pair_room;
@@ -177,7 +176,7 @@ static vec3 direction_of(const proximity *p, const near_face *f, const near_face
             (closest->distance < p->touch && fabs(cosine) > SNAP_COSINE))
             return v3_scale(normals[i], cosine < 0 ? -1 : 1);
     }
-    return way;
+    return v3_max_abs(way) > 0 ? way : normals[g->two_sided && !f->two_sided];
 }
 
 /* ---- pairs ---- */
@@ -224,10 +223,8 @@ static bool comes_before(const near_minimum *a, const near_minimum *b) {
 static void visit_pair(proximity *p, const near_face *f, const near_face *g) {
     const patch_work *work = p->work;
     double low[2], high[2];
-    if (!f->valid || !g->valid) {
-        p->skipped = true;
+    if (!f->valid || !g->valid)
         return;
-    }
     double apart = v3_length(v3_sub(f->centre, g->centre)) - f->radius - g->radius;
     if (apart > p->range)
         return;
@@ -700,8 +697,7 @@ static abut_status answer_walls(proximity *p, uint32_t keep, double gap, patch_a
 }
 
 abut_status abuti_patch_proximity(patch_work *work, const pair_frame *frame, double range,
-                                  uint32_t keep, bool overlaps, patch_answers *answers,
-                                  bool *skipped) {
+                                  uint32_t keep, bool overlaps, patch_answers *answers) {
     proximity *p = abuti_patch_take(work->memory, 1, sizeof *p);
     if (!p)
         return ABUT_ERROR_MEMORY;
@@ -722,7 +718,6 @@ abut_status abuti_patch_proximity(patch_work *work, const pair_frame *frame, dou
     padded.pad += (float)(1.001 * range * frame->scale);
     abuti_pair_candidates(&padded, visit, p);
     abut_status status = work->status ? work->status : abuti_stop_status("contacts");
-    *skipped = p->skipped;
     if (status || !p->pair_count)
         return status;
     size_t overlap_count = answers->count;

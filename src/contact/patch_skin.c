@@ -71,6 +71,13 @@ static void fit(patch_skin *skin) {
         skin->reach = real_max(skin->reach, v3_length(skin->offset[v]));
     }
     skin->size = v3_max_abs(v3_sub(mesh->bounds.hi, mesh->bounds.lo));
+    skin->has_needles = false;
+    for (uint32_t t = 0; t < mesh->triangle_count && !skin->has_needles; t++) {
+        const uint32_t *corner = skin->corner + 3 * (size_t)t;
+        vec3 normal = abuti_unit_normal(mesh->positions[corner[0]], mesh->positions[corner[1]],
+                                        mesh->positions[corner[2]]);
+        skin->has_needles = v3_max_abs(normal) == 0;
+    }
 }
 
 static void destroy(bvh_part *part) {

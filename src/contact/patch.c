@@ -432,8 +432,10 @@ static abut_status add_wall(patch_call *call, patch_answers *walls, const patch_
         if (point.depth >= -call->gap || !wall.count)
             wall.points[wall.count++] = point;
     }
-    if (!first_round)
+    if (!first_round) {
         wall.region = ABUT_NONE;
+        wall.volume = 0; /* that of the region is known from the first round */
+    }
     return abuti_patch_add(call->memory, &walls->list, &walls->count, &walls->room, &wall);
 }
 
@@ -1061,6 +1063,15 @@ static abut_status check(patch_work *work, patch_call *call, uint32_t keep) {
                : check_together(work, call, keep);
 }
 
+/* Walls of one region have its volume: the deepest of them keeps it, so that volumes of patches add
+ * up to that of the overlap. */
+static void count_volumes_once(patch_call *call) {
+    for (size_t i = 1; i < call->count; i++)
+        for (size_t k = 0; k < i && call->answers[i].region != ABUT_NONE; k++)
+            if (call->answers[k].region == call->answers[i].region)
+                call->answers[i].volume = 0;
+}
+
 /* ---- the public function ---- */
 
 static abut_status check_call(const abut_posed *a, const abut_posed *b,
@@ -1162,6 +1173,7 @@ abut_status abut_contact_patches(const abut_posed *a, const abut_posed *b,
     status = abuti_bvh_cpu_tree(first->bvh, &call.posed[0].bvh);
     status = status ? status : abuti_bvh_cpu_tree(second->bvh, &call.posed[1].bvh);
     status = status ? status : answer_sheets(&work, &call);
+    count_volumes_once(&call);
     if (!status) {
         const bool exact = !call.meets && !(call.doubt & (3 * PAIR_HOLES | 3 * PAIR_FLIPS));
         status = abuti_patch_write(&frame, call.answers, call.count, call.separates,

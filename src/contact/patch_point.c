@@ -614,7 +614,7 @@ static abut_status answer_along(patch_work *work, const patch_region *r, vec3 no
     abut_status status = measure_along(&m, work, r, normal, keep > 4, scope);
     *answer = (patch_answer){.normal = normal,
                              .depth = m.deepest,
-                             .area = v3_length(r->area),
+                             .area = fabs(v3_dot(r->area, normal)),
                              .volume = r->volume,
                              .centre = r->centre,
                              .region = (uint32_t)(r - work->regions)};
@@ -738,7 +738,7 @@ abut_status abuti_patch_walls(patch_work *work, const patch_region *r, uint32_t 
             break;
         vec3 mean = v3_normalise(sum_cone(work, r, normal, taken, false));
         normal = v3_max_abs(mean) > 0 ? mean : normal;
-        sum_cone(work, r, normal, taken, true);
+        double area = v3_dot(sum_cone(work, r, normal, taken, true), normal);
         patch_answer answer;
         abut_status status = measure_wall(work, r, normal, keep, gap, &answer);
         if (status)
@@ -746,6 +746,7 @@ abut_status abuti_patch_walls(patch_work *work, const patch_region *r, uint32_t 
         if (!answer.count)
             continue;
         answer.of_faces = true;
+        answer.area = 0.5 * area; /* of triangles of both bodies */
         int at = (*count)++;
         for (; at > 0 && answers[at - 1].depth < answer.depth; at--)
             answers[at] = answers[at - 1];

@@ -18,6 +18,7 @@
 #define ROUNDING 0x1p-50 /* of the largest coordinate: of a posed vertex */
 #define SLACK 1e-6       /* of the depth, by which bodies are moved apart to see whether they are */
 #define HAIR 1e-7        /* of the smaller body, beside it */
+#define BARE_SLACK 2e-9  /* the same where depths are taken as they are: above rounding errors */
 #define ADDED 4.0        /* times as deep may a depth become by the check */
 #define NEARLY 0.01      /* of the smaller body: no depth to speak of */
 #define WIDE 0.05        /* of the smaller body: walls further behind the nearest are left out */
@@ -53,7 +54,7 @@ typedef struct patch_call {
     patch_answer *answers;
     size_t count, room;
     bool parts;     /* some of them are of parts wholly inside */
-    bool bare;      /* depths are taken as they are, without SLACK and HAIR */
+    bool bare;      /* depths are taken as they are, with BARE_SLACK instead of SLACK and HAIR */
     bool pierced;   /* a body has gone through the other */
     bool clasped;   /* walls are opposite and not deep: no shift is looked for */
     bool meets;     /* surfaces meet or are within the margin, which boundary edges may change */
@@ -146,7 +147,7 @@ static abut_status add_answer(patch_call *call, const patch_answer *answer) {
 /* By how much a shift must go along the normal of an answer. */
 static double wanted_shift(const patch_call *call, const patch_answer *answer) {
     if (call->bare)
-        return real_max(answer->depth, 0);
+        return real_max(answer->depth, 0) + BARE_SLACK * call->size;
     return real_max(answer->depth, 0) * (1 + SLACK) + HAIR * call->size;
 }
 
@@ -510,7 +511,9 @@ static abut_status answer_holding(patch_work *work, patch_call *call, uint32_t k
     return status;
 }
 
-/* Whether the least shift that satisfies the answers separates, without anything more. */
+/* Whether the least shift that satisfies the answers separates, with hardly anything more: what
+ * decides is not the rounding error of the shift, so the answer is the same wherever the bodies
+ * are. */
 static abut_status separates_exactly(const patch_call *call, bool *apart) {
     patch_call exact = *call;
     vec3 shift;

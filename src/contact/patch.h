@@ -293,13 +293,6 @@ typedef double patch_deeper(void *data, const patch_plane *a, int edge_a, double
                             const patch_plane *b, int edge_b);
 void abuti_patch_edges(const patch_view *view, double deepest, patch_deeper *tell, void *data);
 
-/* Whether something is further than the best so far; of what is as far, but for a little, that with
- * the lower name, so that the same is chosen from frame to frame. */
-static inline bool patch_is_further(double far, double most, double little, uint64_t name,
-                                    uint64_t best) {
-    return far > most + little || (far >= most - little && name < best);
-}
-
 /* ---- patch_point.c: what a region says to a solver ---- */
 
 enum {
@@ -322,6 +315,20 @@ typedef struct patch_answer {
     uint32_t count;
     patch_point points[PATCH_POINTS];
 } patch_answer;
+
+/* The order of points that are as good: vertices come before crossings. The choice by names keeps
+ * the same points from frame to frame. */
+static inline uint64_t patch_name(const patch_point *p) {
+    return (uint64_t)p->kind << 60 | (uint64_t)p->side << 59 | (uint64_t)p->element << 26 | p->part;
+}
+
+/* Of the extent of a contact: vertices that are less far out than the outermost point are as good.
+ * Crossings on a straight line near its end are not, so theirs is smaller. */
+#define PATCH_VERTEX_BAND 0.02
+#define PATCH_CROSSING_BAND 1e-4
+static inline double patch_band(const patch_point *p, double extent) {
+    return extent * (p->kind == ABUT_CONTACT_VERTEX ? PATCH_VERTEX_BAND : PATCH_CROSSING_BAND);
+}
 
 /* Answers of a pair, the deepest first. */
 typedef struct patch_answers {

@@ -34,12 +34,12 @@
 #define CLEARLY 0.9  /* times as deep, or less */
 #define AS_DEEP 2e-3 /* of the depth, by which others are as deep */
 #define NAMED 1e-3   /* of the contour: a vertex so near gives its name */
-#define LITTLE 1e-6  /* of the contour: no difference for which another point is tried */
+#define LITTLE 1e-6  /* of the contour: no difference by which a vertex is deeper */
 
 enum {
     DIRECTIONS = 8,                /* across the normal, and as many opposite ones */
     CANDIDATES = PATCH_CANDIDATES, /* at least 2 DIRECTIONS + 2 VERTICES + SEEDS + 1 */
-    VERTICES = 9,                  /* in eight directions, and along the normal */
+    VERTICES = DIRECTIONS + 1,     /* in eight directions, and along the normal */
     FACES = 3,                     /* directions of faces of each body that are tried */
     WHOLE = 8192,                  /* triangles of two bodies that are looked at as a whole */
     EXITS = 4096,                  /* vertices of a part inside whose ways out are looked at */
@@ -220,10 +220,6 @@ static const double directions[DIRECTIONS][2] = {{1, 0},
                                                  {-0.38268343236508977, 0.92387953251128676},
                                                  {-0.92387953251128676, 0.38268343236508977}};
 
-static uint64_t crossing_name(const patch_crossing *c) {
-    return (uint64_t)c->side << 63 | (uint64_t)c->edge << 31 | (c->face & 0x7fffffff);
-}
-
 /* The name of a crossing: that of a vertex if there is one at the same place, of a first, since
  * which edges cross there is a matter of chance; else edge and triangle. */
 static patch_point name_of(const measure *m, const patch_crossing *c) {
@@ -242,48 +238,99 @@ static patch_point name_of(const measure *m, const patch_crossing *c) {
                          .part = c->face & 0x3ffffff};
 }
 
+/* The direction and its opposite with the number d, d / 2 in the table. */
+static double extent_along(int d, double u, double v) {
+    double extent = directions[d / 2][0] * u + directions[d / 2][1] * v;
+    return d % 2 ? -extent : extent;
+}
+
+/* Outermost points in several directions: of those that are about as far out the one with the
+ * lowest name. The first pass measures, the second one chooses. */
+typedef struct outermost {
+    int count;
+    double most[2 * DIRECTIONS], extent; /* the largest width */
+    uint32_t best[2 * DIRECTIONS];
+    patch_point point[2 * DIRECTIONS];
+} outermost;
+
+static void start_outermost(outermost *o, int count) {
+    o->count = count;
+    for (int d = 0; d < count; d++) {
+        o->best[d] = ABUT_NONE;
+        o->most[d] = -INFINITY;
+    }
+}
+
+static void measure_outermost(outermost *o, double u, double v) {
+    for (int d = 0; d < o->count; d++)
+        o->most[d] = real_max(o->most[d], extent_along(d, u, v));
+}
+
+static void end_measuring(outermost *o) {
+    o->extent = 0;
+    for (int d = 0; d < o->count; d += 2)
+        o->extent = real_max(o->extent, o->most[d] + o->most[d + 1]);
+}
+
+/* Whether a point may be among the outermost, whatever its name. */
+static bool may_be_outermost(const outermost *o, double u, double v) {
+    for (int d = 0; d < o->count; d++)
+        if (extent_along(d, u, v) >= o->most[d] - PATCH_VERTEX_BAND * o->extent)
+            return true;
+    return false;
+}
+
+static void choose_outermost(outermost *o, double u, double v, uint32_t number,
+                             const patch_point *point) {
+    double band = patch_band(point, o->extent);
+    for (int d = 0; d < o->count; d++)
+        if (extent_along(d, u, v) >= o->most[d] - band &&
+            (o->best[d] == ABUT_NONE || patch_name(point) < patch_name(&o->point[d]))) {
+            o->best[d] = number;
+            o->point[d] = *point;
+        }
+}
+
+/* Whether a direction has a point that none before it has. */
+static bool is_new(const outermost *o, int d) {
+    bool again = o->best[d] == ABUT_NONE;
+    for (int k = 0; k < d; k++)
+        again |= o->best[k] == o->best[d];
+    return !again;
+}
+
 /* The contour's outermost points: in eight directions, or in twice as many where more than four
  * points are kept. */
 static void add_contour(measure *m) {
     const patch_region *r = m->region;
     const patch_crossing *crossings = m->work->crossings;
-    uint32_t best[2 * DIRECTIONS];
-    double most[2 * DIRECTIONS], little = LITTLE * r->length;
-    int pairs = m->many ? DIRECTIONS : DIRECTIONS / 2; /* a direction and its opposite */
-    for (int d = 0; d < 2 * pairs; d++) {
-        best[d] = ABUT_NONE;
-        most[d] = -INFINITY;
-    }
-    for (uint32_t i = r->point_begin; i < r->point_end; i++) {
-        vec3 p = v3_sub(crossings[m->work->points[i]].at, r->centre);
-        double u = v3_dot(p, m->along[0]), v = v3_dot(p, m->along[1]);
-        for (int d = 0; d < pairs; d++) {
-            double far = directions[d][0] * u + directions[d][1] * v;
-            int to = far > 0 ? 2 * d : 2 * d + 1;
-            if (best[to] == ABUT_NONE ||
-                patch_is_further(fabs(far), most[to], little,
-                                 crossing_name(&crossings[m->work->points[i]]),
-                                 crossing_name(&crossings[best[to]]))) {
-                most[to] = fabs(far);
-                best[to] = m->work->points[i];
+    outermost o;
+    start_outermost(&o, m->many ? 2 * DIRECTIONS : DIRECTIONS);
+    for (int pass = 0; pass < 2; pass++) {
+        for (uint32_t i = r->point_begin; i < r->point_end; i++) {
+            const patch_crossing *c = &crossings[m->work->points[i]];
+            vec3 p = v3_sub(c->at, r->centre);
+            double u = v3_dot(p, m->along[0]), v = v3_dot(p, m->along[1]);
+            if (!pass) {
+                measure_outermost(&o, u, v);
+            } else if (may_be_outermost(&o, u, v)) {
+                patch_point point = name_of(m, c);
+                choose_outermost(&o, u, v, m->work->points[i], &point);
             }
         }
+        end_measuring(&o);
     }
-    for (int d = 0; d < 2 * pairs; d++) {
-        bool again = best[d] == ABUT_NONE;
-        for (int k = 0; k < d; k++)
-            again |= best[k] == best[d];
-        if (again)
+    for (int d = 0; d < o.count; d++) {
+        if (!is_new(&o, d))
             continue;
-        const patch_crossing *c = &crossings[best[d]];
-        patch_point point = name_of(m, c);
+        const patch_crossing *c = &crossings[o.best[d]];
         /* Measured a little inwards; placed where it is, but for the skin, or at its vertex. */
         vec3 in = v3_sub(r->centre, c->at);
         double skin = 1.5 * m->work->body[0].grow, far = v3_length(in);
-        vec3 place = point.kind == ABUT_CONTACT_VERTEX
-                         ? patch_true(&m->work->body[point.side], point.element)
+        vec3 place = o.point[d].kind == ABUT_CONTACT_VERTEX
+                         ? patch_true(&m->work->body[o.point[d].side], o.point[d].element)
                          : v3_along(c->at, skin < far ? skin / far : 0, in);
-        add_at(m, v3_along(c->at, INSET, in), place, &point);
+        add_at(m, v3_along(c->at, INSET, in), place, &o.point[d]);
     }
 }
 
@@ -292,39 +339,42 @@ static void add_contour(measure *m) {
 static void add_vertices(measure *m, uint32_t side) {
     const patch_region *r = m->region;
     const patch_body *body = &m->work->body[side];
-    uint32_t best[VERTICES];
-    double most[VERTICES], little = LITTLE * r->length;
-    for (int d = 0; d < VERTICES; d++) {
-        best[d] = ABUT_NONE;
-        most[d] = -INFINITY;
-    }
-    for (uint32_t i = r->vertex_begin; i < r->vertex_end; i++) {
-        const patch_vertex *vertex = &m->work->vertices[m->work->inner[i]];
-        if (vertex->side != side)
-            continue;
-        vec3 p = v3_sub(patch_true(body, vertex->vertex), r->centre);
-        double u = v3_dot(p, m->along[0]), v = v3_dot(p, m->along[1]);
-        double h = v3_dot(p, m->normal);
-        for (int d = 0; d < VERTICES; d++) {
-            double far = d == VERTICES - 1 ? (side ? h : -h)
-                                           : directions[d / 2][0] * u + directions[d / 2][1] * v;
-            far = d % 2 ? -far : far;
-            if (best[d] == ABUT_NONE ||
-                patch_is_further(far, most[d], little, vertex->vertex, best[d])) {
-                most[d] = far;
-                best[d] = vertex->vertex;
-            }
+    outermost o;
+    uint32_t lowest = ABUT_NONE;
+    double most = -INFINITY;
+    start_outermost(&o, DIRECTIONS);
+    for (int pass = 0; pass < 2; pass++) {
+        for (uint32_t i = r->vertex_begin; i < r->vertex_end; i++) {
+            const patch_vertex *vertex = &m->work->vertices[m->work->inner[i]];
+            if (vertex->side != side)
+                continue;
+            patch_point point = {.side = side,
+                                 .kind = ABUT_CONTACT_VERTEX,
+                                 .element = vertex->vertex};
+            vec3 p = v3_sub(patch_true(body, vertex->vertex), r->centre);
+            double u = v3_dot(p, m->along[0]), v = v3_dot(p, m->along[1]);
+            double h = (side ? 1 : -1) * v3_dot(p, m->normal);
+            if (!pass)
+                measure_outermost(&o, u, v);
+            else
+                choose_outermost(&o, u, v, vertex->vertex, &point);
+            most = real_max(most, h);
+            if (pass && h >= most - LITTLE * r->length && vertex->vertex < lowest)
+                lowest = vertex->vertex;
         }
+        end_measuring(&o);
     }
-    for (int d = 0; d < VERTICES; d++) {
-        bool again = best[d] == ABUT_NONE;
-        for (int k = 0; k < d; k++)
-            again |= best[k] == best[d];
-        if (again)
-            continue;
-        patch_point point = {.side = side, .kind = ABUT_CONTACT_VERTEX, .element = best[d]};
-        add(m, patch_true(body, best[d]), &point);
+    for (int d = 0; d < o.count; d++) {
+        patch_point point = {.side = side, .kind = ABUT_CONTACT_VERTEX, .element = o.best[d]};
+        if (is_new(&o, d))
+            add(m, patch_true(body, o.best[d]), &point);
     }
+    for (int d = 0; d < o.count && lowest != ABUT_NONE; d++)
+        if (o.best[d] == lowest)
+            lowest = ABUT_NONE;
+    if (lowest != ABUT_NONE)
+        add(m, patch_true(body, lowest),
+            &(patch_point){.side = side, .kind = ABUT_CONTACT_VERTEX, .element = lowest});
 }
 
 /* ---- the deepest ----

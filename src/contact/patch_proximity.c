@@ -76,7 +76,8 @@ typedef struct near_wall {
     size_t answer;      /* of the overlap that it belongs to; SIZE_MAX = none */
     patch_candidate nearest;
     patch_candidate outermost[DIRECTIONS];
-    double extent[DIRECTIONS];
+    double extent[DIRECTIONS];       /* of these */
+    double most[DIRECTIONS], deepest; /* of all points */
     bool any;
 } near_wall;
 
@@ -385,27 +386,32 @@ static const double directions[DIRECTIONS][2] = {
     {0.92387953251128676, -0.38268343236508977},
 };
 
-static uint64_t point_name(const patch_point *point) {
-    return (uint64_t)point->kind << 60 | (uint64_t)point->side << 59 |
-           (uint64_t)point->element << 26 | point->part;
-}
-
-/* Keeps a point if it is the nearest of its wall or the outermost in a direction. */
+/* Keeps a point if it is the nearest of its wall or the outermost in a direction; of points that
+ * are about as near or as far out that with the lowest name. Directions stand in pairs of
+ * opposites. */
 static void add_point(near_wall *wall, const patch_point *point, double tolerance) {
     patch_candidate c = {*point, v3_dot(point->at, wall->along[0]),
                          v3_dot(point->at, wall->along[1])};
-    uint64_t name = point_name(point);
-    if (!wall->any || patch_is_further(point->depth, wall->nearest.point.depth, 0, name,
-                                       point_name(&wall->nearest.point)))
-        wall->nearest = c;
+    uint64_t name = patch_name(point);
+    double extent[DIRECTIONS], width = 0;
     for (int d = 0; d < DIRECTIONS; d++) {
-        double extent = directions[d][0] * c.u + directions[d][1] * c.v;
-        if (!wall->any || patch_is_further(extent, wall->extent[d], tolerance, name,
-                                           point_name(&wall->outermost[d].point))) {
-            wall->extent[d] = extent;
-            wall->outermost[d] = c;
-        }
+        extent[d] = directions[d][0] * c.u + directions[d][1] * c.v;
+        wall->most[d] = wall->any ? real_max(wall->most[d], extent[d]) : extent[d];
     }
+    for (int d = 0; d < DIRECTIONS; d += 2)
+        width = real_max(width, wall->most[d] + wall->most[d + 1]);
+    for (int d = 0; d < DIRECTIONS; d++) {
+        const patch_point *kept = &wall->outermost[d].point;
+        if (wall->any && wall->extent[d] >= wall->most[d] - patch_band(kept, width) &&
+            (extent[d] < wall->most[d] - patch_band(point, width) || patch_name(kept) <= name))
+            continue;
+        wall->extent[d] = extent[d];
+        wall->outermost[d] = c;
+    }
+    wall->deepest = wall->any ? real_max(wall->deepest, point->depth) : point->depth;
+    if (!wall->any || wall->nearest.point.depth < wall->deepest - tolerance ||
+        (point->depth >= wall->deepest - tolerance && name < patch_name(&wall->nearest.point)))
+        wall->nearest = c;
     wall->any = true;
 }
 
@@ -660,7 +666,7 @@ static void fill_walls(proximity *p, double tolerance) {
 /* The points of a wall, and those that its overlap has already. */
 static void choose_points(const near_wall *wall, uint32_t keep, double gap, patch_answer *answer) {
     patch_candidate found[PATCH_POINTS + DIRECTIONS + 1];
-    patch_choice choice = {.found = found, .deepest = -INFINITY, .as_deep = 0.002};
+    patch_choice choice = {.found = found, .deepest = wall->deepest, .as_deep = 0.002};
     for (uint32_t i = 0; i < answer->count; i++)
         found[choice.count++] =
             (patch_candidate){answer->points[i], v3_dot(answer->points[i].at, wall->along[0]),

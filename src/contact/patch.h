@@ -336,6 +336,8 @@ typedef struct patch_answers {
     size_t count, room;
 } patch_answers;
 
+#define PATCH_FLAT 4e-4 /* of the extent: the depths of faces that tilt by half of it */
+
 /* A place that may become a contact, and where it is across the normal. */
 typedef struct patch_candidate {
     patch_point point;
@@ -349,8 +351,9 @@ typedef struct patch_choice {
     const patch_candidate *found;
     uint32_t count;
     double deepest; /* of them */
-    double u, v;    /* the middle */
     double as_deep; /* parts of the depth, by which others are as deep */
+    double flat;    /* parts of the extent, the same: what a small tilt of parallel faces makes */
+    bool extra;     /* the last one is only there for its depth */
 } patch_choice;
 
 /* Chooses at most `keep`, none of them further apart than `gap`: the deepest, of equals that which

@@ -11,7 +11,6 @@
 #define LASTING 1.05 /* times as good is a vertex */
 #define WORTH 0.01   /* of a point, at least, that is no gap beyond the margin */
 #define PLACE 1e-4   /* of the contour's extent: one place */
-#define FLAT 4e-4    /* of the extent: faces that tilt by half of it are as deep all over */
 
 /* The candidate with the most of `value`, among those not taken; of about equals the lowest
  * by name. */
@@ -47,7 +46,8 @@ static void rate(const patch_choice *m, double extent, double gap, double *worth
     for (uint32_t i = 0; i < m->count; i++) {
         const patch_point *p = &m->found[i].point;
         taken[i] = p->depth < -gap;
-        worth[i] = scale > 0 ? real_clamp((p->depth + gap + FLAT * extent) / scale, WORTH, 1) : 1;
+        worth[i] =
+            scale > 0 ? real_clamp((p->depth + gap + m->flat * extent) / scale, WORTH, 1) : 1;
         if (p->kind == ABUT_CONTACT_VERTEX) /* lasts longer than a crossing beside it */
             worth[i] *= LASTING;
     }
@@ -90,6 +90,16 @@ static double gain(const patch_candidate *c, const uint32_t *chosen, uint32_t co
     for (uint32_t k = 0; k < count; k++)
         least = real_min(least, apart(at, &c[chosen[k]]));
     return least;
+}
+
+/* Leaves out the last candidate, if it is only there for its depth and others are as deep but for
+ * the tilt of nearly parallel faces. */
+static void drop_extra(patch_choice *m, double extent) {
+    double depth = -INFINITY;
+    for (uint32_t i = 0; i + 1 < m->count; i++)
+        depth = real_max(depth, m->found[i].point.depth);
+    if (m->extra && m->count && depth >= m->deepest - m->flat * extent)
+        m->count--;
 }
 
 /* The middle of the box around all candidates. */
@@ -147,8 +157,9 @@ void abuti_patch_choose(const patch_choice *from, uint32_t keep, double gap, pat
     double extent = 0;
     for (uint32_t i = 0; i < from->count; i++)
         extent = real_max(extent, apart(&from->found[i], &centre));
+    drop_extra(m, extent);
+    m->count = merge(m, extent, merged);
     m->found = merged;
-    m->count = merge(from, extent, merged);
     bool taken[PATCH_CANDIDATES];
     double value[PATCH_CANDIDATES], worth[PATCH_CANDIDATES];
     uint32_t chosen[PATCH_POINTS];
@@ -157,10 +168,11 @@ void abuti_patch_choose(const patch_choice *from, uint32_t keep, double gap, pat
     if (!m->count || m->deepest < -gap)
         return;
     rate(m, extent, gap, worth, taken);
-    double as_deep = real_min((1 - m->as_deep) * (m->deepest + gap), m->deepest + gap - FLAT * extent);
+    double as_deep =
+        real_min((1 - m->as_deep) * (m->deepest + gap), m->deepest + gap - m->flat * extent);
     for (uint32_t i = 0; i < m->count; i++) /* the outermost of those that are as deep */
-        value[i] = c[i].point.depth + gap >= as_deep ? worth[i] * (extent + apart(&c[i], &centre))
-                                                      : 0;
+        value[i] =
+            c[i].point.depth + gap >= as_deep ? worth[i] * (extent + apart(&c[i], &centre)) : 0;
     chosen[0] = best_of(m, value, taken);
     take(m, chosen[0], taken, answer);
     while (answer->count < keep) {

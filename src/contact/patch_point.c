@@ -476,12 +476,12 @@ static void add_far_side(measure *m) {
 /* ---- a few of them ---- */
 
 static void choose(const measure *m, uint32_t keep, double gap, patch_answer *answer) {
-    patch_choice choice = {m->found,
-                           m->count,
-                           m->deepest,
-                           v3_dot(m->region->centre, m->along[0]),
-                           v3_dot(m->region->centre, m->along[1]),
-                           AS_DEEP};
+    patch_choice choice = {.found = m->found,
+                           .count = m->count,
+                           .deepest = m->deepest,
+                           .as_deep = AS_DEEP,
+                           .flat = PATCH_FLAT,
+                           .extra = m->deeper && m->count > m->plain_count};
     abuti_patch_choose(&choice, keep, gap, answer);
 }
 

@@ -76,7 +76,7 @@ typedef struct near_wall {
     size_t answer;      /* of the overlap that it belongs to; SIZE_MAX = none */
     patch_candidate nearest;
     patch_candidate outermost[DIRECTIONS];
-    double extent[DIRECTIONS];       /* of these */
+    double extent[DIRECTIONS];        /* of these */
     double most[DIRECTIONS], deepest; /* of all points */
     bool any;
 } near_wall;
@@ -666,19 +666,20 @@ static void fill_walls(proximity *p, double tolerance) {
 /* The points of a wall, and those that its overlap has already. */
 static void choose_points(const near_wall *wall, uint32_t keep, double gap, patch_answer *answer) {
     patch_candidate found[PATCH_POINTS + DIRECTIONS + 1];
-    patch_choice choice = {.found = found, .deepest = wall->deepest, .as_deep = 0.002};
+    patch_choice choice = {.found = found,
+                           .deepest = wall->deepest,
+                           .as_deep = 0.002,
+                           .flat = PATCH_FLAT,
+                           .extra = true};
     for (uint32_t i = 0; i < answer->count; i++)
         found[choice.count++] =
             (patch_candidate){answer->points[i], v3_dot(answer->points[i].at, wall->along[0]),
                               v3_dot(answer->points[i].at, wall->along[1])};
-    found[choice.count++] = wall->nearest;
     for (int d = 0; d < DIRECTIONS; d++)
         found[choice.count++] = wall->outermost[d];
-    for (uint32_t i = 0; i < choice.count; i++) {
+    found[choice.count++] = wall->nearest;
+    for (uint32_t i = 0; i < choice.count; i++)
         choice.deepest = real_max(choice.deepest, found[i].point.depth);
-        choice.u += found[i].u / choice.count;
-        choice.v += found[i].v / choice.count;
-    }
     abuti_patch_choose(&choice, keep, gap, answer);
 }
 

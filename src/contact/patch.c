@@ -30,7 +30,8 @@
 #define SHALLOW 0.05      /* of the smaller body: opposite walls that are less deep hold the body */
 #define OPPOSITE_COSINE (-0.5) /* between the normals of opposite walls: 120 degrees */
 #define TOUCH 1e-6 /* of the smaller body: depths that are no more may be those of bodies apart */
-#define GAP 1e-12  /* of the smaller body: bodies that touch may be this far apart by rounding */
+#define SAME_VIEW 0.1 /* of their distance: equal bodies that see each other at one place */
+#define GAP 1e-12     /* of the smaller body: bodies that touch may be this far apart by rounding */
 
 enum {
     WALL_ROUNDS = 8,
@@ -66,16 +67,32 @@ typedef struct patch_call {
 
 /* ---- order ---- */
 
+/* Where one body is as seen from the other. */
+static vec3 seen_from(const abut_posed *from, const abut_posed *to) {
+    vec3 way = v3_sub(to->pose.translation, from->pose.translation);
+    abuti_motion motion = abuti_motion_of(&from->pose);
+    mat3 back = m3_transpose(&motion.rotation);
+    return m3_apply(&back, way);
+}
+
+static int longest_axis(vec3 way) {
+    vec3 size = v3_abs(way);
+    return size.x >= size.y && size.x >= size.z ? 0 : size.y >= size.z ? 1 : 2;
+}
+
 /* Whether a comes first: of fewer triangles, else by its numbers. */
 static bool in_order(const abut_posed *a, const abut_posed *b) {
     int order = abuti_patch_order(a->bvh, b->bvh);
     if (order)
         return order < 0;
-    /* Of one shape twice: along the axis on which they are furthest apart, so that little turns and
-     * shifts do not matter. */
+    /* Of one shape twice: along the axis on which they see each other at the most different places,
+     * so that neither small motions nor the place of both matter. */
     vec3 way = v3_sub(b->pose.translation, a->pose.translation);
-    vec3 size = v3_abs(way);
-    int axis = size.x >= size.y && size.x >= size.z ? 0 : size.y >= size.z ? 1 : 2;
+    vec3 seen = v3_sub(seen_from(a, b), seen_from(b, a));
+    if (v3_max_abs(seen) > SAME_VIEW * v3_length(way))
+        return v3_get(seen, longest_axis(seen)) > 0;
+    /* Else along the axis on which they are furthest apart. */
+    int axis = longest_axis(way);
     if (v3_get(way, axis) != 0)
         return v3_get(way, axis) > 0;
     order = memcmp(&a->pose, &b->pose, sizeof a->pose);

@@ -356,6 +356,17 @@ typedef struct patch_choice {
     bool extra;     /* the last one is only there for its depth */
 } patch_choice;
 
+/* Directions across the normal in which outermost points are searched; the opposite ones too. The
+ * first half of them are 45 degrees apart, the others between them. */
+enum { PATCH_DIRECTIONS = 8 };
+extern const double abuti_patch_directions[PATCH_DIRECTIONS][2];
+
+/* How far out a place is in one of twice as many: each is followed by its opposite. */
+static inline double patch_extent(int d, double u, double v) {
+    double extent = abuti_patch_directions[d / 2][0] * u + abuti_patch_directions[d / 2][1] * v;
+    return d % 2 ? -extent : extent;
+}
+
 /* Chooses at most `keep`, none of them further apart than `gap`: the deepest, of equals that which
  * is outermost; the one furthest from it, the one furthest beside both, and what adds most area. */
 void abuti_patch_choose(const patch_choice *m, uint32_t keep, double gap, patch_answer *answer);

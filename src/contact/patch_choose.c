@@ -12,6 +12,14 @@
 #define WORTH 0.01   /* of a point, at least, that is no gap beyond the margin */
 #define PLACE 1e-4   /* of the contour's extent: one place */
 
+/* They differ by 12.94 degrees from axes and diagonals, so that no two corners of boxes and regular
+ * polygons are as far out. */
+const double abuti_patch_directions[PATCH_DIRECTIONS][2] = {
+    {0.97460509867730605, 0.2239305732413476},   {0.5308070473997597, 0.84749270110765507},
+    {-0.22393057324134749, 0.97460509867730605}, {-0.84749270110765518, 0.53080704739975959},
+    {0.81472318256962506, 0.57985009768354911},  {0.16608035104114791, 0.98611222332858706},
+    {-0.57985009768354923, 0.81472318256962495}, {-0.98611222332858706, 0.16608035104114774}};
+
 /* The candidate with the most of `value`, among those not taken; of about equals the lowest
  * by name. */
 static uint32_t best_of(const patch_choice *m, const double *value, const bool *taken) {
@@ -92,18 +100,8 @@ static double gain(const patch_candidate *c, const uint32_t *chosen, uint32_t co
     return least;
 }
 
-/* Leaves out the last candidate, if it is only there for its depth and others are as deep but for
- * the tilt of nearly parallel faces. */
-static void drop_extra(patch_choice *m, double extent) {
-    double depth = -INFINITY;
-    for (uint32_t i = 0; i + 1 < m->count; i++)
-        depth = real_max(depth, m->found[i].point.depth);
-    if (m->extra && m->count && depth >= m->deepest - m->flat * extent)
-        m->count--;
-}
-
-/* The middle of the box around all candidates. */
-static patch_candidate middle_of(const patch_choice *m) {
+/* The middle of the box around all candidates, and how far they are from it at most. */
+static patch_candidate middle_of(const patch_choice *m, double *extent) {
     double lo[2] = {INFINITY, INFINITY}, hi[2] = {-INFINITY, -INFINITY};
     for (uint32_t i = 0; i < m->count; i++) {
         const double at[2] = {m->found[i].u, m->found[i].v};
@@ -112,7 +110,26 @@ static patch_candidate middle_of(const patch_choice *m) {
             hi[k] = real_max(hi[k], at[k]);
         }
     }
-    return (patch_candidate){.u = 0.5 * (lo[0] + hi[0]), .v = 0.5 * (lo[1] + hi[1])};
+    patch_candidate middle = {.u = 0.5 * (lo[0] + hi[0]), .v = 0.5 * (lo[1] + hi[1])};
+    *extent = 0;
+    for (uint32_t i = 0; i < m->count; i++)
+        *extent = real_max(*extent, apart(&m->found[i], &middle));
+    return middle;
+}
+
+/* Leaves out the last candidate, if it is only there for its depth and others are as deep but for
+ * the tilt of nearly parallel faces. */
+static void drop_extra(patch_choice *m, double gap) {
+    double depth = -INFINITY, extent;
+    patch_choice others = *m;
+    if (!m->extra || m->count < 2)
+        return;
+    others.count--;
+    middle_of(&others, &extent);
+    for (uint32_t i = 0; i < others.count; i++)
+        depth = real_max(depth, m->found[i].point.depth);
+    if (depth >= real_max(m->deepest - m->flat * extent, -gap))
+        m->count--;
 }
 
 /* Candidates in one place become one: that with the lowest name, as deep as the deepest. */
@@ -153,11 +170,9 @@ static void set_deepest(double deepest, patch_answer *answer) {
 void abuti_patch_choose(const patch_choice *from, uint32_t keep, double gap, patch_answer *answer) {
     patch_candidate merged[PATCH_CANDIDATES];
     patch_choice one_a_place = *from, *m = &one_a_place;
-    const patch_candidate centre = middle_of(from);
-    double extent = 0;
-    for (uint32_t i = 0; i < from->count; i++)
-        extent = real_max(extent, apart(&from->found[i], &centre));
-    drop_extra(m, extent);
+    double extent;
+    drop_extra(m, gap);
+    const patch_candidate centre = middle_of(m, &extent);
     m->count = merge(m, extent, merged);
     m->found = merged;
     bool taken[PATCH_CANDIDATES];

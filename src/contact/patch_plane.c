@@ -23,12 +23,8 @@ enum {
 /* ---- the view ---- */
 
 void abuti_patch_across(vec3 normal, vec3 along[2]) {
-    /* Turned by an angle that no simple shape has, so that corners and edges of boxes and of
-     * regular polygons are not as far out as others in the directions that are searched. */
-    const double cosine = 0.9745911, sine = 0.2239895; /* 12.94 degrees */
-    vec3 other = fabs(normal.x) < 0.63 ? v3(1, 0, 0) : v3(0, 1, 0);
-    vec3 u = v3_normalise(v3_cross(normal, other)), v = v3_cross(normal, u);
-    along[0] = v3_normalise(v3_along(v3_scale(u, cosine), sine, v));
+    vec3 other = fabs(normal.x) < 0.6 ? v3(1, 0, 0) : v3(0, 1, 0);
+    along[0] = v3_normalise(v3_cross(normal, other));
     along[1] = v3_cross(normal, along[0]);
 }
 

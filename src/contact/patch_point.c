@@ -37,7 +37,7 @@
 #define LITTLE 1e-6  /* of the contour: no difference by which a vertex is deeper */
 
 enum {
-    DIRECTIONS = 8,                /* across the normal, and as many opposite ones */
+    DIRECTIONS = PATCH_DIRECTIONS, /* across the normal, and as many opposite ones */
     CANDIDATES = PATCH_CANDIDATES, /* at least 2 DIRECTIONS + 2 VERTICES + SEEDS + 1 */
     VERTICES = DIRECTIONS + 1,     /* in eight directions, and along the normal */
     FACES = 3,                     /* directions of faces of each body that are tried */
@@ -210,16 +210,6 @@ static void add(measure *m, vec3 at, const patch_point *point) {
     add_at(m, at, at, point);
 }
 
-/* Across the normal; the opposite ones too. */
-static const double directions[DIRECTIONS][2] = {{1, 0},
-                                                 {0.70710678118654752, 0.70710678118654752},
-                                                 {0, 1},
-                                                 {-0.70710678118654752, 0.70710678118654752},
-                                                 {0.92387953251128676, 0.38268343236508977},
-                                                 {0.38268343236508977, 0.92387953251128676},
-                                                 {-0.38268343236508977, 0.92387953251128676},
-                                                 {-0.92387953251128676, 0.38268343236508977}};
-
 /* The name of a crossing: that of a vertex if there is one at the same place, of a first, since
  * which edges cross there is a matter of chance; else edge and triangle. */
 static patch_point name_of(const measure *m, const patch_crossing *c) {
@@ -236,12 +226,6 @@ static patch_point name_of(const measure *m, const patch_crossing *c) {
                          .kind = ABUT_CONTACT_CROSSING,
                          .element = c->edge,
                          .part = c->face & 0x3ffffff};
-}
-
-/* The direction and its opposite with the number d, d / 2 in the table. */
-static double extent_along(int d, double u, double v) {
-    double extent = directions[d / 2][0] * u + directions[d / 2][1] * v;
-    return d % 2 ? -extent : extent;
 }
 
 /* Outermost points in several directions: of those that are about as far out the one with the
@@ -263,7 +247,7 @@ static void start_outermost(outermost *o, int count) {
 
 static void measure_outermost(outermost *o, double u, double v) {
     for (int d = 0; d < o->count; d++)
-        o->most[d] = real_max(o->most[d], extent_along(d, u, v));
+        o->most[d] = real_max(o->most[d], patch_extent(d, u, v));
 }
 
 static void end_measuring(outermost *o) {
@@ -275,7 +259,7 @@ static void end_measuring(outermost *o) {
 /* Whether a point may be among the outermost, whatever its name. */
 static bool may_be_outermost(const outermost *o, double u, double v) {
     for (int d = 0; d < o->count; d++)
-        if (extent_along(d, u, v) >= o->most[d] - PATCH_VERTEX_BAND * o->extent)
+        if (patch_extent(d, u, v) >= o->most[d] - PATCH_VERTEX_BAND * o->extent)
             return true;
     return false;
 }
@@ -284,7 +268,7 @@ static void choose_outermost(outermost *o, double u, double v, uint32_t number,
                              const patch_point *point) {
     double band = patch_band(point, o->extent);
     for (int d = 0; d < o->count; d++)
-        if (extent_along(d, u, v) >= o->most[d] - band &&
+        if (patch_extent(d, u, v) >= o->most[d] - band &&
             (o->best[d] == ABUT_NONE || patch_name(point) < patch_name(&o->point[d]))) {
             o->best[d] = number;
             o->point[d] = *point;

@@ -37,8 +37,8 @@
 #define BLOCKED_INSET 1e-3 /* of a gap: what lies nearer to its ends does not block it */
 
 enum {
-    CACHED_FACES = 64, /* of each side */
-    DIRECTIONS = 16    /* in which the outermost points of a wall are kept */
+    CACHED_FACES = 64,                /* of each side */
+    DIRECTIONS = 2 * PATCH_DIRECTIONS /* in which the outermost points of a wall are kept */
 };
 
 typedef struct near_face {
@@ -367,35 +367,15 @@ static bool is_blocked(const proximity *p, const near_minimum *m) {
 
 /* ---- points of walls ---- */
 
-static const double directions[DIRECTIONS][2] = {
-    {1, 0},
-    {-1, 0},
-    {0, 1},
-    {0, -1},
-    {0.70710678118654752, 0.70710678118654752},
-    {-0.70710678118654752, -0.70710678118654752},
-    {-0.70710678118654752, 0.70710678118654752},
-    {0.70710678118654752, -0.70710678118654752},
-    {0.92387953251128676, 0.38268343236508977},
-    {-0.92387953251128676, -0.38268343236508977},
-    {0.38268343236508977, 0.92387953251128676},
-    {-0.38268343236508977, -0.92387953251128676},
-    {-0.38268343236508977, 0.92387953251128676},
-    {0.38268343236508977, -0.92387953251128676},
-    {-0.92387953251128676, 0.38268343236508977},
-    {0.92387953251128676, -0.38268343236508977},
-};
-
 /* Keeps a point if it is the nearest of its wall or the outermost in a direction; of points that
- * are about as near or as far out that with the lowest name. Directions stand in pairs of
- * opposites. */
+ * are about as near or as far out that with the lowest name. */
 static void add_point(near_wall *wall, const patch_point *point, double tolerance) {
     patch_candidate c = {*point, v3_dot(point->at, wall->along[0]),
                          v3_dot(point->at, wall->along[1])};
     uint64_t name = patch_name(point);
     double extent[DIRECTIONS], width = 0;
     for (int d = 0; d < DIRECTIONS; d++) {
-        extent[d] = directions[d][0] * c.u + directions[d][1] * c.v;
+        extent[d] = patch_extent(d, c.u, c.v);
         wall->most[d] = wall->any ? real_max(wall->most[d], extent[d]) : extent[d];
     }
     for (int d = 0; d < DIRECTIONS; d += 2)

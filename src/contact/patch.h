@@ -336,7 +336,7 @@ typedef struct patch_answers {
     size_t count, room;
 } patch_answers;
 
-#define PATCH_FLAT 4e-4 /* of the extent: the depths of faces that tilt by half of it */
+#define PATCH_FLAT 1e-3 /* of the extent: the depths of faces that tilt by half of it */
 
 /* A place that may become a contact, and where it is across the normal. */
 typedef struct patch_candidate {

@@ -318,13 +318,14 @@ static void add_contour(measure *m) {
     }
 }
 
-/* Inside vertices of one side: the furthest along the normal, into the other body, and the
- * outermost. */
+/* Inside vertices of one side: the outermost, and those that are furthest along the normal, into
+ * the other body, where add_deeper_vertices() does not find them. */
 static void add_vertices(measure *m, uint32_t side) {
     const patch_region *r = m->region;
     const patch_body *body = &m->work->body[side];
     outermost o;
-    uint32_t lowest = ABUT_NONE;
+    patch_point point = {.side = side, .kind = ABUT_CONTACT_VERTEX, .element = ABUT_NONE};
+    uint32_t deepest = ABUT_NONE;
     double most = -INFINITY;
     start_outermost(&o, DIRECTIONS);
     for (int pass = 0; pass < 2; pass++) {
@@ -332,33 +333,29 @@ static void add_vertices(measure *m, uint32_t side) {
             const patch_vertex *vertex = &m->work->vertices[m->work->inner[i]];
             if (vertex->side != side)
                 continue;
-            patch_point point = {.side = side,
-                                 .kind = ABUT_CONTACT_VERTEX,
-                                 .element = vertex->vertex};
             vec3 p = v3_sub(patch_true(body, vertex->vertex), r->centre);
             double u = v3_dot(p, m->along[0]), v = v3_dot(p, m->along[1]);
             double h = (side ? 1 : -1) * v3_dot(p, m->normal);
+            point.element = vertex->vertex;
             if (!pass)
                 measure_outermost(&o, u, v);
             else
                 choose_outermost(&o, u, v, vertex->vertex, &point);
             most = real_max(most, h);
-            if (pass && h >= most - LITTLE * r->length && vertex->vertex < lowest)
-                lowest = vertex->vertex;
+            if (pass && h >= most - LITTLE * r->length && vertex->vertex < deepest)
+                deepest = vertex->vertex;
         }
         end_measuring(&o);
     }
     for (int d = 0; d < o.count; d++) {
-        patch_point point = {.side = side, .kind = ABUT_CONTACT_VERTEX, .element = o.best[d]};
+        point.element = o.best[d];
         if (is_new(&o, d))
             add(m, patch_true(body, o.best[d]), &point);
+        deepest = deepest == o.best[d] ? ABUT_NONE : deepest;
     }
-    for (int d = 0; d < o.count && lowest != ABUT_NONE; d++)
-        if (o.best[d] == lowest)
-            lowest = ABUT_NONE;
-    if (lowest != ABUT_NONE)
-        add(m, patch_true(body, lowest),
-            &(patch_point){.side = side, .kind = ABUT_CONTACT_VERTEX, .element = lowest});
+    point.element = deepest;
+    if (m->rays && deepest != ABUT_NONE)
+        add(m, patch_true(body, deepest), &point);
 }
 
 /* ---- the deepest ----

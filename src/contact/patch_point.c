@@ -34,7 +34,8 @@
 #define CLEARLY 0.9  /* times as deep, or less */
 #define AS_DEEP 2e-3 /* of the depth, by which others are as deep */
 #define NAMED 1e-3   /* of the contour: a vertex so near gives its name */
-#define LITTLE 1e-6  /* of the contour: no difference by which a vertex is deeper */
+#define NEAR_SKIN 0.05 /* of the extent: crossings of skins that are further away are others */
+#define LITTLE 1e-6    /* of the contour: no difference by which a vertex is deeper */
 
 enum {
     DIRECTIONS = PATCH_DIRECTIONS, /* across the normal, and as many opposite ones */
@@ -283,6 +284,25 @@ static bool is_new(const outermost *o, int d) {
     return !again;
 }
 
+/* Where the edge of a crossing goes through the plane of its triangle, without their skins. Where
+ * that is not on the edge, or further away than `range`, as of edges that lie flat: the crossing of
+ * the skins, a little inwards. */
+static vec3 true_crossing(const measure *m, const patch_crossing *c, double range) {
+    const patch_body *own = &m->work->body[c->side], *other = &m->work->body[!c->side];
+    const uint32_t *ends = own->skin->view.edges + 2 * (size_t)c->edge;
+    vec3 from = patch_true(own, ends[0]), way = v3_sub(patch_true(own, ends[1]), from);
+    vec3 p = corner_true(other, c->face, 0);
+    vec3 n = v3_cross(v3_sub(corner_true(other, c->face, 1), p),
+                      v3_sub(corner_true(other, c->face, 2), p));
+    double along = v3_dot(n, v3_sub(p, from)) / v3_dot(n, way);
+    vec3 at = v3_along(from, along, way);
+    if (along >= 0 && along <= 1 && v3_length_sq(v3_sub(at, c->at)) <= range * range)
+        return at;
+    vec3 in = v3_sub(m->region->centre, c->at);
+    double skin = 1.5 * m->work->body[0].grow, far = v3_length(in);
+    return v3_along(c->at, skin < far ? skin / far : 0, in);
+}
+
 /* The contour's outermost points: in eight directions, or in twice as many where more than four
  * points are kept. */
 static void add_contour(measure *m) {
@@ -307,14 +327,12 @@ static void add_contour(measure *m) {
     for (int d = 0; d < o.count; d++) {
         if (!is_new(&o, d))
             continue;
-        const patch_crossing *c = &crossings[o.best[d]];
-        /* Measured a little inwards; placed where it is, but for the skin, or at its vertex. */
-        vec3 in = v3_sub(r->centre, c->at);
-        double skin = 1.5 * m->work->body[0].grow, far = v3_length(in);
+        /* Measured a little inwards; placed where it is, or at its vertex. */
+        vec3 at = true_crossing(m, &crossings[o.best[d]], NEAR_SKIN * o.extent);
         vec3 place = o.point[d].kind == ABUT_CONTACT_VERTEX
                          ? patch_true(&m->work->body[o.point[d].side], o.point[d].element)
-                         : v3_along(c->at, skin < far ? skin / far : 0, in);
-        add_at(m, v3_along(c->at, INSET, in), place, &o.point[d]);
+                         : at;
+        add_at(m, v3_along(at, INSET, v3_sub(r->centre, at)), place, &o.point[d]);
     }
 }
 

@@ -336,7 +336,8 @@ typedef struct patch_answers {
     size_t count, room;
 } patch_answers;
 
-#define PATCH_FLAT 1e-3 /* of the extent: the depths of faces that tilt by half of it */
+#define PATCH_PLACE 1e-6 /* of the smaller body: points that are nearer are in one place */
+#define PATCH_FLAT 1e-3  /* of the extent: the depths of faces that tilt by half of it */
 
 /* A place that may become a contact, and where it is across the normal. */
 typedef struct patch_candidate {
@@ -353,6 +354,7 @@ typedef struct patch_choice {
     double deepest; /* of them */
     double as_deep; /* parts of the depth, by which others are as deep */
     double flat;    /* parts of the extent, the same: what a small tilt of parallel faces makes */
+    double place;   /* points that are nearer to each other are in one place */
     bool extra;     /* the last one is only there for its depth */
 } patch_choice;
 

@@ -134,12 +134,13 @@ static void drop_extra(patch_choice *m, double gap) {
 
 /* Candidates in one place become one: that with the lowest name, as deep as the deepest. */
 static uint32_t merge(const patch_choice *m, double extent, patch_candidate *merged) {
+    double place = real_max(PLACE * extent, m->place);
     uint32_t count = 0;
     for (uint32_t i = 0; i < m->count; i++) {
         const patch_candidate *c = &m->found[i];
         uint32_t k = 0;
-        while (k < count && !(fabs(c->u - merged[k].u) <= PLACE * extent &&
-                              fabs(c->v - merged[k].v) <= PLACE * extent))
+        while (k < count &&
+               !(fabs(c->u - merged[k].u) <= place && fabs(c->v - merged[k].v) <= place))
             k++;
         if (k == count) {
             merged[count++] = *c;

@@ -480,6 +480,8 @@ static void choose(const measure *m, uint32_t keep, double gap, patch_answer *an
                            .deepest = m->deepest,
                            .as_deep = AS_DEEP,
                            .flat = PATCH_FLAT,
+                           .place = PATCH_PLACE * real_min(m->work->body[0].skin->size,
+                                                           m->work->body[1].skin->size),
                            .extra = m->deeper && m->count > m->plain_count};
     abuti_patch_choose(&choice, keep, gap, answer);
 }

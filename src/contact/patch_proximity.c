@@ -644,12 +644,14 @@ static void fill_walls(proximity *p, double tolerance) {
 /* ---- answers ---- */
 
 /* The points of a wall, and those that its overlap has already. */
-static void choose_points(const near_wall *wall, uint32_t keep, double gap, patch_answer *answer) {
+static void choose_points(const near_wall *wall, uint32_t keep, double gap, double place,
+                          patch_answer *answer) {
     patch_candidate found[PATCH_POINTS + DIRECTIONS + 1];
     patch_choice choice = {.found = found,
                            .deepest = wall->deepest,
                            .as_deep = 0.002,
                            .flat = PATCH_FLAT,
+                           .place = place,
                            .extra = true};
     for (uint32_t i = 0; i < answer->count; i++)
         found[choice.count++] =
@@ -663,19 +665,20 @@ static void choose_points(const near_wall *wall, uint32_t keep, double gap, patc
     abuti_patch_choose(&choice, keep, gap, answer);
 }
 
-static abut_status answer_walls(proximity *p, uint32_t keep, double gap, patch_answers *answers) {
+static abut_status answer_walls(proximity *p, uint32_t keep, double gap, double place,
+                                patch_answers *answers) {
     for (size_t i = 0; i < p->wall_count; i++)
         if (p->walls[i].any && p->walls[i].answer != SIZE_MAX)
-            choose_points(&p->walls[i], keep, gap, &answers->list[p->walls[i].answer]);
+            choose_points(&p->walls[i], keep, gap, place, &answers->list[p->walls[i].answer]);
     for (size_t i = 0; i < p->wall_count; i++) {
         const near_wall *wall = &p->walls[i];
         if (!wall->any || wall->answer != SIZE_MAX)
             continue;
         patch_answer answer = {.normal = wall->normal,
-                               .depth = wall->nearest.point.depth,
+                               .depth = wall->deepest,
                                .centre = wall->nearest.point.at,
                                .region = ABUT_NONE};
-        choose_points(wall, keep, gap, &answer);
+        choose_points(wall, keep, gap, place, &answer);
         abut_status status = answer.count
                                  ? abuti_patch_add(p->work->memory, &answers->list, &answers->count,
                                                    &answers->room, &answer)
@@ -713,7 +716,7 @@ abut_status abuti_patch_proximity(patch_work *work, const pair_frame *frame, dou
     if (status || !p->pair_count)
         return status;
     size_t overlap_count = answers->count;
-    double tolerance = 1e-6 * real_min(work->body[0].skin->size, work->body[1].skin->size);
+    double tolerance = PATCH_PLACE * real_min(work->body[0].skin->size, work->body[1].skin->size);
     status = join_pairs(p);
     status = status ? status : open_overlap_walls(p, answers->list, overlap_count);
     status = status ? status : open_gap_walls(p, overlaps);
@@ -722,5 +725,5 @@ abut_status abuti_patch_proximity(patch_work *work, const pair_frame *frame, dou
     if (status)
         return status;
     fill_walls(p, tolerance);
-    return answer_walls(p, keep, range, answers);
+    return answer_walls(p, keep, range, tolerance, answers);
 }

@@ -58,7 +58,9 @@ typedef struct measure {
     bool deeper; /* what is added is only there for its depth */
     uint32_t count, plain_count;
     candidate found[CANDIDATES];
-    double deepest; /* of them */
+    double deepest;       /* of them */
+    double plain_deepest; /* of those that are not only there for their depth */
+    double place;         /* what is nearer is in one place, or as deep */
 } measure;
 
 static vec3 corner_true(const patch_body *body, uint32_t face, int k) {
@@ -187,6 +189,20 @@ static bool by_rays(const measure *m, vec3 from, const patch_point *point, doubl
 
 /* ---- candidates ---- */
 
+/* What candidates that are only there for their depth must exceed: all depths so far; but of those
+ * that are about as deep, as along the ridge of a roof, the one with the lowest name is wanted. */
+static double least_depth(const measure *m) {
+    return m->deepest > m->plain_deepest + m->place ? m->deepest - m->place : m->deepest;
+}
+
+/* Whether another candidate replaces the one that is only there for its depth. */
+static bool replaces_deepest(const measure *m, double depth, const patch_point *point) {
+    const patch_point *kept = &m->found[m->plain_count].point;
+    if (m->count == m->plain_count || kept->depth < real_max(m->deepest, depth) - m->place)
+        return depth > m->deepest;
+    return depth > least_depth(m) && patch_name(point) < patch_name(kept);
+}
+
 /* Adds a candidate that is measured at a point of the frame and placed at another. Of those that
  * are only there for their depth the deepest alone. */
 static void add_at(measure *m, vec3 at, vec3 place, const patch_point *point) {
@@ -194,8 +210,10 @@ static void add_at(measure *m, vec3 at, vec3 place, const patch_point *point) {
     if (!(m->rays ? by_rays(m, at, point, &low, &high)
                   : abuti_patch_heights(&m->work->view, u, v, &low, &high)))
         return;
-    if (m->deeper && !(high - low > m->deepest))
+    if (m->deeper && !replaces_deepest(m, high - low, point)) {
+        m->deepest = real_max(m->deepest, high - low);
         return;
+    }
     candidate *c = &m->found[m->deeper ? m->plain_count : m->count];
     m->count = m->deeper ? m->plain_count + 1 : m->count + 1;
     c->point = *point;
@@ -386,9 +404,9 @@ static void add_deeper_vertex(measure *m, uint32_t side, uint32_t vertex) {
     vec3 at = patch_true(&m->work->body[side], vertex);
     double h = v3_dot(at, m->normal);
     patch_point point = {.side = side, .kind = ABUT_CONTACT_VERTEX, .element = vertex};
-    if ((side ? h - view->bottom : view->top - h) > m->deepest &&
-        abuti_patch_bound(view, v3_dot(at, m->along[0]), v3_dot(at, m->along[1]), side, h) >
-            m->deepest)
+    double least = least_depth(m);
+    if ((side ? h - view->bottom : view->top - h) > least &&
+        abuti_patch_bound(view, v3_dot(at, m->along[0]), v3_dot(at, m->along[1]), side, h) > least)
         add(m, at, &point);
 }
 
@@ -428,7 +446,7 @@ static double add_deeper_edge(void *data, const patch_plane *a, int k, double al
                              body->skin->view.triangle_edges[3 * (size_t)a->face + (size_t)k],
                          .part = lowest_face(m->work->body[1].skin, b->face, l) & 0x3ffffff};
     add(m, v3_lerp(p, q, along), &point);
-    return m->deepest;
+    return least_depth(m);
 }
 
 /* Where a body has gone through the other: its furthest corner on the far side, found by going down
@@ -480,8 +498,7 @@ static void choose(const measure *m, uint32_t keep, double gap, patch_answer *an
                            .deepest = m->deepest,
                            .as_deep = AS_DEEP,
                            .flat = PATCH_FLAT,
-                           .place = PATCH_PLACE * real_min(m->work->body[0].skin->size,
-                                                           m->work->body[1].skin->size),
+                           .place = m->place,
                            .extra = m->deeper && m->count > m->plain_count};
     abuti_patch_choose(&choice, keep, gap, answer);
 }
@@ -494,7 +511,8 @@ static void start(measure *m, patch_work *work, const patch_region *r, vec3 norm
     m->normal = normal;
     abuti_patch_across(normal, m->along);
     m->count = 0;
-    m->deepest = -INFINITY;
+    m->deepest = m->plain_deepest = -INFINITY;
+    m->place = PATCH_PLACE * real_min(work->body[0].skin->size, work->body[1].skin->size);
     m->rays = m->many = m->deeper = false;
 }
 
@@ -520,9 +538,10 @@ static abut_status measure_along(measure *m, patch_work *work, const patch_regio
             return status;
         add_all(m);
         m->plain_count = m->count;
+        m->plain_deepest = m->deepest;
         m->deeper = true;
         add_deeper_vertices(m, scope == PATCH_BODIES);
-        abuti_patch_edges(&work->view, m->deepest, add_deeper_edge, m);
+        abuti_patch_edges(&work->view, least_depth(m), add_deeper_edge, m);
     }
     if (!m->count && scope != PATCH_WALL) { /* through each other, or no triangle says how high */
         m->rays = true;

@@ -67,19 +67,19 @@ static const bound bounds[] = {
     {"f-change-per-motion", P999, NOT_YET, 3},     /* of steps of 0.001 of the size */
     {"f-change-per-motion", MAX, NOT_YET, 20},
     {"f-change-per-small-motion", MAX, NOT_YET, 2}, /* of steps of 1e-6 */
-    {"g-equal-ids", MAX, NOT_YET, 0},               /* in one answer */
-    {"g-rest-ids-lost-1e-7", MEAN, 0.05, 0.001},
-    {"g-rest-ids-lost-1e-4", MEAN, 0.2, 0.01},
+    {"g-equal-ids", MAX, 0, 0},                     /* in one answer */
+    {"g-rest-ids-lost-1e-7", MEAN, 0.001, 0.001},
+    {"g-rest-ids-lost-1e-4", MEAN, 0.01, 0.01},
     {"g-random-ids-lost-1e-7", MEAN, 0.001, 0.001},
-    {"g-random-ids-lost-1e-4", MEAN, 0.05, 0.01},
+    {"g-random-ids-lost-1e-4", MEAN, 0.01, 0.01},
     {"g-solid-ids-lost-1e-7", MEAN, NOT_YET, 0.001},
     {"g-solid-ids-lost-1e-4", MEAN, NOT_YET, 0.01},
     {"h-swap-depth", MAX, 1e-9, 1e-9},
     {"h-swap-differs", MAX, 0, 0}, /* 1: other contacts */
-    {"h-rotation-depth", MAX, NOT_YET, 1e-8},
-    {"h-rotation-differs", MEAN, 0.1, 0.001},
+    {"h-rotation-depth", MAX, 1e-8, 1e-8},
+    {"h-rotation-differs", MEAN, 0.004, 0.001},
     {"h-translation-depth", MAX, NOT_YET, 1e-7}, /* by 1e6 sizes: positions round to 1e-10 */
-    {"h-translation-differs", MEAN, 0.1, 0.001},
+    {"h-translation-differs", MEAN, 0.004, 0.001},
     {"v-flaw", MAX, 0, 0},
     {"j-overlap-without-contact", MAX, NOT_YET, 0},
     {"j-near-without-contact", MAX, NOT_YET, 0},
@@ -1010,7 +1010,8 @@ static void check_ids(question q, test_random *random, double motion, const char
     record(measure_name, share_of_ids_lost(&answers[0].found, &answers[1].found), &q, note);
     double lost = share_of_ids_lost(&answers[0].found, &answers[1].found);
     if (getenv("DUMP") && lost > 0) {
-        printf("DUMP %s %s %s lost %g margin %g\n", measure_name, q.a->name, q.b->name, lost, q.margin);
+        printf("DUMP %s %s %s lost %g margin %g\n", measure_name, q.a->name, q.b->name, lost,
+               q.margin);
         dump(&answers[0]);
         printf("  then\n");
         dump(&answers[1]);
@@ -1131,7 +1132,8 @@ static void check_invariance(const question *q, test_random *random) {
         record(kind[k][0], deepest == then ? 0 : fabs(deepest - then), &other, note);
         record(kind[k][1], differs > tolerance[k], &other, note);
         if (getenv("DUMP") && differs > tolerance[k]) {
-            printf("DUMP %s %s %s differs %g margin %g\n", kind[k][1], q->a->name, q->b->name, differs, q->margin);
+            printf("DUMP %s %s %s differs %g margin %g\n", kind[k][1], q->a->name, q->b->name,
+                   differs, q->margin);
             dump(&answers[0]);
             printf("  then\n");
             dump(&answers[1]);

@@ -973,19 +973,6 @@ static question find_rest(test_random *random, double w) {
     }
 }
 
-static void dump(const answer *g) {
-    for (uint64_t i = 0; i < g->found.count; i++) {
-        const abut_patch *a = &g->list[i];
-        printf("   patch n %.9f %.9f %.9f depth %.9g area %.3g\n", a->normal.x, a->normal.y,
-               a->normal.z, a->depth, a->area);
-        for (uint64_t k = a->first; k < a->first + a->count; k++) {
-            const abut_contact *c = &g->contacts[k];
-            printf("      %016llx side %u kind %d el %u part %u  at %.7f %.7f %.7f d %.9g\n",
-                   (unsigned long long)c->id, c->side, c->kind, c->element, c->part, c->point.x,
-                   c->point.y, c->point.z, c->depth);
-        }
-    }
-}
 static double share_of_ids_lost(const abut_patches *was, const abut_patches *is) {
     uint64_t lost = 0;
     for (uint64_t i = 0; i < was->contact_count; i++) {
@@ -1008,14 +995,6 @@ static void check_ids(question q, test_random *random, double motion, const char
     snprintf(note, sizeof note, "%u contacts, then %u", (unsigned)answers[0].found.contact_count,
              (unsigned)answers[1].found.contact_count);
     record(measure_name, share_of_ids_lost(&answers[0].found, &answers[1].found), &q, note);
-    double lost = share_of_ids_lost(&answers[0].found, &answers[1].found);
-    if (getenv("DUMP") && lost > 0) {
-        printf("DUMP %s %s %s lost %g margin %g\n", measure_name, q.a->name, q.b->name, lost,
-               q.margin);
-        dump(&answers[0]);
-        printf("  then\n");
-        dump(&answers[1]);
-    }
 }
 
 /* Boxes and hulls as solids, one on the other. */
@@ -1131,13 +1110,6 @@ static void check_invariance(const question *q, test_random *random) {
                  (unsigned)answers[1].found.contact_count, differs);
         record(kind[k][0], deepest == then ? 0 : fabs(deepest - then), &other, note);
         record(kind[k][1], differs > tolerance[k], &other, note);
-        if (getenv("DUMP") && differs > tolerance[k]) {
-            printf("DUMP %s %s %s differs %g margin %g\n", kind[k][1], q->a->name, q->b->name,
-                   differs, q->margin);
-            dump(&answers[0]);
-            printf("  then\n");
-            dump(&answers[1]);
-        }
     }
 }
 

@@ -187,8 +187,7 @@ void abuti_patch_choose(const patch_choice *from, uint32_t keep, double gap, pat
     double as_deep =
         real_min((1 - m->as_deep) * (m->deepest + gap), m->deepest + gap - m->flat * extent);
     for (uint32_t i = 0; i < m->count; i++) /* the outermost of those that are as deep */
-        value[i] =
-            c[i].point.depth + gap >= as_deep ? worth[i] * (extent + apart(&c[i], &centre)) : 0;
+        value[i] = c[i].point.depth + gap >= as_deep ? worth[i] * apart(&c[i], &centre) : 0;
     chosen[0] = best_of(m, value, taken);
     take(m, chosen[0], taken, answer);
     while (answer->count < keep) {

@@ -16,7 +16,7 @@
 #define ROUNDING 0x1p-50 /* of the largest coordinate: of a posed vertex */
 #define SLACK 1e-6       /* of the depth, by which bodies are moved apart to see whether they are */
 #define HAIR 1e-7        /* of the smaller body, beside it */
-#define TRACE 1e-9       /* of the smaller body: what rounding may add to a depth */
+#define BARE_SLACK 2e-9  /* the same where depths are taken as they are: above rounding errors */
 #define ADDED 4.0        /* times as deep may a depth become by the check */
 #define NEARLY 0.01      /* of the smaller body: no depth to speak of */
 #define WIDE 0.05        /* of the smaller body: walls further behind the nearest are left out */
@@ -31,7 +31,8 @@
 #define SHALLOW 0.05      /* of the smaller body: opposite walls that are less deep hold the body */
 #define OPPOSITE_COSINE (-0.5) /* between the normals of opposite walls: 120 degrees */
 #define TOUCH 1e-6 /* of the smaller body: depths that are no more may be those of bodies apart */
-#define GAP 1e-12  /* of the smaller body: bodies that touch may be this far apart by rounding */
+#define SAME_VIEW 0.1 /* of their distance: equal bodies that see each other at one place */
+#define GAP 1e-12     /* of the smaller body: bodies that touch may be this far apart by rounding */
 
 enum {
     WALL_ROUNDS = 8,
@@ -57,7 +58,7 @@ typedef struct patch_call {
     patch_answer *answers;
     size_t count, room;
     bool parts;     /* some of them are of parts wholly inside */
-    bool bare;      /* depths are taken as they are, without SLACK and HAIR */
+    bool bare;      /* depths are taken as they are, with BARE_SLACK instead of SLACK and HAIR */
     bool pierced;   /* a body has gone through the other */
     bool clasped;   /* walls are opposite and not deep: no shift is looked for */
     bool meets;     /* surfaces meet or are within the margin, which boundary edges may change */
@@ -69,16 +70,32 @@ typedef struct patch_call {
 
 /* ---- order ---- */
 
+/* Where one body is as seen from the other. */
+static vec3 seen_from(const abut_posed *from, const abut_posed *to) {
+    vec3 way = v3_sub(to->pose.translation, from->pose.translation);
+    abuti_motion motion = abuti_motion_of(&from->pose);
+    mat3 back = m3_transpose(&motion.rotation);
+    return m3_apply(&back, way);
+}
+
+static int longest_axis(vec3 way) {
+    vec3 size = v3_abs(way);
+    return size.x >= size.y && size.x >= size.z ? 0 : size.y >= size.z ? 1 : 2;
+}
+
 /* Whether a comes first: of fewer triangles, else by its numbers. */
 static bool in_order(const abut_posed *a, const abut_posed *b) {
     int order = abuti_patch_order(a->bvh, b->bvh);
     if (order)
         return order < 0;
-    /* Of one shape twice: along the axis on which they are furthest apart, so that little turns and
-     * shifts do not matter. */
+    /* Of one shape twice: along the axis on which they see each other at the most different places,
+     * so that neither small motions nor the place of both matter. */
     vec3 way = v3_sub(b->pose.translation, a->pose.translation);
-    vec3 size = v3_abs(way);
-    int axis = size.x >= size.y && size.x >= size.z ? 0 : size.y >= size.z ? 1 : 2;
+    vec3 seen = v3_sub(seen_from(a, b), seen_from(b, a));
+    if (v3_max_abs(seen) > SAME_VIEW * v3_length(way))
+        return v3_get(seen, longest_axis(seen)) > 0;
+    /* Else along the axis on which they are furthest apart. */
+    int axis = longest_axis(way);
     if (v3_get(way, axis) != 0)
         return v3_get(way, axis) > 0;
     order = memcmp(&a->pose, &b->pose, sizeof a->pose);
@@ -150,7 +167,7 @@ static abut_status add_answer(patch_call *call, const patch_answer *answer) {
 /* By how much a shift must go along the normal of an answer. */
 static double wanted_shift(const patch_call *call, const patch_answer *answer) {
     if (call->bare)
-        return real_max(answer->depth, 0) + TRACE * call->size;
+        return real_max(answer->depth, 0) + BARE_SLACK * call->size;
     return real_max(answer->depth, 0) * (1 + SLACK) + HAIR * call->size;
 }
 
@@ -517,7 +534,9 @@ static abut_status answer_holding(patch_work *work, patch_call *call, uint32_t k
     return status;
 }
 
-/* Whether the least shift that satisfies the answers separates, without anything more. */
+/* Whether the least shift that satisfies the answers separates, with hardly anything more: what
+ * decides is not the rounding error of the shift, so the answer is the same wherever the bodies
+ * are. */
 static abut_status separates_exactly(const patch_call *call, bool *apart) {
     patch_call exact = *call;
     vec3 shift;
@@ -1101,8 +1120,8 @@ static abut_status answer_pair(patch_work *work, patch_call *call) {
     return status;
 }
 
-/* The volume of all overlaps, with each body as its skin is chosen; that of the larger part of a body
- * is not known and comes out as negative, which counts as infinite. */
+/* The volume of all overlaps, with each body as its skin is chosen; that of the larger part of a
+ * body is not known and comes out as negative, which counts as infinite. */
 static abut_status overlap_volume(patch_work *work, patch_call *call, double *volume) {
     start_work(work, call->memory);
     abut_status status = find(work, call);

@@ -301,13 +301,6 @@ typedef double patch_deeper(void *data, const patch_plane *a, int edge_a, double
                             const patch_plane *b, int edge_b);
 void abuti_patch_edges(const patch_view *view, double deepest, patch_deeper *tell, void *data);
 
-/* Whether something is further than the best so far; of what is as far, but for a little, that with
- * the lower name, so that the same is chosen from frame to frame. */
-static inline bool patch_is_further(double far, double most, double little, uint64_t name,
-                                    uint64_t best) {
-    return far > most + little || (far >= most - little && name < best);
-}
-
 /* ---- patch_point.c: what a region says to a solver ---- */
 
 enum {
@@ -332,11 +325,28 @@ typedef struct patch_answer {
     patch_point points[PATCH_POINTS];
 } patch_answer;
 
+/* The order of points that are as good: vertices come before crossings. The choice by names keeps
+ * the same points from frame to frame. */
+static inline uint64_t patch_name(const patch_point *p) {
+    return (uint64_t)p->kind << 60 | (uint64_t)p->side << 59 | (uint64_t)p->element << 26 | p->part;
+}
+
+/* Of the extent of a contact: vertices that are less far out than the outermost point are as good.
+ * Crossings on a straight line near its end are not, so theirs is smaller. */
+#define PATCH_VERTEX_BAND 0.02
+#define PATCH_CROSSING_BAND 1e-4
+static inline double patch_band(const patch_point *p, double extent) {
+    return extent * (p->kind == ABUT_CONTACT_VERTEX ? PATCH_VERTEX_BAND : PATCH_CROSSING_BAND);
+}
+
 /* Answers of a pair, the deepest first. */
 typedef struct patch_answers {
     patch_answer *list;
     size_t count, room;
 } patch_answers;
+
+#define PATCH_PLACE 1e-6 /* of the smaller body: points that are nearer are in one place */
+#define PATCH_FLAT 1e-3  /* of the extent: the depths of faces that tilt by half of it */
 
 /* A place that may become a contact, and where it is across the normal. */
 typedef struct patch_candidate {
@@ -351,9 +361,22 @@ typedef struct patch_choice {
     const patch_candidate *found;
     uint32_t count;
     double deepest; /* of them */
-    double u, v;    /* the middle */
     double as_deep; /* parts of the depth, by which others are as deep */
+    double flat;    /* parts of the extent, the same: what a small tilt of parallel faces makes */
+    double place;   /* points that are nearer to each other are in one place */
+    bool extra;     /* the last one is only there for its depth */
 } patch_choice;
+
+/* Directions across the normal in which outermost points are searched; the opposite ones too. The
+ * first half of them are 45 degrees apart, the others between them. */
+enum { PATCH_DIRECTIONS = 8 };
+extern const double abuti_patch_directions[PATCH_DIRECTIONS][2];
+
+/* How far out a place is in one of twice as many: each is followed by its opposite. */
+static inline double patch_extent(int d, double u, double v) {
+    double extent = abuti_patch_directions[d / 2][0] * u + abuti_patch_directions[d / 2][1] * v;
+    return d % 2 ? -extent : extent;
+}
 
 /* Chooses at most `keep`, none of them further apart than `gap`: the deepest, of equals that which
  * is outermost; the one furthest from it, the one furthest beside both, and what adds most area. */

@@ -34,12 +34,13 @@
 #define CLEARLY 0.9  /* times as deep, or less */
 #define AS_DEEP 2e-3 /* of the depth, by which others are as deep */
 #define NAMED 1e-3   /* of the contour: a vertex so near gives its name */
-#define LITTLE 1e-6  /* of the contour: no difference for which another point is tried */
+#define NEAR_SKIN 0.05 /* of the extent: crossings of skins that are further away are others */
+#define LITTLE 1e-6    /* of the contour: no difference by which a vertex is deeper */
 
 enum {
-    DIRECTIONS = 8,                /* across the normal, and as many opposite ones */
+    DIRECTIONS = PATCH_DIRECTIONS, /* across the normal, and as many opposite ones */
     CANDIDATES = PATCH_CANDIDATES, /* at least 2 DIRECTIONS + 2 VERTICES + SEEDS + 1 */
-    VERTICES = 9,                  /* in eight directions, and along the normal */
+    VERTICES = DIRECTIONS + 1,     /* in eight directions, and along the normal */
     FACES = 3,                     /* directions of faces of each body that are tried */
     WHOLE = 8192,                  /* triangles of two bodies that are looked at as a whole */
     EXITS = 4096,                  /* vertices of a part inside whose ways out are looked at */
@@ -57,7 +58,9 @@ typedef struct measure {
     bool deeper; /* what is added is only there for its depth */
     uint32_t count, plain_count;
     candidate found[CANDIDATES];
-    double deepest; /* of them */
+    double deepest;       /* of them */
+    double plain_deepest; /* of those that are not only there for their depth */
+    double place;         /* what is nearer is in one place, or as deep */
 } measure;
 
 static vec3 corner_true(const patch_body *body, uint32_t face, int k) {
@@ -186,6 +189,20 @@ static bool by_rays(const measure *m, vec3 from, const patch_point *point, doubl
 
 /* ---- candidates ---- */
 
+/* What candidates that are only there for their depth must exceed: all depths so far; but of those
+ * that are about as deep, as along the ridge of a roof, the one with the lowest name is wanted. */
+static double least_depth(const measure *m) {
+    return m->deepest > m->plain_deepest + m->place ? m->deepest - m->place : m->deepest;
+}
+
+/* Whether another candidate replaces the one that is only there for its depth. */
+static bool replaces_deepest(const measure *m, double depth, const patch_point *point) {
+    const patch_point *kept = &m->found[m->plain_count].point;
+    if (m->count == m->plain_count || kept->depth < real_max(m->deepest, depth) - m->place)
+        return depth > m->deepest;
+    return depth > least_depth(m) && patch_name(point) < patch_name(kept);
+}
+
 /* Adds a candidate that is measured at a point of the frame and placed at another. Of those that
  * are only there for their depth the deepest alone. */
 static void add_at(measure *m, vec3 at, vec3 place, const patch_point *point) {
@@ -194,8 +211,10 @@ static void add_at(measure *m, vec3 at, vec3 place, const patch_point *point) {
     if (!(m->rays ? by_rays(m, at, point, &low, &high)
                   : abuti_patch_heights(&m->work->view, u, v, &low, &high, &normal)))
         return;
-    if (m->deeper && !(high - low > m->deepest))
+    if (m->deeper && !replaces_deepest(m, high - low, point)) {
+        m->deepest = real_max(m->deepest, high - low);
         return;
+    }
     candidate *c = &m->found[m->deeper ? m->plain_count : m->count];
     m->count = m->deeper ? m->plain_count + 1 : m->count + 1;
     c->point = *point;
@@ -210,20 +229,6 @@ static void add_at(measure *m, vec3 at, vec3 place, const patch_point *point) {
 
 static void add(measure *m, vec3 at, const patch_point *point) {
     add_at(m, at, at, point);
-}
-
-/* Across the normal; the opposite ones too. */
-static const double directions[DIRECTIONS][2] = {{1, 0},
-                                                 {0.70710678118654752, 0.70710678118654752},
-                                                 {0, 1},
-                                                 {-0.70710678118654752, 0.70710678118654752},
-                                                 {0.92387953251128676, 0.38268343236508977},
-                                                 {0.38268343236508977, 0.92387953251128676},
-                                                 {-0.38268343236508977, 0.92387953251128676},
-                                                 {-0.92387953251128676, 0.38268343236508977}};
-
-static uint64_t crossing_name(const patch_crossing *c) {
-    return (uint64_t)c->side << 63 | (uint64_t)c->edge << 31 | (c->face & 0x7fffffff);
 }
 
 /* The name of a crossing: that of a vertex if there is one at the same place, of a first, since
@@ -244,89 +249,151 @@ static patch_point name_of(const measure *m, const patch_crossing *c) {
                          .part = c->face & 0x3ffffff};
 }
 
+/* Outermost points in several directions: of those that are about as far out the one with the
+ * lowest name. The first pass measures, the second one chooses. */
+typedef struct outermost {
+    int count;
+    double most[2 * DIRECTIONS], extent; /* the largest width */
+    uint32_t best[2 * DIRECTIONS];
+    patch_point point[2 * DIRECTIONS];
+} outermost;
+
+static void start_outermost(outermost *o, int count) {
+    o->count = count;
+    for (int d = 0; d < count; d++) {
+        o->best[d] = ABUT_NONE;
+        o->most[d] = -INFINITY;
+    }
+}
+
+static void measure_outermost(outermost *o, double u, double v) {
+    for (int d = 0; d < o->count; d++)
+        o->most[d] = real_max(o->most[d], patch_extent(d, u, v));
+}
+
+static void end_measuring(outermost *o) {
+    o->extent = 0;
+    for (int d = 0; d < o->count; d += 2)
+        o->extent = real_max(o->extent, o->most[d] + o->most[d + 1]);
+}
+
+/* Whether a point may be among the outermost, whatever its name. */
+static bool may_be_outermost(const outermost *o, double u, double v) {
+    for (int d = 0; d < o->count; d++)
+        if (patch_extent(d, u, v) >= o->most[d] - PATCH_VERTEX_BAND * o->extent)
+            return true;
+    return false;
+}
+
+static void choose_outermost(outermost *o, double u, double v, uint32_t number,
+                             const patch_point *point) {
+    double band = patch_band(point, o->extent);
+    for (int d = 0; d < o->count; d++)
+        if (patch_extent(d, u, v) >= o->most[d] - band &&
+            (o->best[d] == ABUT_NONE || patch_name(point) < patch_name(&o->point[d]))) {
+            o->best[d] = number;
+            o->point[d] = *point;
+        }
+}
+
+/* Whether a direction has a point that none before it has. */
+static bool is_new(const outermost *o, int d) {
+    bool again = o->best[d] == ABUT_NONE;
+    for (int k = 0; k < d; k++)
+        again |= o->best[k] == o->best[d];
+    return !again;
+}
+
+/* Where the edge of a crossing goes through the plane of its triangle, without their skins. Where
+ * that is not on the edge, or further away than `range`, as of edges that lie flat: the crossing of
+ * the skins, a little inwards. */
+static vec3 true_crossing(const measure *m, const patch_crossing *c, double range) {
+    const patch_body *own = &m->work->body[c->side], *other = &m->work->body[!c->side];
+    const uint32_t *ends = own->skin->view.edges + 2 * (size_t)c->edge;
+    vec3 from = patch_true(own, ends[0]), way = v3_sub(patch_true(own, ends[1]), from);
+    vec3 p = corner_true(other, c->face, 0);
+    vec3 n = v3_cross(v3_sub(corner_true(other, c->face, 1), p),
+                      v3_sub(corner_true(other, c->face, 2), p));
+    double along = v3_dot(n, v3_sub(p, from)) / v3_dot(n, way);
+    vec3 at = v3_along(from, along, way);
+    if (along >= 0 && along <= 1 && v3_length_sq(v3_sub(at, c->at)) <= range * range)
+        return at;
+    vec3 in = v3_sub(m->region->centre, c->at);
+    double skin = 1.5 * m->work->body[0].grow, far = v3_length(in);
+    return v3_along(c->at, skin < far ? skin / far : 0, in);
+}
+
 /* The contour's outermost points: in eight directions, or in twice as many where more than four
  * points are kept. */
 static void add_contour(measure *m) {
     const patch_region *r = m->region;
     const patch_crossing *crossings = m->work->crossings;
-    uint32_t best[2 * DIRECTIONS];
-    double most[2 * DIRECTIONS], little = LITTLE * r->length;
-    int pairs = m->many ? DIRECTIONS : DIRECTIONS / 2; /* a direction and its opposite */
-    for (int d = 0; d < 2 * pairs; d++) {
-        best[d] = ABUT_NONE;
-        most[d] = -INFINITY;
-    }
-    for (uint32_t i = r->point_begin; i < r->point_end; i++) {
-        vec3 p = v3_sub(crossings[m->work->points[i]].at, r->centre);
-        double u = v3_dot(p, m->along[0]), v = v3_dot(p, m->along[1]);
-        for (int d = 0; d < pairs; d++) {
-            double far = directions[d][0] * u + directions[d][1] * v;
-            int to = far > 0 ? 2 * d : 2 * d + 1;
-            if (best[to] == ABUT_NONE ||
-                patch_is_further(fabs(far), most[to], little,
-                                 crossing_name(&crossings[m->work->points[i]]),
-                                 crossing_name(&crossings[best[to]]))) {
-                most[to] = fabs(far);
-                best[to] = m->work->points[i];
+    outermost o;
+    start_outermost(&o, m->many ? 2 * DIRECTIONS : DIRECTIONS);
+    for (int pass = 0; pass < 2; pass++) {
+        for (uint32_t i = r->point_begin; i < r->point_end; i++) {
+            const patch_crossing *c = &crossings[m->work->points[i]];
+            vec3 p = v3_sub(c->at, r->centre);
+            double u = v3_dot(p, m->along[0]), v = v3_dot(p, m->along[1]);
+            if (!pass) {
+                measure_outermost(&o, u, v);
+            } else if (may_be_outermost(&o, u, v)) {
+                patch_point point = name_of(m, c);
+                choose_outermost(&o, u, v, m->work->points[i], &point);
             }
         }
+        end_measuring(&o);
     }
-    for (int d = 0; d < 2 * pairs; d++) {
-        bool again = best[d] == ABUT_NONE;
-        for (int k = 0; k < d; k++)
-            again |= best[k] == best[d];
-        if (again)
+    for (int d = 0; d < o.count; d++) {
+        if (!is_new(&o, d))
             continue;
-        const patch_crossing *c = &crossings[best[d]];
-        patch_point point = name_of(m, c);
-        /* Measured a little inwards; placed where it is, but for the skin, or at its vertex. */
-        vec3 in = v3_sub(r->centre, c->at);
-        double skin = 1.5 * m->work->body[0].grow, far = v3_length(in);
-        vec3 place = point.kind == ABUT_CONTACT_VERTEX
-                         ? patch_true(&m->work->body[point.side], point.element)
-                         : v3_along(c->at, skin < far ? skin / far : 0, in);
-        add_at(m, v3_along(c->at, INSET, in), place, &point);
+        /* Measured a little inwards; placed where it is, or at its vertex. */
+        vec3 at = true_crossing(m, &crossings[o.best[d]], NEAR_SKIN * o.extent);
+        vec3 place = o.point[d].kind == ABUT_CONTACT_VERTEX
+                         ? patch_true(&m->work->body[o.point[d].side], o.point[d].element)
+                         : at;
+        add_at(m, v3_along(at, INSET, v3_sub(r->centre, at)), place, &o.point[d]);
     }
 }
 
-/* Inside vertices of one side: the furthest along the normal, into the other body, and the
- * outermost. */
+/* Inside vertices of one side: the outermost, and those that are furthest along the normal, into
+ * the other body, where add_deeper_vertices() does not find them. */
 static void add_vertices(measure *m, uint32_t side) {
     const patch_region *r = m->region;
     const patch_body *body = &m->work->body[side];
-    uint32_t best[VERTICES];
-    double most[VERTICES], little = LITTLE * r->length;
-    for (int d = 0; d < VERTICES; d++) {
-        best[d] = ABUT_NONE;
-        most[d] = -INFINITY;
-    }
-    for (uint32_t i = r->vertex_begin; i < r->vertex_end; i++) {
-        const patch_vertex *vertex = &m->work->vertices[m->work->inner[i]];
-        if (vertex->side != side)
-            continue;
-        vec3 p = v3_sub(patch_true(body, vertex->vertex), r->centre);
-        double u = v3_dot(p, m->along[0]), v = v3_dot(p, m->along[1]);
-        double h = v3_dot(p, m->normal);
-        for (int d = 0; d < VERTICES; d++) {
-            double far = d == VERTICES - 1 ? (side ? h : -h)
-                                           : directions[d / 2][0] * u + directions[d / 2][1] * v;
-            far = d % 2 ? -far : far;
-            if (best[d] == ABUT_NONE ||
-                patch_is_further(far, most[d], little, vertex->vertex, best[d])) {
-                most[d] = far;
-                best[d] = vertex->vertex;
-            }
+    outermost o;
+    patch_point point = {.side = side, .kind = ABUT_CONTACT_VERTEX, .element = ABUT_NONE};
+    uint32_t deepest = ABUT_NONE;
+    double most = -INFINITY;
+    start_outermost(&o, DIRECTIONS);
+    for (int pass = 0; pass < 2; pass++) {
+        for (uint32_t i = r->vertex_begin; i < r->vertex_end; i++) {
+            const patch_vertex *vertex = &m->work->vertices[m->work->inner[i]];
+            if (vertex->side != side)
+                continue;
+            vec3 p = v3_sub(patch_true(body, vertex->vertex), r->centre);
+            double u = v3_dot(p, m->along[0]), v = v3_dot(p, m->along[1]);
+            double h = (side ? 1 : -1) * v3_dot(p, m->normal);
+            point.element = vertex->vertex;
+            if (!pass)
+                measure_outermost(&o, u, v);
+            else
+                choose_outermost(&o, u, v, vertex->vertex, &point);
+            most = real_max(most, h);
+            if (pass && h >= most - LITTLE * r->length && vertex->vertex < deepest)
+                deepest = vertex->vertex;
         }
+        end_measuring(&o);
     }
-    for (int d = 0; d < VERTICES; d++) {
-        bool again = best[d] == ABUT_NONE;
-        for (int k = 0; k < d; k++)
-            again |= best[k] == best[d];
-        if (again)
-            continue;
-        patch_point point = {.side = side, .kind = ABUT_CONTACT_VERTEX, .element = best[d]};
-        add(m, patch_true(body, best[d]), &point);
+    for (int d = 0; d < o.count; d++) {
+        point.element = o.best[d];
+        if (is_new(&o, d))
+            add(m, patch_true(body, o.best[d]), &point);
+        deepest = deepest == o.best[d] ? ABUT_NONE : deepest;
     }
+    point.element = deepest;
+    if (m->rays && deepest != ABUT_NONE)
+        add(m, patch_true(body, deepest), &point);
 }
 
 /* ---- the deepest ----
@@ -339,9 +406,9 @@ static void add_deeper_vertex(measure *m, uint32_t side, uint32_t vertex) {
     vec3 at = patch_true(&m->work->body[side], vertex);
     double h = v3_dot(at, m->normal);
     patch_point point = {.side = side, .kind = ABUT_CONTACT_VERTEX, .element = vertex};
-    if ((side ? h - view->bottom : view->top - h) > m->deepest &&
-        abuti_patch_bound(view, v3_dot(at, m->along[0]), v3_dot(at, m->along[1]), side, h) >
-            m->deepest)
+    double least = least_depth(m);
+    if ((side ? h - view->bottom : view->top - h) > least &&
+        abuti_patch_bound(view, v3_dot(at, m->along[0]), v3_dot(at, m->along[1]), side, h) > least)
         add(m, at, &point);
 }
 
@@ -381,7 +448,7 @@ static double add_deeper_edge(void *data, const patch_plane *a, int k, double al
                              body->skin->view.triangle_edges[3 * (size_t)a->face + (size_t)k],
                          .part = lowest_face(m->work->body[1].skin, b->face, l) & 0x3ffffff};
     add(m, v3_lerp(p, q, along), &point);
-    return m->deepest;
+    return least_depth(m);
 }
 
 /* Where a body has gone through the other: its furthest corner on the far side, found by going down
@@ -428,12 +495,13 @@ static void add_far_side(measure *m) {
 /* ---- a few of them ---- */
 
 static void choose(const measure *m, uint32_t keep, double gap, patch_answer *answer) {
-    patch_choice choice = {m->found,
-                           m->count,
-                           m->deepest,
-                           v3_dot(m->region->centre, m->along[0]),
-                           v3_dot(m->region->centre, m->along[1]),
-                           AS_DEEP};
+    patch_choice choice = {.found = m->found,
+                           .count = m->count,
+                           .deepest = m->deepest,
+                           .as_deep = AS_DEEP,
+                           .flat = PATCH_FLAT,
+                           .place = m->place,
+                           .extra = m->deeper && m->count > m->plain_count};
     abuti_patch_choose(&choice, keep, gap, answer);
 }
 
@@ -445,7 +513,8 @@ static void start(measure *m, patch_work *work, const patch_region *r, vec3 norm
     m->normal = normal;
     abuti_patch_across(normal, m->along);
     m->count = 0;
-    m->deepest = -INFINITY;
+    m->deepest = m->plain_deepest = -INFINITY;
+    m->place = PATCH_PLACE * real_min(work->body[0].skin->size, work->body[1].skin->size);
     m->rays = m->many = m->deeper = false;
 }
 
@@ -471,9 +540,10 @@ static abut_status measure_along(measure *m, patch_work *work, const patch_regio
             return status;
         add_all(m);
         m->plain_count = m->count;
+        m->plain_deepest = m->deepest;
         m->deeper = true;
         add_deeper_vertices(m, scope == PATCH_BODIES);
-        abuti_patch_edges(&work->view, m->deepest, add_deeper_edge, m);
+        abuti_patch_edges(&work->view, least_depth(m), add_deeper_edge, m);
     }
     if (!m->count && scope != PATCH_WALL) { /* through each other, or no triangle says how high */
         m->rays = true;

@@ -38,8 +38,8 @@
 #define BLOCKED_INSET 1e-3 /* of a gap: what lies nearer to its ends does not block it */
 
 enum {
-    CACHED_FACES = 64, /* of each side */
-    DIRECTIONS = 16    /* in which the outermost points of a wall are kept */
+    CACHED_FACES = 64,                /* of each side */
+    DIRECTIONS = 2 * PATCH_DIRECTIONS /* in which the outermost points of a wall are kept */
 };
 
 typedef struct near_face {
@@ -78,7 +78,8 @@ typedef struct near_wall {
     size_t answer;      /* of the overlap that it belongs to; SIZE_MAX = none */
     patch_candidate nearest;
     patch_candidate outermost[DIRECTIONS];
-    double extent[DIRECTIONS];
+    double extent[DIRECTIONS];        /* of these */
+    double most[DIRECTIONS], deepest; /* of all points */
     bool any;
 } near_wall;
 
@@ -365,46 +366,31 @@ static bool is_blocked(const proximity *p, const near_minimum *m) {
 
 /* ---- points of walls ---- */
 
-static const double directions[DIRECTIONS][2] = {
-    {1, 0},
-    {-1, 0},
-    {0, 1},
-    {0, -1},
-    {0.70710678118654752, 0.70710678118654752},
-    {-0.70710678118654752, -0.70710678118654752},
-    {-0.70710678118654752, 0.70710678118654752},
-    {0.70710678118654752, -0.70710678118654752},
-    {0.92387953251128676, 0.38268343236508977},
-    {-0.92387953251128676, -0.38268343236508977},
-    {0.38268343236508977, 0.92387953251128676},
-    {-0.38268343236508977, -0.92387953251128676},
-    {-0.38268343236508977, 0.92387953251128676},
-    {0.38268343236508977, -0.92387953251128676},
-    {-0.92387953251128676, 0.38268343236508977},
-    {0.92387953251128676, -0.38268343236508977},
-};
-
-static uint64_t point_name(const patch_point *point) {
-    return (uint64_t)point->kind << 60 | (uint64_t)point->side << 59 |
-           (uint64_t)point->element << 26 | point->part;
-}
-
-/* Keeps a point if it is the nearest of its wall or the outermost in a direction. */
+/* Keeps a point if it is the nearest of its wall or the outermost in a direction; of points that
+ * are about as near or as far out that with the lowest name. */
 static void add_point(near_wall *wall, const patch_point *point, double tolerance) {
     patch_candidate c = {*point, v3_dot(point->at, wall->along[0]),
                          v3_dot(point->at, wall->along[1])};
-    uint64_t name = point_name(point);
-    if (!wall->any || patch_is_further(point->depth, wall->nearest.point.depth, 0, name,
-                                       point_name(&wall->nearest.point)))
-        wall->nearest = c;
+    uint64_t name = patch_name(point);
+    double extent[DIRECTIONS], width = 0;
     for (int d = 0; d < DIRECTIONS; d++) {
-        double extent = directions[d][0] * c.u + directions[d][1] * c.v;
-        if (!wall->any || patch_is_further(extent, wall->extent[d], tolerance, name,
-                                           point_name(&wall->outermost[d].point))) {
-            wall->extent[d] = extent;
-            wall->outermost[d] = c;
-        }
+        extent[d] = patch_extent(d, c.u, c.v);
+        wall->most[d] = wall->any ? real_max(wall->most[d], extent[d]) : extent[d];
     }
+    for (int d = 0; d < DIRECTIONS; d += 2)
+        width = real_max(width, wall->most[d] + wall->most[d + 1]);
+    for (int d = 0; d < DIRECTIONS; d++) {
+        const patch_point *kept = &wall->outermost[d].point;
+        if (wall->any && wall->extent[d] >= wall->most[d] - patch_band(kept, width) &&
+            (extent[d] < wall->most[d] - patch_band(point, width) || patch_name(kept) <= name))
+            continue;
+        wall->extent[d] = extent[d];
+        wall->outermost[d] = c;
+    }
+    wall->deepest = wall->any ? real_max(wall->deepest, point->depth) : point->depth;
+    if (!wall->any || wall->nearest.point.depth < wall->deepest - tolerance ||
+        (point->depth >= wall->deepest - tolerance && name < patch_name(&wall->nearest.point)))
+        wall->nearest = c;
     wall->any = true;
 }
 
@@ -657,21 +643,24 @@ static void fill_walls(proximity *p, double tolerance) {
 /* ---- answers ---- */
 
 /* The points of a wall, and those that its overlap has already. */
-static void choose_points(const near_wall *wall, uint32_t keep, double gap, patch_answer *answer) {
+static void choose_points(const near_wall *wall, uint32_t keep, double gap, double place,
+                          patch_answer *answer) {
     patch_candidate found[PATCH_POINTS + DIRECTIONS + 1];
-    patch_choice choice = {.found = found, .deepest = -INFINITY, .as_deep = 0.002};
+    patch_choice choice = {.found = found,
+                           .deepest = wall->deepest,
+                           .as_deep = 0.002,
+                           .flat = PATCH_FLAT,
+                           .place = place,
+                           .extra = true};
     for (uint32_t i = 0; i < answer->count; i++)
         found[choice.count++] =
             (patch_candidate){answer->points[i], v3_dot(answer->points[i].at, wall->along[0]),
                               v3_dot(answer->points[i].at, wall->along[1])};
-    found[choice.count++] = wall->nearest;
     for (int d = 0; d < DIRECTIONS; d++)
         found[choice.count++] = wall->outermost[d];
-    for (uint32_t i = 0; i < choice.count; i++) {
+    found[choice.count++] = wall->nearest;
+    for (uint32_t i = 0; i < choice.count; i++)
         choice.deepest = real_max(choice.deepest, found[i].point.depth);
-        choice.u += found[i].u / choice.count;
-        choice.v += found[i].v / choice.count;
-    }
     abuti_patch_choose(&choice, keep, gap, answer);
 }
 
@@ -703,11 +692,12 @@ static void set_local_normals(const proximity *p, const near_wall *wall, patch_a
     }
 }
 
-static abut_status answer_walls(proximity *p, uint32_t keep, double gap, patch_answers *answers) {
+static abut_status answer_walls(proximity *p, uint32_t keep, double gap, double place,
+                                patch_answers *answers) {
     for (size_t i = 0; i < p->wall_count; i++)
         if (p->walls[i].any && p->walls[i].answer != SIZE_MAX) {
             patch_answer *answer = &answers->list[p->walls[i].answer];
-            choose_points(&p->walls[i], keep, gap, answer);
+            choose_points(&p->walls[i], keep, gap, place, answer);
             set_local_normals(p, &p->walls[i], answer);
         }
     for (size_t i = 0; i < p->wall_count; i++) {
@@ -715,10 +705,10 @@ static abut_status answer_walls(proximity *p, uint32_t keep, double gap, patch_a
         if (!wall->any || wall->answer != SIZE_MAX)
             continue;
         patch_answer answer = {.normal = wall->normal,
-                               .depth = wall->nearest.point.depth,
+                               .depth = wall->deepest,
                                .centre = wall->nearest.point.at,
                                .region = ABUT_NONE};
-        choose_points(wall, keep, gap, &answer);
+        choose_points(wall, keep, gap, place, &answer);
         set_local_normals(p, wall, &answer);
         abut_status status = answer.count
                                  ? abuti_patch_add(p->work->memory, &answers->list, &answers->count,
@@ -755,7 +745,7 @@ abut_status abuti_patch_proximity(patch_work *work, const pair_frame *frame, dou
     if (status || !p->pair_count)
         return status;
     size_t overlap_count = answers->count;
-    double tolerance = 1e-6 * real_min(work->body[0].skin->size, work->body[1].skin->size);
+    double tolerance = PATCH_PLACE * real_min(work->body[0].skin->size, work->body[1].skin->size);
     status = join_pairs(p);
     status = status ? status : open_overlap_walls(p, answers->list, overlap_count);
     status = status ? status : open_gap_walls(p, overlaps);
@@ -764,5 +754,5 @@ abut_status abuti_patch_proximity(patch_work *work, const pair_frame *frame, dou
     if (status)
         return status;
     fill_walls(p, tolerance);
-    return answer_walls(p, keep, range, answers);
+    return answer_walls(p, keep, range, tolerance, answers);
 }

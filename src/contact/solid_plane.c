@@ -143,8 +143,10 @@ static abut_status add_part(plane_work *w, const low_part *part) {
                            .area = real_max(part->area, 0),
                            .volume = real_max(part->volume, 0),
                            .centre = sum};
-    patch_choice choice = {
-        found, count, part->most[8], v3_dot(sum, w->along[0]), v3_dot(sum, w->along[1]), 1e-6};
+    patch_choice choice = {.found = found,
+                           .count = count,
+                           .deepest = part->most[8],
+                           .as_deep = 1e-6};
     abuti_patch_choose(&choice, w->call->options->keep, w->gap, &answer);
     return abuti_solid_add(w->call, &answer);
 }

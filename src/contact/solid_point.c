@@ -503,7 +503,7 @@ static void finish(places *p, uint32_t keep, patch_answer *answer) {
             extent = real_max(extent, 0.5 * hypot(p->found[i].u - p->found[0].u,
                                                   p->found[i].v - p->found[0].v));
     double flat_range = real_min(FLAT_RANGE * extent, FLAT_FRACTION * (p->depth + p->gap));
-    double u = 0, v = 0, shallowest = p->depth;
+    double shallowest = p->depth;
     for (uint32_t i = 0; i < p->count; i++)
         shallowest = real_min(shallowest, p->found[i].point.depth);
     double slack = real_max(flat_range - (p->depth - shallowest), 0); /* 0 at the range: no jump */
@@ -514,11 +514,9 @@ static void finish(places *p, uint32_t keep, patch_answer *answer) {
     for (uint32_t i = 0; i < p->count; i++) {
         flat[i] = p->found[i];
         flat[i].point.depth = real_min(flat[i].point.depth + slack, p->depth);
-        u += flat[i].u;
-        v += flat[i].v;
         sum = v3_add(sum, flat[i].point.at);
     }
-    patch_choice choice = {flat, p->count, p->depth, u / p->count, v / p->count, 1e-6};
+    patch_choice choice = {.found = flat, .count = p->count, .deepest = p->depth, .as_deep = 1e-6};
     abuti_patch_choose(&choice, keep, p->gap, answer);
     restore_depths(p, answer);
     answer->of_faces = false;

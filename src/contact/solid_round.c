@@ -313,8 +313,10 @@ static abut_status add_wall(near_work *w, size_t first, bool *taken) {
     patch_answer answer = {.normal = v3_add(v3_scale(lead->out, -1), v3(0, 0, 0)),
                            .depth = w->radius - lead->gap,
                            .centre = sum};
-    patch_choice choice = {found, count, answer.depth, v3_dot(sum, along[0]), v3_dot(sum, along[1]),
-                           1e-6};
+    patch_choice choice = {.found = found,
+                           .count = count,
+                           .deepest = answer.depth,
+                           .as_deep = 1e-6};
     uint32_t most = w->call->options->keep;
     abuti_patch_choose(&choice, keep < most ? keep : most,
                        w->call->options->margin + 1e-12 * w->size, &answer);

@@ -67,19 +67,19 @@ static const bound bounds[] = {
     {"f-change-per-motion", P999, NOT_YET, 3},     /* of steps of 0.001 of the size */
     {"f-change-per-motion", MAX, NOT_YET, 20},
     {"f-change-per-small-motion", MAX, NOT_YET, 2}, /* of steps of 1e-6 */
-    {"g-equal-ids", MAX, NOT_YET, 0},               /* in one answer */
-    {"g-rest-ids-lost-1e-7", MEAN, 0.05, 0.001},
-    {"g-rest-ids-lost-1e-4", MEAN, 0.2, 0.01},
+    {"g-equal-ids", MAX, 0, 0},                     /* in one answer */
+    {"g-rest-ids-lost-1e-7", MEAN, 0.001, 0.001},
+    {"g-rest-ids-lost-1e-4", MEAN, 0.01, 0.01},
     {"g-random-ids-lost-1e-7", MEAN, 0.001, 0.001},
-    {"g-random-ids-lost-1e-4", MEAN, 0.05, 0.01},
+    {"g-random-ids-lost-1e-4", MEAN, 0.01, 0.01},
     {"g-solid-ids-lost-1e-7", MEAN, NOT_YET, 0.001},
     {"g-solid-ids-lost-1e-4", MEAN, NOT_YET, 0.01},
     {"h-swap-depth", MAX, 1e-9, 1e-9},
     {"h-swap-differs", MAX, 0, 0}, /* 1: other contacts */
-    {"h-rotation-depth", MAX, NOT_YET, 1e-8},
-    {"h-rotation-differs", MEAN, 0.1, 0.001},
+    {"h-rotation-depth", MAX, 1e-8, 1e-8},
+    {"h-rotation-differs", MEAN, 0.004, 0.001},
     {"h-translation-depth", MAX, NOT_YET, 1e-7}, /* by 1e6 sizes: positions round to 1e-10 */
-    {"h-translation-differs", MEAN, 0.1, 0.001},
+    {"h-translation-differs", MEAN, 0.004, 0.001},
     {"v-flaw", MAX, 0, 0},
     {"j-overlap-without-contact", MAX, NOT_YET, 0},
     {"j-near-without-contact", MAX, NOT_YET, 0},

@@ -27,6 +27,13 @@ typedef struct patch_part {
     bool is_cavity;  /* it is closed and holds nothing */
 } patch_part;
 
+/* A cone around the normals of all triangles that share a vertex with a triangle. */
+typedef struct patch_cone {
+    float axis[3];
+    float cosine; /* of half its angle; -2 where not all directions of minima are in it: at boundary
+                   * edges, and where the surface is no graph across the axis */
+} patch_cone;
+
 typedef struct patch_skin {
     bvh_part part;
     const abut_bvh *bvh;
@@ -34,7 +41,8 @@ typedef struct patch_skin {
     abut_topology_arrays view;
     const uint32_t *corner; /* 3 a triangle, vertices in one place as one */
     vec3 *offset;           /* of a vertex: by which it goes out if its faces go out by 1 */
-    double reach;           /* the longest of them */
+    patch_cone *cones;      /* of the triangles */
+    double reach;           /* the longest offset */
     double size;            /* of the box, the longest side */
     bool inward;            /* triangles are turned round here */
     patch_part *parts;      /* by component of the topology */
@@ -219,7 +227,7 @@ typedef struct patch_memory {
     unsigned char *at, *end;
     void **blocks; /* the last; its first word is the one before it */
     size_t block_bytes;
-    unsigned char first[PATCH_BYTES];
+    _Alignas(64) unsigned char first[PATCH_BYTES];
 } patch_memory;
 
 typedef struct patch_work {

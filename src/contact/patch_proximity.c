@@ -17,13 +17,14 @@
  * Guarantee: the nearest pair of triangles within the range always opens a wall, and its depth is
  * minus the distance of the surfaces. A wall further away than the range is not reported.
  */
-#include "contact/patch.h"
+#include "contact/patch_near.h"
 
 #include "geom/distance_shared.h"
 
 #include <abut/ray.h>
 
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,21 +38,9 @@
 #define BLOCKED_INSET 1e-3 /* of a gap: what lies nearer to its ends does not block it */
 
 enum {
-    CACHED_FACES = 64, /* of each side */
-    DIRECTIONS = 16    /* in which the outermost points of a wall are kept */
+    CACHED_LEAVES = 16, /* of each side */
+    DIRECTIONS = 16     /* in which the outermost points of a wall are kept */
 };
-
-typedef struct near_face {
-    uint32_t place; /* in the leaves, or ABUT_NONE */
-    uint32_t face;
-    bool valid;     /* has an area */
-    bool two_sided; /* it is of a sheet */
-    const uint32_t *corner;
-    abut_triangle at;
-    vec3 normal; /* unit */
-    vec3 centre;
-    double radius; /* of a sphere around the centre that contains it */
-} near_face;
 
 /* Two triangles that face each other or hold a local minimum. */
 typedef struct near_pair {
@@ -85,9 +74,9 @@ typedef struct proximity {
     double range;    /* walls further away are not looked for */
     double touch;    /* directions between nearer points are inaccurate */
     double rounding; /* directions between nearer points are rounding errors */
-    const bvh_interior *interior[2];
-    bool skipped; /* triangles without area, which may be the nearest */
-    near_face faces[2][CACHED_FACES];
+    bool overlaps;   /* the bodies do */
+    bool skipped;    /* triangles without area, which may be the nearest */
+    near_space space;
     near_pair *pairs;
     size_t pair_count, pair_room;
     near_minimum *minima;
@@ -97,42 +86,18 @@ typedef struct proximity {
     uint32_t *parent;     /* of pairs */
     near_wall *walls;
     size_t wall_count, wall_room;
+    uint32_t cached[2][CACHED_LEAVES]; /* leaves in the places of their lowest bits, and */
+    near_leaf leaves[2][CACHED_LEAVES];
 } proximity;
 
 /* ---- triangles ---- */
 
-static const near_face *face_at(proximity *p, uint32_t side, uint32_t place) {
-    near_face *f = &p->faces[side][place % CACHED_FACES];
-    if (f->place == place)
-        return f;
-    const patch_body *body = &p->work->body[side];
-    f->place = place;
-    f->face = body->bvh->order[place];
-    f->corner = body->skin->corner + 3 * (size_t)f->face;
-    for (int k = 0; k < 3; k++)
-        f->at.corner[k] = patch_true(body, f->corner[k]);
-    f->normal = abuti_unit_normal(f->at.corner[0], f->at.corner[1], f->at.corner[2]);
-    f->valid = !abuti_is_collapsed(f->corner) && v3_max_abs(f->normal) > 0;
-    const bvh_interior *interior = p->interior[side];
-    f->two_sided = interior->is_sheet ? interior->is_sheet[f->face] : !interior->has_solids;
-    f->centre =
-        v3_scale(v3_add(v3_add(f->at.corner[0], f->at.corner[1]), f->at.corner[2]), 1.0 / 3);
-    double radius_sq = 0;
-    for (int k = 0; k < 3; k++)
-        radius_sq = real_max(radius_sq, v3_length_sq(v3_sub(f->at.corner[k], f->centre)));
-    f->radius = sqrt(radius_sq) * (1 + 1e-12);
-    return f;
-}
-
-/* The lowest and the highest corner of a triangle above the plane of another. */
-static void find_heights(const near_face *plane, const near_face *f, double *low, double *high) {
-    *low = INFINITY;
-    *high = -INFINITY;
-    for (int k = 0; k < 3; k++) {
-        double h = v3_dot(plane->normal, v3_sub(f->at.corner[k], plane->at.corner[0]));
-        *low = real_min(*low, h);
-        *high = real_max(*high, h);
-    }
+static near_leaf *leaf_at(proximity *p, uint32_t side, uint32_t leaf) {
+    uint32_t slot = leaf % CACHED_LEAVES;
+    if (p->cached[side][slot] != leaf)
+        abuti_near_leaf(&p->work->body[side], &p->space, side, leaf, &p->leaves[side][slot]);
+    p->cached[side][slot] = leaf;
+    return &p->leaves[side][slot];
 }
 
 /* ---- local minima ---- */
@@ -187,12 +152,11 @@ static uint64_t pair_key(uint32_t f, uint32_t g) {
 }
 
 /* The number of a pair, which is added if it is not there. */
-static uint32_t add_pair(proximity *p, const near_face *f, const near_face *g, bool facing,
-                         double distance) {
+static uint32_t add_pair(proximity *p, uint32_t f, uint32_t g, bool facing, double distance) {
     patch_work *work = p->work;
     bool added;
-    uint32_t *number = abuti_patch_put(work, &p->index, pair_key(f->face, g->face),
-                                       (uint32_t)p->pair_count, &added);
+    uint32_t *number =
+        abuti_patch_put(work, &p->index, pair_key(f, g), (uint32_t)p->pair_count, &added);
     if (!number)
         return ABUT_NONE;
     if (added) {
@@ -201,7 +165,7 @@ static uint32_t add_pair(proximity *p, const near_face *f, const near_face *g, b
                                             p->pair_count + 64, sizeof *p->pairs, &p->pair_room);
         if (work->status)
             return ABUT_NONE;
-        p->pairs[p->pair_count++] = (near_pair){{f->face, g->face}, facing, distance};
+        p->pairs[p->pair_count++] = (near_pair){{f, g}, facing, distance};
     }
     return *number;
 }
@@ -221,31 +185,10 @@ static bool comes_before(const near_minimum *a, const near_minimum *b) {
     return a->face[0] != b->face[0] ? a->face[0] < b->face[0] : a->face[1] < b->face[1];
 }
 
-static void visit_pair(proximity *p, const near_face *f, const near_face *g) {
+/* Measures two triangles that do not intersect. */
+static void measure_pair(proximity *p, const near_face *f, const near_face *g, bool facing) {
     const patch_work *work = p->work;
-    double low[2], high[2];
-    if (!f->valid || !g->valid) {
-        p->skipped = true;
-        return;
-    }
-    double apart = v3_length(v3_sub(f->centre, g->centre)) - f->radius - g->radius;
-    if (apart > p->range)
-        return;
-    find_heights(g, f, &low[0], &high[0]);
-    find_heights(f, g, &low[1], &high[1]);
-    for (int side = 0; side < 2; side++)
-        if (low[side] > p->range ||
-            high[side] < ((side ? f : g)->two_sided ? -p->range : -p->touch)) /* or behind it */
-            return;
-    double cosine = -v3_dot(f->normal, g->normal);
-    bool facing = (f->two_sided || g->two_sided ? fabs(cosine) : cosine) > FACING_COSINE;
-    bool may_meet = low[0] < 0 && high[0] > 0 && low[1] < 0 && high[1] > 0;
-    if (may_meet && triangle_triangle_meet(f->at, g->at, NULL) != ABUT_MEETING_NONE) {
-        if (facing)
-            add_pair(p, f, g, true, 0);
-        return;
-    }
-    near_minimum m = {.face = {f->face, g->face}};
+    near_minimum m = {.face = {f->face, g->face}, .pair = ABUT_NONE};
     closest_pair closest = triangle_triangle_apart_at(f->at, g->at, m.feature);
     if (closest.distance > p->range)
         return;
@@ -259,21 +202,48 @@ static void visit_pair(proximity *p, const near_face *f, const near_face *g) {
                    is_lowest(&work->body[1], g, m.feature[1], m.at[1], v3_scale(m.normal, -1));
     bool faces = m.feature[0] == ABUT_FEATURE_FACE || m.feature[1] == ABUT_FEATURE_FACE;
     minimum = minimum && (faces || m.distance > p->rounding);
-    bool nearest = p->nearest.face[0] == ABUT_NONE || comes_before(&m, &p->nearest);
-    if (facing || minimum || nearest)
-        m.pair = add_pair(p, f, g, facing, m.distance);
-    if (nearest)
+    if (facing || minimum)
+        m.pair = add_pair(p, f->face, g->face, facing, m.distance);
+    if (p->nearest.face[0] == ABUT_NONE || comes_before(&m, &p->nearest))
         p->nearest = m;
     if (minimum && !work->status)
         add_minimum(p, &m);
 }
 
+/* Visits what is left of four pairs: most of them need no distance in doubles. */
+static void visit_row(proximity *p, const near_face *f, const near_leaf *b, const near_row *row) {
+    for (unsigned near = row->near; near && !p->work->status; near &= near - 1) {
+        const unsigned lane = (unsigned)__builtin_ctz(near), bit = 1u << lane;
+        const near_face *g = &b->face[lane];
+        double cosine = -v3_dot(f->normal, g->normal);
+        bool facing = (f->two_sided || g->two_sided ? fabs(cosine) : cosine) > FACING_COSINE;
+        if (row->crosses & bit && p->overlaps &&
+            triangle_triangle_meet(f->at, g->at, NULL) != ABUT_MEETING_NONE) {
+            if (facing)
+                add_pair(p, f->face, g->face, true, 0);
+            continue;
+        }
+        bool nearest = !p->overlaps && (p->nearest.face[0] == ABUT_NONE ||
+                                        row->distance[lane] - row->error <= p->nearest.distance);
+        if (!(row->certain & bit) || row->lowest & bit || nearest)
+            measure_pair(p, f, g, facing);
+        else if (facing)
+            add_pair(p, f->face, g->face, true, row->distance[lane]);
+    }
+}
+
 static bool visit(void *data, uint32_t leaf_a, uint32_t leaf_b, unsigned near) {
     proximity *p = data;
-    for (; near && !p->work->status; near &= near - 1) {
-        uint32_t bit = (uint32_t)__builtin_ctz(near);
-        visit_pair(p, face_at(p, 0, leaf_a * BVH_WIDTH + bit / 4),
-                   face_at(p, 1, leaf_b * BVH_WIDTH + bit % 4));
+    const near_leaf *a = leaf_at(p, 0, leaf_a);
+    near_leaf *b = leaf_at(p, 1, leaf_b);
+    for (uint32_t i = 0; i < BVH_WIDTH && !p->work->status; i++) {
+        unsigned bits = near >> 4 * i & 15, valid = a->valid >> i & 1 ? b->valid : 0;
+        near_row row;
+        p->skipped |= (bits & ~valid) != 0;
+        if (!(bits & valid))
+            continue;
+        abuti_near_row(&p->space, a, i, b, bits & valid, &row);
+        visit_row(p, &a->face[i], b, &row);
     }
     return p->work->status != ABUT_OK;
 }
@@ -552,7 +522,7 @@ static vec3 true_normal(const proximity *p, uint32_t side, uint32_t face) {
 /* Whether a triangle of a side looks against the normal of a wall, so that its corners count. */
 static bool faces_wall(const proximity *p, const near_wall *wall, uint32_t side, uint32_t face) {
     double cosine = v3_dot(true_normal(p, side, face), wall->normal) * (side ? 1 : -1);
-    const bvh_interior *interior = p->interior[side];
+    const bvh_interior *interior = p->space.interior[side];
     bool two_sided = interior->is_sheet ? interior->is_sheet[face] : !interior->has_solids;
     return (two_sided ? fabs(cosine) : cosine) > FACING_COSINE;
 }
@@ -705,24 +675,35 @@ abut_status abuti_patch_proximity(patch_work *work, const pair_frame *frame, dou
     proximity *p = abuti_patch_take(work->memory, 1, sizeof *p);
     if (!p)
         return ABUT_ERROR_MEMORY;
-    memset(p, 0, sizeof *p);
+    memset(p, 0, offsetof(proximity, cached));
     p->work = work;
     p->range = range;
+    p->overlaps = overlaps;
     for (int side = 0; side < 2; side++) {
         p->touch = real_max(p->touch, 1000 * work->body[side].jitter);
         p->rounding = real_max(p->rounding, 1e-3 * work->body[side].jitter);
-        abut_status status = abuti_bvh_interior(work->body[side].bvh, &p->interior[side]);
+        abut_status status = abuti_bvh_interior(work->body[side].bvh, &p->space.interior[side]);
         if (status)
             return status;
-        for (int i = 0; i < CACHED_FACES; i++)
-            p->faces[side][i].place = ABUT_NONE;
+        for (int i = 0; i < CACHED_LEAVES; i++)
+            p->cached[side][i] = ABUT_NONE;
     }
+    const patch_body *smaller = &work->body[work->body[0].skin->size > work->body[1].skin->size];
+    p->space.origin = smaller->turns ? smaller->shift : v3(0, 0, 0);
+    p->space.scale = 1 / smaller->skin->size;
+    p->space.range = range;
+    p->space.touch = p->touch;
     p->nearest.face[0] = ABUT_NONE;
     pair_frame padded = *frame;
     padded.pad += (float)(1.001 * range * frame->scale);
     abuti_pair_candidates(&padded, visit, p);
     abut_status status = work->status ? work->status : abuti_stop_status("contacts");
     *skipped = p->skipped;
+    const near_minimum *nearest = &p->nearest;
+    if (!status && !overlaps && nearest->face[0] != ABUT_NONE) {
+        p->nearest.pair = add_pair(p, nearest->face[0], nearest->face[1], false, nearest->distance);
+        status = work->status;
+    }
     if (status || !p->pair_count)
         return status;
     size_t overlap_count = answers->count;

@@ -197,9 +197,16 @@ void abuti_near_row(const near_space *space, const near_leaf *a, uint32_t i, nea
     lowest = wide_and(lowest, wide_less(dot3(closest.way, b->normal),
                                         wide_sub(slack, wide_mul(b->facing, distance))));
     row->lowest = bits & m4_bits(lowest);
-    float lanes[4];
-    f4_store(lanes, distance);
-    for (int k = 0; k < 4; k++)
-        row->distance[k] = lanes[k] / space->scale;
+    float d[4], tilt[4], way[3][4];
+    f4_store(d, distance);
+    f4_store(tilt, slack);
+    f4_store(way[0], closest.way.x);
+    f4_store(way[1], closest.way.y);
+    f4_store(way[2], closest.way.z);
+    for (int k = 0; k < 4; k++) {
+        row->distance[k] = d[k] / space->scale;
+        row->slack[k] = tilt[k] / d[k];
+        row->way[k] = v3_scale(v3(way[0][k], way[1][k], way[2][k]), -1.0 / d[k]);
+    }
     row->error = error / space->scale;
 }

@@ -49,6 +49,8 @@ typedef struct near_row {
     unsigned certain; /* within the range and not touching, if it does not intersect */
     unsigned lowest;  /* may be a local minimum */
     double distance[BVH_WIDTH], error;
+    vec3 way[BVH_WIDTH];     /* unit, from b to a, and */
+    double slack[BVH_WIDTH]; /* the angle by which it may be off */
 } near_row;
 
 /* Triangle i of the first leaf and those of the second whose bits are set. */

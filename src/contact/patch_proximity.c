@@ -46,6 +46,9 @@ enum {
 typedef struct near_pair {
     uint32_t face[2];
     bool facing;
+    bool has_wall;     /* some wall of its component faces both */
+    bool two_sided[2]; /* and the normals, if they face each other */
+    vec3 normal[2];
     double distance; /* 0 where they intersect */
 } near_pair;
 
@@ -83,7 +86,7 @@ typedef struct proximity {
     size_t minimum_count, minimum_room;
     near_minimum nearest; /* pair of triangles; face[0] = ABUT_NONE before there is one */
     patch_table index;    /* of pairs, by both triangles */
-    uint32_t *parent;     /* of pairs */
+    uint32_t *parent;     /* of pairs; once all are joined the component */
     near_wall *walls;
     size_t wall_count, wall_room;
     uint32_t cached[2][CACHED_LEAVES]; /* leaves in the places of their lowest bits, and */
@@ -130,6 +133,43 @@ static bool is_lowest(const patch_body *body, const near_face *f, abut_feature f
     return true;
 }
 
+/* Whether is_lowest() may be true where `way` may be off by an angle: of the corners of a triangle
+ * that may hold the closest point, no neighbour is clearly nearer. */
+static bool may_be_lowest(const patch_body *body, const near_face *f, vec3 way, double angle) {
+    const abut_topology_arrays *view = &body->skin->view;
+    double h[3], lowest = INFINITY, size = 0;
+    for (int k = 0; k < 3; k++) {
+        h[k] = v3_dot(f->at.corner[k], way);
+        lowest = real_min(lowest, h[k]);
+        size =
+            real_max(size, v3_max_abs(v3_sub(f->at.corner[k], f->at.corner[k == 2 ? 0 : k + 1])));
+    }
+    const double limit = lowest + 4 * angle * size; /* an edge is at most sqrt(3) sizes long */
+    unsigned low =
+        (h[0] <= limit) | (unsigned)(h[1] <= limit) << 1 | (unsigned)(h[2] <= limit) << 2;
+    const uint32_t *faces;
+    uint32_t count;
+    if (low == 7)
+        return true;
+    if (low & (low - 1)) { /* two: the edge from k on */
+        uint32_t k = low == 3 ? 0 : low == 6 ? 1 : 2;
+        count = abuti_edge_faces(view, view->triangle_edges[3 * (size_t)f->face + k], &faces);
+    } else {
+        uint32_t vertex = f->corner[low >> 1];
+        faces = view->vertex_faces + view->vertex_face_begin[vertex];
+        count = view->vertex_face_begin[vertex + 1] - view->vertex_face_begin[vertex];
+    }
+    vec3 from = f->at.corner[low & 1 ? 0 : low & 2 ? 1 : 2];
+    for (uint32_t i = 0; i < count; i++)
+        for (int k = 0; k < 3; k++) {
+            vec3 to = v3_sub(patch_true(body, body->skin->corner[3 * (size_t)faces[i] + (size_t)k]),
+                             from);
+            if (v3_dot(to, way) < -2 * angle * (2 * size + v3_length(to)))
+                return false;
+        }
+    return true;
+}
+
 /* The direction from b to a. That of a face is taken where a face holds a closest point, and where
  * the points are so near that their difference is mostly rounding. */
 static vec3 direction_of(const proximity *p, const near_face *f, const near_face *g,
@@ -165,9 +205,21 @@ static uint32_t add_pair(proximity *p, uint32_t f, uint32_t g, bool facing, doub
                                             p->pair_count + 64, sizeof *p->pairs, &p->pair_room);
         if (work->status)
             return ABUT_NONE;
-        p->pairs[p->pair_count++] = (near_pair){{f, g}, facing, distance};
+        p->pairs[p->pair_count++] =
+            (near_pair){.face = {f, g}, .facing = facing, .distance = distance};
     }
     return *number;
+}
+
+static uint32_t add_facing(proximity *p, const near_face *f, const near_face *g, double distance) {
+    uint32_t number = add_pair(p, f->face, g->face, true, distance);
+    if (number != ABUT_NONE) {
+        p->pairs[number].normal[0] = f->normal;
+        p->pairs[number].normal[1] = g->normal;
+        p->pairs[number].two_sided[0] = f->two_sided;
+        p->pairs[number].two_sided[1] = g->two_sided;
+    }
+    return number;
 }
 
 static void add_minimum(proximity *p, const near_minimum *minimum) {
@@ -202,8 +254,10 @@ static void measure_pair(proximity *p, const near_face *f, const near_face *g, b
                    is_lowest(&work->body[1], g, m.feature[1], m.at[1], v3_scale(m.normal, -1));
     bool faces = m.feature[0] == ABUT_FEATURE_FACE || m.feature[1] == ABUT_FEATURE_FACE;
     minimum = minimum && (faces || m.distance > p->rounding);
-    if (facing || minimum)
-        m.pair = add_pair(p, f->face, g->face, facing, m.distance);
+    if (facing)
+        m.pair = add_facing(p, f, g, m.distance);
+    else if (minimum)
+        m.pair = add_pair(p, f->face, g->face, false, m.distance);
     if (p->nearest.face[0] == ABUT_NONE || comes_before(&m, &p->nearest))
         p->nearest = m;
     if (minimum && !work->status)
@@ -220,15 +274,19 @@ static void visit_row(proximity *p, const near_face *f, const near_leaf *b, cons
         if (row->crosses & bit && p->overlaps &&
             triangle_triangle_meet(f->at, g->at, NULL) != ABUT_MEETING_NONE) {
             if (facing)
-                add_pair(p, f->face, g->face, true, 0);
+                add_facing(p, f, g, 0);
             continue;
         }
         bool nearest = !p->overlaps && (p->nearest.face[0] == ABUT_NONE ||
                                         row->distance[lane] - row->error <= p->nearest.distance);
-        if (!(row->certain & bit) || row->lowest & bit || nearest)
+        bool lowest =
+            row->lowest & bit &&
+            may_be_lowest(&p->work->body[0], f, row->way[lane], row->slack[lane]) &&
+            may_be_lowest(&p->work->body[1], g, v3_scale(row->way[lane], -1), row->slack[lane]);
+        if (!(row->certain & bit) || lowest || nearest)
             measure_pair(p, f, g, facing);
         else if (facing)
-            add_pair(p, f->face, g->face, true, row->distance[lane]);
+            add_facing(p, f, g, row->distance[lane]);
     }
 }
 
@@ -280,6 +338,8 @@ static abut_status join_pairs(proximity *p) {
         join_neighbours(p, i, 0);
         join_neighbours(p, i, 1);
     }
+    for (uint32_t i = 0; i < p->pair_count; i++)
+        p->parent[i] = abuti_root(p->parent, i);
     return ABUT_OK;
 }
 
@@ -512,19 +572,14 @@ static void add_corners(const proximity *p, near_wall *wall, const near_pair *pa
         }
 }
 
-static vec3 true_normal(const proximity *p, uint32_t side, uint32_t face) {
-    const patch_body *body = &p->work->body[side];
-    const uint32_t *corner = body->skin->corner + 3 * (size_t)face;
-    return abuti_unit_normal(patch_true(body, corner[0]), patch_true(body, corner[1]),
-                             patch_true(body, corner[2]));
-}
-
-/* Whether a triangle of a side looks against the normal of a wall, so that its corners count. */
-static bool faces_wall(const proximity *p, const near_wall *wall, uint32_t side, uint32_t face) {
-    double cosine = v3_dot(true_normal(p, side, face), wall->normal) * (side ? 1 : -1);
-    const bvh_interior *interior = p->space.interior[side];
-    bool two_sided = interior->is_sheet ? interior->is_sheet[face] : !interior->has_solids;
-    return (two_sided ? fabs(cosine) : cosine) > FACING_COSINE;
+/* Whether both triangles of a pair look against a wall of its component, so that their corners
+ * count. */
+static bool faces_wall(const near_wall *wall, const near_pair *pair, uint32_t component) {
+    if (wall->component != component || !pair->facing)
+        return false;
+    double a = -v3_dot(pair->normal[0], wall->normal), b = v3_dot(pair->normal[1], wall->normal);
+    return (pair->two_sided[0] ? fabs(a) : a) > FACING_COSINE &&
+           (pair->two_sided[1] ? fabs(b) : b) > FACING_COSINE;
 }
 
 /* ---- walls of all pairs ---- */
@@ -537,7 +592,7 @@ static abut_status open_overlap_walls(proximity *p, const patch_answer *answers,
         uint32_t pair = abuti_patch_get(&p->index, pair_key(s->face[0], s->face[1]));
         if (pair == ABUT_NONE || !work->region_of)
             continue;
-        uint32_t component = abuti_root(p->parent, pair);
+        uint32_t component = p->parent[pair];
         for (size_t k = 0; k < count; k++) {
             if (answers[k].region != work->region_of[s->from] ||
                 wall_of(p, component, answers[k].normal))
@@ -565,7 +620,7 @@ static abut_status open_gap_walls(proximity *p, bool overlaps) {
     }
     for (size_t i = 0; i < p->minimum_count && !p->work->status; i++) {
         const near_minimum *m = &p->minima[i];
-        uint32_t component = abuti_root(p->parent, m->pair);
+        uint32_t component = p->parent[m->pair];
         if (wall_of(p, component, m->normal) || ((i || overlaps) && is_blocked(p, m)))
             continue;
         abut_status status = open_wall(p, m->normal, component, SIZE_MAX);
@@ -578,30 +633,27 @@ static abut_status open_gap_walls(proximity *p, bool overlaps) {
 /* Walls whose nearest place lies in another overlap have no minimum: a wall for faces that no other
  * wall of their component has, the nearest first. */
 static abut_status open_face_walls(proximity *p) {
+    size_t tested = 0; /* walls */
     for (;;) {
         near_pair *best = NULL;
         for (size_t i = 0; i < p->pair_count; i++) {
             near_pair *pair = &p->pairs[i];
-            uint32_t component = abuti_root(p->parent, (uint32_t)i);
-            bool known = !pair->facing || !(pair->distance > 0);
-            for (size_t k = 0; k < p->wall_count && !known; k++)
-                known = p->walls[k].component == component &&
-                        faces_wall(p, &p->walls[k], 0, pair->face[0]) &&
-                        faces_wall(p, &p->walls[k], 1, pair->face[1]);
-            if (!known && (!best || pair->distance < best->distance))
+            if (!pair->facing || pair->has_wall || !(pair->distance > 0))
+                continue;
+            for (size_t k = tested; k < p->wall_count && !pair->has_wall; k++)
+                pair->has_wall = faces_wall(&p->walls[k], pair, p->parent[i]);
+            if (!pair->has_wall && (!best || pair->distance < best->distance))
                 best = pair;
         }
         if (!best)
             return ABUT_OK;
-        vec3 n[2];
-        for (uint32_t side = 0; side < 2; side++)
-            n[side] = true_normal(p, side, best->face[side]);
-        if (v3_dot(n[0], n[1]) > 0) /* of a sheet, from behind */
-            n[0] = v3_scale(n[0], -1);
-        best->distance = 0; /* not again */
-        abut_status status =
-            open_wall(p, v3_normalise(v3_sub(n[1], n[0])),
-                      abuti_root(p->parent, (uint32_t)(best - p->pairs)), SIZE_MAX);
+        tested = p->wall_count;
+        best->has_wall = true; /* even if it should not face its own */
+        vec3 turned = v3_scale(best->normal[0], v3_dot(best->normal[0], best->normal[1]) > 0
+                                                    ? -1 /* of a sheet, from behind */
+                                                    : 1);
+        abut_status status = open_wall(p, v3_normalise(v3_sub(best->normal[1], turned)),
+                                       p->parent[best - p->pairs], SIZE_MAX);
         if (status)
             return status;
     }
@@ -610,19 +662,14 @@ static abut_status open_face_walls(proximity *p) {
 static void fill_walls(proximity *p, double tolerance) {
     for (size_t i = 0; i < p->minimum_count; i++) {
         const near_minimum *m = &p->minima[i];
-        near_wall *wall = wall_of(p, abuti_root(p->parent, m->pair), m->normal);
+        near_wall *wall = wall_of(p, p->parent[m->pair], m->normal);
         if (wall)
             add_minimum_point(p, wall, m, tolerance);
     }
-    for (size_t i = 0; i < p->pair_count; i++) {
-        const near_pair *pair = &p->pairs[i];
-        uint32_t component = abuti_root(p->parent, (uint32_t)i);
-        for (size_t k = 0; k < p->wall_count && pair->facing; k++)
-            if (p->walls[k].component == component &&
-                faces_wall(p, &p->walls[k], 0, pair->face[0]) &&
-                faces_wall(p, &p->walls[k], 1, pair->face[1]))
-                add_corners(p, &p->walls[k], pair, tolerance);
-    }
+    for (size_t i = 0; i < p->pair_count; i++)
+        for (size_t k = 0; k < p->wall_count; k++)
+            if (faces_wall(&p->walls[k], &p->pairs[i], p->parent[i]))
+                add_corners(p, &p->walls[k], &p->pairs[i], tolerance);
 }
 
 /* ---- answers ---- */

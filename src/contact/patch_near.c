@@ -172,7 +172,7 @@ void abuti_near_row(const near_space *space, const near_leaf *a, uint32_t i, nea
     bits &= not_above(wide_sub(b->behind, high[0]), e);
     bits &= not_above(wide_sub(one_lane(a->behind, i), high[1]), e);
     bits &= not_above(gap, wide_add(wide_mul(limit, length), f4_all(GAP_UNKNOWN)));
-    row->near = bits;
+    row->near = row->crosses = 0;
     if (!bits)
         return;
     row->crosses = bits & not_above(wide_max(low[0], low[1]), e) &
@@ -183,7 +183,7 @@ void abuti_near_row(const near_space *space, const near_leaf *a, uint32_t i, nea
     triangle_prepare(&one);
     near_gap closest = triangles_gap_vector(&one, &b->four);
     wide distance = wide_sqrt(closest.square);
-    row->near &= not_above(distance, limit) | row->crosses;
+    row->near = bits & not_above(distance, limit);
     row->certain = bits & m4_bits(wide_and(wide_less(f4_all(CERTAIN_DISTANCE * error), distance),
                                            wide_less(distance, f4_all(range - error))));
     wide slack = wide_add(wide_sqrt(wide_mul(f4_all(2 * error), distance)),

@@ -44,7 +44,7 @@ void abuti_near_leaf(const patch_body *body, const near_space *space, uint32_t s
 /* What is known of one triangle and four others: by bits, and the distances of those that do not
  * intersect. */
 typedef struct near_row {
-    unsigned near;    /* may be within the range */
+    unsigned near;    /* may be within the range, if it does not intersect */
     unsigned crosses; /* may intersect */
     unsigned certain; /* within the range and not touching, if it does not intersect */
     unsigned lowest;  /* may be a local minimum */

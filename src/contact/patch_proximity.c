@@ -266,17 +266,19 @@ static void measure_pair(proximity *p, const near_face *f, const near_face *g, b
 
 /* Visits what is left of four pairs: most of them need no distance in doubles. */
 static void visit_row(proximity *p, const near_face *f, const near_leaf *b, const near_row *row) {
-    for (unsigned near = row->near; near && !p->work->status; near &= near - 1) {
-        const unsigned lane = (unsigned)__builtin_ctz(near), bit = 1u << lane;
+    unsigned crosses = p->overlaps ? row->crosses : 0;
+    for (unsigned left = row->near | crosses; left && !p->work->status; left &= left - 1) {
+        const unsigned lane = (unsigned)__builtin_ctz(left), bit = 1u << lane;
         const near_face *g = &b->face[lane];
         double cosine = -v3_dot(f->normal, g->normal);
         bool facing = (f->two_sided || g->two_sided ? fabs(cosine) : cosine) > FACING_COSINE;
-        if (row->crosses & bit && p->overlaps &&
-            triangle_triangle_meet(f->at, g->at, NULL) != ABUT_MEETING_NONE) {
+        if (crosses & bit && triangle_triangle_meet(f->at, g->at, NULL) != ABUT_MEETING_NONE) {
             if (facing)
                 add_facing(p, f, g, 0);
             continue;
         }
+        if (!(row->near & bit))
+            continue;
         bool nearest = !p->overlaps && (p->nearest.face[0] == ABUT_NONE ||
                                         row->distance[lane] - row->error <= p->nearest.distance);
         bool lowest =

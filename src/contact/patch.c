@@ -390,7 +390,7 @@ static abut_status shift_along(const patch_call *call, vec3 normal, double *dept
         patch_work work;
         start_work(&work, call->memory);
         status = find(&work, &moved);
-        status = status ? status : abuti_patch_depth(&work, normal, &rest);
+        status = status ? status : abuti_patch_depth(&work, normal, INFINITY, &rest);
         if (!(rest > 0) || out + rest > ADDED * before + 1e-6 * call->size)
             return status;
         *depth = out + rest;
@@ -874,11 +874,14 @@ typedef struct patch_ways {
     double depth[TOGETHER];
 } patch_ways;
 
-static abut_status add_way(patch_work *work, vec3 way, patch_ways *ways) {
+/* Adds a way, unless it is deeper than `most`. */
+static abut_status add_way(patch_work *work, vec3 way, double most, patch_ways *ways) {
     double depth;
-    abut_status status = abuti_patch_depth(work, way, &depth);
     int k = ways->count;
-    if (status || !(depth > 0) || (k == TOGETHER && !(depth < ways->depth[k - 1])))
+    if (k == TOGETHER)
+        most = real_min(most, ways->depth[k - 1]);
+    abut_status status = abuti_patch_depth(work, way, most, &depth);
+    if (status || !(depth > 0) || !(depth <= most))
         return status;
     k = k == TOGETHER ? k - 1 : ways->count++;
     for (; k > 0 && depth < ways->depth[k - 1]; k--) {
@@ -932,12 +935,13 @@ static abut_status check_together(patch_work *work, patch_call *call, uint32_t k
                       ? ADDED * real_max(call->answers[0].depth, 0) + NEARLY * call->size
                       : INFINITY;
     for (size_t i = 0; i < call->count && call->count > 1 && !status; i++)
-        status = add_way(work, call->answers[i].normal, &ways);
+        status = add_way(work, call->answers[i].normal, most, &ways);
     status = status ? status : go_one_way(work, call, &ways, most, keep);
     ways.count = 0;
     for (int i = 0; i < 27 && !status && !call->separates; i++)
         if (i != 13)
-            status = add_way(work, v3_normalise(v3(i % 3 - 1, i / 3 % 3 - 1, i / 9 - 1)), &ways);
+            status =
+                add_way(work, v3_normalise(v3(i % 3 - 1, i / 3 % 3 - 1, i / 9 - 1)), most, &ways);
     return status || call->separates ? status : go_one_way(work, call, &ways, most, keep);
 }
 

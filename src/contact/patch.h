@@ -385,8 +385,9 @@ void abuti_patch_inside(patch_work *work, uint32_t inner, uint32_t part, vec3 hi
 abut_status abuti_patch_points_along(patch_work *work, const patch_region *region, vec3 normal,
                                      patch_scope scope, uint32_t keep, double gap,
                                      patch_answer *answer);
-/* The largest depth of all regions but gaps along a normal. */
-abut_status abuti_patch_depth(patch_work *work, vec3 normal, double *depth);
+/* The largest depth of all regions but gaps along a normal; a lower bound of it if that is above
+ * the limit. */
+abut_status abuti_patch_depth(patch_work *work, vec3 normal, double limit, double *depth);
 
 /* ---- patch_proximity.c: surfaces that are apart ---- */
 

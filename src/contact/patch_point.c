@@ -458,8 +458,21 @@ static patch_scope scope_of(const patch_work *work, const patch_region *r, vec3 
     return plainness(work, r, normal) < PIERCED ? PATCH_BODIES : PATCH_REGION;
 }
 
+/* Measures what the view has; ends early where it is deeper than `limit`. */
+static void measure_seen(measure *m, patch_scope scope, double limit) {
+    add_all(m);
+    if (m->deepest > limit)
+        return;
+    m->plain_count = m->count;
+    m->deeper = true;
+    add_deeper_vertices(m, scope == PATCH_BODIES);
+    if (!(m->deepest > limit))
+        abuti_patch_edges(&m->work->view, m->deepest, add_deeper_edge, m);
+}
+
+/* Measures along a normal; ends early where it is deeper than `limit`. */
 static abut_status measure_along(measure *m, patch_work *work, const patch_region *r, vec3 normal,
-                                 bool many, patch_scope scope) {
+                                 bool many, patch_scope scope, double limit) {
     start(m, work, r, normal);
     m->many = many;
     if (scope != PATCH_BODIES ||
@@ -467,11 +480,7 @@ static abut_status measure_along(measure *m, patch_work *work, const patch_regio
         abut_status status = abuti_patch_see(work, r, normal, scope);
         if (status)
             return status;
-        add_all(m);
-        m->plain_count = m->count;
-        m->deeper = true;
-        add_deeper_vertices(m, scope == PATCH_BODIES);
-        abuti_patch_edges(&work->view, m->deepest, add_deeper_edge, m);
+        measure_seen(m, scope, limit);
     }
     if (!m->count && scope != PATCH_WALL) { /* through each other, or no triangle says how high */
         m->rays = true;
@@ -605,19 +614,24 @@ static bool better(const patch_answer *a, const patch_answer *b) {
     return a->depth < b->depth;
 }
 
+static void answer_with(const measure *m, uint32_t keep, double gap, patch_answer *answer) {
+    const patch_region *r = m->region;
+    *answer = (patch_answer){.normal = m->normal,
+                             .depth = m->deepest,
+                             .area = v3_length(r->area),
+                             .volume = r->volume,
+                             .centre = r->centre,
+                             .region = (uint32_t)(r - m->work->regions)};
+    choose(m, keep, gap, answer);
+}
+
 static abut_status answer_along(patch_work *work, const patch_region *r, vec3 normal,
                                 patch_scope scope, uint32_t keep, double gap,
                                 patch_answer *answer) {
     measure m;
-    abut_status status = measure_along(&m, work, r, normal, keep > 4, scope);
-    *answer = (patch_answer){.normal = normal,
-                             .depth = m.deepest,
-                             .area = v3_length(r->area),
-                             .volume = r->volume,
-                             .centre = r->centre,
-                             .region = (uint32_t)(r - work->regions)};
+    abut_status status = measure_along(&m, work, r, normal, keep > 4, scope, INFINITY);
     if (!status)
-        choose(&m, keep, gap, answer);
+        answer_with(&m, keep, gap, answer);
     return status;
 }
 
@@ -704,13 +718,15 @@ static abut_status measure_wall(patch_work *work, const patch_region *r, vec3 no
     abut_status status = answer_along(work, r, normal, PATCH_WALL, keep, gap, answer);
     if (status || !answer->count || answer->depth < LONG_COLUMN * size)
         return status;
-    patch_answer local;
+    measure local;
+    start(&local, work, r, normal);
+    local.many = keep > 4;
     work->view.longest = LONG_COLUMN * size;
-    status = answer_along(work, r, normal, PATCH_WALL, keep, gap, &local);
+    measure_seen(&local, PATCH_WALL, SHORT_COLUMN * size); /* the view is still that of the wall */
     work->view.longest = INFINITY;
-    if (!status && local.count && local.depth < SHORT_COLUMN * size)
-        *answer = local;
-    return status;
+    if (local.count && local.deepest < SHORT_COLUMN * size)
+        answer_with(&local, keep, gap, answer);
+    return ABUT_OK;
 }
 
 abut_status abuti_patch_walls(patch_work *work, const patch_region *r, uint32_t keep, double gap,
@@ -840,14 +856,14 @@ void abuti_patch_inside(patch_work *work, uint32_t inner, uint32_t part, vec3 hi
     answer->area = answer->volume = 0;
 }
 
-abut_status abuti_patch_depth(patch_work *work, vec3 normal, double *depth) {
+abut_status abuti_patch_depth(patch_work *work, vec3 normal, double limit, double *depth) {
     measure m;
     *depth = -INFINITY;
-    for (size_t i = 0; i < work->region_count; i++) {
+    for (size_t i = 0; i < work->region_count && !(*depth > limit); i++) {
         if (work->regions[i].gap)
             continue;
         abut_status status = measure_along(&m, work, &work->regions[i], normal, false,
-                                           scope_of(work, &work->regions[i], normal));
+                                           scope_of(work, &work->regions[i], normal), limit);
         if (status)
             return status;
         *depth = real_max(*depth, m.deepest);

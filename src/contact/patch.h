@@ -261,6 +261,9 @@ typedef struct patch_work {
     uint32_t *points, *inner; /* by region */
     uint32_t *region_of;      /* of a crossing */
     patch_table by_facet;
+    const patch_region *walls_of; /* whose walls were measured last, and */
+    struct patch_answer *walls;   /* these */
+    int wall_count;
 } patch_work;
 
 /* ---- patch_memory.c ---- */
@@ -375,7 +378,8 @@ abut_status abuti_patch_points(patch_work *work, const patch_region *region, vec
 /* Whether the surfaces of a region look so many ways that their areas cancel. */
 bool abuti_patch_cancels(const patch_work *work, const patch_region *region);
 /* Divides such a region into walls: pieces that look about one way, each measured along its own
- * normal over its own triangles. The answers stand by depth, the deepest first. */
+ * normal over its own triangles. The answers stand by depth, the deepest first. Walls of the last
+ * region are kept: all calls for a region have the same `keep` and `gap`. */
 abut_status abuti_patch_walls(patch_work *work, const patch_region *region, uint32_t keep,
                               double gap, patch_answer answers[PATCH_WAYS], int *count);
 /* Where a connected part of one side meets nothing, but is inside the other. */

@@ -729,8 +729,8 @@ static abut_status measure_wall(patch_work *work, const patch_region *r, vec3 no
     return ABUT_OK;
 }
 
-abut_status abuti_patch_walls(patch_work *work, const patch_region *r, uint32_t keep, double gap,
-                              patch_answer answers[PATCH_WAYS], int *count) {
+static abut_status measure_walls(patch_work *work, const patch_region *r, uint32_t keep, double gap,
+                                 patch_answer answers[PATCH_WAYS], int *count) {
     uint32_t facets = r->facet_end - r->facet_begin;
     bool *taken = abuti_patch_take(work->memory, facets, sizeof *taken);
     double total = area_of(work, r, 0) + area_of(work, r, 1);
@@ -765,6 +765,24 @@ abut_status abuti_patch_walls(patch_work *work, const patch_region *r, uint32_t 
             answers[at] = answers[at - 1];
         answers[at] = answer;
     }
+    return ABUT_OK;
+}
+
+abut_status abuti_patch_walls(patch_work *work, const patch_region *r, uint32_t keep, double gap,
+                              patch_answer answers[PATCH_WAYS], int *count) {
+    if (!work->walls)
+        work->walls = abuti_patch_take(work->memory, PATCH_WAYS, sizeof *work->walls);
+    if (!work->walls)
+        return ABUT_ERROR_MEMORY;
+    if (work->walls_of != r) {
+        work->walls_of = NULL;
+        abut_status status = measure_walls(work, r, keep, gap, work->walls, &work->wall_count);
+        if (status)
+            return status;
+        work->walls_of = r;
+    }
+    *count = work->wall_count;
+    memcpy(answers, work->walls, (size_t)*count * sizeof *answers);
     return ABUT_OK;
 }
 

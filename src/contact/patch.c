@@ -458,7 +458,7 @@ static abut_status add_region_walls(patch_work *work, patch_call *call, size_t i
         most = AS_SHALLOW * real_max(most, HAIR * call->size);
         *resolved &= count > 0;
     } else {
-        patch_effort effort = PATCH_ALL;
+        patch_effort effort = PATCH_LEAST;
         status = abuti_patch_points(work, &work->regions[i], call->hint, keep, call->gap, &effort,
                                     answers, &count);
         count = count ? 1 : 0;

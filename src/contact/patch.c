@@ -874,10 +874,12 @@ typedef struct patch_ways {
     double depth[TOGETHER];
 } patch_ways;
 
-/* Adds a way, unless it is deeper than `most`. */
+/* Adds a way, unless it is deeper than `most` or much deeper than the least so far. */
 static abut_status add_way(patch_work *work, vec3 way, double most, patch_ways *ways) {
     double depth;
     int k = ways->count;
+    if (k)
+        most = real_min(most, SINGLE_DEPTHS * ways->depth[0]);
     if (k == TOGETHER)
         most = real_min(most, ways->depth[k - 1]);
     abut_status status = abuti_patch_depth(work, way, most, &depth);

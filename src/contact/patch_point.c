@@ -23,6 +23,9 @@
 #define WALL_COSINE 0.707   /* between the normals of a wall and of its triangles: 45 degrees */
 #define LONG_COLUMN 0.05    /* of the smaller body: what is longer may belong to another wall */
 #define SHORT_COLUMN 0.0125 /* the same: what is shorter belongs to this one */
+#define STEEP_COSINE 0.5    /* triangles that are steeper say nothing of a wall's heights */
+#define DEEP_WALL 0.05      /* of the smaller body: walls that are deeper, and */
+#define DEEPER_WALL 2.0     /* than this many times the shallowest, are not ways out */
 #define LEAST_WALL 0.02     /* of all areas: walls whose triangles are smaller do not count */
 #define INSET 0.02          /* of the way from the contour to its middle */
 #define SAME 0.9999995      /* the cosine of a thousandth: faces that look one way */
@@ -491,15 +494,17 @@ static abut_status measure_along(measure *m, patch_work *work, const patch_regio
     return ABUT_OK;
 }
 
-/* A lower bound of the depth along a normal: that at the place of a point. */
-static double depth_at(patch_work *work, const patch_region *r, vec3 normal, vec3 at) {
+/* A lower bound of the depth along a normal: that at the place of a point. Triangles that are
+ * steeper than the least cosine do not count. */
+static double depth_at(patch_work *work, const patch_region *r, vec3 normal, double least_cosine,
+                       vec3 at) {
     double low = INFINITY, high = -INFINITY;
     vec3 along[2];
     abuti_patch_across(normal, along);
     for (uint32_t i = r->facet_begin; i < r->facet_end; i++) {
         const patch_facet *f = &work->facets[i];
-        double up = v3_dot(f->area, normal);
-        if (!(f->side ? up > 0 : up < 0))
+        double up = v3_dot(f->area, normal) * (f->side ? 1 : -1);
+        if (!(up > 0) || up * up < least_cosine * least_cosine * v3_length_sq(f->area))
             continue;
         patch_body *body = &work->body[f->side];
         const uint32_t *corner = body->skin->corner + 3 * (size_t)f->face;
@@ -648,7 +653,7 @@ static bool is_deeper(patch_work *work, const patch_region *r, const patch_way *
     if (!best->of_faces || !(best->depth > 0))
         return false;
     double depth = pierced ? depth_through(work, r, way->normal)
-                           : depth_at(work, r, way->normal, best->points[0].at);
+                           : depth_at(work, r, way->normal, 0, best->points[0].at);
     return depth > (way->held > 0 ? 1 : CLEARLY) * best->depth;
 }
 
@@ -729,30 +734,40 @@ static abut_status measure_wall(patch_work *work, const patch_region *r, vec3 no
     return ABUT_OK;
 }
 
+static vec3 middle_of(const patch_body *body, uint32_t face) {
+    vec3 sum = v3_add(corner_true(body, face, 0), corner_true(body, face, 1));
+    return v3_scale(v3_add(sum, corner_true(body, face, 2)), 1.0 / 3);
+}
+
 static abut_status measure_walls(patch_work *work, const patch_region *r, uint32_t keep, double gap,
                                  patch_answer answers[PATCH_WAYS], int *count) {
     uint32_t facets = r->facet_end - r->facet_begin;
     bool *taken = abuti_patch_take(work->memory, facets, sizeof *taken);
-    double total = area_of(work, r, 0) + area_of(work, r, 1);
+    double total = area_of(work, r, 0) + area_of(work, r, 1), limit = INFINITY;
+    double size = real_min(work->body[0].skin->size, work->body[1].skin->size);
     *count = 0;
     if (!taken)
         return ABUT_ERROR_MEMORY;
     memset(taken, 0, facets * sizeof *taken);
     for (int i = 0; i < PATCH_WAYS; i++) {
         double largest = LEAST_WALL * total;
-        vec3 normal = v3(0, 0, 0);
+        vec3 normal = v3(0, 0, 0), middle = v3(0, 0, 0);
         for (uint32_t k = 0; k < facets; k++) {
-            double size = v3_length(work->facets[r->facet_begin + k].area);
-            if (taken[k] || !(size > largest / facets))
+            const patch_facet *f = &work->facets[r->facet_begin + k];
+            double area = v3_length(f->area);
+            if (taken[k] || !(area > largest / facets))
                 continue;
-            largest = size * facets;
-            normal = v3_normalise(area_towards_a(&work->facets[r->facet_begin + k]));
+            largest = area * facets;
+            normal = v3_normalise(area_towards_a(f));
+            middle = middle_of(&work->body[f->side], f->face);
         }
         if (v3_max_abs(normal) == 0)
             break;
         vec3 mean = v3_normalise(sum_cone(work, r, normal, taken, false));
         normal = v3_max_abs(mean) > 0 ? mean : normal;
         sum_cone(work, r, normal, taken, true);
+        if (*count && depth_at(work, r, normal, STEEP_COSINE, middle) > limit)
+            continue;
         patch_answer answer;
         abut_status status = measure_wall(work, r, normal, keep, gap, &answer);
         if (status)
@@ -764,6 +779,7 @@ static abut_status measure_walls(patch_work *work, const patch_region *r, uint32
         for (; at > 0 && answers[at - 1].depth < answer.depth; at--)
             answers[at] = answers[at - 1];
         answers[at] = answer;
+        limit = real_max(DEEP_WALL * size, DEEPER_WALL * answers[*count - 1].depth);
     }
     return ABUT_OK;
 }
@@ -878,10 +894,19 @@ abut_status abuti_patch_depth(patch_work *work, vec3 normal, double limit, doubl
     measure m;
     *depth = -INFINITY;
     for (size_t i = 0; i < work->region_count && !(*depth > limit); i++) {
-        if (work->regions[i].gap)
+        const patch_region *r = &work->regions[i];
+        if (r->gap)
             continue;
-        abut_status status = measure_along(&m, work, &work->regions[i], normal, false,
-                                           scope_of(work, &work->regions[i], normal), limit);
+        patch_scope scope = scope_of(work, r, normal);
+        if (limit < INFINITY) {
+            double least = scope == PATCH_BODIES ? depth_through(work, r, normal)
+                                                 : depth_at(work, r, normal, 0, r->centre);
+            if (least > limit) {
+                *depth = least;
+                return ABUT_OK;
+            }
+        }
+        abut_status status = measure_along(&m, work, r, normal, false, scope, limit);
         if (status)
             return status;
         *depth = real_max(*depth, m.deepest);

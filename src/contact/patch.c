@@ -677,7 +677,8 @@ static abut_status answer_alone(patch_work *work, patch_call *call, size_t i, ui
     call->pierced = true;
     patch_answers walls = {call->answers, call->count, call->room};
     call->count = 0;
-    for (int k = 0; k < 2 && !status && !call->separates; k++) {
+    effort = PATCH_LEAST;
+    for (int k = 0; k < 2 && !status && !call->separates && (!k || effort == PATCH_LEAST); k++) {
         effort = k ? PATCH_ALL : PATCH_LEAST;
         status = answer_region(work, call, i, keep, &effort, answers, &count);
         if (!status)
@@ -874,14 +875,12 @@ typedef struct patch_ways {
     double depth[TOGETHER];
 } patch_ways;
 
-/* Adds a way, unless it is deeper than `most` or much deeper than the least so far. */
+/* Adds a way, unless it is deeper than `most` or than the least so far. */
 static abut_status add_way(patch_work *work, vec3 way, double most, patch_ways *ways) {
     double depth;
     int k = ways->count;
     if (k)
-        most = real_min(most, SINGLE_DEPTHS * ways->depth[0]);
-    if (k == TOGETHER)
-        most = real_min(most, ways->depth[k - 1]);
+        most = real_min(most, ways->depth[0]);
     abut_status status = abuti_patch_depth(work, way, most, &depth);
     if (status || !(depth > 0) || !(depth <= most))
         return status;

@@ -892,12 +892,13 @@ void abuti_patch_inside(patch_work *work, uint32_t inner, uint32_t part, vec3 hi
 
 abut_status abuti_patch_depth(patch_work *work, vec3 normal, double limit, double *depth) {
     measure m;
+    bool whole = false; /* both bodies have been measured as a whole, all regions with them */
     *depth = -INFINITY;
     for (size_t i = 0; i < work->region_count && !(*depth > limit); i++) {
         const patch_region *r = &work->regions[i];
-        if (r->gap)
+        patch_scope scope = r->gap ? PATCH_REGION : scope_of(work, r, normal);
+        if (r->gap || (whole && scope == PATCH_BODIES))
             continue;
-        patch_scope scope = scope_of(work, r, normal);
         if (limit < INFINITY) {
             double least = scope == PATCH_BODIES ? depth_through(work, r, normal)
                                                  : depth_at(work, r, normal, 0, r->centre);
@@ -910,6 +911,7 @@ abut_status abuti_patch_depth(patch_work *work, vec3 normal, double limit, doubl
         if (status)
             return status;
         *depth = real_max(*depth, m.deepest);
+        whole |= scope == PATCH_BODIES && !m.rays;
     }
     return ABUT_OK;
 }

@@ -46,6 +46,7 @@ enum {
     FACES = 3,                     /* directions of faces of each body that are tried */
     WHOLE = 8192,                  /* triangles of two bodies that are looked at as a whole */
     EXITS = 4096,                  /* vertices of a part inside whose ways out are looked at */
+    COLUMNS = 8,                   /* that are measured before a whole region is */
     SEEDS = 16                     /* places from which the far side is looked for */
 };
 
@@ -890,23 +891,29 @@ void abuti_patch_inside(patch_work *work, uint32_t inner, uint32_t part, vec3 hi
     answer->area = answer->volume = 0;
 }
 
+/* A lower bound of the depth of all regions along a normal: the largest of a few columns, or the
+ * first that is above the limit. */
+static double depth_of_columns(patch_work *work, vec3 normal, double limit) {
+    double depth = -INFINITY;
+    for (size_t i = 0; i < work->region_count && i < COLUMNS && !(depth > limit); i++) {
+        const patch_region *r = &work->regions[i];
+        if (!r->gap)
+            depth = real_max(depth, scope_of(work, r, normal) == PATCH_BODIES
+                                        ? depth_through(work, r, normal)
+                                        : depth_at(work, r, normal, 0, r->centre));
+    }
+    return depth;
+}
+
 abut_status abuti_patch_depth(patch_work *work, vec3 normal, double limit, double *depth) {
     measure m;
     bool whole = false; /* both bodies have been measured as a whole, all regions with them */
-    *depth = -INFINITY;
+    *depth = limit < INFINITY ? depth_of_columns(work, normal, limit) : -INFINITY;
     for (size_t i = 0; i < work->region_count && !(*depth > limit); i++) {
         const patch_region *r = &work->regions[i];
         patch_scope scope = r->gap ? PATCH_REGION : scope_of(work, r, normal);
         if (r->gap || (whole && scope == PATCH_BODIES))
             continue;
-        if (limit < INFINITY) {
-            double least = scope == PATCH_BODIES ? depth_through(work, r, normal)
-                                                 : depth_at(work, r, normal, 0, r->centre);
-            if (least > limit) {
-                *depth = least;
-                return ABUT_OK;
-            }
-        }
         abut_status status = measure_along(&m, work, r, normal, false, scope, limit);
         if (status)
             return status;

@@ -1,7 +1,7 @@
 /* One triangle against four in floats: which are within the range, and which may hold a local
  * minimum of the distance.
  *
- * Guarantee: conservative. Let e bound the rounding error of distances and heights: 32 roundings of
+ * Guarantee: conservative. Let e bound the rounding error of distances and heights: 16 roundings of
  * the largest coordinate. What is further than the range by more than e is dropped. A pair of
  * points that is at most e further apart than the closest points, which are d apart, differs from
  * these in direction by at most sqrt(2 e / d): both are in the convex set of all differences of
@@ -12,9 +12,9 @@
 
 #include <math.h>
 
-#define ROUNDING 0x1p-19f      /* of the largest coordinate: error of distances and heights */
+#define ROUNDING 0x1p-20f      /* of the largest coordinate: error of distances and heights */
 #define CONE_TOLERANCE 1e-4f   /* beyond the tolerances of a minimum in doubles */
-#define CERTAIN_DISTANCE 64.0f /* errors: smaller distances say nothing of directions */
+#define CERTAIN_DISTANCE 16.0f /* errors: smaller distances say nothing of directions */
 
 static void fill_face(const patch_body *body, const near_space *space, uint32_t side, uint32_t face,
                       near_face *f) {

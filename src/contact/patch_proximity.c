@@ -266,12 +266,16 @@ static void measure_pair(proximity *p, const near_face *f, const near_face *g, b
 
 /* Visits what is left of four pairs: most of them need no distance in doubles. */
 static void visit_row(proximity *p, const near_face *f, const near_leaf *b, const near_row *row) {
-    unsigned crosses = p->overlaps ? row->crosses : 0;
+    unsigned crosses = p->overlaps ? row->crosses : 0, unsure = row->lowest | ~row->certain;
     for (unsigned left = row->near | crosses; left && !p->work->status; left &= left - 1) {
         const unsigned lane = (unsigned)__builtin_ctz(left), bit = 1u << lane;
         const near_face *g = &b->face[lane];
-        double cosine = -v3_dot(f->normal, g->normal);
+        double cosine = -v3_dot(f->normal, g->normal), angle = row->slack[lane];
         bool facing = (f->two_sided || g->two_sided ? fabs(cosine) : cosine) > FACING_COSINE;
+        bool nearest = !p->overlaps && (p->nearest.face[0] == ABUT_NONE ||
+                                        row->distance[lane] - row->error <= p->nearest.distance);
+        if (!facing && !nearest && !(row->near & unsure & bit))
+            continue;
         if (crosses & bit && triangle_triangle_meet(f->at, g->at, NULL) != ABUT_MEETING_NONE) {
             if (facing)
                 add_facing(p, f, g, 0);
@@ -279,13 +283,10 @@ static void visit_row(proximity *p, const near_face *f, const near_leaf *b, cons
         }
         if (!(row->near & bit))
             continue;
-        bool nearest = !p->overlaps && (p->nearest.face[0] == ABUT_NONE ||
-                                        row->distance[lane] - row->error <= p->nearest.distance);
-        bool lowest =
-            row->lowest & bit &&
-            may_be_lowest(&p->work->body[0], f, row->way[lane], row->slack[lane]) &&
-            may_be_lowest(&p->work->body[1], g, v3_scale(row->way[lane], -1), row->slack[lane]);
-        if (!(row->certain & bit) || lowest || nearest)
+        vec3 way = row->way[lane];
+        if (!(row->certain & bit) || nearest ||
+            (row->lowest & bit && may_be_lowest(&p->work->body[0], f, way, angle) &&
+             may_be_lowest(&p->work->body[1], g, v3_scale(way, -1), angle)))
             measure_pair(p, f, g, facing);
         else if (facing)
             add_facing(p, f, g, row->distance[lane]);

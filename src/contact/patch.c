@@ -411,7 +411,7 @@ static abut_status shift_along(const patch_call *call, vec3 normal, double *dept
         patch_work work;
         start_work(&work, call->memory);
         status = find(&work, &moved);
-        status = status ? status : abuti_patch_depth(&work, normal, &rest);
+        status = status ? status : abuti_patch_depth(&work, normal, INFINITY, &rest);
         if (!(rest > 0) || out + rest > ADDED * before + 1e-6 * call->size)
             return status;
         *depth = out + rest;
@@ -482,7 +482,7 @@ static abut_status add_region_walls(patch_work *work, patch_call *call, size_t i
         most = AS_SHALLOW * real_max(most, HAIR * call->size);
         *resolved &= count > 0;
     } else {
-        patch_effort effort = PATCH_ALL;
+        patch_effort effort = PATCH_LEAST;
         status = abuti_patch_points(work, &work->regions[i], call->hint, keep, call->gap, &effort,
                                     answers, &count);
         count = count ? 1 : 0;
@@ -766,7 +766,8 @@ static abut_status answer_alone(patch_work *work, patch_call *call, size_t i, ui
     call->pierced = true;
     patch_answers walls = {call->answers, call->count, call->room};
     call->count = 0;
-    for (int k = 0; k < 2 && !status && !call->separates; k++) {
+    effort = PATCH_LEAST;
+    for (int k = 0; k < 2 && !status && !call->separates && (!k || effort == PATCH_LEAST); k++) {
         effort = k ? PATCH_ALL : PATCH_LEAST;
         status = answer_region(work, call, i, keep, &effort, answers, &count);
         if (!status)
@@ -994,11 +995,14 @@ typedef struct patch_ways {
     double depth[TOGETHER];
 } patch_ways;
 
-static abut_status add_way(patch_work *work, vec3 way, patch_ways *ways) {
+/* Adds a way, unless it is deeper than `most` or than the least so far. */
+static abut_status add_way(patch_work *work, vec3 way, double most, patch_ways *ways) {
     double depth;
-    abut_status status = abuti_patch_depth(work, way, &depth);
     int k = ways->count;
-    if (status || !(depth > 0) || (k == TOGETHER && !(depth < ways->depth[k - 1])))
+    if (k)
+        most = real_min(most, ways->depth[0]);
+    abut_status status = abuti_patch_depth(work, way, most, &depth);
+    if (status || !(depth > 0) || !(depth <= most))
         return status;
     k = k == TOGETHER ? k - 1 : ways->count++;
     for (; k > 0 && depth < ways->depth[k - 1]; k--) {
@@ -1052,12 +1056,13 @@ static abut_status check_together(patch_work *work, patch_call *call, uint32_t k
                       ? ADDED * real_max(call->answers[0].depth, 0) + NEARLY * call->size
                       : INFINITY;
     for (size_t i = 0; i < call->count && call->count > 1 && !status; i++)
-        status = add_way(work, call->answers[i].normal, &ways);
+        status = add_way(work, call->answers[i].normal, most, &ways);
     status = status ? status : go_one_way(work, call, &ways, most, keep);
     ways.count = 0;
     for (int i = 0; i < 27 && !status && !call->separates; i++)
         if (i != 13)
-            status = add_way(work, v3_normalise(v3(i % 3 - 1, i / 3 % 3 - 1, i / 9 - 1)), &ways);
+            status =
+                add_way(work, v3_normalise(v3(i % 3 - 1, i / 3 % 3 - 1, i / 9 - 1)), most, &ways);
     return status || call->separates ? status : go_one_way(work, call, &ways, most, keep);
 }
 

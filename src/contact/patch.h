@@ -32,6 +32,13 @@ typedef struct patch_part {
     bool is_cavity;  /* it is closed and holds nothing */
 } patch_part;
 
+/* A cone around the normals of all triangles that share a vertex with a triangle. */
+typedef struct patch_cone {
+    float axis[3];
+    float cosine; /* of half its angle; -2 where not all directions of minima are in it: at boundary
+                   * edges, and where the surface is no graph across the axis */
+} patch_cone;
+
 typedef struct patch_skin {
     bvh_part part;
     const abut_bvh *bvh;
@@ -39,7 +46,8 @@ typedef struct patch_skin {
     abut_topology_arrays view;
     const uint32_t *corner; /* 3 a triangle, vertices in one place as one */
     vec3 *offset;           /* of a vertex: by which it goes out if its faces go out by 1 */
-    double reach;           /* the longest of them */
+    patch_cone *cones;      /* of the triangles */
+    double reach;           /* the longest offset */
     double size;            /* of the box, the longest side */
     bool has_needles;       /* some triangles have no area */
     bool inward;            /* triangles are turned round here */
@@ -226,7 +234,7 @@ typedef struct patch_memory {
     unsigned char *at, *end;
     void **blocks; /* the last; its first word is the one before it */
     size_t block_bytes;
-    unsigned char first[PATCH_BYTES];
+    _Alignas(64) unsigned char first[PATCH_BYTES];
 } patch_memory;
 
 typedef struct patch_work {
@@ -260,6 +268,9 @@ typedef struct patch_work {
     uint32_t *points, *inner; /* by region */
     uint32_t *region_of;      /* of a crossing */
     patch_table by_facet;
+    const patch_region *walls_of; /* whose walls were measured last, and */
+    struct patch_answer *walls;   /* these */
+    int wall_count;
 } patch_work;
 
 /* ---- patch_memory.c ---- */
@@ -406,7 +417,8 @@ abut_status abuti_patch_points(patch_work *work, const patch_region *region, vec
 /* Whether the surfaces of a region look so many ways that their areas cancel. */
 bool abuti_patch_cancels(const patch_work *work, const patch_region *region);
 /* Divides such a region into walls: pieces that look about one way, each measured along its own
- * normal over its own triangles. The answers stand by depth, the deepest first. */
+ * normal over its own triangles. The answers stand by depth, the deepest first. Walls of the last
+ * region are kept: all calls for a region have the same `keep` and `gap`. */
 abut_status abuti_patch_walls(patch_work *work, const patch_region *region, uint32_t keep,
                               double gap, patch_answer answers[PATCH_WAYS], int *count);
 /* Where a connected part of one side meets nothing, but is inside the other. */
@@ -416,8 +428,9 @@ void abuti_patch_inside(patch_work *work, uint32_t inner, uint32_t part, vec3 hi
 abut_status abuti_patch_points_along(patch_work *work, const patch_region *region, vec3 normal,
                                      patch_scope scope, uint32_t keep, double gap,
                                      patch_answer *answer);
-/* The largest depth of all regions but gaps along a normal. */
-abut_status abuti_patch_depth(patch_work *work, vec3 normal, double *depth);
+/* The largest depth of all regions but gaps along a normal; a lower bound of it if that is above
+ * the limit. */
+abut_status abuti_patch_depth(patch_work *work, vec3 normal, double limit, double *depth);
 
 /* ---- patch_proximity.c: surfaces that are apart ---- */
 

@@ -228,7 +228,7 @@ abut_status abuti_patch_see(patch_work *work, const patch_region *r, vec3 normal
     bool whole = scope == PATCH_BODIES;
     view->least_cosine = scope == PATCH_WALL ? WALL_COSINE : SLOPE;
     size_t wanted = r->facet_end - r->facet_begin;
-    double lo[2], hi[2];
+    double lo[2], hi[2], steepest = scope == PATCH_WALL ? 0.9 * WALL_COSINE : 0;
     view->normal = normal;
     abuti_patch_across(normal, view->along);
     view->top = -INFINITY;
@@ -246,8 +246,9 @@ abut_status abuti_patch_see(patch_work *work, const patch_region *r, vec3 normal
             add_plane(work, side, face);
     for (uint32_t i = r->facet_begin; i < r->facet_end && !whole; i++) {
         const patch_facet *f = &work->facets[i];
-        double up = v3_dot(f->area, normal);
-        if ((f->side ? up : -up) >= 0) /* its skin looks nearly as it does */
+        double up = v3_dot(f->area, normal) * (f->side ? 1 : -1);
+        /* Its skin looks nearly as it does. */
+        if (up >= 0 && up * up >= steepest * steepest * v3_length_sq(f->area))
             add_plane(work, f->side, f->face);
     }
     /* What reaches beyond the grid stands in the cells at its border. */

@@ -23,6 +23,9 @@
 #define WALL_COSINE 0.707   /* between the normals of a wall and of its triangles: 45 degrees */
 #define LONG_COLUMN 0.05    /* of the smaller body: what is longer may belong to another wall */
 #define SHORT_COLUMN 0.0125 /* the same: what is shorter belongs to this one */
+#define STEEP_COSINE 0.5    /* triangles that are steeper say nothing of a wall's heights */
+#define DEEP_WALL 0.05      /* of the smaller body: walls that are deeper, and */
+#define DEEPER_WALL 2.0     /* than this many times the shallowest, are not ways out */
 #define LEAST_WALL 0.02     /* of all areas: walls whose triangles are smaller do not count */
 #define INSET 0.02          /* of the way from the contour to its middle */
 #define SAME 0.9999995      /* the cosine of a thousandth: faces that look one way */
@@ -44,6 +47,7 @@ enum {
     FACES = 3,                     /* directions of faces of each body that are tried */
     WHOLE = 8192,                  /* triangles of two bodies that are looked at as a whole */
     EXITS = 4096,                  /* vertices of a part inside whose ways out are looked at */
+    COLUMNS = 8,                   /* that are measured before a whole region is */
     SEEDS = 16                     /* places from which the far side is looked for */
 };
 
@@ -529,8 +533,22 @@ static patch_scope scope_of(const patch_work *work, const patch_region *r, vec3 
     return plainness(work, r, normal) < PIERCED ? PATCH_BODIES : PATCH_REGION;
 }
 
+/* Measures what the view has; ends early where it is deeper than `limit`. */
+static void measure_seen(measure *m, patch_scope scope, double limit) {
+    add_all(m);
+    if (m->deepest > limit)
+        return;
+    m->plain_count = m->count;
+    m->plain_deepest = m->deepest;
+    m->deeper = true;
+    add_deeper_vertices(m, scope == PATCH_BODIES);
+    if (!(m->deepest > limit))
+        abuti_patch_edges(&m->work->view, least_depth(m), add_deeper_edge, m);
+}
+
+/* Measures along a normal; ends early where it is deeper than `limit`. */
 static abut_status measure_along(measure *m, patch_work *work, const patch_region *r, vec3 normal,
-                                 bool many, patch_scope scope) {
+                                 bool many, patch_scope scope, double limit) {
     start(m, work, r, normal);
     m->many = many;
     if (scope != PATCH_BODIES ||
@@ -538,12 +556,7 @@ static abut_status measure_along(measure *m, patch_work *work, const patch_regio
         abut_status status = abuti_patch_see(work, r, normal, scope);
         if (status)
             return status;
-        add_all(m);
-        m->plain_count = m->count;
-        m->plain_deepest = m->deepest;
-        m->deeper = true;
-        add_deeper_vertices(m, scope == PATCH_BODIES);
-        abuti_patch_edges(&work->view, least_depth(m), add_deeper_edge, m);
+        measure_seen(m, scope, limit);
     }
     if (!m->count && scope != PATCH_WALL) { /* through each other, or no triangle says how high */
         m->rays = true;
@@ -554,15 +567,17 @@ static abut_status measure_along(measure *m, patch_work *work, const patch_regio
     return ABUT_OK;
 }
 
-/* A lower bound of the depth along a normal: that at the place of a point. */
-static double depth_at(patch_work *work, const patch_region *r, vec3 normal, vec3 at) {
+/* A lower bound of the depth along a normal: that at the place of a point. Triangles that are
+ * steeper than the least cosine do not count. */
+static double depth_at(patch_work *work, const patch_region *r, vec3 normal, double least_cosine,
+                       vec3 at) {
     double low = INFINITY, high = -INFINITY;
     vec3 along[2];
     abuti_patch_across(normal, along);
     for (uint32_t i = r->facet_begin; i < r->facet_end; i++) {
         const patch_facet *f = &work->facets[i];
-        double up = v3_dot(f->area, normal);
-        if (!(f->side ? up > 0 : up < 0))
+        double up = v3_dot(f->area, normal) * (f->side ? 1 : -1);
+        if (!(up > 0) || up * up < least_cosine * least_cosine * v3_length_sq(f->area))
             continue;
         patch_body *body = &work->body[f->side];
         const uint32_t *corner = body->skin->corner + 3 * (size_t)f->face;
@@ -677,19 +692,24 @@ static bool better(const patch_answer *a, const patch_answer *b) {
     return a->depth < b->depth;
 }
 
+static void answer_with(const measure *m, uint32_t keep, double gap, patch_answer *answer) {
+    const patch_region *r = m->region;
+    *answer = (patch_answer){.normal = m->normal,
+                             .depth = m->deepest,
+                             .area = fabs(v3_dot(r->area, m->normal)),
+                             .volume = r->volume,
+                             .centre = r->centre,
+                             .region = (uint32_t)(r - m->work->regions)};
+    choose(m, keep, gap, answer);
+}
+
 static abut_status answer_along(patch_work *work, const patch_region *r, vec3 normal,
                                 patch_scope scope, uint32_t keep, double gap,
                                 patch_answer *answer) {
     measure m;
-    abut_status status = measure_along(&m, work, r, normal, keep > 4, scope);
-    *answer = (patch_answer){.normal = normal,
-                             .depth = m.deepest,
-                             .area = fabs(v3_dot(r->area, normal)),
-                             .volume = r->volume,
-                             .centre = r->centre,
-                             .region = (uint32_t)(r - work->regions)};
+    abut_status status = measure_along(&m, work, r, normal, keep > 4, scope, INFINITY);
     if (!status)
-        choose(&m, keep, gap, answer);
+        answer_with(&m, keep, gap, answer);
     return status;
 }
 
@@ -706,7 +726,7 @@ static bool is_deeper(patch_work *work, const patch_region *r, const patch_way *
     if (!best->of_faces || !(best->depth > 0))
         return false;
     double depth = pierced ? depth_through(work, r, way->normal)
-                           : depth_at(work, r, way->normal, best->points[0].at);
+                           : depth_at(work, r, way->normal, 0, best->points[0].at);
     return depth > (way->held > 0 ? 1 : CLEARLY) * best->depth;
 }
 
@@ -776,39 +796,51 @@ static abut_status measure_wall(patch_work *work, const patch_region *r, vec3 no
     abut_status status = answer_along(work, r, normal, PATCH_WALL, keep, gap, answer);
     if (status || !answer->count || answer->depth < LONG_COLUMN * size)
         return status;
-    patch_answer local;
+    measure local;
+    start(&local, work, r, normal);
+    local.many = keep > 4;
     work->view.longest = LONG_COLUMN * size;
-    status = answer_along(work, r, normal, PATCH_WALL, keep, gap, &local);
+    measure_seen(&local, PATCH_WALL, SHORT_COLUMN * size); /* the view is still that of the wall */
     work->view.longest = INFINITY;
-    if (!status && local.count && local.depth < SHORT_COLUMN * size)
-        *answer = local;
-    return status;
+    if (local.count && local.deepest < SHORT_COLUMN * size)
+        answer_with(&local, keep, gap, answer);
+    return ABUT_OK;
 }
 
-abut_status abuti_patch_walls(patch_work *work, const patch_region *r, uint32_t keep, double gap,
-                              patch_answer answers[PATCH_WAYS], int *count) {
+static vec3 middle_of(const patch_body *body, uint32_t face) {
+    vec3 sum = v3_add(corner_true(body, face, 0), corner_true(body, face, 1));
+    return v3_scale(v3_add(sum, corner_true(body, face, 2)), 1.0 / 3);
+}
+
+static abut_status measure_walls(patch_work *work, const patch_region *r, uint32_t keep, double gap,
+                                 patch_answer answers[PATCH_WAYS], int *count) {
     uint32_t facets = r->facet_end - r->facet_begin;
     bool *taken = abuti_patch_take(work->memory, facets, sizeof *taken);
-    double total = area_of(work, r, 0) + area_of(work, r, 1);
+    double total = area_of(work, r, 0) + area_of(work, r, 1), limit = INFINITY;
+    double size = real_min(work->body[0].skin->size, work->body[1].skin->size);
     *count = 0;
     if (!taken)
         return ABUT_ERROR_MEMORY;
     memset(taken, 0, facets * sizeof *taken);
     for (int i = 0; i < PATCH_WAYS; i++) {
         double largest = LEAST_WALL * total;
-        vec3 normal = v3(0, 0, 0);
+        vec3 normal = v3(0, 0, 0), middle = v3(0, 0, 0);
         for (uint32_t k = 0; k < facets; k++) {
-            double size = v3_length(work->facets[r->facet_begin + k].area);
-            if (taken[k] || !(size > largest / facets))
+            const patch_facet *f = &work->facets[r->facet_begin + k];
+            double area = v3_length(f->area);
+            if (taken[k] || !(area > largest / facets))
                 continue;
-            largest = size * facets;
-            normal = v3_normalise(area_towards_a(&work->facets[r->facet_begin + k]));
+            largest = area * facets;
+            normal = v3_normalise(area_towards_a(f));
+            middle = middle_of(&work->body[f->side], f->face);
         }
         if (v3_max_abs(normal) == 0)
             break;
         vec3 mean = v3_normalise(sum_cone(work, r, normal, taken, false));
         normal = v3_max_abs(mean) > 0 ? mean : normal;
         double area = v3_dot(sum_cone(work, r, normal, taken, true), normal);
+        if (*count && depth_at(work, r, normal, STEEP_COSINE, middle) > limit)
+            continue;
         patch_answer answer;
         abut_status status = measure_wall(work, r, normal, keep, gap, &answer);
         if (status)
@@ -821,7 +853,26 @@ abut_status abuti_patch_walls(patch_work *work, const patch_region *r, uint32_t 
         for (; at > 0 && answers[at - 1].depth < answer.depth; at--)
             answers[at] = answers[at - 1];
         answers[at] = answer;
+        limit = real_max(DEEP_WALL * size, DEEPER_WALL * answers[*count - 1].depth);
     }
+    return ABUT_OK;
+}
+
+abut_status abuti_patch_walls(patch_work *work, const patch_region *r, uint32_t keep, double gap,
+                              patch_answer answers[PATCH_WAYS], int *count) {
+    if (!work->walls)
+        work->walls = abuti_patch_take(work->memory, PATCH_WAYS, sizeof *work->walls);
+    if (!work->walls)
+        return ABUT_ERROR_MEMORY;
+    if (work->walls_of != r) {
+        work->walls_of = NULL;
+        abut_status status = measure_walls(work, r, keep, gap, work->walls, &work->wall_count);
+        if (status)
+            return status;
+        work->walls_of = r;
+    }
+    *count = work->wall_count;
+    memcpy(answers, work->walls, (size_t)*count * sizeof *answers);
     return ABUT_OK;
 }
 
@@ -913,17 +964,34 @@ void abuti_patch_inside(patch_work *work, uint32_t inner, uint32_t part, vec3 hi
     answer->area = answer->volume = 0;
 }
 
-abut_status abuti_patch_depth(patch_work *work, vec3 normal, double *depth) {
+/* A lower bound of the depth of all regions along a normal: the largest of a few columns, or the
+ * first that is above the limit. */
+static double depth_of_columns(patch_work *work, vec3 normal, double limit) {
+    double depth = -INFINITY;
+    for (size_t i = 0; i < work->region_count && i < COLUMNS && !(depth > limit); i++) {
+        const patch_region *r = &work->regions[i];
+        if (!r->gap)
+            depth = real_max(depth, scope_of(work, r, normal) == PATCH_BODIES
+                                        ? depth_through(work, r, normal)
+                                        : depth_at(work, r, normal, 0, r->centre));
+    }
+    return depth;
+}
+
+abut_status abuti_patch_depth(patch_work *work, vec3 normal, double limit, double *depth) {
     measure m;
-    *depth = -INFINITY;
-    for (size_t i = 0; i < work->region_count; i++) {
-        if (work->regions[i].gap)
+    bool whole = false; /* both bodies have been measured as a whole, all regions with them */
+    *depth = limit < INFINITY ? depth_of_columns(work, normal, limit) : -INFINITY;
+    for (size_t i = 0; i < work->region_count && !(*depth > limit); i++) {
+        const patch_region *r = &work->regions[i];
+        patch_scope scope = r->gap ? PATCH_REGION : scope_of(work, r, normal);
+        if (r->gap || (whole && scope == PATCH_BODIES))
             continue;
-        abut_status status = measure_along(&m, work, &work->regions[i], normal, false,
-                                           scope_of(work, &work->regions[i], normal));
+        abut_status status = measure_along(&m, work, r, normal, false, scope, limit);
         if (status)
             return status;
         *depth = real_max(*depth, m.deepest);
+        whole |= scope == PATCH_BODIES && !m.rays;
     }
     return ABUT_OK;
 }

@@ -17,13 +17,14 @@
  * Guarantee: the nearest pair of triangles within the range always opens a wall, and its depth is
  * minus the distance of the surfaces. A wall further away than the range is not reported.
  */
-#include "contact/patch.h"
+#include "contact/patch_near.h"
 
 #include "geom/distance_shared.h"
 
 #include <abut/ray.h>
 
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,26 +39,17 @@
 #define BLOCKED_INSET 1e-3 /* of a gap: what lies nearer to its ends does not block it */
 
 enum {
-    CACHED_FACES = 64,                /* of each side */
+    CACHED_LEAVES = 16,               /* of each side */
     DIRECTIONS = 2 * PATCH_DIRECTIONS /* in which the outermost points of a wall are kept */
 };
-
-typedef struct near_face {
-    uint32_t place; /* in the leaves, or ABUT_NONE */
-    uint32_t face;
-    bool valid;     /* has an area */
-    bool two_sided; /* it is of a sheet */
-    const uint32_t *corner;
-    abut_triangle at;
-    vec3 normal; /* unit */
-    vec3 centre;
-    double radius; /* of a sphere around the centre that contains it */
-} near_face;
 
 /* Two triangles that face each other or hold a local minimum. */
 typedef struct near_pair {
     uint32_t face[2];
     bool facing;
+    bool has_wall;     /* some wall of its component faces both */
+    bool two_sided[2]; /* and the normals, if they face each other */
+    vec3 normal[2];
     double distance; /* 0 where they intersect */
 } near_pair;
 
@@ -88,53 +80,29 @@ typedef struct proximity {
     double range;    /* walls further away are not looked for */
     double touch;    /* directions between nearer points are inaccurate */
     double rounding; /* directions between nearer points are rounding errors */
-    const bvh_interior *interior[2];
-    near_face faces[2][CACHED_FACES];
+    bool overlaps;   /* the bodies do */
+    near_space space;
     near_pair *pairs;
     size_t pair_count, pair_room;
     near_minimum *minima;
     size_t minimum_count, minimum_room;
     near_minimum nearest; /* pair of triangles; face[0] = ABUT_NONE before there is one */
     patch_table index;    /* of pairs, by both triangles */
-    uint32_t *parent;     /* of pairs */
+    uint32_t *parent;     /* of pairs; once all are joined the component */
     near_wall *walls;
     size_t wall_count, wall_room;
+    uint32_t cached[2][CACHED_LEAVES]; /* leaves in the places of their lowest bits, and */
+    near_leaf leaves[2][CACHED_LEAVES];
 } proximity;
 
 /* ---- triangles ---- */
 
-static const near_face *face_at(proximity *p, uint32_t side, uint32_t place) {
-    near_face *f = &p->faces[side][place % CACHED_FACES];
-    if (f->place == place)
-        return f;
-    const patch_body *body = &p->work->body[side];
-    f->place = place;
-    f->face = body->bvh->order[place];
-    f->corner = body->skin->corner + 3 * (size_t)f->face;
-    for (int k = 0; k < 3; k++)
-        f->at.corner[k] = patch_true(body, f->corner[k]);
-    f->normal = abuti_unit_normal(f->at.corner[0], f->at.corner[1], f->at.corner[2]);
-    f->valid = !abuti_is_collapsed(f->corner) && v3_max_abs(f->normal) > 0;
-    const bvh_interior *interior = p->interior[side];
-    f->two_sided = interior->is_sheet ? interior->is_sheet[f->face] : !interior->has_solids;
-    f->centre =
-        v3_scale(v3_add(v3_add(f->at.corner[0], f->at.corner[1]), f->at.corner[2]), 1.0 / 3);
-    double radius_sq = 0;
-    for (int k = 0; k < 3; k++)
-        radius_sq = real_max(radius_sq, v3_length_sq(v3_sub(f->at.corner[k], f->centre)));
-    f->radius = sqrt(radius_sq) * (1 + 1e-12);
-    return f;
-}
-
-/* The lowest and the highest corner of a triangle above the plane of another. */
-static void find_heights(const near_face *plane, const near_face *f, double *low, double *high) {
-    *low = INFINITY;
-    *high = -INFINITY;
-    for (int k = 0; k < 3; k++) {
-        double h = v3_dot(plane->normal, v3_sub(f->at.corner[k], plane->at.corner[0]));
-        *low = real_min(*low, h);
-        *high = real_max(*high, h);
-    }
+static near_leaf *leaf_at(proximity *p, uint32_t side, uint32_t leaf) {
+    uint32_t slot = leaf % CACHED_LEAVES;
+    if (p->cached[side][slot] != leaf)
+        abuti_near_leaf(&p->work->body[side], &p->space, side, leaf, &p->leaves[side][slot]);
+    p->cached[side][slot] = leaf;
+    return &p->leaves[side][slot];
 }
 
 /* ---- local minima ---- */
@@ -167,6 +135,43 @@ static bool is_lowest(const patch_body *body, const near_face *f, abut_feature f
     return true;
 }
 
+/* Whether is_lowest() may be true where `way` may be off by an angle: of the corners of a triangle
+ * that may hold the closest point, no neighbour is clearly nearer. */
+static bool may_be_lowest(const patch_body *body, const near_face *f, vec3 way, double angle) {
+    const abut_topology_arrays *view = &body->skin->view;
+    double h[3], lowest = INFINITY, size = 0;
+    for (int k = 0; k < 3; k++) {
+        h[k] = v3_dot(f->at.corner[k], way);
+        lowest = real_min(lowest, h[k]);
+        size =
+            real_max(size, v3_max_abs(v3_sub(f->at.corner[k], f->at.corner[k == 2 ? 0 : k + 1])));
+    }
+    const double limit = lowest + 4 * angle * size; /* an edge is at most sqrt(3) sizes long */
+    unsigned low =
+        (h[0] <= limit) | (unsigned)(h[1] <= limit) << 1 | (unsigned)(h[2] <= limit) << 2;
+    const uint32_t *faces;
+    uint32_t count;
+    if (low == 7)
+        return true;
+    if (low & (low - 1)) { /* two: the edge from k on */
+        uint32_t k = low == 3 ? 0 : low == 6 ? 1 : 2;
+        count = abuti_edge_faces(view, view->triangle_edges[3 * (size_t)f->face + k], &faces);
+    } else {
+        uint32_t vertex = f->corner[low >> 1];
+        faces = view->vertex_faces + view->vertex_face_begin[vertex];
+        count = view->vertex_face_begin[vertex + 1] - view->vertex_face_begin[vertex];
+    }
+    vec3 from = f->at.corner[low & 1 ? 0 : low & 2 ? 1 : 2];
+    for (uint32_t i = 0; i < count; i++)
+        for (int k = 0; k < 3; k++) {
+            vec3 to = v3_sub(patch_true(body, body->skin->corner[3 * (size_t)faces[i] + (size_t)k]),
+                             from);
+            if (v3_dot(to, way) < -2 * angle * (2 * size + v3_length(to)))
+                return false;
+        }
+    return true;
+}
+
 /* The direction from b to a. That of a face is taken where a face holds a closest point, and where
  * the points are so near that their difference is mostly rounding. */
 static vec3 direction_of(const proximity *p, const near_face *f, const near_face *g,
@@ -189,12 +194,11 @@ static uint64_t pair_key(uint32_t f, uint32_t g) {
 }
 
 /* The number of a pair, which is added if it is not there. */
-static uint32_t add_pair(proximity *p, const near_face *f, const near_face *g, bool facing,
-                         double distance) {
+static uint32_t add_pair(proximity *p, uint32_t f, uint32_t g, bool facing, double distance) {
     patch_work *work = p->work;
     bool added;
-    uint32_t *number = abuti_patch_put(work, &p->index, pair_key(f->face, g->face),
-                                       (uint32_t)p->pair_count, &added);
+    uint32_t *number =
+        abuti_patch_put(work, &p->index, pair_key(f, g), (uint32_t)p->pair_count, &added);
     if (!number)
         return ABUT_NONE;
     if (added) {
@@ -203,9 +207,21 @@ static uint32_t add_pair(proximity *p, const near_face *f, const near_face *g, b
                                             p->pair_count + 64, sizeof *p->pairs, &p->pair_room);
         if (work->status)
             return ABUT_NONE;
-        p->pairs[p->pair_count++] = (near_pair){{f->face, g->face}, facing, distance};
+        p->pairs[p->pair_count++] =
+            (near_pair){.face = {f, g}, .facing = facing, .distance = distance};
     }
     return *number;
+}
+
+static uint32_t add_facing(proximity *p, const near_face *f, const near_face *g, double distance) {
+    uint32_t number = add_pair(p, f->face, g->face, true, distance);
+    if (number != ABUT_NONE) {
+        p->pairs[number].normal[0] = f->normal;
+        p->pairs[number].normal[1] = g->normal;
+        p->pairs[number].two_sided[0] = f->two_sided;
+        p->pairs[number].two_sided[1] = g->two_sided;
+    }
+    return number;
 }
 
 static void add_minimum(proximity *p, const near_minimum *minimum) {
@@ -223,29 +239,10 @@ static bool comes_before(const near_minimum *a, const near_minimum *b) {
     return a->face[0] != b->face[0] ? a->face[0] < b->face[0] : a->face[1] < b->face[1];
 }
 
-static void visit_pair(proximity *p, const near_face *f, const near_face *g) {
+/* Measures two triangles that do not intersect. */
+static void measure_pair(proximity *p, const near_face *f, const near_face *g, bool facing) {
     const patch_work *work = p->work;
-    double low[2], high[2];
-    if (!f->valid || !g->valid)
-        return;
-    double apart = v3_length(v3_sub(f->centre, g->centre)) - f->radius - g->radius;
-    if (apart > p->range)
-        return;
-    find_heights(g, f, &low[0], &high[0]);
-    find_heights(f, g, &low[1], &high[1]);
-    for (int side = 0; side < 2; side++)
-        if (low[side] > p->range ||
-            high[side] < ((side ? f : g)->two_sided ? -p->range : -p->touch)) /* or behind it */
-            return;
-    double cosine = -v3_dot(f->normal, g->normal);
-    bool facing = (f->two_sided || g->two_sided ? fabs(cosine) : cosine) > FACING_COSINE;
-    bool may_meet = low[0] < 0 && high[0] > 0 && low[1] < 0 && high[1] > 0;
-    if (may_meet && triangle_triangle_meet(f->at, g->at, NULL) != ABUT_MEETING_NONE) {
-        if (facing)
-            add_pair(p, f, g, true, 0);
-        return;
-    }
-    near_minimum m = {.face = {f->face, g->face}};
+    near_minimum m = {.face = {f->face, g->face}, .pair = ABUT_NONE};
     closest_pair closest = triangle_triangle_apart_at(f->at, g->at, m.feature);
     if (closest.distance > p->range)
         return;
@@ -259,21 +256,56 @@ static void visit_pair(proximity *p, const near_face *f, const near_face *g) {
                    is_lowest(&work->body[1], g, m.feature[1], m.at[1], v3_scale(m.normal, -1));
     bool faces = m.feature[0] == ABUT_FEATURE_FACE || m.feature[1] == ABUT_FEATURE_FACE;
     minimum = minimum && (faces || m.distance > p->rounding);
-    bool nearest = p->nearest.face[0] == ABUT_NONE || comes_before(&m, &p->nearest);
-    if (facing || minimum || nearest)
-        m.pair = add_pair(p, f, g, facing, m.distance);
-    if (nearest)
+    if (facing)
+        m.pair = add_facing(p, f, g, m.distance);
+    else if (minimum)
+        m.pair = add_pair(p, f->face, g->face, false, m.distance);
+    if (p->nearest.face[0] == ABUT_NONE || comes_before(&m, &p->nearest))
         p->nearest = m;
     if (minimum && !work->status)
         add_minimum(p, &m);
 }
 
+/* Visits what is left of four pairs: most of them need no distance in doubles. */
+static void visit_row(proximity *p, const near_face *f, const near_leaf *b, const near_row *row) {
+    unsigned crosses = p->overlaps ? row->crosses : 0, unsure = row->lowest | ~row->certain;
+    for (unsigned left = row->near | crosses; left && !p->work->status; left &= left - 1) {
+        const unsigned lane = (unsigned)__builtin_ctz(left), bit = 1u << lane;
+        const near_face *g = &b->face[lane];
+        double cosine = -v3_dot(f->normal, g->normal), angle = row->slack[lane];
+        bool facing = (f->two_sided || g->two_sided ? fabs(cosine) : cosine) > FACING_COSINE;
+        bool nearest = !p->overlaps && (p->nearest.face[0] == ABUT_NONE ||
+                                        row->distance[lane] - row->error <= p->nearest.distance);
+        if (!facing && !nearest && !(row->near & unsure & bit))
+            continue;
+        if (crosses & bit && triangle_triangle_meet(f->at, g->at, NULL) != ABUT_MEETING_NONE) {
+            if (facing)
+                add_facing(p, f, g, 0);
+            continue;
+        }
+        if (!(row->near & bit))
+            continue;
+        vec3 way = row->way[lane];
+        if (!(row->certain & bit) || nearest ||
+            (row->lowest & bit && may_be_lowest(&p->work->body[0], f, way, angle) &&
+             may_be_lowest(&p->work->body[1], g, v3_scale(way, -1), angle)))
+            measure_pair(p, f, g, facing);
+        else if (facing)
+            add_facing(p, f, g, row->distance[lane]);
+    }
+}
+
 static bool visit(void *data, uint32_t leaf_a, uint32_t leaf_b, unsigned near) {
     proximity *p = data;
-    for (; near && !p->work->status; near &= near - 1) {
-        uint32_t bit = (uint32_t)__builtin_ctz(near);
-        visit_pair(p, face_at(p, 0, leaf_a * BVH_WIDTH + bit / 4),
-                   face_at(p, 1, leaf_b * BVH_WIDTH + bit % 4));
+    const near_leaf *a = leaf_at(p, 0, leaf_a);
+    near_leaf *b = leaf_at(p, 1, leaf_b);
+    for (uint32_t i = 0; i < BVH_WIDTH && !p->work->status; i++) {
+        unsigned bits = near >> 4 * i & 15, valid = a->valid >> i & 1 ? b->valid : 0;
+        near_row row;
+        if (!(bits & valid))
+            continue;
+        abuti_near_row(&p->space, a, i, b, bits & valid, &row);
+        visit_row(p, &a->face[i], b, &row);
     }
     return p->work->status != ABUT_OK;
 }
@@ -310,6 +342,8 @@ static abut_status join_pairs(proximity *p) {
         join_neighbours(p, i, 0);
         join_neighbours(p, i, 1);
     }
+    for (uint32_t i = 0; i < p->pair_count; i++)
+        p->parent[i] = abuti_root(p->parent, i);
     return ABUT_OK;
 }
 
@@ -534,12 +568,14 @@ static void add_corners(const proximity *p, near_wall *wall, const near_pair *pa
         }
 }
 
-/* Whether a triangle of a side looks against the normal of a wall, so that its corners count. */
-static bool faces_wall(const proximity *p, const near_wall *wall, uint32_t side, uint32_t face) {
-    double cosine = v3_dot(true_normal(p, side, face), wall->normal) * (side ? 1 : -1);
-    const bvh_interior *interior = p->interior[side];
-    bool two_sided = interior->is_sheet ? interior->is_sheet[face] : !interior->has_solids;
-    return (two_sided ? fabs(cosine) : cosine) > FACING_COSINE;
+/* Whether both triangles of a pair look against a wall of its component, so that their corners
+ * count. */
+static bool faces_wall(const near_wall *wall, const near_pair *pair, uint32_t component) {
+    if (wall->component != component || !pair->facing)
+        return false;
+    double a = -v3_dot(pair->normal[0], wall->normal), b = v3_dot(pair->normal[1], wall->normal);
+    return (pair->two_sided[0] ? fabs(a) : a) > FACING_COSINE &&
+           (pair->two_sided[1] ? fabs(b) : b) > FACING_COSINE;
 }
 
 /* ---- walls of all pairs ---- */
@@ -552,7 +588,7 @@ static abut_status open_overlap_walls(proximity *p, const patch_answer *answers,
         uint32_t pair = abuti_patch_get(&p->index, pair_key(s->face[0], s->face[1]));
         if (pair == ABUT_NONE || !work->region_of)
             continue;
-        uint32_t component = abuti_root(p->parent, pair);
+        uint32_t component = p->parent[pair];
         for (size_t k = 0; k < count; k++) {
             if (answers[k].region != work->region_of[s->from] ||
                 wall_of(p, component, answers[k].normal))
@@ -580,7 +616,7 @@ static abut_status open_gap_walls(proximity *p, bool overlaps) {
     }
     for (size_t i = 0; i < p->minimum_count && !p->work->status; i++) {
         const near_minimum *m = &p->minima[i];
-        uint32_t component = abuti_root(p->parent, m->pair);
+        uint32_t component = p->parent[m->pair];
         if (wall_of(p, component, m->normal) || ((i || overlaps) && is_blocked(p, m)))
             continue;
         abut_status status = open_wall(p, m->normal, component, SIZE_MAX);
@@ -593,30 +629,27 @@ static abut_status open_gap_walls(proximity *p, bool overlaps) {
 /* Walls whose nearest place lies in another overlap have no minimum: a wall for faces that no other
  * wall of their component has, the nearest first. */
 static abut_status open_face_walls(proximity *p) {
+    size_t tested = 0; /* walls */
     for (;;) {
         near_pair *best = NULL;
         for (size_t i = 0; i < p->pair_count; i++) {
             near_pair *pair = &p->pairs[i];
-            uint32_t component = abuti_root(p->parent, (uint32_t)i);
-            bool known = !pair->facing || !(pair->distance > 0);
-            for (size_t k = 0; k < p->wall_count && !known; k++)
-                known = p->walls[k].component == component &&
-                        faces_wall(p, &p->walls[k], 0, pair->face[0]) &&
-                        faces_wall(p, &p->walls[k], 1, pair->face[1]);
-            if (!known && (!best || pair->distance < best->distance))
+            if (!pair->facing || pair->has_wall || !(pair->distance > 0))
+                continue;
+            for (size_t k = tested; k < p->wall_count && !pair->has_wall; k++)
+                pair->has_wall = faces_wall(&p->walls[k], pair, p->parent[i]);
+            if (!pair->has_wall && (!best || pair->distance < best->distance))
                 best = pair;
         }
         if (!best)
             return ABUT_OK;
-        vec3 n[2];
-        for (uint32_t side = 0; side < 2; side++)
-            n[side] = true_normal(p, side, best->face[side]);
-        if (v3_dot(n[0], n[1]) > 0) /* of a sheet, from behind */
-            n[0] = v3_scale(n[0], -1);
-        best->distance = 0; /* not again */
-        abut_status status =
-            open_wall(p, v3_normalise(v3_sub(n[1], n[0])),
-                      abuti_root(p->parent, (uint32_t)(best - p->pairs)), SIZE_MAX);
+        tested = p->wall_count;
+        best->has_wall = true; /* even if it should not face its own */
+        vec3 turned = v3_scale(best->normal[0], v3_dot(best->normal[0], best->normal[1]) > 0
+                                                    ? -1 /* of a sheet, from behind */
+                                                    : 1);
+        abut_status status = open_wall(p, v3_normalise(v3_sub(best->normal[1], turned)),
+                                       p->parent[best - p->pairs], SIZE_MAX);
         if (status)
             return status;
     }
@@ -625,19 +658,14 @@ static abut_status open_face_walls(proximity *p) {
 static void fill_walls(proximity *p, double tolerance) {
     for (size_t i = 0; i < p->minimum_count; i++) {
         const near_minimum *m = &p->minima[i];
-        near_wall *wall = wall_of(p, abuti_root(p->parent, m->pair), m->normal);
+        near_wall *wall = wall_of(p, p->parent[m->pair], m->normal);
         if (wall)
             add_minimum_point(p, wall, m, tolerance);
     }
-    for (size_t i = 0; i < p->pair_count; i++) {
-        const near_pair *pair = &p->pairs[i];
-        uint32_t component = abuti_root(p->parent, (uint32_t)i);
-        for (size_t k = 0; k < p->wall_count && pair->facing; k++)
-            if (p->walls[k].component == component &&
-                faces_wall(p, &p->walls[k], 0, pair->face[0]) &&
-                faces_wall(p, &p->walls[k], 1, pair->face[1]))
-                add_corners(p, &p->walls[k], pair, tolerance);
-    }
+    for (size_t i = 0; i < p->pair_count; i++)
+        for (size_t k = 0; k < p->wall_count; k++)
+            if (faces_wall(&p->walls[k], &p->pairs[i], p->parent[i]))
+                add_corners(p, &p->walls[k], &p->pairs[i], tolerance);
 }
 
 /* ---- answers ---- */
@@ -725,23 +753,34 @@ abut_status abuti_patch_proximity(patch_work *work, const pair_frame *frame, dou
     proximity *p = abuti_patch_take(work->memory, 1, sizeof *p);
     if (!p)
         return ABUT_ERROR_MEMORY;
-    memset(p, 0, sizeof *p);
+    memset(p, 0, offsetof(proximity, cached));
     p->work = work;
     p->range = range;
+    p->overlaps = overlaps;
     for (int side = 0; side < 2; side++) {
         p->touch = real_max(p->touch, 1000 * work->body[side].jitter);
         p->rounding = real_max(p->rounding, 1e-3 * work->body[side].jitter);
-        abut_status status = abuti_bvh_interior(work->body[side].bvh, &p->interior[side]);
+        abut_status status = abuti_bvh_interior(work->body[side].bvh, &p->space.interior[side]);
         if (status)
             return status;
-        for (int i = 0; i < CACHED_FACES; i++)
-            p->faces[side][i].place = ABUT_NONE;
+        for (int i = 0; i < CACHED_LEAVES; i++)
+            p->cached[side][i] = ABUT_NONE;
     }
+    const patch_body *smaller = &work->body[work->body[0].skin->size > work->body[1].skin->size];
+    p->space.origin = smaller->turns ? smaller->shift : v3(0, 0, 0);
+    p->space.scale = 1 / smaller->skin->size;
+    p->space.range = range;
+    p->space.touch = p->touch;
     p->nearest.face[0] = ABUT_NONE;
     pair_frame padded = *frame;
     padded.pad += (float)(1.001 * range * frame->scale);
     abuti_pair_candidates(&padded, visit, p);
     abut_status status = work->status ? work->status : abuti_stop_status("contacts");
+    const near_minimum *nearest = &p->nearest;
+    if (!status && !overlaps && nearest->face[0] != ABUT_NONE) {
+        p->nearest.pair = add_pair(p, nearest->face[0], nearest->face[1], false, nearest->distance);
+        status = work->status;
+    }
     if (status || !p->pair_count)
         return status;
     size_t overlap_count = answers->count;

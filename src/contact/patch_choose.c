@@ -8,7 +8,7 @@
 #include <math.h>
 
 #define ABOUT 0.03   /* of a value: no difference for which another point is chosen */
-#define LASTING 1.05 /* times as good is a vertex */
+#define LASTING 1.01 /* times as good is a vertex */
 #define WORTH 0.01   /* of a point, at least, that is no gap beyond the margin */
 #define PLACE 1e-4   /* of the contour's extent: one place */
 

@@ -33,9 +33,10 @@
 #define CONE_TOLERANCE 1e-5   /* of an edge: by which a neighbour may be nearer at a minimum */
 #define INSIDE_TOLERANCE 1e-9 /* of a triangle: by which a point may be outside its projection */
 #define ON_FACE 1e-4          /* the same, where the normals of faces around a point are added */
-#define SNAP_COSINE                                                                             \
-    0.999999               /* of a millirad: nearly touching features take the normal of a face \
-                            */
+#define SNAP_COSINE                                                                     \
+    0.999999       /* of a millirad: nearly touching features take the normal of a face \
+                    */
+#define NAMED 3e-3 /* of the width of a wall: a vertex so near gives its name to a crossing */
 #define BLOCKED_INSET 1e-3 /* of a gap: what lies nearer to its ends does not block it */
 
 enum {
@@ -670,9 +671,30 @@ static void fill_walls(proximity *p, double tolerance) {
 
 /* ---- answers ---- */
 
+/* Names a crossing by a vertex that is nearer than a radius, as points of contours are named, so
+ * that they keep their ids when a gap becomes an overlap. */
+static patch_candidate named_by_vertex(const patch_work *work, patch_candidate c, double radius) {
+    for (uint32_t side = 0; side < 2 && c.point.kind == ABUT_CONTACT_CROSSING; side++) {
+        const patch_skin *skin = work->body[side].skin;
+        const uint32_t *ends = side ? skin->corner + 3 * (size_t)c.point.part
+                                    : skin->view.edges + 2 * (size_t)c.point.element;
+        for (int k = 0; k < (side ? 3 : 2); k++) {
+            vec3 way = v3_sub(patch_true(&work->body[side], ends[k]), c.point.at);
+            if (v3_length_sq(way) < radius * radius) {
+                c.point.side = side;
+                c.point.kind = ABUT_CONTACT_VERTEX;
+                c.point.element = ends[k];
+                c.point.part = 0;
+                return c;
+            }
+        }
+    }
+    return c;
+}
+
 /* The points of a wall, and those that its overlap has already. */
-static void choose_points(const near_wall *wall, uint32_t keep, double gap, double place,
-                          patch_answer *answer) {
+static void choose_points(const patch_work *work, const near_wall *wall, uint32_t keep, double gap,
+                          double place, patch_answer *answer) {
     patch_candidate found[PATCH_POINTS + DIRECTIONS + 1];
     patch_choice choice = {.found = found,
                            .deepest = wall->deepest,
@@ -684,9 +706,12 @@ static void choose_points(const near_wall *wall, uint32_t keep, double gap, doub
         found[choice.count++] =
             (patch_candidate){answer->points[i], v3_dot(answer->points[i].at, wall->along[0]),
                               v3_dot(answer->points[i].at, wall->along[1])};
+    double width = 0;
+    for (int d = 0; d < DIRECTIONS; d += 2)
+        width = real_max(width, wall->most[d] + wall->most[d + 1]);
     for (int d = 0; d < DIRECTIONS; d++)
-        found[choice.count++] = wall->outermost[d];
-    found[choice.count++] = wall->nearest;
+        found[choice.count++] = named_by_vertex(work, wall->outermost[d], NAMED * width);
+    found[choice.count++] = named_by_vertex(work, wall->nearest, NAMED * width);
     for (uint32_t i = 0; i < choice.count; i++)
         choice.deepest = real_max(choice.deepest, found[i].point.depth);
     abuti_patch_choose(&choice, keep, gap, answer);
@@ -725,7 +750,7 @@ static abut_status answer_walls(proximity *p, uint32_t keep, double gap, double 
     for (size_t i = 0; i < p->wall_count; i++)
         if (p->walls[i].any && p->walls[i].answer != SIZE_MAX) {
             patch_answer *answer = &answers->list[p->walls[i].answer];
-            choose_points(&p->walls[i], keep, gap, place, answer);
+            choose_points(p->work, &p->walls[i], keep, gap, place, answer);
             set_local_normals(p, &p->walls[i], answer);
         }
     for (size_t i = 0; i < p->wall_count; i++) {
@@ -736,7 +761,7 @@ static abut_status answer_walls(proximity *p, uint32_t keep, double gap, double 
                                .depth = wall->deepest,
                                .centre = wall->nearest.point.at,
                                .region = ABUT_NONE};
-        choose_points(wall, keep, gap, place, &answer);
+        choose_points(p->work, wall, keep, gap, place, &answer);
         set_local_normals(p, wall, &answer);
         abut_status status = answer.count
                                  ? abuti_patch_add(p->work->memory, &answers->list, &answers->count,

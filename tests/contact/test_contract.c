@@ -10,7 +10,7 @@
  * ABUT_TEST_PRINT=1 prints statistics of all rows; ABUT_TEST_GOALS=1 demands the goals of the
  * contract where the bounds of the table are still above them; ABUT_TEST_MODELS names a folder of
  * further models (.ply, .obj, .stl; closed meshes count); ABUT_TEST_SEED gives other poses. */
-#include "contact/contact_models.h"
+#include "contact/scene_models.h"
 
 enum { MODEL_CAPACITY = 64, ROOM = 4096, WORST_COUNT = 8, SHOWN_COUNT = 5 };
 enum { MIN_SHARE_COUNT = 200 }; /* values below which means and percentiles are not judged */
@@ -1272,8 +1272,12 @@ static const model *find_model(const char *name) {
         const fit *f = find_fit((fit_kind)k, clearance, (int)strtol(end + 1, NULL, 10));
         return is_inner ? &f->inner : &f->around;
     }
-    fail_msg("there is no model '%s'", name);
-    return NULL;
+    static model others[2];
+    model *other = &others[others[0].bvh != NULL];
+    *other = scene_model(name);
+    if (!other->bvh)
+        fail_msg("there is no model '%s'", name);
+    return other;
 }
 
 static abut_pose read_pose(char **text) {

@@ -247,12 +247,40 @@ static double size_of(const bodies *b) {
     return size;
 }
 
+enum { PATCH_LEGEND_MOST = 8 }; /* patches that are named in a picture */
+
 /* Depths are told by colour: gaps blue, then from yellow to dark red at the deepest. */
 static abut_colour depth_colour(double depth, double deepest) {
     if (depth < 0)
         return (abut_colour){0.1f, 0.25f, 0.75f, 1};
     float t = deepest > 0 ? (float)(depth / deepest) : 0;
     return (abut_colour){0.95f - 0.35f * t, 0.75f * (1 - t), 0.05f, 1};
+}
+
+/* Colours that are easy to tell apart, one after the other for patches: those of Tol 2021, "Colour
+ * schemes", bright. */
+static abut_colour patch_colour(size_t patch) {
+    static const abut_colour colours[] = {{0.27f, 0.47f, 0.67f, 1}, {0.93f, 0.40f, 0.47f, 1},
+                                          {0.13f, 0.53f, 0.20f, 1}, {0.80f, 0.73f, 0.27f, 1},
+                                          {0.67f, 0.20f, 0.47f, 1}, {0.40f, 0.80f, 0.93f, 1}};
+    return colours[patch % (sizeof colours / sizeof *colours)];
+}
+
+/* How contacts are coloured: by depth, or each patch in its own colour. */
+typedef struct colouring {
+    const bodies *b;
+    bool by_patch;
+    double deepest;
+} colouring;
+
+static abut_colour contact_colour(const void *data, size_t contact) {
+    const colouring *c = data;
+    size_t patch = 0;
+    if (!c->by_patch)
+        return depth_colour(c->b->list[contact].depth, c->deepest);
+    while (patch + 1 < c->b->patch_count && contact >= c->b->patches[patch + 1].first)
+        patch++;
+    return patch_colour(patch);
 }
 
 /* Whether q is to the right of the way from p to r, as seen against n. */
@@ -309,16 +337,17 @@ static abut_status make_fan(tool_run *tool, const abut_contact *list, uint32_t c
     return abut_mesh_create(tool->context, &input, fan);
 }
 
-static abut_status draw_patches(tool_run *tool, abut_picture *picture, const bodies *b,
-                                double deepest) {
+static abut_status draw_patches(tool_run *tool, abut_picture *picture, const colouring *colours) {
+    const bodies *b = colours->b;
     abut_status status = ABUT_OK;
     for (size_t i = 0; i < b->patch_count && !status; i++) {
         const abut_patch *patch = &b->patches[i];
         abut_mesh_style style = abut_mesh_style_default();
         abut_mesh *fan;
         status = make_fan(tool, b->list + patch->first, patch->count, &fan);
-        style.colour = depth_colour(patch->depth, deepest);
-        style.colour.a = 0.6f;
+        style.colour = contact_colour(colours, (size_t)patch->first);
+        style.colour.a = colours->by_patch ? 1 : 0.6f;
+        style.two_sided = true;
         if (!status && fan)
             status =
                 abut_picture_add_mesh(picture, fan, (abut_pose){{0, 0, 0, 1}, {0, 0, 0}}, &style);
@@ -342,7 +371,7 @@ static abut_vec3 shift_out(const bodies *b) {
 }
 
 static abut_status draw_bodies(tool_run *tool, const tool_arguments *arguments, const bodies *b,
-                               abut_picture *picture, tool_legend *legend) {
+                               float opacity, abut_picture *picture, tool_legend *legend) {
     abut_mesh *solid = NULL;
     abut_pose solid_pose;
     abut_status status =
@@ -355,7 +384,7 @@ static abut_status draw_bodies(tool_run *tool, const tool_arguments *arguments, 
         legend_file(legend, style.colour, side && b->with ? b->with : arguments->operands[side]);
         if (!side && option_given(arguments, "after"))
             legend_add(legend, style.colour, "where its contacts push it");
-        style.colour.a = 0.45f; /* what is inside shall be seen */
+        style.colour.a = opacity;
         abut_mesh *mesh = side ? solid : NULL;
         abut_pose at = side && b->with ? solid_pose : b->pair.pose[side];
         if (!side && option_given(arguments, "after")) {
@@ -370,36 +399,56 @@ static abut_status draw_bodies(tool_run *tool, const tool_arguments *arguments, 
     return status;
 }
 
+/* What the colours of contacts mean. */
+static void add_colours(tool_legend *legend, const colouring *colours) {
+    const bodies *b = colours->b;
+    double deepest = colours->deepest, least = HUGE_VAL;
+    for (size_t i = 0; i < b->patch_count && colours->by_patch && i < PATCH_LEGEND_MOST; i++) {
+        double depth = b->patches[i].depth;
+        legend_add(legend, patch_colour(i),
+                   depth < 0 ? "patch %zu: gap of %.3g" : "patch %zu: %.3g deep", i + 1,
+                   fabs(depth));
+    }
+    if (colours->by_patch)
+        return;
+    for (size_t i = 0; i < b->count; i++)
+        least = fmin(least, b->list[i].depth);
+    if (b->count && deepest >= 0)
+        legend_add(legend, depth_colour(deepest, deepest), "contact, %.3g deep, with its normal",
+                   deepest);
+    if (b->count > 1 && least >= 0 && least < deepest)
+        legend_add(legend, depth_colour(least, deepest), "the least deep contact, %.3g", least);
+    if (b->count && least < 0)
+        legend_add(legend, depth_colour(-1, deepest), "gap of up to %.3g", -least);
+}
+
 static abut_status draw(tool_run *tool, const tool_arguments *arguments,
                         const abut_picture_options *options, const bodies *b) {
     tool_legend legend = {0};
     abut_picture *picture = NULL;
-    double arrow = 0.12 * size_of(b), deepest = -HUGE_VAL, least = HUGE_VAL;
-    for (size_t i = 0; i < b->count; i++) {
-        deepest = fmax(deepest, b->list[i].depth);
-        least = fmin(least, b->list[i].depth);
-    }
+    const tool_given *colour_by = option_given(arguments, "colour");
+    colouring colours = {b, colour_by && strcmp(colour_by->words, "patch") == 0, -HUGE_VAL};
+    double arrow = 0.12 * size_of(b);
+    for (size_t i = 0; i < b->count; i++)
+        colours.deepest = fmax(colours.deepest, b->list[i].depth);
     abut_status status = abut_picture_create(tool->context, options, &picture);
-    status = status ? status : draw_bodies(tool, arguments, b, picture, &legend);
-    status = status ? status : draw_patches(tool, picture, b, deepest);
+    status = status ? status
+                    : draw_bodies(tool, arguments, b, colours.by_patch ? 0.07f : 0.45f, picture,
+                                  &legend);
+    status = status ? status : draw_patches(tool, picture, &colours);
     for (size_t i = 0; i < b->count && !status; i++) {
         const abut_contact *c = &b->list[i];
-        abut_colour colour = depth_colour(c->depth, deepest);
+        abut_colour colour = contact_colour(&colours, i);
         abut_vec3 p = c->point, q = {p.x + arrow * c->normal.x, p.y + arrow * c->normal.y,
                                      p.z + arrow * c->normal.z};
-        status = abut_picture_add_line(picture, p, q, 2, colour);
+        status = abut_picture_add_line(picture, p, q, colours.by_patch ? 3.5 : 2, colour);
         status = status ? status : abut_picture_add_point(picture, p, 7, colour);
     }
-    if (b->count && deepest >= 0)
-        legend_add(&legend, depth_colour(deepest, deepest), "contact, %.3g deep, with its normal",
-                   deepest);
-    if (b->count > 1 && least >= 0 && least < deepest)
-        legend_add(&legend, depth_colour(least, deepest), "the least deep contact, %.3g", least);
-    if (b->count && least < 0)
-        legend_add(&legend, depth_colour(-1, deepest), "gap of up to %.3g", -least);
+    add_colours(&legend, &colours);
     const char *path = picture_given(arguments)->words;
     if (!status && tool->view)
-        status = view_contacts(tool->view, picture, b->list, b->count, arrow, depth_colour);
+        status =
+            view_contacts(tool->view, picture, b->list, b->count, arrow, contact_colour, &colours);
     status = status ? status : picture_write(tool, picture, options, &legend, path);
     abut_picture_destroy(picture);
     return status;
@@ -563,6 +612,11 @@ static int check(tool_run *tool, const tool_arguments *arguments, abut_pose *to)
                                  "fields");
     if (option_given(arguments, "after") && !picture_given(arguments))
         return tool_refuse(tool, "--after is of --png");
+    const tool_given *colour = option_given(arguments, "colour");
+    if (colour && !picture_given(arguments))
+        return tool_refuse(tool, "--colour is of --png and --html");
+    if (colour && strcmp(colour->words, "depth") != 0 && strcmp(colour->words, "patch") != 0)
+        return tool_refuse(tool, "--colour is depth or patch, not '%s'", colour->words);
     if (option_given(arguments, "explain"))
         return tool_refuse(tool, "--explain is for a scene");
     if (margin && !(margin->numbers[0] >= 0))
@@ -597,8 +651,10 @@ static bool wants_fields(tool_run *tool, const tool_arguments *arguments, int *c
         fields = true;
     }
     const tool_given *most = option_given(arguments, "most");
-    if (!*code && fields && (option_given(arguments, "hint") || option_given(arguments, "patches")))
-        *code = tool_refuse(tool, "--hint and --patches are of --method exact");
+    if (!*code && fields &&
+        (option_given(arguments, "hint") || option_given(arguments, "patches") ||
+         option_given(arguments, "colour")))
+        *code = tool_refuse(tool, "--hint, --patches and --colour are of --method exact");
     if (!*code && !fields && most && most->counts[0] > 8)
         *code = tool_refuse(tool, "--most is at most 8 by exact geometry, not %u", most->counts[0]);
     return fields;
@@ -696,14 +752,18 @@ static const tool_option options[] = {
      "fields: look for fields and samples on disk first, and keep them there; see 'abut cache'",
      NULL, false},
     {"margin", "M", OPTION_NUMBER,
-     "also what is at most this far apart; with --to, when they come so near", NULL, false},
+     "also surfaces within this distance: a patch for each wall, with the gap as a negative depth. "
+     "Walls more than 5% of the smaller body beyond the nearest are left out. With --to: when the "
+     "meshes come this near",
+     NULL, false},
     {"hint", "X,Y,Z", OPTION_VECTOR,
-     "which way out A was before, or against its motion: for bodies that have gone through each "
-     "other",
+     "direction: the normal of the last step, or the motion of A relative to B, reversed. It "
+     "chooses the side to which a body that has gone through the other is pushed",
      NULL, false},
     {"patches", NULL, OPTION_FLAG,
-     "a row for each patch instead of its contacts: centre, normal, depth, area, volume", NULL,
-     false},
+     "a row for each patch instead of its contacts: centre, normal, depth, area and volume of the "
+     "overlap",
+     NULL, false},
     {"samples", NULL, OPTION_FLAG, "fields: only at samples, without the deepest points of edges",
      NULL, false},
     {"limit", "N", OPTION_COUNT, "fields: at most N samples of each mesh", NULL, false},
@@ -716,6 +776,9 @@ static const tool_option options[] = {
     {"png", "FILE", OPTION_TEXT, "draw both meshes with contacts and normals, and print a summary",
      NULL, false},
     PAGE_OPTION,
+    {"colour", "NAME", OPTION_TEXT,
+     "colours of contacts in the picture: depth (default), or patch: one for each patch",
+     "depth|patch", false},
     {"after", NULL, OPTION_FLAG, "draw A where the depths and normals take it", NULL, false},
     {"view", "VIEW", OPTION_TEXT,
      "where to look from: front, back, left, right, top, bottom, iso, or X,Y,Z (default: across "

@@ -232,6 +232,7 @@ _abut_values() {
     contacts:--out) values="" ;;
     contacts:--png) values="" ;;
     contacts:--html) values="" ;;
+    contacts:--colour) values="depth patch" ;;
     contacts:--view) values="front back left right top bottom iso" ;;
     contacts:--up) values="x y z -x -y -z" ;;
     interfere:--clearance) values="" ;;
@@ -325,7 +326,7 @@ _abut() {
     slice) options="--axis --at --size --palette --cubic --sign --html --json --quiet --threads --help" ;;
     offset) options="--by --cells --cell --sign --to --cache --device --json --quiet --threads --help" ;;
     samples) options="--features --cells --cell --threshold --flat --even --radius --count --limit --cache --out --png --html --view --up --json --quiet --threads --help" ;;
-    contacts) options="--pose --pose-a --with --to --method --explain --resolution --cells --cache --margin --hint --patches --samples --limit --most --out --png --html --after --view --up --json --quiet --threads --help" ;;
+    contacts) options="--pose --pose-a --with --to --method --explain --resolution --cells --cache --margin --hint --patches --samples --limit --most --out --png --html --colour --after --view --up --json --quiet --threads --help" ;;
     interfere) options="--touching --clearance --tolerance --method --views --resolution --own --edges --parts --cap --first --out --png --html --images --view --up --device --json --quiet --threads --help" ;;
     batch) options="--do --out --jobs --base --shard --manifest --index --again --dry-run --json --quiet --threads --help" ;;
     cache) options="--older --json --quiet --threads --help" ;;

@@ -305,9 +305,9 @@ static int find(tool_run *tool, const tool_arguments *arguments, touches *t) {
 
 static const abut_colour red = {0.8f, 0.1f, 0.05f, 1};
 
-static abut_colour colour_of(double depth, double deepest) {
-    (void)depth;
-    (void)deepest;
+static abut_colour colour_of(const void *data, size_t contact) {
+    (void)data;
+    (void)contact;
     return red;
 }
 
@@ -341,7 +341,8 @@ static abut_status draw(tool_run *tool, const tool_arguments *arguments,
         legend_add(&legend, red, "contacts, with their normals");
     const char *path = picture_given(arguments)->words;
     if (!status && tool->view)
-        status = view_contacts(tool->view, picture, t->list, (size_t)t->count, arrow, colour_of);
+        status =
+            view_contacts(tool->view, picture, t->list, (size_t)t->count, arrow, colour_of, NULL);
     status = status ? status : picture_write(tool, picture, camera, &legend, path);
     abut_picture_destroy(picture);
     return status;

@@ -82,10 +82,11 @@ void view_arrows(tool_view *view, const char *name, const abut_vec3 *from, const
                  size_t column_count);
 
 /* The contacts of a picture as arrows of this length along their normals, with what is known of
- * each, instead of its lines and points. Colours tell the depth, given that and the largest. */
+ * each, instead of its lines and points. `colour_of` gives the colour of a contact by its index. */
 abut_status view_contacts(tool_view *view, const abut_picture *picture, const abut_contact *list,
                           size_t count, double arrow,
-                          abut_colour (*colour_of)(double depth, double deepest));
+                          abut_colour (*colour_of)(const void *data, size_t contact),
+                          const void *data);
 
 /* A field of distances: a slice that can be moved, and an isosurface. */
 abut_status view_field(tool_view *view, const abut_field *field, const char *name,

@@ -329,12 +329,12 @@ void view_arrows(tool_view *view, const char *name, const abut_vec3 *from, const
 
 abut_status view_contacts(tool_view *view, const abut_picture *picture, const abut_contact *list,
                           size_t count, double arrow,
-                          abut_colour (*colour_of)(double depth, double deepest)) {
+                          abut_colour (*colour_of)(const void *data, size_t contact),
+                          const void *data) {
     enum { FACTS = 6 };
     static const char *const facts[FACTS] = {"depth",    "normal x", "normal y",
                                              "normal z", "side",     "element"};
     view_column shown[FACTS];
-    double deepest = -HUGE_VAL;
     abut_status status = view_place_picture(view, picture);
     if (status || !count)
         return status;
@@ -342,15 +342,13 @@ abut_status view_contacts(tool_view *view, const abut_picture *picture, const ab
     abut_colour *colours = malloc(count * sizeof *colours);
     double *values = malloc(FACTS * count * sizeof *values);
     bool fine = ends && colours && values;
-    for (size_t i = 0; i < count; i++)
-        deepest = fmax(deepest, list[i].depth);
     for (size_t i = 0; fine && i < count; i++) {
         abut_vec3 p = list[i].point, n = list[i].normal;
         const double known[FACTS] = {list[i].depth,          n.x, n.y, n.z, (double)list[i].side,
                                      (double)list[i].element};
         ends[i] = p;
         ends[count + i] = (abut_vec3){p.x + arrow * n.x, p.y + arrow * n.y, p.z + arrow * n.z};
-        colours[i] = colour_of(list[i].depth, deepest);
+        colours[i] = colour_of(data, i);
         for (size_t k = 0; k < FACTS; k++)
             values[k * count + i] = known[k];
     }

@@ -209,55 +209,69 @@ typedef struct abut_contacts {
 
 /* ---- two meshes, by exact geometry ---- */
 
-/* One connected part of what two bodies have in common; where it lies in a corner, one for each
- * wall. */
+/* A contact patch: a connected region of the overlap of two bodies, or one wall of it, or one wall
+ * within the margin. A wall is a connected part of both surfaces whose triangles face each other
+ * along one normal: a peg in a hole has four, a box in a corner two. */
 typedef struct abut_patch {
-    abut_vec3 normal; /* unit, from b to a: a shift of a along it makes the overlap smaller */
-    abut_vec3 centre; /* of the contour in which the surfaces meet */
-    double depth;     /* of its deepest contact */
-    double area;      /* as seen along the direction in which the overlap shrinks fastest */
-    double volume;    /* of the overlap; with a margin, of bodies that are half of it larger */
-    uint64_t first;   /* of its contacts */
-    uint32_t count;   /* of them, the deepest first */
+    abut_vec3 normal; /* unit, from b to a: a shift of a along it reduces the overlap */
+    abut_vec3 centre; /* of the contour in which the surfaces intersect; of a gap, the midpoint
+                       * between its closest points */
+    double depth;     /* penetration depth of its deepest contact; of a gap, minus the distance */
+    double area;      /* of the overlap as seen along the normal; of one of several walls, that of
+                       * its own triangles. 0 for a gap and for a part that is wholly inside */
+    double volume;    /* of the overlap. One wall of a region has the volume of the region, the
+                       * others have 0, so that volumes of patches add up. 0 as the area */
+    uint64_t first;   /* index of its first contact */
+    uint32_t count;   /* of its contacts, the deepest first */
 } abut_patch;
 
 typedef struct abut_patch_options {
     size_t size;
-    double margin;  /* contacts are also gaps up to this, as negative depths */
-    uint32_t keep;  /* contacts a patch, or fewer; 0 = 4, at most 8 */
-    uint32_t pair;  /* given to every contact */
-    abut_vec3 hint; /* which way out a was the last time, or against its motion relative to b: for
-                     * bodies that have gone through each other, or clasp each other: then patches
-                     * keep their own depths, where a shift that separates would be more than four
-                     * times as deep, and `separates` is false. Zero = none */
-    bool unchecked; /* depths are not checked, see abut_patches.separates, nor gaps of a margin up
-                     * to a twentieth of the smaller body, which may be told too small */
+    double margin;  /* surfaces within this distance have contacts too, with negative depths: one
+                     * patch for each wall. If the margin is more than 5% of the size of the smaller
+                     * body (the longest side of its bounding box), walls further away than the
+                     * nearest gap plus 5% of that size are left out; the nearest one never is */
+    uint32_t keep;  /* maximum of contacts for each patch; 0 = 4, at most 8 */
+    uint32_t pair;  /* copied to every contact */
+    abut_vec3 hint; /* direction, of any length: the normal of the last step, or the motion of a
+                     * relative to b, reversed. It is one of the normals that are tried, and it
+                     * chooses the side to which a body that has gone through the other is pushed.
+                     * Shallow opposite walls, as of a press fit, need none. Zero = none */
+    bool unchecked; /* skip the exact tests that depths separate: faster; `separates` is false for
+                     * bodies that overlap, and a region has one patch along its best normal,
+                     * without walls. Gaps are the same */
 } abut_patch_options;
 
 ABUT_DEFAULT(abut_patch_options)
 
-/* Room for patches and their contacts. Where there is too little of either, ABUT_ERROR_BUFFER is
- * returned and both lists stay as they were; the counts are told in either case. */
+/* Output lists for patches and their contacts. If either is too short, ABUT_ERROR_BUFFER is
+ * returned and neither is written; the counts are set in either case. */
 typedef struct abut_patches {
     abut_patch *list; /* deepest first */
     uint64_t capacity, count;
     abut_contact *contacts; /* of the first patch, then of the second ... */
     uint64_t contact_capacity, contact_count;
-    bool separates; /* the least shift of a that goes by every patch's depth along its normal, or
-                     * more, leaves the bodies apart: this was checked, and the depth of one patch
-                     * made larger where that was enough. True where there is no patch */
+    bool separates; /* an exact test has found the bodies apart after the shortest shift of a that
+                     * goes by at least the depth of every patch along its normal. True if there is
+                     * no overlap. False if no shift satisfies all patches, as between opposite
+                     * walls of a press fit, or if none was found, or with options->unchecked */
     abut_advice advice; /* reliability: guaranteed for closed meshes. For others too if no surfaces
                          * touch within the margin and, as in <abut/pair.h>, no boundary edge
                          * decides what is inside. Otherwise limited for a mesh with boundary edges,
                          * unfit for one whose neighbouring triangles face opposite ways */
 } abut_patches;
 
-/* Finds the contacts of two posed meshes without fields and samples: from the contours in which
- * they meet, exactly. Bodies that touch have a contact, however thin they are, and also where one
- * is inside the other; nothing is inside a sheet, as in <abut/pair.h>. Lists may be null with a
- * capacity of 0. The first question about a mesh makes its topology, which the hierarchy keeps
- * (some 100 bytes a triangle). Small questions take no memory beside some 100 KiB of stack.
- * Thread-safe. */
+/* Finds the contacts of two posed meshes by exact geometry, without fields and samples. Bodies that
+ * overlap have a contact, however thin they are, and also if one is inside the other; nothing is
+ * inside a sheet, as in <abut/pair.h>. Bodies within the margin have one too, and the deepest
+ * contact of bodies that are apart is minus their distance. Overlaps come from the contours in
+ * which the surfaces intersect, gaps from local minima of the distance between them (Johnson and
+ * Cohen 2001). Depths of several walls are those by which a shift separates all of them. Opposite
+ * walls that are less than 5% of the smaller body deep keep their own depths, and `separates` is
+ * false; a longer way through a body is reported only if the bodies have gone through each other.
+ * Swapping a and b swaps sides and reverses normals. Lists may be null with a capacity of 0. The
+ * first call with a mesh computes its topology, which the hierarchy keeps (about 100 bytes for each
+ * triangle). Small queries allocate nothing and use about 100 KiB of stack. Thread-safe. */
 ABUT_API abut_status abut_contact_patches(const abut_posed *a, const abut_posed *b,
                                           const abut_patch_options *options, abut_patches *patches);
 

@@ -15,6 +15,11 @@
 #include "contact/contact.h"
 #include "pair/pair.h"
 
+/* Between the normals of a patch and of its points: nearer ones are the same (6 degrees), and those
+ * that are further away belong to other walls (45 degrees). */
+#define PATCH_FLAT_COSINE 0.995
+#define PATCH_WALL_COSINE 0.707
+
 /* Of the smaller body: contours that are shorter are hardly there. */
 #define PATCH_SPECK 1e-5
 
@@ -27,6 +32,13 @@ typedef struct patch_part {
     bool is_cavity;  /* it is closed and holds nothing */
 } patch_part;
 
+/* A cone around the normals of all triangles that share a vertex with a triangle. */
+typedef struct patch_cone {
+    float axis[3];
+    float cosine; /* of half its angle; -2 where not all directions of minima are in it: at boundary
+                   * edges, and where the surface is no graph across the axis */
+} patch_cone;
+
 typedef struct patch_skin {
     bvh_part part;
     const abut_bvh *bvh;
@@ -34,15 +46,18 @@ typedef struct patch_skin {
     abut_topology_arrays view;
     const uint32_t *corner; /* 3 a triangle, vertices in one place as one */
     vec3 *offset;           /* of a vertex: by which it goes out if its faces go out by 1 */
-    double reach;           /* the longest of them */
+    patch_cone *cones;      /* of the triangles */
+    double reach;           /* the longest offset */
     double size;            /* of the box, the longest side */
+    bool has_needles;       /* some triangles have no area */
     bool inward;            /* triangles are turned round here */
     patch_part *parts;      /* by component of the topology */
     abut_advice advice;     /* what contacts with it are worth */
 } patch_skin;
 
-/* Gives it; made by the first call and kept by the hierarchy. Thread-safe. */
-abut_status abuti_patch_skin(const abut_bvh *bvh, const patch_skin **skin);
+/* Gives it; made by the first call and kept by the hierarchy. `turned`: with all triangles the
+ * other way round, for sheets. Thread-safe. */
+abut_status abuti_patch_skin(const abut_bvh *bvh, bool turned, const patch_skin **skin);
 
 /* The reliability of an answer: the worse one of both meshes, of which the second may be null; but
  * guaranteed if neither boundary edges nor flipped neighbours decide this answer. */
@@ -197,8 +212,10 @@ typedef struct patch_four {
 /* All of a region that look the right way, in a grid across the normal. */
 typedef struct patch_view {
     vec3 normal, along[2];
-    double top, bottom; /* b's highest and a's lowest corner */
-    double slack;       /* by which shadows are taken larger */
+    double least_cosine; /* faces that are steeper do not count */
+    double longest;      /* places where more overlaps do not count */
+    double top, bottom;  /* b's highest and a's lowest corner */
+    double slack;        /* by which shadows are taken larger */
     patch_plane *planes;
     size_t count, room;
     uint32_t cells; /* along each side; cell c has fours[begin[c]] to fours[begin[c + 1]] */
@@ -217,7 +234,7 @@ typedef struct patch_memory {
     unsigned char *at, *end;
     void **blocks; /* the last; its first word is the one before it */
     size_t block_bytes;
-    unsigned char first[PATCH_BYTES];
+    _Alignas(64) unsigned char first[PATCH_BYTES];
 } patch_memory;
 
 typedef struct patch_work {
@@ -251,6 +268,9 @@ typedef struct patch_work {
     uint32_t *points, *inner; /* by region */
     uint32_t *region_of;      /* of a crossing */
     patch_table by_facet;
+    const patch_region *walls_of; /* whose walls were measured last, and */
+    struct patch_answer *walls;   /* these */
+    int wall_count;
 } patch_work;
 
 /* ---- patch_memory.c ---- */
@@ -263,6 +283,8 @@ void *abuti_patch_take(patch_memory *memory, size_t count, size_t bytes);
  * more. Null where there is no memory. */
 uint32_t *abuti_patch_put(patch_work *work, patch_table *table, uint64_t key, uint32_t value,
                           bool *added);
+/* The value of a key, or ABUT_NONE. */
+uint32_t abuti_patch_get(const patch_table *table, uint64_t key);
 /* Makes room for `wanted` elements in the array that `array` is the address of. */
 abut_status abuti_patch_grow(patch_memory *memory, void *array, size_t count, size_t wanted,
                              size_t bytes, size_t *room);
@@ -272,11 +294,16 @@ abut_status abuti_patch_find(patch_work *work, const pair_frame *frame);
 
 /* The two directions across a normal. */
 void abuti_patch_across(vec3 normal, vec3 along[2]);
-/* Makes the view of a region, or of both bodies as a whole. */
-abut_status abuti_patch_see(patch_work *work, const patch_region *region, vec3 normal, bool whole);
-/* Where a ends below and b above, at a place across the normal; false where one of them is not
- * there. */
-bool abuti_patch_heights(const patch_view *view, double u, double v, double *low, double *high);
+/* Which triangles a view has: those of a region; the same without steep
+ * ones; all of both bodies; or one of the first and the third, by how the region looks. */
+typedef enum patch_scope { PATCH_REGION, PATCH_WALL, PATCH_BODIES, PATCH_AUTO } patch_scope;
+
+abut_status abuti_patch_see(patch_work *work, const patch_region *region, vec3 normal,
+                            patch_scope scope);
+/* Where a ends below and b above, at a place across the normal, and the normal there: that of the
+ * face that is more across. False where one of them is not there. */
+bool abuti_patch_heights(const patch_view *view, double u, double v, double *low, double *high,
+                         vec3 *normal);
 /* By how much b is higher than a at a place, at most, where one of them is at a height. */
 double abuti_patch_bound(const patch_view *view, double u, double v, uint32_t side, double height);
 /* Looks for crossings of an edge of a and an edge of b, as seen along the normal, that are deeper
@@ -284,13 +311,6 @@ double abuti_patch_bound(const patch_view *view, double u, double v, uint32_t si
 typedef double patch_deeper(void *data, const patch_plane *a, int edge_a, double along,
                             const patch_plane *b, int edge_b);
 void abuti_patch_edges(const patch_view *view, double deepest, patch_deeper *tell, void *data);
-
-/* Whether something is further than the best so far; of what is as far, but for a little, that with
- * the lower name, so that the same is chosen from frame to frame. */
-static inline bool patch_is_further(double far, double most, double little, uint64_t name,
-                                    uint64_t best) {
-    return far > most + little || (far >= most - little && name < best);
-}
 
 /* ---- patch_point.c: what a region says to a solver ---- */
 
@@ -300,7 +320,8 @@ enum {
 };
 
 typedef struct patch_point {
-    vec3 at; /* in the frame */
+    vec3 at;     /* in the frame */
+    vec3 normal; /* of a curved wall at this place; zero = that of the patch */
     double depth;
     uint32_t side, kind, element, part;
 } patch_point;
@@ -310,9 +331,33 @@ typedef struct patch_answer {
     vec3 normal;   /* in the frame, towards a */
     double depth, area, volume;
     vec3 centre;
+    uint32_t region; /* of the overlap, or ABUT_NONE */
     uint32_t count;
     patch_point points[PATCH_POINTS];
 } patch_answer;
+
+/* The order of points that are as good: vertices come before crossings. The choice by names keeps
+ * the same points from frame to frame. */
+static inline uint64_t patch_name(const patch_point *p) {
+    return (uint64_t)p->kind << 60 | (uint64_t)p->side << 59 | (uint64_t)p->element << 26 | p->part;
+}
+
+/* Of the extent of a contact: vertices that are less far out than the outermost point are as good.
+ * Crossings on a straight line near its end are not, so theirs is smaller. */
+#define PATCH_VERTEX_BAND 0.02
+#define PATCH_CROSSING_BAND 1e-4
+static inline double patch_band(const patch_point *p, double extent) {
+    return extent * (p->kind == ABUT_CONTACT_VERTEX ? PATCH_VERTEX_BAND : PATCH_CROSSING_BAND);
+}
+
+/* Answers of a pair, the deepest first. */
+typedef struct patch_answers {
+    patch_answer *list;
+    size_t count, room;
+} patch_answers;
+
+#define PATCH_PLACE 1e-6 /* of the smaller body: points that are nearer are in one place */
+#define PATCH_FLAT 1e-3  /* of the extent: the depths of faces that tilt by half of it */
 
 /* A place that may become a contact, and where it is across the normal. */
 typedef struct patch_candidate {
@@ -327,13 +372,33 @@ typedef struct patch_choice {
     const patch_candidate *found;
     uint32_t count;
     double deepest; /* of them */
-    double u, v;    /* the middle */
     double as_deep; /* parts of the depth, by which others are as deep */
+    double flat;    /* parts of the extent, the same: what a small tilt of parallel faces makes */
+    double place;   /* points that are nearer to each other are in one place */
+    bool extra;     /* the last one is only there for its depth */
 } patch_choice;
+
+/* Directions across the normal in which outermost points are searched; the opposite ones too. The
+ * first half of them are 45 degrees apart, the others between them. */
+enum { PATCH_DIRECTIONS = 8 };
+extern const double abuti_patch_directions[PATCH_DIRECTIONS][2];
+
+/* How far out a place is in one of twice as many: each is followed by its opposite. */
+static inline double patch_extent(int d, double u, double v) {
+    double extent = abuti_patch_directions[d / 2][0] * u + abuti_patch_directions[d / 2][1] * v;
+    return d % 2 ? -extent : extent;
+}
 
 /* Chooses at most `keep`, none of them further apart than `gap`: the deepest, of equals that which
  * is outermost; the one furthest from it, the one furthest beside both, and what adds most area. */
 void abuti_patch_choose(const patch_choice *m, uint32_t keep, double gap, patch_answer *answer);
+
+/* The normal of a point of a patch: its own where the wall is curved, zero where it is about that
+ * of the patch, or too far from it to be one of the wall. */
+static inline vec3 patch_local_normal(vec3 local, vec3 normal) {
+    double cosine = v3_dot(local, normal);
+    return cosine > PATCH_FLAT_COSINE || cosine < PATCH_WALL_COSINE ? v3(0, 0, 0) : local;
+}
 
 /* Adds an answer to those that stand in memory, the deepest first. */
 abut_status abuti_patch_add(patch_memory *memory, patch_answer **answers, size_t *count,
@@ -349,14 +414,30 @@ typedef enum patch_effort { PATCH_UNCHECKED, PATCH_LEAST, PATCH_ALL } patch_effo
 abut_status abuti_patch_points(patch_work *work, const patch_region *region, vec3 hint,
                                uint32_t keep, double gap, patch_effort *effort,
                                patch_answer answers[PATCH_WAYS], int *count);
+/* Whether the surfaces of a region look so many ways that their areas cancel. */
+bool abuti_patch_cancels(const patch_work *work, const patch_region *region);
+/* Divides such a region into walls: pieces that look about one way, each measured along its own
+ * normal over its own triangles. The answers stand by depth, the deepest first. Walls of the last
+ * region are kept: all calls for a region have the same `keep` and `gap`. */
+abut_status abuti_patch_walls(patch_work *work, const patch_region *region, uint32_t keep,
+                              double gap, patch_answer answers[PATCH_WAYS], int *count);
 /* Where a connected part of one side meets nothing, but is inside the other. */
 void abuti_patch_inside(patch_work *work, uint32_t inner, uint32_t part, vec3 hint, uint32_t keep,
                         patch_answer *answer);
 /* Measures a region along one normal. */
 abut_status abuti_patch_points_along(patch_work *work, const patch_region *region, vec3 normal,
-                                     uint32_t keep, double gap, patch_answer *answer);
-/* The largest depth of all regions but gaps along a normal. */
-abut_status abuti_patch_depth(patch_work *work, vec3 normal, double *depth);
+                                     patch_scope scope, uint32_t keep, double gap,
+                                     patch_answer *answer);
+/* The largest depth of all regions but gaps along a normal; a lower bound of it if that is above
+ * the limit. */
+abut_status abuti_patch_depth(patch_work *work, vec3 normal, double limit, double *depth);
+
+/* ---- patch_proximity.c: surfaces that are apart ---- */
+
+/* Adds a patch for each wall within the range, and points within the range to patches of overlaps.
+ * `overlaps`: the bodies overlap somewhere. Triangles without area are left out. */
+abut_status abuti_patch_proximity(patch_work *work, const pair_frame *frame, double range,
+                                  uint32_t keep, bool overlaps, patch_answers *answers);
 
 /* ---- patch_write.c: options and answers, of solids too ---- */
 

@@ -343,8 +343,12 @@ static void spread_over(patch_work *work, uint32_t side, uint32_t face, uint32_t
  * further from it than skins go. */
 static bool is_inside(patch_work *work, const pair_frame *frame, uint32_t side, uint32_t vertex) {
     const patch_body *other = &work->body[!side];
+    const bvh_interior *interior;
     bool inside;
     unsigned doubt = 0;
+    work->status = abuti_bvh_interior(other->bvh, &interior);
+    if (work->status || !interior->has_solids) /* what is behind a sheet is not known otherwise */
+        return true;
     work->status =
         abuti_pair_vertex_inside(frame, (int)side, &other->pose, vertex, &inside, &doubt);
     if (work->status || inside)

@@ -101,6 +101,11 @@ uint32_t *abuti_patch_put(patch_work *work, patch_table *table, uint64_t key, ui
     return &table->values[slot];
 }
 
+uint32_t abuti_patch_get(const patch_table *table, uint64_t key) {
+    size_t slot = table->room ? slot_of(table, key) : 0;
+    return table->room && table->keys[slot] ? table->values[slot] : ABUT_NONE;
+}
+
 /* ---- answers ---- */
 
 abut_status abuti_patch_add(patch_memory *memory, patch_answer **answers, size_t *count,

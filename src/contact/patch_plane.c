@@ -11,8 +11,9 @@
 #include <math.h>
 #include <string.h>
 
-#define SLOPE 0.02 /* steeper faces say nothing of heights */
-#define SLACK 1e-7 /* of the smaller body */
+#define SLOPE 0.02      /* steeper faces say nothing of heights */
+#define SLACK 1e-7      /* of the smaller body */
+#define WALL_COSINE 0.5 /* the same of walls: 60 degrees */
 
 enum {
     CELLS_MAX = 128, /* along a side */
@@ -62,7 +63,7 @@ static void add_plane(patch_work *work, uint32_t side, uint32_t face) {
         c[k] = seen_at(work, side, corner[k]);
     vec3 p = v3(c[1].u - c[0].u, c[1].v - c[0].v, c[1].h - c[0].h);
     vec3 q = v3(c[2].u - c[0].u, c[2].v - c[0].v, c[2].h - c[0].h), n = v3_cross(p, q);
-    if (!((side ? n.z : -n.z) > SLOPE * v3_length(n)))
+    if (!((side ? n.z : -n.z) > view->least_cosine * v3_length(n)))
         return;
     patch_plane *at = &view->planes[view->count++];
     at->side = side;
@@ -221,10 +222,13 @@ static void find_box(const patch_work *work, const patch_region *r, bool whole, 
     }
 }
 
-abut_status abuti_patch_see(patch_work *work, const patch_region *r, vec3 normal, bool whole) {
+abut_status abuti_patch_see(patch_work *work, const patch_region *r, vec3 normal,
+                            patch_scope scope) {
     patch_view *view = &work->view;
+    bool whole = scope == PATCH_BODIES;
+    view->least_cosine = scope == PATCH_WALL ? WALL_COSINE : SLOPE;
     size_t wanted = r->facet_end - r->facet_begin;
-    double lo[2], hi[2];
+    double lo[2], hi[2], steepest = scope == PATCH_WALL ? 0.9 * WALL_COSINE : 0;
     view->normal = normal;
     abuti_patch_across(normal, view->along);
     view->top = -INFINITY;
@@ -242,8 +246,9 @@ abut_status abuti_patch_see(patch_work *work, const patch_region *r, vec3 normal
             add_plane(work, side, face);
     for (uint32_t i = r->facet_begin; i < r->facet_end && !whole; i++) {
         const patch_facet *f = &work->facets[i];
-        double up = v3_dot(f->area, normal);
-        if ((f->side ? up : -up) >= 0) /* its skin looks nearly as it does */
+        double up = v3_dot(f->area, normal) * (f->side ? 1 : -1);
+        /* Its skin looks nearly as it does. */
+        if (up >= 0 && up * up >= steepest * steepest * v3_length_sq(f->area))
             add_plane(work, f->side, f->face);
     }
     /* What reaches beyond the grid stands in the cells at its border. */
@@ -268,7 +273,10 @@ static inline unsigned four_meets(const patch_four *four, const f4 lo[2], const 
                                       f4_less_equal(lo[1], f4_load(four->hi[1])))));
 }
 
-bool abuti_patch_heights(const patch_view *view, double u, double v, double *low, double *high) {
+bool abuti_patch_heights(const patch_view *view, double u, double v, double *low, double *high,
+                         vec3 *normal) {
+    vec3 sum[2] = {v3(0, 0, 0),
+                   v3(0, 0, 0)}; /* of faces as high, since a place may be on an edge */
     size_t cell = (size_t)cell_at(view, 1, v) * view->cells + cell_at(view, 0, u);
     const f4 lo[2] = {f4_all(float_below(u)), f4_all(float_below(v))};
     const f4 hi[2] = {f4_all(float_above(u)), f4_all(float_above(v))};
@@ -280,10 +288,21 @@ bool abuti_patch_heights(const patch_view *view, double u, double v, double *low
             if (!covers(p, u, v))
                 continue;
             double h = p->h + p->du * u + p->dv * v;
+            double over = p->side ? h - *high : *low - h;
+            if (over > -view->slack) {
+                vec3 up = v3_normalise(v3(-p->du, -p->dv, 1));
+                sum[p->side] = over > view->slack ? up : v3_add(sum[p->side], up);
+            }
             *high = p->side ? real_max(*high, h) : *high;
             *low = p->side ? *low : real_min(*low, h);
         }
-    return *low<INFINITY && * high> - INFINITY;
+    if (!(*low < INFINITY) || !(*high > -INFINITY) || *high - *low > view->longest)
+        return false;
+    vec3 up[2] = {v3_normalise(sum[0]), v3_normalise(sum[1])};
+    vec3 flat = up[up[1].z + 1e-3 > up[0].z]; /* b's unless a's is clearly more across */
+    *normal = v3_add(v3_scale(view->along[0], flat.x), v3_scale(view->along[1], flat.y));
+    *normal = v3_along(*normal, flat.z, view->normal);
+    return true;
 }
 
 double abuti_patch_bound(const patch_view *view, double u, double v, uint32_t side, double height) {
@@ -324,13 +343,14 @@ static double most_between(const patch_plane *a, const patch_plane *b) {
     return between;
 }
 
-static double edges_of(const patch_plane *a, const patch_plane *b, double deepest,
+static double edges_of(const patch_plane *a, const patch_plane *b, double deepest, double longest,
                        patch_deeper *tell, void *data) {
     for (int k = 0; k < 3; k++) {
         double low = real_min(a->true_h[k], a->true_h[k == 2 ? 0 : k + 1]);
         for (int l = 0; l < 3; l++) {
             double along, depth, high = real_max(b->true_h[l], b->true_h[l == 2 ? 0 : l + 1]);
-            if (high - low > deepest && cross_seen(a, k, b, l, &along, &depth) && depth > deepest)
+            if (high - low > deepest && cross_seen(a, k, b, l, &along, &depth) && depth > deepest &&
+                depth <= longest)
                 deepest = tell(data, a, k, along, b, l);
         }
     }
@@ -355,7 +375,7 @@ static double edges_in_cells(const patch_view *view, const patch_plane *a, doubl
                 for (; near; near &= near - 1) {
                     const patch_plane *b = &view->planes[four->plane[__builtin_ctz(near)]];
                     if (b->reach - a->reach > deepest && most_between(a, b) > deepest)
-                        deepest = edges_of(a, b, deepest, tell, data);
+                        deepest = edges_of(a, b, deepest, view->longest, tell, data);
                 }
             }
     return deepest;

@@ -18,26 +18,36 @@
 #include <abut/ray.h>
 
 #include <math.h>
+#include <string.h>
 
-#define INSET 0.02     /* of the way from the contour to its middle */
-#define SAME 0.9999995 /* the cosine of a thousandth: faces that look one way */
-#define SOME 0.2       /* of |S|: what such faces hold, to be tried */
-#define ALL 0.98       /* the same, to be the only ones */
-#define MUCH 0.3       /* the same where nothing is checked */
-#define PIERCED 0.35   /* rho below this: through each other */
+#define WALL_COSINE 0.707   /* between the normals of a wall and of its triangles: 45 degrees */
+#define LONG_COLUMN 0.05    /* of the smaller body: what is longer may belong to another wall */
+#define SHORT_COLUMN 0.0125 /* the same: what is shorter belongs to this one */
+#define STEEP_COSINE 0.5    /* triangles that are steeper say nothing of a wall's heights */
+#define DEEP_WALL 0.05      /* of the smaller body: walls that are deeper, and */
+#define DEEPER_WALL 2.0     /* than this many times the shallowest, are not ways out */
+#define LEAST_WALL 0.02     /* of all areas: walls whose triangles are smaller do not count */
+#define INSET 0.02          /* of the way from the contour to its middle */
+#define SAME 0.9999995      /* the cosine of a thousandth: faces that look one way */
+#define SOME 0.2            /* of |S|: what such faces hold, to be tried */
+#define ALL 0.98            /* the same, to be the only ones */
+#define MUCH 0.3            /* the same where nothing is checked */
+#define PIERCED 0.35        /* rho below this: through each other */
 #define PART 0.15    /* of what a side has inside: faces that are tried there beside the largest */
 #define CLEARLY 0.9  /* times as deep, or less */
 #define AS_DEEP 2e-3 /* of the depth, by which others are as deep */
 #define NAMED 1e-3   /* of the contour: a vertex so near gives its name */
-#define LITTLE 1e-6  /* of the contour: no difference for which another point is tried */
+#define NEAR_SKIN 0.05 /* of the extent: crossings of skins that are further away are others */
+#define LITTLE 1e-6    /* of the contour: no difference by which a vertex is deeper */
 
 enum {
-    DIRECTIONS = 8,                /* across the normal, and as many opposite ones */
+    DIRECTIONS = PATCH_DIRECTIONS, /* across the normal, and as many opposite ones */
     CANDIDATES = PATCH_CANDIDATES, /* at least 2 DIRECTIONS + 2 VERTICES + SEEDS + 1 */
-    VERTICES = 9,                  /* in eight directions, and along the normal */
+    VERTICES = DIRECTIONS + 1,     /* in eight directions, and along the normal */
     FACES = 3,                     /* directions of faces of each body that are tried */
     WHOLE = 8192,                  /* triangles of two bodies that are looked at as a whole */
     EXITS = 4096,                  /* vertices of a part inside whose ways out are looked at */
+    COLUMNS = 8,                   /* that are measured before a whole region is */
     SEEDS = 16                     /* places from which the far side is looked for */
 };
 
@@ -52,7 +62,9 @@ typedef struct measure {
     bool deeper; /* what is added is only there for its depth */
     uint32_t count, plain_count;
     candidate found[CANDIDATES];
-    double deepest; /* of them */
+    double deepest;       /* of them */
+    double plain_deepest; /* of those that are not only there for their depth */
+    double place;         /* what is nearer is in one place, or as deep */
 } measure;
 
 static vec3 corner_true(const patch_body *body, uint32_t face, int k) {
@@ -181,21 +193,39 @@ static bool by_rays(const measure *m, vec3 from, const patch_point *point, doubl
 
 /* ---- candidates ---- */
 
+/* What candidates that are only there for their depth must exceed: all depths so far; but of those
+ * that are about as deep, as along the ridge of a roof, the one with the lowest name is wanted. */
+static double least_depth(const measure *m) {
+    return m->deepest > m->plain_deepest + m->place ? m->deepest - m->place : m->deepest;
+}
+
+/* Whether another candidate replaces the one that is only there for its depth. */
+static bool replaces_deepest(const measure *m, double depth, const patch_point *point) {
+    const patch_point *kept = &m->found[m->plain_count].point;
+    if (m->count == m->plain_count || kept->depth < real_max(m->deepest, depth) - m->place)
+        return depth > m->deepest;
+    return depth > least_depth(m) && patch_name(point) < patch_name(kept);
+}
+
 /* Adds a candidate that is measured at a point of the frame and placed at another. Of those that
  * are only there for their depth the deepest alone. */
 static void add_at(measure *m, vec3 at, vec3 place, const patch_point *point) {
     double u = v3_dot(at, m->along[0]), v = v3_dot(at, m->along[1]), low, high;
+    vec3 normal = m->normal;
     if (!(m->rays ? by_rays(m, at, point, &low, &high)
-                  : abuti_patch_heights(&m->work->view, u, v, &low, &high)))
+                  : abuti_patch_heights(&m->work->view, u, v, &low, &high, &normal)))
         return;
-    if (m->deeper && !(high - low > m->deepest))
+    if (m->deeper && !replaces_deepest(m, high - low, point)) {
+        m->deepest = real_max(m->deepest, high - low);
         return;
+    }
     candidate *c = &m->found[m->deeper ? m->plain_count : m->count];
     m->count = m->deeper ? m->plain_count + 1 : m->count + 1;
     c->point = *point;
     c->u = u = v3_dot(place, m->along[0]);
     c->v = v = v3_dot(place, m->along[1]);
     c->point.depth = high - low;
+    c->point.normal = patch_local_normal(normal, m->normal);
     vec3 across = v3_add(v3_scale(m->along[0], u), v3_scale(m->along[1], v));
     c->point.at = v3_along(across, 0.5 * (low + high), m->normal);
     m->deepest = real_max(m->deepest, c->point.depth);
@@ -203,20 +233,6 @@ static void add_at(measure *m, vec3 at, vec3 place, const patch_point *point) {
 
 static void add(measure *m, vec3 at, const patch_point *point) {
     add_at(m, at, at, point);
-}
-
-/* Across the normal; the opposite ones too. */
-static const double directions[DIRECTIONS][2] = {{1, 0},
-                                                 {0.70710678118654752, 0.70710678118654752},
-                                                 {0, 1},
-                                                 {-0.70710678118654752, 0.70710678118654752},
-                                                 {0.92387953251128676, 0.38268343236508977},
-                                                 {0.38268343236508977, 0.92387953251128676},
-                                                 {-0.38268343236508977, 0.92387953251128676},
-                                                 {-0.92387953251128676, 0.38268343236508977}};
-
-static uint64_t crossing_name(const patch_crossing *c) {
-    return (uint64_t)c->side << 63 | (uint64_t)c->edge << 31 | (c->face & 0x7fffffff);
 }
 
 /* The name of a crossing: that of a vertex if there is one at the same place, of a first, since
@@ -237,89 +253,151 @@ static patch_point name_of(const measure *m, const patch_crossing *c) {
                          .part = c->face & 0x3ffffff};
 }
 
+/* Outermost points in several directions: of those that are about as far out the one with the
+ * lowest name. The first pass measures, the second one chooses. */
+typedef struct outermost {
+    int count;
+    double most[2 * DIRECTIONS], extent; /* the largest width */
+    uint32_t best[2 * DIRECTIONS];
+    patch_point point[2 * DIRECTIONS];
+} outermost;
+
+static void start_outermost(outermost *o, int count) {
+    o->count = count;
+    for (int d = 0; d < count; d++) {
+        o->best[d] = ABUT_NONE;
+        o->most[d] = -INFINITY;
+    }
+}
+
+static void measure_outermost(outermost *o, double u, double v) {
+    for (int d = 0; d < o->count; d++)
+        o->most[d] = real_max(o->most[d], patch_extent(d, u, v));
+}
+
+static void end_measuring(outermost *o) {
+    o->extent = 0;
+    for (int d = 0; d < o->count; d += 2)
+        o->extent = real_max(o->extent, o->most[d] + o->most[d + 1]);
+}
+
+/* Whether a point may be among the outermost, whatever its name. */
+static bool may_be_outermost(const outermost *o, double u, double v) {
+    for (int d = 0; d < o->count; d++)
+        if (patch_extent(d, u, v) >= o->most[d] - PATCH_VERTEX_BAND * o->extent)
+            return true;
+    return false;
+}
+
+static void choose_outermost(outermost *o, double u, double v, uint32_t number,
+                             const patch_point *point) {
+    double band = patch_band(point, o->extent);
+    for (int d = 0; d < o->count; d++)
+        if (patch_extent(d, u, v) >= o->most[d] - band &&
+            (o->best[d] == ABUT_NONE || patch_name(point) < patch_name(&o->point[d]))) {
+            o->best[d] = number;
+            o->point[d] = *point;
+        }
+}
+
+/* Whether a direction has a point that none before it has. */
+static bool is_new(const outermost *o, int d) {
+    bool again = o->best[d] == ABUT_NONE;
+    for (int k = 0; k < d; k++)
+        again |= o->best[k] == o->best[d];
+    return !again;
+}
+
+/* Where the edge of a crossing goes through the plane of its triangle, without their skins. Where
+ * that is not on the edge, or further away than `range`, as of edges that lie flat: the crossing of
+ * the skins, a little inwards. */
+static vec3 true_crossing(const measure *m, const patch_crossing *c, double range) {
+    const patch_body *own = &m->work->body[c->side], *other = &m->work->body[!c->side];
+    const uint32_t *ends = own->skin->view.edges + 2 * (size_t)c->edge;
+    vec3 from = patch_true(own, ends[0]), way = v3_sub(patch_true(own, ends[1]), from);
+    vec3 p = corner_true(other, c->face, 0);
+    vec3 n = v3_cross(v3_sub(corner_true(other, c->face, 1), p),
+                      v3_sub(corner_true(other, c->face, 2), p));
+    double along = v3_dot(n, v3_sub(p, from)) / v3_dot(n, way);
+    vec3 at = v3_along(from, along, way);
+    if (along >= 0 && along <= 1 && v3_length_sq(v3_sub(at, c->at)) <= range * range)
+        return at;
+    vec3 in = v3_sub(m->region->centre, c->at);
+    double skin = 1.5 * m->work->body[0].grow, far = v3_length(in);
+    return v3_along(c->at, skin < far ? skin / far : 0, in);
+}
+
 /* The contour's outermost points: in eight directions, or in twice as many where more than four
  * points are kept. */
 static void add_contour(measure *m) {
     const patch_region *r = m->region;
     const patch_crossing *crossings = m->work->crossings;
-    uint32_t best[2 * DIRECTIONS];
-    double most[2 * DIRECTIONS], little = LITTLE * r->length;
-    int pairs = m->many ? DIRECTIONS : DIRECTIONS / 2; /* a direction and its opposite */
-    for (int d = 0; d < 2 * pairs; d++) {
-        best[d] = ABUT_NONE;
-        most[d] = -INFINITY;
-    }
-    for (uint32_t i = r->point_begin; i < r->point_end; i++) {
-        vec3 p = v3_sub(crossings[m->work->points[i]].at, r->centre);
-        double u = v3_dot(p, m->along[0]), v = v3_dot(p, m->along[1]);
-        for (int d = 0; d < pairs; d++) {
-            double far = directions[d][0] * u + directions[d][1] * v;
-            int to = far > 0 ? 2 * d : 2 * d + 1;
-            if (best[to] == ABUT_NONE ||
-                patch_is_further(fabs(far), most[to], little,
-                                 crossing_name(&crossings[m->work->points[i]]),
-                                 crossing_name(&crossings[best[to]]))) {
-                most[to] = fabs(far);
-                best[to] = m->work->points[i];
+    outermost o;
+    start_outermost(&o, m->many ? 2 * DIRECTIONS : DIRECTIONS);
+    for (int pass = 0; pass < 2; pass++) {
+        for (uint32_t i = r->point_begin; i < r->point_end; i++) {
+            const patch_crossing *c = &crossings[m->work->points[i]];
+            vec3 p = v3_sub(c->at, r->centre);
+            double u = v3_dot(p, m->along[0]), v = v3_dot(p, m->along[1]);
+            if (!pass) {
+                measure_outermost(&o, u, v);
+            } else if (may_be_outermost(&o, u, v)) {
+                patch_point point = name_of(m, c);
+                choose_outermost(&o, u, v, m->work->points[i], &point);
             }
         }
+        end_measuring(&o);
     }
-    for (int d = 0; d < 2 * pairs; d++) {
-        bool again = best[d] == ABUT_NONE;
-        for (int k = 0; k < d; k++)
-            again |= best[k] == best[d];
-        if (again)
+    for (int d = 0; d < o.count; d++) {
+        if (!is_new(&o, d))
             continue;
-        const patch_crossing *c = &crossings[best[d]];
-        patch_point point = name_of(m, c);
-        /* Measured a little inwards; placed where it is, but for the skin, or at its vertex. */
-        vec3 in = v3_sub(r->centre, c->at);
-        double skin = 1.5 * m->work->body[0].grow, far = v3_length(in);
-        vec3 place = point.kind == ABUT_CONTACT_VERTEX
-                         ? patch_true(&m->work->body[point.side], point.element)
-                         : v3_along(c->at, skin < far ? skin / far : 0, in);
-        add_at(m, v3_along(c->at, INSET, in), place, &point);
+        /* Measured a little inwards; placed where it is, or at its vertex. */
+        vec3 at = true_crossing(m, &crossings[o.best[d]], NEAR_SKIN * o.extent);
+        vec3 place = o.point[d].kind == ABUT_CONTACT_VERTEX
+                         ? patch_true(&m->work->body[o.point[d].side], o.point[d].element)
+                         : at;
+        add_at(m, v3_along(at, INSET, v3_sub(r->centre, at)), place, &o.point[d]);
     }
 }
 
-/* Inside vertices of one side: the furthest along the normal, into the other body, and the
- * outermost. */
+/* Inside vertices of one side: the outermost, and those that are furthest along the normal, into
+ * the other body, where add_deeper_vertices() does not find them. */
 static void add_vertices(measure *m, uint32_t side) {
     const patch_region *r = m->region;
     const patch_body *body = &m->work->body[side];
-    uint32_t best[VERTICES];
-    double most[VERTICES], little = LITTLE * r->length;
-    for (int d = 0; d < VERTICES; d++) {
-        best[d] = ABUT_NONE;
-        most[d] = -INFINITY;
-    }
-    for (uint32_t i = r->vertex_begin; i < r->vertex_end; i++) {
-        const patch_vertex *vertex = &m->work->vertices[m->work->inner[i]];
-        if (vertex->side != side)
-            continue;
-        vec3 p = v3_sub(patch_true(body, vertex->vertex), r->centre);
-        double u = v3_dot(p, m->along[0]), v = v3_dot(p, m->along[1]);
-        double h = v3_dot(p, m->normal);
-        for (int d = 0; d < VERTICES; d++) {
-            double far = d == VERTICES - 1 ? (side ? h : -h)
-                                           : directions[d / 2][0] * u + directions[d / 2][1] * v;
-            far = d % 2 ? -far : far;
-            if (best[d] == ABUT_NONE ||
-                patch_is_further(far, most[d], little, vertex->vertex, best[d])) {
-                most[d] = far;
-                best[d] = vertex->vertex;
-            }
+    outermost o;
+    patch_point point = {.side = side, .kind = ABUT_CONTACT_VERTEX, .element = ABUT_NONE};
+    uint32_t deepest = ABUT_NONE;
+    double most = -INFINITY;
+    start_outermost(&o, DIRECTIONS);
+    for (int pass = 0; pass < 2; pass++) {
+        for (uint32_t i = r->vertex_begin; i < r->vertex_end; i++) {
+            const patch_vertex *vertex = &m->work->vertices[m->work->inner[i]];
+            if (vertex->side != side)
+                continue;
+            vec3 p = v3_sub(patch_true(body, vertex->vertex), r->centre);
+            double u = v3_dot(p, m->along[0]), v = v3_dot(p, m->along[1]);
+            double h = (side ? 1 : -1) * v3_dot(p, m->normal);
+            point.element = vertex->vertex;
+            if (!pass)
+                measure_outermost(&o, u, v);
+            else
+                choose_outermost(&o, u, v, vertex->vertex, &point);
+            most = real_max(most, h);
+            if (pass && h >= most - LITTLE * r->length && vertex->vertex < deepest)
+                deepest = vertex->vertex;
         }
+        end_measuring(&o);
     }
-    for (int d = 0; d < VERTICES; d++) {
-        bool again = best[d] == ABUT_NONE;
-        for (int k = 0; k < d; k++)
-            again |= best[k] == best[d];
-        if (again)
-            continue;
-        patch_point point = {.side = side, .kind = ABUT_CONTACT_VERTEX, .element = best[d]};
-        add(m, patch_true(body, best[d]), &point);
+    for (int d = 0; d < o.count; d++) {
+        point.element = o.best[d];
+        if (is_new(&o, d))
+            add(m, patch_true(body, o.best[d]), &point);
+        deepest = deepest == o.best[d] ? ABUT_NONE : deepest;
     }
+    point.element = deepest;
+    if (m->rays && deepest != ABUT_NONE)
+        add(m, patch_true(body, deepest), &point);
 }
 
 /* ---- the deepest ----
@@ -332,9 +410,9 @@ static void add_deeper_vertex(measure *m, uint32_t side, uint32_t vertex) {
     vec3 at = patch_true(&m->work->body[side], vertex);
     double h = v3_dot(at, m->normal);
     patch_point point = {.side = side, .kind = ABUT_CONTACT_VERTEX, .element = vertex};
-    if ((side ? h - view->bottom : view->top - h) > m->deepest &&
-        abuti_patch_bound(view, v3_dot(at, m->along[0]), v3_dot(at, m->along[1]), side, h) >
-            m->deepest)
+    double least = least_depth(m);
+    if ((side ? h - view->bottom : view->top - h) > least &&
+        abuti_patch_bound(view, v3_dot(at, m->along[0]), v3_dot(at, m->along[1]), side, h) > least)
         add(m, at, &point);
 }
 
@@ -374,7 +452,7 @@ static double add_deeper_edge(void *data, const patch_plane *a, int k, double al
                              body->skin->view.triangle_edges[3 * (size_t)a->face + (size_t)k],
                          .part = lowest_face(m->work->body[1].skin, b->face, l) & 0x3ffffff};
     add(m, v3_lerp(p, q, along), &point);
-    return m->deepest;
+    return least_depth(m);
 }
 
 /* Where a body has gone through the other: its furthest corner on the far side, found by going down
@@ -421,12 +499,13 @@ static void add_far_side(measure *m) {
 /* ---- a few of them ---- */
 
 static void choose(const measure *m, uint32_t keep, double gap, patch_answer *answer) {
-    patch_choice choice = {m->found,
-                           m->count,
-                           m->deepest,
-                           v3_dot(m->region->centre, m->along[0]),
-                           v3_dot(m->region->centre, m->along[1]),
-                           AS_DEEP};
+    patch_choice choice = {.found = m->found,
+                           .count = m->count,
+                           .deepest = m->deepest,
+                           .as_deep = AS_DEEP,
+                           .flat = PATCH_FLAT,
+                           .place = m->place,
+                           .extra = m->deeper && m->count > m->plain_count};
     abuti_patch_choose(&choice, keep, gap, answer);
 }
 
@@ -438,7 +517,8 @@ static void start(measure *m, patch_work *work, const patch_region *r, vec3 norm
     m->normal = normal;
     abuti_patch_across(normal, m->along);
     m->count = 0;
-    m->deepest = -INFINITY;
+    m->deepest = m->plain_deepest = -INFINITY;
+    m->place = PATCH_PLACE * real_min(work->body[0].skin->size, work->body[1].skin->size);
     m->rays = m->many = m->deeper = false;
 }
 
@@ -448,22 +528,37 @@ static void add_all(measure *m) {
     add_vertices(m, 1);
 }
 
+/* Bodies that go through each other are measured as a whole. */
+static patch_scope scope_of(const patch_work *work, const patch_region *r, vec3 normal) {
+    return plainness(work, r, normal) < PIERCED ? PATCH_BODIES : PATCH_REGION;
+}
+
+/* Measures what the view has; ends early where it is deeper than `limit`. */
+static void measure_seen(measure *m, patch_scope scope, double limit) {
+    add_all(m);
+    if (m->deepest > limit)
+        return;
+    m->plain_count = m->count;
+    m->plain_deepest = m->deepest;
+    m->deeper = true;
+    add_deeper_vertices(m, scope == PATCH_BODIES);
+    if (!(m->deepest > limit))
+        abuti_patch_edges(&m->work->view, least_depth(m), add_deeper_edge, m);
+}
+
+/* Measures along a normal; ends early where it is deeper than `limit`. */
 static abut_status measure_along(measure *m, patch_work *work, const patch_region *r, vec3 normal,
-                                 bool many) {
+                                 bool many, patch_scope scope, double limit) {
     start(m, work, r, normal);
     m->many = many;
-    bool whole = plainness(work, r, normal) < PIERCED;
-    if (!whole || work->body[0].bvh->triangle_count + work->body[1].bvh->triangle_count <= WHOLE) {
-        abut_status status = abuti_patch_see(work, r, normal, whole);
+    if (scope != PATCH_BODIES ||
+        work->body[0].bvh->triangle_count + work->body[1].bvh->triangle_count <= WHOLE) {
+        abut_status status = abuti_patch_see(work, r, normal, scope);
         if (status)
             return status;
-        add_all(m);
-        m->plain_count = m->count;
-        m->deeper = true;
-        add_deeper_vertices(m, whole);
-        abuti_patch_edges(&work->view, m->deepest, add_deeper_edge, m);
+        measure_seen(m, scope, limit);
     }
-    if (!m->count) { /* through each other, or no triangle says how high */
+    if (!m->count && scope != PATCH_WALL) { /* through each other, or no triangle says how high */
         m->rays = true;
         m->deeper = false;
         add_all(m);
@@ -472,15 +567,17 @@ static abut_status measure_along(measure *m, patch_work *work, const patch_regio
     return ABUT_OK;
 }
 
-/* A lower bound of the depth along a normal: that at the place of a point. */
-static double depth_at(patch_work *work, const patch_region *r, vec3 normal, vec3 at) {
+/* A lower bound of the depth along a normal: that at the place of a point. Triangles that are
+ * steeper than the least cosine do not count. */
+static double depth_at(patch_work *work, const patch_region *r, vec3 normal, double least_cosine,
+                       vec3 at) {
     double low = INFINITY, high = -INFINITY;
     vec3 along[2];
     abuti_patch_across(normal, along);
     for (uint32_t i = r->facet_begin; i < r->facet_end; i++) {
         const patch_facet *f = &work->facets[i];
-        double up = v3_dot(f->area, normal);
-        if (!(f->side ? up > 0 : up < 0))
+        double up = v3_dot(f->area, normal) * (f->side ? 1 : -1);
+        if (!(up > 0) || up * up < least_cosine * least_cosine * v3_length_sq(f->area))
             continue;
         patch_body *body = &work->body[f->side];
         const uint32_t *corner = body->skin->corner + 3 * (size_t)f->face;
@@ -555,7 +652,7 @@ static int ways_of(const patch_work *work, const patch_region *r, vec3 hint, pat
             patch_way way = dominant(work, r, side, ways, count);
             if (!(way.held > least) || (pierced && k && way.held < PART * area_of(work, r, side)))
                 break;
-            if (!pierced && way.held > ALL * size) {
+            if (!pierced && way.held > ALL * size && v3_dot(way.normal, steepest) > ALL) {
                 ways[0] = way;
                 return 1;
             }
@@ -595,18 +692,32 @@ static bool better(const patch_answer *a, const patch_answer *b) {
     return a->depth < b->depth;
 }
 
-abut_status abuti_patch_points_along(patch_work *work, const patch_region *r, vec3 normal,
-                                     uint32_t keep, double gap, patch_answer *answer) {
-    measure m;
-    abut_status status = measure_along(&m, work, r, normal, keep > 4);
-    *answer = (patch_answer){.normal = normal,
-                             .depth = m.deepest,
-                             .area = v3_length(r->area),
+static void answer_with(const measure *m, uint32_t keep, double gap, patch_answer *answer) {
+    const patch_region *r = m->region;
+    *answer = (patch_answer){.normal = m->normal,
+                             .depth = m->deepest,
+                             .area = fabs(v3_dot(r->area, m->normal)),
                              .volume = r->volume,
-                             .centre = r->centre};
+                             .centre = r->centre,
+                             .region = (uint32_t)(r - m->work->regions)};
+    choose(m, keep, gap, answer);
+}
+
+static abut_status answer_along(patch_work *work, const patch_region *r, vec3 normal,
+                                patch_scope scope, uint32_t keep, double gap,
+                                patch_answer *answer) {
+    measure m;
+    abut_status status = measure_along(&m, work, r, normal, keep > 4, scope, INFINITY);
     if (!status)
-        choose(&m, keep, gap, answer);
+        answer_with(&m, keep, gap, answer);
     return status;
+}
+
+abut_status abuti_patch_points_along(patch_work *work, const patch_region *r, vec3 normal,
+                                     patch_scope scope, uint32_t keep, double gap,
+                                     patch_answer *answer) {
+    scope = scope == PATCH_AUTO ? scope_of(work, r, normal) : scope;
+    return answer_along(work, r, normal, scope, keep, gap, answer);
 }
 
 /* Whether a way is known to be deeper than an answer along faces, without being measured. */
@@ -615,7 +726,7 @@ static bool is_deeper(patch_work *work, const patch_region *r, const patch_way *
     if (!best->of_faces || !(best->depth > 0))
         return false;
     double depth = pierced ? depth_through(work, r, way->normal)
-                           : depth_at(work, r, way->normal, best->points[0].at);
+                           : depth_at(work, r, way->normal, 0, best->points[0].at);
     return depth > (way->held > 0 ? 1 : CLEARLY) * best->depth;
 }
 
@@ -633,7 +744,8 @@ abut_status abuti_patch_points(patch_work *work, const patch_region *r, vec3 hin
             continue;
         }
         patch_answer answer;
-        abut_status status = abuti_patch_points_along(work, r, ways[i].normal, keep, gap, &answer);
+        abut_status status =
+            abuti_patch_points_along(work, r, ways[i].normal, PATCH_AUTO, keep, gap, &answer);
         if (status)
             return status;
         answer.of_faces = ways[i].held > 0;
@@ -646,6 +758,121 @@ abut_status abuti_patch_points(patch_work *work, const patch_region *r, vec3 hin
     }
     if (*effort == PATCH_LEAST && (!skipped || !(answers[0].depth > 0)))
         *effort = PATCH_ALL;
+    return ABUT_OK;
+}
+
+/* ---- walls ---- */
+
+bool abuti_patch_cancels(const patch_work *work, const patch_region *r) {
+    return v3_max_abs(r->area) == 0 || plainness(work, r, v3_normalise(r->area)) < PIERCED;
+}
+
+/* The area of a facet along the normal of a wall that it belongs to: towards a. */
+static vec3 area_towards_a(const patch_facet *f) {
+    return f->side ? f->area : v3_scale(f->area, -1);
+}
+
+/* The sum of the areas within the cone of a wall around a normal. With `taken`, of those that
+ * belong to no wall, which then belong to this one. */
+static vec3 sum_cone(const patch_work *work, const patch_region *r, vec3 normal, bool *taken,
+                     bool take) {
+    vec3 sum = v3(0, 0, 0);
+    for (uint32_t i = r->facet_begin; i < r->facet_end; i++) {
+        vec3 area = area_towards_a(&work->facets[i]);
+        double along = v3_dot(area, normal);
+        if (taken[i - r->facet_begin] || !(along > WALL_COSINE * v3_length(area)))
+            continue;
+        sum = v3_add(sum, area);
+        taken[i - r->facet_begin] = take;
+    }
+    return sum;
+}
+
+/* Measures a wall. Where it ends, columns of the overlap along its normal may be those of a wall
+ * beside it and many times as long, as at the rim of a tray: then the long ones do not count. */
+static abut_status measure_wall(patch_work *work, const patch_region *r, vec3 normal, uint32_t keep,
+                                double gap, patch_answer *answer) {
+    double size = real_min(work->body[0].skin->size, work->body[1].skin->size);
+    abut_status status = answer_along(work, r, normal, PATCH_WALL, keep, gap, answer);
+    if (status || !answer->count || answer->depth < LONG_COLUMN * size)
+        return status;
+    measure local;
+    start(&local, work, r, normal);
+    local.many = keep > 4;
+    work->view.longest = LONG_COLUMN * size;
+    measure_seen(&local, PATCH_WALL, SHORT_COLUMN * size); /* the view is still that of the wall */
+    work->view.longest = INFINITY;
+    if (local.count && local.deepest < SHORT_COLUMN * size)
+        answer_with(&local, keep, gap, answer);
+    return ABUT_OK;
+}
+
+static vec3 middle_of(const patch_body *body, uint32_t face) {
+    vec3 sum = v3_add(corner_true(body, face, 0), corner_true(body, face, 1));
+    return v3_scale(v3_add(sum, corner_true(body, face, 2)), 1.0 / 3);
+}
+
+static abut_status measure_walls(patch_work *work, const patch_region *r, uint32_t keep, double gap,
+                                 patch_answer answers[PATCH_WAYS], int *count) {
+    uint32_t facets = r->facet_end - r->facet_begin;
+    bool *taken = abuti_patch_take(work->memory, facets, sizeof *taken);
+    double total = area_of(work, r, 0) + area_of(work, r, 1), limit = INFINITY;
+    double size = real_min(work->body[0].skin->size, work->body[1].skin->size);
+    *count = 0;
+    if (!taken)
+        return ABUT_ERROR_MEMORY;
+    memset(taken, 0, facets * sizeof *taken);
+    for (int i = 0; i < PATCH_WAYS; i++) {
+        double largest = LEAST_WALL * total;
+        vec3 normal = v3(0, 0, 0), middle = v3(0, 0, 0);
+        for (uint32_t k = 0; k < facets; k++) {
+            const patch_facet *f = &work->facets[r->facet_begin + k];
+            double area = v3_length(f->area);
+            if (taken[k] || !(area > largest / facets))
+                continue;
+            largest = area * facets;
+            normal = v3_normalise(area_towards_a(f));
+            middle = middle_of(&work->body[f->side], f->face);
+        }
+        if (v3_max_abs(normal) == 0)
+            break;
+        vec3 mean = v3_normalise(sum_cone(work, r, normal, taken, false));
+        normal = v3_max_abs(mean) > 0 ? mean : normal;
+        double area = v3_dot(sum_cone(work, r, normal, taken, true), normal);
+        if (*count && depth_at(work, r, normal, STEEP_COSINE, middle) > limit)
+            continue;
+        patch_answer answer;
+        abut_status status = measure_wall(work, r, normal, keep, gap, &answer);
+        if (status)
+            return status;
+        if (!answer.count)
+            continue;
+        answer.of_faces = true;
+        answer.area = 0.5 * area; /* of triangles of both bodies */
+        int at = (*count)++;
+        for (; at > 0 && answers[at - 1].depth < answer.depth; at--)
+            answers[at] = answers[at - 1];
+        answers[at] = answer;
+        limit = real_max(DEEP_WALL * size, DEEPER_WALL * answers[*count - 1].depth);
+    }
+    return ABUT_OK;
+}
+
+abut_status abuti_patch_walls(patch_work *work, const patch_region *r, uint32_t keep, double gap,
+                              patch_answer answers[PATCH_WAYS], int *count) {
+    if (!work->walls)
+        work->walls = abuti_patch_take(work->memory, PATCH_WAYS, sizeof *work->walls);
+    if (!work->walls)
+        return ABUT_ERROR_MEMORY;
+    if (work->walls_of != r) {
+        work->walls_of = NULL;
+        abut_status status = measure_walls(work, r, keep, gap, work->walls, &work->wall_count);
+        if (status)
+            return status;
+        work->walls_of = r;
+    }
+    *count = work->wall_count;
+    memcpy(answers, work->walls, (size_t)*count * sizeof *answers);
     return ABUT_OK;
 }
 
@@ -733,19 +960,38 @@ void abuti_patch_inside(patch_work *work, uint32_t inner, uint32_t part, vec3 hi
             }
         }
     answer->centre = centre;
+    answer->region = ABUT_NONE;
     answer->area = answer->volume = 0;
 }
 
-abut_status abuti_patch_depth(patch_work *work, vec3 normal, double *depth) {
+/* A lower bound of the depth of all regions along a normal: the largest of a few columns, or the
+ * first that is above the limit. */
+static double depth_of_columns(patch_work *work, vec3 normal, double limit) {
+    double depth = -INFINITY;
+    for (size_t i = 0; i < work->region_count && i < COLUMNS && !(depth > limit); i++) {
+        const patch_region *r = &work->regions[i];
+        if (!r->gap)
+            depth = real_max(depth, scope_of(work, r, normal) == PATCH_BODIES
+                                        ? depth_through(work, r, normal)
+                                        : depth_at(work, r, normal, 0, r->centre));
+    }
+    return depth;
+}
+
+abut_status abuti_patch_depth(patch_work *work, vec3 normal, double limit, double *depth) {
     measure m;
-    *depth = -INFINITY;
-    for (size_t i = 0; i < work->region_count; i++) {
-        if (work->regions[i].gap)
+    bool whole = false; /* both bodies have been measured as a whole, all regions with them */
+    *depth = limit < INFINITY ? depth_of_columns(work, normal, limit) : -INFINITY;
+    for (size_t i = 0; i < work->region_count && !(*depth > limit); i++) {
+        const patch_region *r = &work->regions[i];
+        patch_scope scope = r->gap ? PATCH_REGION : scope_of(work, r, normal);
+        if (r->gap || (whole && scope == PATCH_BODIES))
             continue;
-        abut_status status = measure_along(&m, work, &work->regions[i], normal, false);
+        abut_status status = measure_along(&m, work, r, normal, false, scope, limit);
         if (status)
             return status;
         *depth = real_max(*depth, m.deepest);
+        whole |= scope == PATCH_BODIES && !m.rays;
     }
     return ABUT_OK;
 }

@@ -10,8 +10,9 @@
 #include <math.h>
 #include <string.h>
 
-#define MITRE 3.0 /* lengths of x, at most */
-#define LEAN 1e-6 /* the weight of the mean normal, of all */
+#define MITRE 3.0      /* lengths of x, at most */
+#define LEAN 1e-6      /* the weight of the mean normal, of all */
+#define CONE_LEAST 0.1 /* cosine: of wider cones the surface may not be a graph across the axis */
 
 /* ---- directions ---- */
 
@@ -61,9 +62,68 @@ static vec3 offset_of(const patch_skin *skin, uint32_t vertex) {
     return x;
 }
 
+/* ---- cones ---- */
+
+/* Adds the normals of all triangles at the corners of one, or finds the least cosine between them
+ * and the axis. */
+static double cone_of(const patch_skin *skin, const vec3 *normals, uint32_t triangle, vec3 axis,
+                      vec3 *sum) {
+    const abut_topology_arrays *view = &skin->view;
+    double least = 1;
+    for (int k = 0; k < 3; k++) {
+        uint32_t vertex = skin->corner[3 * (size_t)triangle + (size_t)k];
+        for (uint32_t i = view->vertex_face_begin[vertex]; i < view->vertex_face_begin[vertex + 1];
+             i++) {
+            vec3 normal = normals[view->vertex_faces[i]];
+            if (sum)
+                *sum = v3_add(*sum, normal);
+            else if (v3_max_abs(normal) > 0)
+                least = real_min(least, v3_dot(normal, axis));
+        }
+    }
+    return least;
+}
+
+/* Whether a corner of a triangle is at an edge that is not one of two triangles. */
+static void find_open(const abut_topology_arrays *view, unsigned char *open) {
+    memset(open, 0, view->vertex_count);
+    for (uint32_t e = 0; e < view->edge_count; e++)
+        if (view->edge_face_begin[e + 1] - view->edge_face_begin[e] != 2)
+            open[view->edges[2 * (size_t)e]] = open[view->edges[2 * (size_t)e + 1]] = 1;
+}
+
+static abut_status fit_cones(patch_skin *skin) {
+    const abut_topology_arrays *view = &skin->view;
+    const vec3 *positions = skin->bvh->mesh->positions;
+    abut_context *context = skin->part.context;
+    vec3 *normals = abuti_allocate(context, view->triangle_count, sizeof *normals);
+    unsigned char *open = abuti_allocate(context, view->vertex_count, sizeof *open);
+    abut_status status = normals && open ? ABUT_OK : ABUT_ERROR_MEMORY;
+    if (!status)
+        find_open(view, open);
+    for (uint32_t t = 0; t < view->triangle_count && !status; t++) {
+        const uint32_t *corner = skin->corner + 3 * (size_t)t;
+        normals[t] =
+            abuti_unit_normal(positions[corner[0]], positions[corner[1]], positions[corner[2]]);
+    }
+    for (uint32_t t = 0; t < view->triangle_count && !status; t++) {
+        const uint32_t *corner = skin->corner + 3 * (size_t)t;
+        vec3 sum = v3(0, 0, 0);
+        cone_of(skin, normals, t, sum, &sum);
+        vec3 axis = v3_normalise(sum);
+        double cosine = cone_of(skin, normals, t, axis, NULL);
+        bool known =
+            cosine > CONE_LEAST && !open[corner[0]] && !open[corner[1]] && !open[corner[2]];
+        skin->cones[t] =
+            (patch_cone){{(float)axis.x, (float)axis.y, (float)axis.z}, known ? (float)cosine : -2};
+    }
+    ABUTI_RELEASE(context, normals, open);
+    return status;
+}
+
 /* ---- life ---- */
 
-static void fit(patch_skin *skin) {
+static abut_status fit(patch_skin *skin) {
     const abut_mesh *mesh = skin->bvh->mesh;
     skin->reach = 0;
     for (uint32_t v = 0; v < mesh->vertex_count; v++) {
@@ -71,12 +131,20 @@ static void fit(patch_skin *skin) {
         skin->reach = real_max(skin->reach, v3_length(skin->offset[v]));
     }
     skin->size = v3_max_abs(v3_sub(mesh->bounds.hi, mesh->bounds.lo));
+    skin->has_needles = false;
+    for (uint32_t t = 0; t < mesh->triangle_count && !skin->has_needles; t++) {
+        const uint32_t *corner = skin->corner + 3 * (size_t)t;
+        vec3 normal = abuti_unit_normal(mesh->positions[corner[0]], mesh->positions[corner[1]],
+                                        mesh->positions[corner[2]]);
+        skin->has_needles = v3_max_abs(normal) == 0;
+    }
+    return fit_cones(skin);
 }
 
 static void destroy(bvh_part *part) {
     patch_skin *skin = (patch_skin *)(void *)part;
     abut_topology_destroy(skin->topology);
-    ABUTI_RELEASE(part->context, skin->offset, skin->parts);
+    ABUTI_RELEASE(part->context, skin->offset, skin->cones, skin->parts);
 }
 
 /* The mesh with vertices in one place as one, so that seams of a soup are edges; its triangles
@@ -201,26 +269,33 @@ static abut_status make_topology(patch_skin *skin) {
     return ABUT_OK;
 }
 
-static abut_status create(bvh_part *part, void *owner) {
+static abut_status create_facing(bvh_part *part, void *owner, bool turned) {
     patch_skin *skin = (patch_skin *)(void *)part;
     skin->bvh = owner;
-    skin->inward = false;
+    skin->inward = turned;
     skin->parts = NULL;
     bool inward = false;
     skin->offset =
         abuti_allocate(part->context, skin->bvh->mesh->vertex_count, sizeof *skin->offset);
-    abut_status status = skin->offset ? make_topology(skin) : ABUT_ERROR_MEMORY;
+    skin->cones =
+        abuti_allocate(part->context, skin->bvh->mesh->triangle_count, sizeof *skin->cones);
+    abut_status status = skin->offset && skin->cones ? make_topology(skin) : ABUT_ERROR_MEMORY;
     status = status ? status : find_parts(skin, &inward);
-    if (!status && inward && skin->advice.verdict == ABUT_VERDICT_GUARANTEED) {
+    if (!status && inward && !turned && skin->advice.verdict == ABUT_VERDICT_GUARANTEED) {
         abut_topology_destroy(skin->topology);
         skin->topology = NULL;
         skin->inward = true;
         status = make_topology(skin);
         status = status ? status : find_parts(skin, &inward);
     }
-    if (!status)
-        fit(skin);
-    return status;
+    return status ? status : fit(skin);
+}
+
+static abut_status create(bvh_part *part, void *owner) {
+    return create_facing(part, owner, false);
+}
+static abut_status create_turned(bvh_part *part, void *owner) {
+    return create_facing(part, owner, true);
 }
 
 /* Whether vertices that were in one place still are. */
@@ -235,25 +310,32 @@ static bool names_hold(const patch_skin *skin) {
     return true;
 }
 
-static abut_status refit(bvh_part *part) {
+static abut_status refit_facing(bvh_part *part, bool turned) {
     patch_skin *skin = (patch_skin *)(void *)part;
-    if (names_hold(skin)) {
-        fit(skin);
-        return ABUT_OK;
-    }
+    if (names_hold(skin))
+        return fit(skin);
     const abut_bvh *bvh = skin->bvh;
     destroy(part);
     skin->topology = NULL;
     skin->offset = NULL;
+    skin->cones = NULL;
     skin->parts = NULL;
-    return create(part, (void *)(uintptr_t)bvh);
+    return create_facing(part, (void *)(uintptr_t)bvh, turned);
+}
+
+static abut_status refit(bvh_part *part) {
+    return refit_facing(part, false);
+}
+static abut_status refit_turned(bvh_part *part) {
+    return refit_facing(part, true);
 }
 
 static const bvh_part_kind skin_kind = {sizeof(patch_skin), create, refit, destroy};
+static const bvh_part_kind turned_kind = {sizeof(patch_skin), create_turned, refit_turned, destroy};
 
-abut_status abuti_patch_skin(const abut_bvh *bvh, const patch_skin **skin) {
+abut_status abuti_patch_skin(const abut_bvh *bvh, bool turned, const patch_skin **skin) {
     bvh_part *part;
-    abut_status status = abuti_bvh_part_share(bvh, &skin_kind, &part);
+    abut_status status = abuti_bvh_part_share(bvh, turned ? &turned_kind : &skin_kind, &part);
     if (!status)
         *skin = (const patch_skin *)(const void *)part;
     return status;

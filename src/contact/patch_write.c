@@ -25,6 +25,11 @@ enum {
 static const vec3 ORDER_AXIS = {1, 0.7548776662466927, 0.5698402909980532};
 #define ORDER_STEPS 1000 /* a unit along it: normals in one step count as equal */
 
+static vec3 world_normal(const patch_frame *frame, vec3 normal) {
+    normal = m3_apply(&frame->motion.rotation, normal);
+    return v3_add(v3_scale(normal, frame->swapped ? -1 : 1), v3(0, 0, 0)); /* no -0 */
+}
+
 static vec3 to_world(const patch_frame *frame, vec3 p) {
     return abuti_motion_apply(&frame->motion, v3_add(p, frame->origin));
 }
@@ -100,22 +105,25 @@ abut_status abuti_patch_write(const patch_frame *frame, const patch_answer *answ
     contacts = 0;
     for (size_t i = 0; i < count; i++) {
         const patch_answer *a = &answers[i];
-        vec3 normal = m3_apply(&frame->motion.rotation, a->normal);
-        normal = v3_add(v3_scale(normal, frame->swapped ? -1 : 1), v3(0, 0, 0)); /* no -0 */
+        vec3 normal = world_normal(frame, a->normal);
         out->list[i] = (abut_patch){normal,         to_world(frame, a->centre),
                                     a->depth + 0.0, a->area,
                                     a->volume,      contacts,
                                     a->count};
         for (uint32_t k = 0; k < a->count; k++) {
             const patch_point *p = &a->points[k];
+            bool curved = v3_max_abs(p->normal) > 0;
+            vec3 own = curved ? world_normal(frame, p->normal) : normal;
+            /* Depths are measured along the normal of the patch. */
+            double across = curved && k && p->depth > 0 ? v3_dot(p->normal, a->normal) : 1;
             uint32_t side = p->side ^ (uint32_t)frame->swapped;
             uint64_t id = contact_id(side, p->kind, p->element, p->part);
             named[contacts] =
                 (named_contact){id, floor(v3_dot(a->normal, ORDER_AXIS) * ORDER_STEPS + 0.5),
                                 v3_dot(p->at, ORDER_AXIS), (uint32_t)contacts, 0};
             out->contacts[contacts++] = (abut_contact){.point = to_world(frame, p->at),
-                                                       .normal = normal,
-                                                       .depth = p->depth + 0.0,
+                                                       .normal = own,
+                                                       .depth = across * p->depth + 0.0,
                                                        .id = id,
                                                        .pair = frame->pair,
                                                        .side = side,

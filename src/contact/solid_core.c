@@ -326,7 +326,7 @@ static abut_status fill(solid_hull *hull) {
     const abut_mesh *mesh = hull->bvh->mesh;
     hull_work w = {.hull = hull, .positions = mesh->positions};
     abut_context *context = hull->part.context;
-    abut_status status = abuti_patch_skin(hull->bvh, &w.skin);
+    abut_status status = abuti_patch_skin(hull->bvh, false, &w.skin);
     if (status)
         return status;
     hull->fault = find_fault(w.skin);

@@ -164,7 +164,7 @@ abut_status abut_contact_solid(const abut_posed *a, const abut_solid *b,
     solid_view view = {.motion = abuti_motion_of(&a->pose)};
     view.back = m3_transpose(&view.motion.rotation);
     bool through = false;
-    status = abuti_patch_skin(a->bvh, &call.skin);
+    status = abuti_patch_skin(a->bvh, false, &call.skin);
     if (status)
         return status;
     abuti_patch_memory_start(&memory, a->bvh->context);

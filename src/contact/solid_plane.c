@@ -131,10 +131,10 @@ static abut_status add_part(plane_work *w, const low_part *part) {
             continue;
         const low_vertex *low = &w->low[part->best[k]];
         vec3 at = v3_along(w->call->positions[low->vertex], -0.5 * low->height, w->normal);
-        found[count++] =
-            (patch_candidate){{at, -low->height, 0, ABUT_CONTACT_VERTEX, low->vertex, 0},
-                              v3_dot(at, w->along[0]),
-                              v3_dot(at, w->along[1])};
+        found[count++] = (patch_candidate){
+            {.at = at, .depth = -low->height, .kind = ABUT_CONTACT_VERTEX, .element = low->vertex},
+            v3_dot(at, w->along[0]),
+            v3_dot(at, w->along[1])};
         sum = v3_add(sum, at);
     }
     sum = v3_scale(sum, 1.0 / count);
@@ -143,8 +143,10 @@ static abut_status add_part(plane_work *w, const low_part *part) {
                            .area = real_max(part->area, 0),
                            .volume = real_max(part->volume, 0),
                            .centre = sum};
-    patch_choice choice = {
-        found, count, part->most[8], v3_dot(sum, w->along[0]), v3_dot(sum, w->along[1]), 1e-6};
+    patch_choice choice = {.found = found,
+                           .count = count,
+                           .deepest = part->most[8],
+                           .as_deep = 1e-6};
     abuti_patch_choose(&choice, w->call->options->keep, w->gap, &answer);
     return abuti_solid_add(w->call, &answer);
 }

@@ -196,7 +196,12 @@ static void add_place(places *p, vec3 at_a, vec3 at_b, uint32_t side, uint32_t k
         return;
     vec3 middle = v3_lerp(v3_along(at_a, -p->a->radius, p->normal),
                           v3_along(at_b, p->b->radius, p->normal), 0.5);
-    p->found[p->count++] = (patch_candidate){{middle, depth, side, kind, element, part & 0x3ffffff},
+    p->found[p->count++] = (patch_candidate){{.at = middle,
+                                              .depth = depth,
+                                              .side = side,
+                                              .kind = kind,
+                                              .element = element,
+                                              .part = part & 0x3ffffff},
                                              v3_dot(middle, p->along[0]),
                                              v3_dot(middle, p->along[1])};
 }
@@ -498,7 +503,7 @@ static void finish(places *p, uint32_t keep, patch_answer *answer) {
             extent = real_max(extent, 0.5 * hypot(p->found[i].u - p->found[0].u,
                                                   p->found[i].v - p->found[0].v));
     double flat_range = real_min(FLAT_RANGE * extent, FLAT_FRACTION * (p->depth + p->gap));
-    double u = 0, v = 0, shallowest = p->depth;
+    double shallowest = p->depth;
     for (uint32_t i = 0; i < p->count; i++)
         shallowest = real_min(shallowest, p->found[i].point.depth);
     double slack = real_max(flat_range - (p->depth - shallowest), 0); /* 0 at the range: no jump */
@@ -509,11 +514,9 @@ static void finish(places *p, uint32_t keep, patch_answer *answer) {
     for (uint32_t i = 0; i < p->count; i++) {
         flat[i] = p->found[i];
         flat[i].point.depth = real_min(flat[i].point.depth + slack, p->depth);
-        u += flat[i].u;
-        v += flat[i].v;
         sum = v3_add(sum, flat[i].point.at);
     }
-    patch_choice choice = {flat, p->count, p->depth, u / p->count, v / p->count, 1e-6};
+    patch_choice choice = {.found = flat, .count = p->count, .deepest = p->depth, .as_deep = 1e-6};
     abuti_patch_choose(&choice, keep, p->gap, answer);
     restore_depths(p, answer);
     answer->of_faces = false;

@@ -285,9 +285,10 @@ static abut_status find_rest(const near_work *before, vec3 shift, near_work *res
 static patch_candidate candidate_of(const near_work *w, const near_place *p, const vec3 along[2]) {
     double depth = w->radius - p->gap;
     vec3 at = v3_along(p->at, 0.5 * -depth, p->out);
-    return (patch_candidate){{at, depth, 0, p->kind, p->element, p->part},
-                             v3_dot(at, along[0]),
-                             v3_dot(at, along[1])};
+    return (patch_candidate){
+        {.at = at, .depth = depth, .kind = p->kind, .element = p->element, .part = p->part},
+        v3_dot(at, along[0]),
+        v3_dot(at, along[1])};
 }
 
 /* Adds the patch of a place and of all that look the same way and are no deeper. Those of a sphere
@@ -312,8 +313,10 @@ static abut_status add_wall(near_work *w, size_t first, bool *taken) {
     patch_answer answer = {.normal = v3_add(v3_scale(lead->out, -1), v3(0, 0, 0)),
                            .depth = w->radius - lead->gap,
                            .centre = sum};
-    patch_choice choice = {found, count, answer.depth, v3_dot(sum, along[0]), v3_dot(sum, along[1]),
-                           1e-6};
+    patch_choice choice = {.found = found,
+                           .count = count,
+                           .deepest = answer.depth,
+                           .as_deep = 1e-6};
     uint32_t most = w->call->options->keep;
     abuti_patch_choose(&choice, keep < most ? keep : most,
                        w->call->options->margin + 1e-12 * w->size, &answer);

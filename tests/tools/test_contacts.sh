@@ -145,6 +145,28 @@ try 2 "$tool" contacts cube.obj cube.obj --after
 complains "--after is of --png"
 try 2 "$tool" contacts cube.obj cube.obj --cells 32 --patches
 complains "of --method exact"
+
+# A peg in a square hole: a patch for each wall, with its gap; pictures with a colour for each patch.
+"$tool" make tube hole.obj --radius 1.4142135623730951 --radius2 0.7071067811865476 --height 0.6 --segments 4 --rings 1 --quiet || exit 1
+"$tool" make box peg.obj --size 0.98,0.98,1.4 --segments 1 --quiet || exit 1
+peg="peg.obj hole.obj --pose @z,45 --pose-a 0.004,0.002,0.2 --margin 0.02"
+try 3 "$tool" contacts $peg --json
+is "[[round(p['depth'], 9), *(round(x, 6) + 0.0 for x in p['normal'])] for p in it['patches']]" \
+    "[[-0.006, -1.0, 0.0, 0.0], [-0.008, 0.0, -1.0, 0.0], [-0.012, 0.0, 1.0, 0.0], [-0.014, 1.0, 0.0, 0.0]]"
+is "[it['contacts'], it['volume'], it['separates'], {p['area'] for p in it['patches']}]" "[16, 0, True, {0}]"
+try 3 "$tool" contacts $peg --colour patch --png walls.ppm
+try 3 "$tool" contacts $peg --colour depth --png depths.ppm
+try 3 "$tool" contacts $peg --png same.ppm
+demand "depth is not the default" "$(cmp depths.ppm same.ppm 2>&1)" = ""
+if cmp -s walls.ppm depths.ppm; then wrong "colours by patch and by depth look the same"; fi
+try 2 "$tool" contacts $peg --colour patch
+complains "--colour is of --png and --html"
+try 2 "$tool" contacts $peg --colour size --png walls.ppm
+complains "--colour is depth or patch, not 'size'"
+try 2 "$tool" contacts $peg --cells 32 --colour patch --png walls.ppm
+complains "of --method exact"
+try 2 "$tool" contacts $peg --to 0,0,1 --colour patch
+complains "--colour is of --png"
 try 2 "$tool" contacts cube.obj cube.obj --to 0,0,1 --hint 0,0,1
 complains "asks for a time"
 

@@ -44,16 +44,19 @@ class Separation(NamedTuple):
 
 
 class Contacts:
-    """Contacts of two bodies, and the patches that they belong to. Normals point from b to a: a shift
-    of a by the depth along it ends the contact. Iterating gives the record of each contact, and pose(i)
-    those of one pose.
+    """Contacts of two bodies, and the patches that they belong to: one for each region of the overlap, or
+    for each wall of a region or within the margin. Normals point from b to a: a shift of a by the depth
+    along it ends the contact. Negative depths are gaps. Iterating gives the record of each contact, and
+    pose(i) those of one pose.
 
     point (n, 3), normal (n, 3), depth (n), id (n)   of contacts
     patch (n)                                        the patch of each contact
-    patches                                          records: normal, centre, depth, area, volume, first, count
+    patches                                          records: normal, centre, depth, area, volume, first, count;
+                                                     area and volume of the overlap, 0 for a gap
     offsets (k + 1)                                  contacts of pose i are offsets[i] up to offsets[i + 1]
     patch_offsets (k + 1)                            the same for patches
-    separates (k)                                    whether a shift by all depths was checked to separate
+    separates (k)                                    whether an exact test found the bodies apart after a shift by
+                                                     all depths; False between opposite walls, as of a press fit
     advice                                           what the inside of the bodies is worth: the worst of all poses
     """
 
@@ -331,15 +334,31 @@ def contacts(
     hint: Optional[ArrayLike] = None,
     device: _device.Selector = None,
 ) -> Contacts:
-    """Where bodies touch, which way out and how deep, by exact geometry. With a `margin` also gaps
-    up to it, as negative depths. Of each patch up to `keep` contacts stay: 4, at most 8. The CPU finds
-    them, whatever the `device`; World(method="field", device=...) has contacts of samples on a device.
+    """Contact points, normals and penetration depths of two bodies, by exact geometry.
+
+    margin   surfaces within this distance have contacts too, with negative depths: one patch for each wall.
+             Walls more than 5% of the smaller body beyond the nearest one are left out
+    keep     the maximum of contacts for each patch; 0 = 4, at most 8
+    hint     a direction: the normal of the last step, or the motion of a relative to b, reversed. It chooses
+             the side to which a body that has gone through the other is pushed
+
+    The CPU finds them, whatever the `device`; World(method="field", device=...) has contacts of samples on a
+    device.
 
     >>> import abut
     >>> box = abut.shape("box")
     >>> found = abut.contacts(box, box, pose_b=[0, 0, -0.9, 0, 0, 0, 1])
     >>> len(found), found.depth.max().round(9).item(), found.normal[0].round(9).tolist()
     (4, 0.1, [0.0, 0.0, 1.0])
+
+    A peg in a square hole has a patch for each wall:
+
+    >>> peg = abut.shape("box", extent=[0.98, 0.98, 1.4])
+    >>> hole = abut.shape("tube", radius=2 ** 0.5, radius2=0.5 ** 0.5, height=0.6, segments=4)
+    >>> turned = [0, 0, 0, 0, 0, 0.3826834323650898, 0.9238795325112867]
+    >>> found = abut.contacts(peg, hole, [0.004, 0.002, 0, 0, 0, 0, 1], turned, margin=0.02)
+    >>> (-found.patches["depth"]).round(6).tolist()
+    [0.006, 0.008, 0.012, 0.014]
     """
     both = _Poses(a, b, pose_a, pose_b, device, on_cpu=True)
     given = options(

@@ -1,0 +1,822 @@
+/* Proximity: contacts of surfaces that are apart by no more than the margin.
+ *
+ * Problem: a body in a tight fit has several walls within the margin, each with a gap of its own. A
+ * contact is wanted for every wall, with the true gap.
+ *
+ * Method. Candidate pairs of triangles come from a traversal of both hierarchies with the margin as
+ * padding. A pair is a local minimum of the distance between both surfaces if the line between its
+ * closest points lies in the normal cones of the features that hold them (Johnson and Cohen 2001,
+ * "Spatialized normal cone hierarchies"): no neighbour of either feature is nearer along that line.
+ * Pairs of triangles that face each other are joined over shared edges into components. In each
+ * component the minima, nearest first, open walls: a wall has the normal of its nearest minimum and
+ * takes all minima of the component whose normals differ by no more than WALL_COSINE. Its contact
+ * points are its minima, and the corners of the projected overlap of its triangles, so that a face
+ * rests on its corners. A component that contains a piece of an overlap adds its points to the
+ * patch of that overlap.
+ *
+ * Guarantee: the nearest pair of triangles within the range always opens a wall, and its depth is
+ * minus the distance of the surfaces. A wall further away than the range is not reported.
+ */
+#include "contact/patch_near.h"
+
+#include "geom/distance_shared.h"
+
+#include <abut/ray.h>
+
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WALL_COSINE 0.9   /* between the normal of a wall and that of a minimum in it: 26 degrees */
+#define FACING_COSINE 0.5 /* between the normals of triangles that face each other: 60 degrees */
+#define CONE_TOLERANCE 1e-5   /* of an edge: by which a neighbour may be nearer at a minimum */
+#define INSIDE_TOLERANCE 1e-9 /* of a triangle: by which a point may be outside its projection */
+#define ON_FACE 1e-4          /* the same, where the normals of faces around a point are added */
+#define SNAP_COSINE                                                                     \
+    0.999999       /* of a millirad: nearly touching features take the normal of a face \
+                    */
+#define NAMED 3e-3 /* of the width of a wall: a vertex so near gives its name to a crossing */
+#define BLOCKED_INSET 1e-3 /* of a gap: what lies nearer to its ends does not block it */
+
+enum {
+    CACHED_LEAVES = 16,               /* of each side */
+    DIRECTIONS = 2 * PATCH_DIRECTIONS /* in which the outermost points of a wall are kept */
+};
+
+/* Two triangles that face each other or hold a local minimum. */
+typedef struct near_pair {
+    uint32_t face[2];
+    bool facing;
+    bool has_wall;     /* some wall of its component faces both */
+    bool two_sided[2]; /* and the normals, if they face each other */
+    vec3 normal[2];
+    double distance; /* 0 where they intersect */
+} near_pair;
+
+typedef struct near_minimum {
+    uint32_t pair;
+    uint32_t face[2];
+    abut_feature feature[2];
+    double distance;
+    vec3 at[2];
+    vec3 normal; /* unit, from b to a */
+} near_minimum;
+
+/* A point of a wall, and where it is across the normal. */
+typedef struct near_wall {
+    vec3 normal, along[2];
+    vec3 local;         /* normal of the pair of triangles that adds its corners, or zero */
+    uint32_t component; /* root of its pairs */
+    size_t answer;      /* of the overlap that it belongs to; SIZE_MAX = none */
+    patch_candidate nearest;
+    patch_candidate outermost[DIRECTIONS];
+    double extent[DIRECTIONS];        /* of these */
+    double most[DIRECTIONS], deepest; /* of all points */
+    bool any;
+} near_wall;
+
+typedef struct proximity {
+    patch_work *work;
+    double range;    /* walls further away are not looked for */
+    double touch;    /* directions between nearer points are inaccurate */
+    double rounding; /* directions between nearer points are rounding errors */
+    bool overlaps;   /* the bodies do */
+    near_space space;
+    near_pair *pairs;
+    size_t pair_count, pair_room;
+    near_minimum *minima;
+    size_t minimum_count, minimum_room;
+    near_minimum nearest; /* pair of triangles; face[0] = ABUT_NONE before there is one */
+    patch_table index;    /* of pairs, by both triangles */
+    uint32_t *parent;     /* of pairs; once all are joined the component */
+    near_wall *walls;
+    size_t wall_count, wall_room;
+    uint32_t cached[2][CACHED_LEAVES]; /* leaves in the places of their lowest bits, and */
+    near_leaf leaves[2][CACHED_LEAVES];
+} proximity;
+
+/* ---- triangles ---- */
+
+static near_leaf *leaf_at(proximity *p, uint32_t side, uint32_t leaf) {
+    uint32_t slot = leaf % CACHED_LEAVES;
+    if (p->cached[side][slot] != leaf)
+        abuti_near_leaf(&p->work->body[side], &p->space, side, leaf, &p->leaves[side][slot]);
+    p->cached[side][slot] = leaf;
+    return &p->leaves[side][slot];
+}
+
+/* ---- local minima ---- */
+
+/* Whether no neighbour of the feature of a side is nearer to the other side: `way` points away from
+ * it. */
+static bool is_lowest(const patch_body *body, const near_face *f, abut_feature feature, vec3 at,
+                      vec3 way) {
+    const abut_topology_arrays *view = &body->skin->view;
+    const uint32_t *faces = NULL;
+    uint32_t count = 0;
+    if (feature == ABUT_FEATURE_FACE)
+        return true;
+    if (feature >= ABUT_FEATURE_VERTEX_0) {
+        uint32_t vertex = f->corner[feature - ABUT_FEATURE_VERTEX_0];
+        faces = view->vertex_faces + view->vertex_face_begin[vertex];
+        count = view->vertex_face_begin[vertex + 1] - view->vertex_face_begin[vertex];
+    } else {
+        uint32_t k = (uint32_t)(feature - ABUT_FEATURE_EDGE_0);
+        count = abuti_edge_faces(view, view->triangle_edges[3 * (size_t)f->face + k], &faces);
+    }
+    for (uint32_t i = 0; i < count; i++)
+        for (int k = 0; k < 3; k++) {
+            vec3 to =
+                v3_sub(patch_true(body, body->skin->corner[3 * (size_t)faces[i] + (size_t)k]), at);
+            double ahead = v3_dot(to, way);
+            if (ahead < 0 && ahead * ahead > CONE_TOLERANCE * CONE_TOLERANCE * v3_length_sq(to))
+                return false;
+        }
+    return true;
+}
+
+/* Whether is_lowest() may be true where `way` may be off by an angle: of the corners of a triangle
+ * that may hold the closest point, no neighbour is clearly nearer. */
+static bool may_be_lowest(const patch_body *body, const near_face *f, vec3 way, double angle) {
+    const abut_topology_arrays *view = &body->skin->view;
+    double h[3], lowest = INFINITY, size = 0;
+    for (int k = 0; k < 3; k++) {
+        h[k] = v3_dot(f->at.corner[k], way);
+        lowest = real_min(lowest, h[k]);
+        size =
+            real_max(size, v3_max_abs(v3_sub(f->at.corner[k], f->at.corner[k == 2 ? 0 : k + 1])));
+    }
+    const double limit = lowest + 4 * angle * size; /* an edge is at most sqrt(3) sizes long */
+    unsigned low =
+        (h[0] <= limit) | (unsigned)(h[1] <= limit) << 1 | (unsigned)(h[2] <= limit) << 2;
+    const uint32_t *faces;
+    uint32_t count;
+    if (low == 7)
+        return true;
+    if (low & (low - 1)) { /* two: the edge from k on */
+        uint32_t k = low == 3 ? 0 : low == 6 ? 1 : 2;
+        count = abuti_edge_faces(view, view->triangle_edges[3 * (size_t)f->face + k], &faces);
+    } else {
+        uint32_t vertex = f->corner[low >> 1];
+        faces = view->vertex_faces + view->vertex_face_begin[vertex];
+        count = view->vertex_face_begin[vertex + 1] - view->vertex_face_begin[vertex];
+    }
+    vec3 from = f->at.corner[low & 1 ? 0 : low & 2 ? 1 : 2];
+    for (uint32_t i = 0; i < count; i++)
+        for (int k = 0; k < 3; k++) {
+            vec3 to = v3_sub(patch_true(body, body->skin->corner[3 * (size_t)faces[i] + (size_t)k]),
+                             from);
+            if (v3_dot(to, way) < -2 * angle * (2 * size + v3_length(to)))
+                return false;
+        }
+    return true;
+}
+
+/* The direction from b to a. That of a face is taken where a face holds a closest point, and where
+ * the points are so near that their difference is mostly rounding. */
+static vec3 direction_of(const proximity *p, const near_face *f, const near_face *g,
+                         const abut_feature feature[2], const closest_pair *closest) {
+    vec3 way = v3_normalise(v3_sub(closest->point_a, closest->point_b));
+    const vec3 normals[2] = {g->normal, v3_scale(f->normal, -1)};
+    for (int i = 0; i < 2; i++) {
+        double cosine = v3_dot(normals[i], way);
+        if (feature[!i] == ABUT_FEATURE_FACE ||
+            (closest->distance < p->touch && fabs(cosine) > SNAP_COSINE))
+            return v3_scale(normals[i], cosine < 0 ? -1 : 1);
+    }
+    return v3_max_abs(way) > 0 ? way : normals[g->two_sided && !f->two_sided];
+}
+
+/* ---- pairs ---- */
+
+static uint64_t pair_key(uint32_t f, uint32_t g) {
+    return ((uint64_t)f << 32 | g) + 1;
+}
+
+/* The number of a pair, which is added if it is not there. */
+static uint32_t add_pair(proximity *p, uint32_t f, uint32_t g, bool facing, double distance) {
+    patch_work *work = p->work;
+    bool added;
+    uint32_t *number =
+        abuti_patch_put(work, &p->index, pair_key(f, g), (uint32_t)p->pair_count, &added);
+    if (!number)
+        return ABUT_NONE;
+    if (added) {
+        if (p->pair_count == p->pair_room)
+            work->status = abuti_patch_grow(work->memory, &p->pairs, p->pair_count,
+                                            p->pair_count + 64, sizeof *p->pairs, &p->pair_room);
+        if (work->status)
+            return ABUT_NONE;
+        p->pairs[p->pair_count++] =
+            (near_pair){.face = {f, g}, .facing = facing, .distance = distance};
+    }
+    return *number;
+}
+
+static uint32_t add_facing(proximity *p, const near_face *f, const near_face *g, double distance) {
+    uint32_t number = add_pair(p, f->face, g->face, true, distance);
+    if (number != ABUT_NONE) {
+        p->pairs[number].normal[0] = f->normal;
+        p->pairs[number].normal[1] = g->normal;
+        p->pairs[number].two_sided[0] = f->two_sided;
+        p->pairs[number].two_sided[1] = g->two_sided;
+    }
+    return number;
+}
+
+static void add_minimum(proximity *p, const near_minimum *minimum) {
+    patch_work *work = p->work;
+    if (p->minimum_count == p->minimum_room)
+        work->status = abuti_patch_grow(work->memory, &p->minima, p->minimum_count,
+                                        p->minimum_count + 64, sizeof *p->minima, &p->minimum_room);
+    if (!work->status)
+        p->minima[p->minimum_count++] = *minimum;
+}
+
+static bool comes_before(const near_minimum *a, const near_minimum *b) {
+    if (a->distance != b->distance)
+        return a->distance < b->distance;
+    return a->face[0] != b->face[0] ? a->face[0] < b->face[0] : a->face[1] < b->face[1];
+}
+
+/* Measures two triangles that do not intersect. */
+static void measure_pair(proximity *p, const near_face *f, const near_face *g, bool facing) {
+    const patch_work *work = p->work;
+    near_minimum m = {.face = {f->face, g->face}, .pair = ABUT_NONE};
+    closest_pair closest = triangle_triangle_apart_at(f->at, g->at, m.feature);
+    if (closest.distance > p->range)
+        return;
+    m.distance = closest.distance;
+    m.at[0] = closest.point_a;
+    m.at[1] = closest.point_b;
+    m.normal = direction_of(p, f, g, m.feature, &closest);
+    bool outside = (g->two_sided || v3_dot(m.normal, g->normal) > -CONE_TOLERANCE) &&
+                   (f->two_sided || v3_dot(m.normal, f->normal) < CONE_TOLERANCE);
+    bool minimum = outside && is_lowest(&work->body[0], f, m.feature[0], m.at[0], m.normal) &&
+                   is_lowest(&work->body[1], g, m.feature[1], m.at[1], v3_scale(m.normal, -1));
+    bool faces = m.feature[0] == ABUT_FEATURE_FACE || m.feature[1] == ABUT_FEATURE_FACE;
+    minimum = minimum && (faces || m.distance > p->rounding);
+    if (facing)
+        m.pair = add_facing(p, f, g, m.distance);
+    else if (minimum)
+        m.pair = add_pair(p, f->face, g->face, false, m.distance);
+    if (p->nearest.face[0] == ABUT_NONE || comes_before(&m, &p->nearest))
+        p->nearest = m;
+    if (minimum && !work->status)
+        add_minimum(p, &m);
+}
+
+/* Visits what is left of four pairs: most of them need no distance in doubles. */
+static void visit_row(proximity *p, const near_face *f, const near_leaf *b, const near_row *row) {
+    unsigned crosses = p->overlaps ? row->crosses : 0, unsure = row->lowest | ~row->certain;
+    for (unsigned left = row->near | crosses; left && !p->work->status; left &= left - 1) {
+        const unsigned lane = (unsigned)__builtin_ctz(left), bit = 1u << lane;
+        const near_face *g = &b->face[lane];
+        double cosine = -v3_dot(f->normal, g->normal), angle = row->slack[lane];
+        bool facing = (f->two_sided || g->two_sided ? fabs(cosine) : cosine) > FACING_COSINE;
+        bool nearest = !p->overlaps && (p->nearest.face[0] == ABUT_NONE ||
+                                        row->distance[lane] - row->error <= p->nearest.distance);
+        if (!facing && !nearest && !(row->near & unsure & bit))
+            continue;
+        if (crosses & bit && triangle_triangle_meet(f->at, g->at, NULL) != ABUT_MEETING_NONE) {
+            if (facing)
+                add_facing(p, f, g, 0);
+            continue;
+        }
+        if (!(row->near & bit))
+            continue;
+        vec3 way = row->way[lane];
+        if (!(row->certain & bit) || nearest ||
+            (row->lowest & bit && may_be_lowest(&p->work->body[0], f, way, angle) &&
+             may_be_lowest(&p->work->body[1], g, v3_scale(way, -1), angle)))
+            measure_pair(p, f, g, facing);
+        else if (facing)
+            add_facing(p, f, g, row->distance[lane]);
+    }
+}
+
+static bool visit(void *data, uint32_t leaf_a, uint32_t leaf_b, unsigned near) {
+    proximity *p = data;
+    const near_leaf *a = leaf_at(p, 0, leaf_a);
+    near_leaf *b = leaf_at(p, 1, leaf_b);
+    for (uint32_t i = 0; i < BVH_WIDTH && !p->work->status; i++) {
+        unsigned bits = near >> 4 * i & 15, valid = a->valid >> i & 1 ? b->valid : 0;
+        near_row row;
+        if (!(bits & valid))
+            continue;
+        abuti_near_row(&p->space, a, i, b, bits & valid, &row);
+        visit_row(p, &a->face[i], b, &row);
+    }
+    return p->work->status != ABUT_OK;
+}
+
+/* ---- components ---- */
+
+/* Joins a pair with those of its neighbours on one side. */
+static void join_neighbours(proximity *p, uint32_t pair, uint32_t side) {
+    const near_pair *own = &p->pairs[pair];
+    const abut_topology_arrays *view = &p->work->body[side].skin->view;
+    for (int k = 0; k < 3; k++) {
+        const uint32_t *faces;
+        uint32_t count =
+            abuti_edge_faces(view, view->triangle_edges[3 * (size_t)own->face[side] + (size_t)k],
+                             &faces);
+        for (uint32_t i = 0; i < count; i++) {
+            if (faces[i] == own->face[side])
+                continue;
+            uint32_t other = abuti_patch_get(&p->index, side ? pair_key(own->face[0], faces[i])
+                                                             : pair_key(faces[i], own->face[1]));
+            if (other != ABUT_NONE)
+                abuti_join(p->parent, pair, other);
+        }
+    }
+}
+
+static abut_status join_pairs(proximity *p) {
+    p->parent = abuti_patch_take(p->work->memory, p->pair_count, sizeof *p->parent);
+    if (!p->parent)
+        return ABUT_ERROR_MEMORY;
+    for (uint32_t i = 0; i < p->pair_count; i++)
+        p->parent[i] = i;
+    for (uint32_t i = 0; i < p->pair_count; i++) {
+        join_neighbours(p, i, 0);
+        join_neighbours(p, i, 1);
+    }
+    for (uint32_t i = 0; i < p->pair_count; i++)
+        p->parent[i] = abuti_root(p->parent, i);
+    return ABUT_OK;
+}
+
+/* ---- walls ---- */
+
+static abut_status open_wall(proximity *p, vec3 normal, uint32_t component, size_t answer) {
+    if (p->wall_count == p->wall_room) {
+        abut_status status = abuti_patch_grow(p->work->memory, &p->walls, p->wall_count,
+                                              p->wall_count + 1, sizeof *p->walls, &p->wall_room);
+        if (status)
+            return status;
+    }
+    near_wall *wall = &p->walls[p->wall_count++];
+    memset(wall, 0, sizeof *wall);
+    wall->normal = normal;
+    abuti_patch_across(normal, wall->along);
+    wall->component = component;
+    wall->answer = answer;
+    return ABUT_OK;
+}
+
+/* The wall of a component whose normal is nearest to one, or null. */
+static near_wall *wall_of(proximity *p, uint32_t component, vec3 normal) {
+    near_wall *best = NULL;
+    double most = WALL_COSINE;
+    for (size_t i = 0; i < p->wall_count; i++) {
+        double cosine = v3_dot(p->walls[i].normal, normal);
+        if (p->walls[i].component == component && cosine > most) {
+            most = cosine;
+            best = &p->walls[i];
+        }
+    }
+    return best;
+}
+
+static bool is_blocked_by(const patch_body *body, vec3 from, vec3 to) {
+    if (body->turns) {
+        mat3 back = m3_transpose(&body->turn);
+        from = m3_apply(&back, v3_sub(from, body->shift));
+        to = m3_apply(&back, v3_sub(to, body->shift));
+    }
+    vec3 way = v3_sub(to, from);
+    abut_ray ray = {v3_add(v3_along(from, BLOCKED_INSET, way), body->bvh->mesh->origin), way};
+    abut_ray_hit hit;
+    return !abut_ray_first(body->bvh, &ray, 1 - 2 * BLOCKED_INSET, &hit) &&
+           hit.triangle != ABUT_NONE;
+}
+
+/* Whether another surface lies between the closest points of a pair. */
+static bool is_blocked(const proximity *p, const near_minimum *m) {
+    return is_blocked_by(&p->work->body[0], m->at[1], m->at[0]) ||
+           is_blocked_by(&p->work->body[1], m->at[1], m->at[0]);
+}
+
+/* ---- points of walls ---- */
+
+/* Keeps a point if it is the nearest of its wall or the outermost in a direction; of points that
+ * are about as near or as far out that with the lowest name. */
+static void add_point(near_wall *wall, const patch_point *point, double tolerance) {
+    patch_candidate c = {*point, v3_dot(point->at, wall->along[0]),
+                         v3_dot(point->at, wall->along[1])};
+    uint64_t name = patch_name(point);
+    double extent[DIRECTIONS], width = 0;
+    for (int d = 0; d < DIRECTIONS; d++) {
+        extent[d] = patch_extent(d, c.u, c.v);
+        wall->most[d] = wall->any ? real_max(wall->most[d], extent[d]) : extent[d];
+    }
+    for (int d = 0; d < DIRECTIONS; d += 2)
+        width = real_max(width, wall->most[d] + wall->most[d + 1]);
+    for (int d = 0; d < DIRECTIONS; d++) {
+        const patch_point *kept = &wall->outermost[d].point;
+        if (wall->any && wall->extent[d] >= wall->most[d] - patch_band(kept, width) &&
+            (extent[d] < wall->most[d] - patch_band(point, width) || patch_name(kept) <= name))
+            continue;
+        wall->extent[d] = extent[d];
+        wall->outermost[d] = c;
+    }
+    wall->deepest = wall->any ? real_max(wall->deepest, point->depth) : point->depth;
+    if (!wall->any || wall->nearest.point.depth < wall->deepest - tolerance ||
+        (point->depth >= wall->deepest - tolerance && name < patch_name(&wall->nearest.point)))
+        wall->nearest = c;
+    wall->any = true;
+}
+
+static uint32_t lowest_face(const patch_body *body, uint32_t face, uint32_t k) {
+    const uint32_t *faces;
+    uint32_t edge = body->skin->view.triangle_edges[3 * (size_t)face + k];
+    uint32_t count = abuti_edge_faces(&body->skin->view, edge, &faces);
+    for (uint32_t i = 0; i < count; i++)
+        face = faces[i] < face ? faces[i] : face;
+    return face;
+}
+
+/* The name of a place where edge k of a triangle of a crosses edge l of one of b. */
+static patch_point edges_point(const patch_work *work, uint32_t f, uint32_t k, uint32_t g,
+                               uint32_t l) {
+    return (patch_point){
+        .side = 0,
+        .kind = ABUT_CONTACT_CROSSING,
+        .element = work->body[0].skin->view.triangle_edges[3 * (size_t)f + k],
+        .part = lowest_face(&work->body[1], g, l) & 0x3ffffff,
+    };
+}
+
+static patch_point vertex_point(const patch_work *work, uint32_t side, uint32_t face, uint32_t k) {
+    return (patch_point){.side = side,
+                         .kind = ABUT_CONTACT_VERTEX,
+                         .element = work->body[side].skin->corner[3 * (size_t)face + k]};
+}
+
+static void add_minimum_point(proximity *p, near_wall *wall, const near_minimum *m,
+                              double tolerance) {
+    const abut_feature *feature = m->feature;
+    patch_point point;
+    if (feature[0] >= ABUT_FEATURE_VERTEX_0)
+        point =
+            vertex_point(p->work, 0, m->face[0], (uint32_t)(feature[0] - ABUT_FEATURE_VERTEX_0));
+    else if (feature[1] >= ABUT_FEATURE_VERTEX_0)
+        point =
+            vertex_point(p->work, 1, m->face[1], (uint32_t)(feature[1] - ABUT_FEATURE_VERTEX_0));
+    else if (feature[0] != ABUT_FEATURE_FACE && feature[1] != ABUT_FEATURE_FACE)
+        point = edges_point(p->work, m->face[0], (uint32_t)(feature[0] - ABUT_FEATURE_EDGE_0),
+                            m->face[1], (uint32_t)(feature[1] - ABUT_FEATURE_EDGE_0));
+    else
+        point = (patch_point){.kind = ABUT_CONTACT_FACE, .element = m->face[0]};
+    point.at = v3_lerp(m->at[0], m->at[1], 0.5);
+    point.depth = -m->distance;
+    add_point(wall, &point, tolerance);
+}
+
+/* A triangle as a wall sees it: across and along the normal. */
+typedef struct seen_face {
+    double u[3], v[3], h[3];
+    double turn; /* of its corners: 1 or -1; 0 where it is seen from the side */
+} seen_face;
+
+static seen_face see_face(const proximity *p, const near_wall *wall, uint32_t side, uint32_t face) {
+    seen_face seen;
+    const patch_body *body = &p->work->body[side];
+    for (int k = 0; k < 3; k++) {
+        vec3 at = patch_true(body, body->skin->corner[3 * (size_t)face + (size_t)k]);
+        seen.u[k] = v3_dot(at, wall->along[0]);
+        seen.v[k] = v3_dot(at, wall->along[1]);
+        seen.h[k] = v3_dot(at, wall->normal);
+    }
+    double area = (seen.u[1] - seen.u[0]) * (seen.v[2] - seen.v[0]) -
+                  (seen.v[1] - seen.v[0]) * (seen.u[2] - seen.u[0]);
+    seen.turn = area > 0 ? 1 : area < 0 ? -1 : 0;
+    return seen;
+}
+
+/* The height of a triangle at a place; false if it is not there. */
+static bool height_at(const seen_face *s, double u, double v, double tolerance, double *height) {
+    double weight[3], sum = 0;
+    for (int k = 0; k < 3; k++) {
+        int i = (k + 1) % 3, j = (k + 2) % 3;
+        weight[k] =
+            s->turn * ((s->u[j] - s->u[i]) * (v - s->v[i]) - (s->v[j] - s->v[i]) * (u - s->u[i]));
+        sum += weight[k];
+    }
+    if (!(sum > 0))
+        return false;
+    *height = 0;
+    for (int k = 0; k < 3; k++) {
+        if (weight[k] < -tolerance * sum)
+            return false;
+        *height += weight[k] / sum * s->h[k];
+    }
+    return true;
+}
+
+/* Adds a point halfway between both surfaces, if its gap is within the range. */
+static void add_gap(const proximity *p, near_wall *wall, patch_point point, double u, double v,
+                    double height_a, double height_b, double tolerance) {
+    double gap = height_a - height_b;
+    if (!(gap > 0) || gap > p->range)
+        return;
+    vec3 across = v3_add(v3_scale(wall->along[0], u), v3_scale(wall->along[1], v));
+    point.at = v3_along(across, 0.5 * (height_a + height_b), wall->normal);
+    point.depth = -gap;
+    add_point(wall, &point, tolerance);
+}
+
+static vec3 true_normal(const proximity *p, uint32_t side, uint32_t face) {
+    const patch_body *body = &p->work->body[side];
+    const uint32_t *corner = body->skin->corner + 3 * (size_t)face;
+    return abuti_unit_normal(patch_true(body, corner[0]), patch_true(body, corner[1]),
+                             patch_true(body, corner[2]));
+}
+
+/* Corners of the projected overlap of two triangles. */
+static void add_corners(const proximity *p, near_wall *wall, const near_pair *pair,
+                        double tolerance) {
+    const patch_work *work = p->work;
+    seen_face s[2];
+    for (uint32_t side = 0; side < 2; side++)
+        s[side] = see_face(p, wall, side, pair->face[side]);
+    for (uint32_t side = 0; side < 2; side++)
+        for (uint32_t k = 0; k < 3; k++) {
+            double other;
+            if (height_at(&s[!side], s[side].u[k], s[side].v[k], INSIDE_TOLERANCE, &other))
+                add_gap(p, wall, vertex_point(work, side, pair->face[side], k), s[side].u[k],
+                        s[side].v[k], side ? other : s[side].h[k], side ? s[side].h[k] : other,
+                        tolerance);
+        }
+    for (uint32_t k = 0; k < 3; k++)
+        for (uint32_t l = 0; l < 3; l++) {
+            uint32_t k1 = k == 2 ? 0 : k + 1, l1 = l == 2 ? 0 : l + 1;
+            double au = s[0].u[k1] - s[0].u[k], av = s[0].v[k1] - s[0].v[k];
+            double bu = s[1].u[l1] - s[1].u[l], bv = s[1].v[l1] - s[1].v[l];
+            double du = s[1].u[l] - s[0].u[k], dv = s[1].v[l] - s[0].v[k];
+            double det = au * bv - av * bu, turn = det < 0 ? -1 : 1, size = turn * det;
+            double x = turn * (du * bv - dv * bu), y = turn * (du * av - dv * au);
+            if (!(size > 0) || x < 0 || x > size || y < 0 || y > size)
+                continue;
+            x /= size;
+            y /= size;
+            add_gap(p, wall, edges_point(work, pair->face[0], k, pair->face[1], l),
+                    s[0].u[k] + x * au, s[0].v[k] + x * av,
+                    s[0].h[k] + x * (s[0].h[k1] - s[0].h[k]),
+                    s[1].h[l] + y * (s[1].h[l1] - s[1].h[l]), tolerance);
+        }
+}
+
+/* Whether both triangles of a pair look against a wall of its component, so that their corners
+ * count. */
+static bool faces_wall(const near_wall *wall, const near_pair *pair, uint32_t component) {
+    if (wall->component != component || !pair->facing)
+        return false;
+    double a = -v3_dot(pair->normal[0], wall->normal), b = v3_dot(pair->normal[1], wall->normal);
+    return (pair->two_sided[0] ? fabs(a) : a) > FACING_COSINE &&
+           (pair->two_sided[1] ? fabs(b) : b) > FACING_COSINE;
+}
+
+/* ---- walls of all pairs ---- */
+
+/* A wall for each patch of an overlap, in the components that its contour runs through. */
+static abut_status open_overlap_walls(proximity *p, const patch_answer *answers, size_t count) {
+    const patch_work *work = p->work;
+    for (size_t i = 0; i < work->segment_count; i++) {
+        const patch_segment *s = &work->segments[i];
+        uint32_t pair = abuti_patch_get(&p->index, pair_key(s->face[0], s->face[1]));
+        if (pair == ABUT_NONE || !work->region_of)
+            continue;
+        uint32_t component = p->parent[pair];
+        for (size_t k = 0; k < count; k++) {
+            if (answers[k].region != work->region_of[s->from] ||
+                wall_of(p, component, answers[k].normal))
+                continue;
+            abut_status status = open_wall(p, answers[k].normal, component, k);
+            if (status)
+                return status;
+        }
+    }
+    return ABUT_OK;
+}
+
+static int compare_minima(const void *a, const void *b) {
+    return comes_before(a, b) ? -1 : comes_before(b, a) ? 1 : 0;
+}
+
+static abut_status open_gap_walls(proximity *p, bool overlaps) {
+    if (!p->minimum_count && p->nearest.face[0] != ABUT_NONE && !overlaps)
+        add_minimum(p, &p->nearest);
+    if (p->minimum_count)
+        qsort(p->minima, p->minimum_count, sizeof *p->minima, compare_minima);
+    if (p->minimum_count && !overlaps && comes_before(&p->nearest, &p->minima[0])) {
+        add_minimum(p, &p->nearest);
+        qsort(p->minima, p->minimum_count, sizeof *p->minima, compare_minima);
+    }
+    for (size_t i = 0; i < p->minimum_count && !p->work->status; i++) {
+        const near_minimum *m = &p->minima[i];
+        uint32_t component = p->parent[m->pair];
+        if (wall_of(p, component, m->normal) || ((i || overlaps) && is_blocked(p, m)))
+            continue;
+        abut_status status = open_wall(p, m->normal, component, SIZE_MAX);
+        if (status)
+            return status;
+    }
+    return p->work->status;
+}
+
+/* Walls whose nearest place lies in another overlap have no minimum: a wall for faces that no other
+ * wall of their component has, the nearest first. */
+static abut_status open_face_walls(proximity *p) {
+    size_t tested = 0; /* walls */
+    for (;;) {
+        near_pair *best = NULL;
+        for (size_t i = 0; i < p->pair_count; i++) {
+            near_pair *pair = &p->pairs[i];
+            if (!pair->facing || pair->has_wall || !(pair->distance > 0))
+                continue;
+            for (size_t k = tested; k < p->wall_count && !pair->has_wall; k++)
+                pair->has_wall = faces_wall(&p->walls[k], pair, p->parent[i]);
+            if (!pair->has_wall && (!best || pair->distance < best->distance))
+                best = pair;
+        }
+        if (!best)
+            return ABUT_OK;
+        tested = p->wall_count;
+        best->has_wall = true; /* even if it should not face its own */
+        vec3 turned = v3_scale(best->normal[0], v3_dot(best->normal[0], best->normal[1]) > 0
+                                                    ? -1 /* of a sheet, from behind */
+                                                    : 1);
+        abut_status status = open_wall(p, v3_normalise(v3_sub(best->normal[1], turned)),
+                                       p->parent[best - p->pairs], SIZE_MAX);
+        if (status)
+            return status;
+    }
+}
+
+static void fill_walls(proximity *p, double tolerance) {
+    for (size_t i = 0; i < p->minimum_count; i++) {
+        const near_minimum *m = &p->minima[i];
+        near_wall *wall = wall_of(p, p->parent[m->pair], m->normal);
+        if (wall)
+            add_minimum_point(p, wall, m, tolerance);
+    }
+    for (size_t i = 0; i < p->pair_count; i++)
+        for (size_t k = 0; k < p->wall_count; k++)
+            if (faces_wall(&p->walls[k], &p->pairs[i], p->parent[i]))
+                add_corners(p, &p->walls[k], &p->pairs[i], tolerance);
+}
+
+/* ---- answers ---- */
+
+/* Names a crossing by a vertex that is nearer than a radius, as points of contours are named, so
+ * that they keep their ids when a gap becomes an overlap. */
+static patch_candidate named_by_vertex(const patch_work *work, patch_candidate c, double radius) {
+    for (uint32_t side = 0; side < 2 && c.point.kind == ABUT_CONTACT_CROSSING; side++) {
+        const patch_skin *skin = work->body[side].skin;
+        const uint32_t *ends = side ? skin->corner + 3 * (size_t)c.point.part
+                                    : skin->view.edges + 2 * (size_t)c.point.element;
+        for (int k = 0; k < (side ? 3 : 2); k++) {
+            vec3 way = v3_sub(patch_true(&work->body[side], ends[k]), c.point.at);
+            if (v3_length_sq(way) < radius * radius) {
+                c.point.side = side;
+                c.point.kind = ABUT_CONTACT_VERTEX;
+                c.point.element = ends[k];
+                c.point.part = 0;
+                return c;
+            }
+        }
+    }
+    return c;
+}
+
+/* The points of a wall, and those that its overlap has already. */
+static void choose_points(const patch_work *work, const near_wall *wall, uint32_t keep, double gap,
+                          double place, patch_answer *answer) {
+    patch_candidate found[PATCH_POINTS + DIRECTIONS + 1];
+    patch_choice choice = {.found = found,
+                           .deepest = wall->deepest,
+                           .as_deep = 0.002,
+                           .flat = PATCH_FLAT,
+                           .place = place,
+                           .extra = true};
+    for (uint32_t i = 0; i < answer->count; i++)
+        found[choice.count++] =
+            (patch_candidate){answer->points[i], v3_dot(answer->points[i].at, wall->along[0]),
+                              v3_dot(answer->points[i].at, wall->along[1])};
+    double width = 0;
+    for (int d = 0; d < DIRECTIONS; d += 2)
+        width = real_max(width, wall->most[d] + wall->most[d + 1]);
+    for (int d = 0; d < DIRECTIONS; d++)
+        found[choice.count++] = named_by_vertex(work, wall->outermost[d], NAMED * width);
+    found[choice.count++] = named_by_vertex(work, wall->nearest, NAMED * width);
+    for (uint32_t i = 0; i < choice.count; i++)
+        choice.deepest = real_max(choice.deepest, found[i].point.depth);
+    abuti_patch_choose(&choice, keep, gap, answer);
+}
+
+/* Gives the points of a curved wall the normals of the faces there, of the body whose faces are
+ * more across the wall. */
+static void set_local_normals(const proximity *p, const near_wall *wall, patch_answer *answer) {
+    vec3 sum[PATCH_POINTS][2];
+    memset(sum, 0, sizeof sum);
+    for (size_t i = 0; i < p->pair_count; i++) {
+        const near_pair *pair = &p->pairs[i];
+        if (!pair->facing || abuti_root(p->parent, (uint32_t)i) != wall->component)
+            continue;
+        for (uint32_t side = 0; side < 2; side++) {
+            vec3 normal = true_normal(p, side, pair->face[side]);
+            double cosine = v3_dot(normal, wall->normal), height;
+            seen_face seen = see_face(p, wall, side, pair->face[side]);
+            for (uint32_t k = 0; k < answer->count; k++)
+                if (height_at(&seen, v3_dot(answer->points[k].at, wall->along[0]),
+                              v3_dot(answer->points[k].at, wall->along[1]), ON_FACE, &height))
+                    sum[k][side] = v3_along(sum[k][side], cosine < 0 ? -1 : 1, normal);
+        }
+    }
+    for (uint32_t k = 0; k < answer->count; k++) {
+        vec3 n[2] = {v3_normalise(sum[k][0]), v3_normalise(sum[k][1])};
+        double across[2] = {v3_dot(n[0], wall->normal), v3_dot(n[1], wall->normal)};
+        if (answer->points[k].depth < 0)
+            answer->points[k].normal =
+                patch_local_normal(n[across[1] + 1e-3 > across[0]], answer->normal);
+    }
+}
+
+static abut_status answer_walls(proximity *p, uint32_t keep, double gap, double place,
+                                patch_answers *answers) {
+    for (size_t i = 0; i < p->wall_count; i++)
+        if (p->walls[i].any && p->walls[i].answer != SIZE_MAX) {
+            patch_answer *answer = &answers->list[p->walls[i].answer];
+            choose_points(p->work, &p->walls[i], keep, gap, place, answer);
+            set_local_normals(p, &p->walls[i], answer);
+        }
+    for (size_t i = 0; i < p->wall_count; i++) {
+        const near_wall *wall = &p->walls[i];
+        if (!wall->any || wall->answer != SIZE_MAX)
+            continue;
+        patch_answer answer = {.normal = wall->normal,
+                               .depth = wall->deepest,
+                               .centre = wall->nearest.point.at,
+                               .region = ABUT_NONE};
+        choose_points(p->work, wall, keep, gap, place, &answer);
+        set_local_normals(p, wall, &answer);
+        abut_status status = answer.count
+                                 ? abuti_patch_add(p->work->memory, &answers->list, &answers->count,
+                                                   &answers->room, &answer)
+                                 : ABUT_OK;
+        if (status)
+            return status;
+    }
+    return ABUT_OK;
+}
+
+abut_status abuti_patch_proximity(patch_work *work, const pair_frame *frame, double range,
+                                  uint32_t keep, bool overlaps, patch_answers *answers) {
+    proximity *p = abuti_patch_take(work->memory, 1, sizeof *p);
+    if (!p)
+        return ABUT_ERROR_MEMORY;
+    memset(p, 0, offsetof(proximity, cached));
+    p->work = work;
+    p->range = range;
+    p->overlaps = overlaps;
+    for (int side = 0; side < 2; side++) {
+        p->touch = real_max(p->touch, 1000 * work->body[side].jitter);
+        p->rounding = real_max(p->rounding, 1e-3 * work->body[side].jitter);
+        abut_status status = abuti_bvh_interior(work->body[side].bvh, &p->space.interior[side]);
+        if (status)
+            return status;
+        for (int i = 0; i < CACHED_LEAVES; i++)
+            p->cached[side][i] = ABUT_NONE;
+    }
+    const patch_body *smaller = &work->body[work->body[0].skin->size > work->body[1].skin->size];
+    p->space.origin = smaller->turns ? smaller->shift : v3(0, 0, 0);
+    p->space.scale = 1 / smaller->skin->size;
+    p->space.range = range;
+    p->space.touch = p->touch;
+    p->nearest.face[0] = ABUT_NONE;
+    pair_frame padded = *frame;
+    padded.pad += (float)(1.001 * range * frame->scale);
+    abuti_pair_candidates(&padded, visit, p);
+    abut_status status = work->status ? work->status : abuti_stop_status("contacts");
+    const near_minimum *nearest = &p->nearest;
+    if (!status && !overlaps && nearest->face[0] != ABUT_NONE) {
+        p->nearest.pair = add_pair(p, nearest->face[0], nearest->face[1], false, nearest->distance);
+        status = work->status;
+    }
+    if (status || !p->pair_count)
+        return status;
+    size_t overlap_count = answers->count;
+    double tolerance = PATCH_PLACE * real_min(work->body[0].skin->size, work->body[1].skin->size);
+    status = join_pairs(p);
+    status = status ? status : open_overlap_walls(p, answers->list, overlap_count);
+    status = status ? status : open_gap_walls(p, overlaps);
+    if (!status && overlaps)
+        status = open_face_walls(p);
+    if (status)
+        return status;
+    fill_walls(p, tolerance);
+    return answer_walls(p, keep, range, tolerance, answers);
+}

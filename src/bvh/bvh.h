@@ -261,6 +261,8 @@ typedef struct bvh_solid {
     uint32_t (*border)[2]; /* from, to */
     bool *single;          /* whether such an edge has one face alone */
     uint32_t *names;       /* the lowest vertex in the place of each; null where not looked at */
+    uint32_t *table;       /* room to look for border vertices in one place after a refit */
+    size_t table_size;     /* a power of two, or 0 without a border */
     _Atomic(bvh_solid_parts *) parts; /* null until the first query, as the next */
     _Atomic(bvh_interior *) interior;
 } bvh_solid;

@@ -71,7 +71,10 @@ static bool all_apart(const uint32_t *names, uint32_t count) {
 static bvh_solid *fill_solid(const abut_bvh *bvh, const uint32_t *names,
                              const abuti_border *border) {
     const abut_mesh *mesh = bvh->mesh;
-    size_t words = 2 * (size_t)border->count + (names ? mesh->vertex_count : 0);
+    size_t table = border->count ? 2 : 0;
+    while (table < 2 * (size_t)border->count)
+        table *= 2;
+    size_t words = 2 * (size_t)border->count + table + (names ? mesh->vertex_count : 0);
     bvh_solid *solid =
         abuti_allocate(bvh->context, 1,
                        sizeof *solid + words * sizeof(uint32_t) + border->count * sizeof(bool));
@@ -80,7 +83,9 @@ static bvh_solid *fill_solid(const abut_bvh *bvh, const uint32_t *names,
     solid->border_count = border->count;
     solid->flipped = border->flipped;
     solid->border = (uint32_t(*)[2])(solid + 1);
-    solid->names = names ? (uint32_t *)(solid->border + border->count) : NULL;
+    solid->table_size = table;
+    solid->table = (uint32_t *)(solid->border + border->count);
+    solid->names = names ? solid->table + table : NULL;
     solid->single = (bool *)((uint32_t *)(solid + 1) + words);
     atomic_init(&solid->parts, NULL);
     atomic_init(&solid->interior, NULL);
@@ -238,26 +243,43 @@ bool abuti_bvh_names_hold(const abut_mesh *mesh, const uint32_t *names) {
     return true;
 }
 
-/* Whether two vertices of the border may have come into one place, which can close a hole. Each is
- * where one of the edges begins. */
-static bool border_may_close(const abut_bvh *bvh, const bvh_solid *solid) {
-    const uint32_t count = solid->border_count;
-    vec3 *positions = abuti_allocate(bvh->context, count, sizeof *positions);
-    uint32_t *lowest = abuti_allocate(bvh->context, count, sizeof *lowest);
-    bool closes = !positions || !lowest;
-    for (uint32_t i = 0; i < count && !closes; i++)
-        positions[i] = bvh->mesh->positions[solid->border[i][0]];
-    closes = closes || abuti_coincident_vertices(bvh->context, positions, count, lowest);
-    for (uint32_t i = 0; i < count && !closes; i++)
-        closes = solid->border[i][0] != solid->border[lowest[i]][0];
-    ABUTI_RELEASE(bvh->context, positions, lowest);
-    return closes;
+static uint64_t hash_position(vec3 p) {
+    const double numbers[3] = {p.x + 0.0, p.y + 0.0, p.z + 0.0}; /* -0 becomes 0 */
+    uint64_t bits[3], hash = 0;
+    memcpy(bits, numbers, sizeof bits);
+    for (int k = 0; k < 3; k++) {
+        hash = (hash ^ bits[k]) * 0x9e3779b97f4a7c15u; /* 2^64 over the golden ratio */
+        hash ^= hash >> 32;
+    }
+    return hash;
+}
+
+/* Whether two vertices of the border have come into one place, which can close a hole. Each begins
+ * one of the edges. Takes no memory, as a refit promises. */
+static bool border_closes(const abut_bvh *bvh, const bvh_solid *solid) {
+    const vec3 *positions = bvh->mesh->positions;
+    const size_t mask = solid->table_size - 1;
+    for (size_t i = 0; i < solid->table_size; i++)
+        solid->table[i] = ABUT_NONE;
+    for (uint32_t i = 0; i < solid->border_count; i++) {
+        const uint32_t v = solid->border[i][0];
+        const vec3 p = positions[v];
+        size_t slot = (size_t)hash_position(p) & mask;
+        for (; solid->table[slot] != ABUT_NONE && solid->table[slot] != v;
+             slot = (slot + 1) & mask) {
+            const vec3 q = positions[solid->table[slot]];
+            if (p.x == q.x && p.y == q.y && p.z == q.z)
+                return true;
+        }
+        solid->table[slot] = v;
+    }
+    return false;
 }
 
 void abuti_bvh_solid_fit(abut_bvh *bvh) {
     bvh_solid *solid = atomic_load(&bvh->solid);
     if (solid && ((solid->names && !abuti_bvh_names_hold(bvh->mesh, solid->names)) ||
-                  (solid->border_count && border_may_close(bvh, solid))))
+                  (solid->border_count && border_closes(bvh, solid))))
         abuti_bvh_solid_destroy(bvh);
     else if (solid)
         abuti_release(bvh->context, atomic_exchange(&solid->interior, NULL));

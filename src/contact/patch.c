@@ -1125,14 +1125,13 @@ static abut_status answer_pair(patch_work *work, patch_call *call) {
     return status;
 }
 
-/* The volume of all overlaps, with each body as its skin is chosen; that of the larger part of a
- * body is not known and comes out as negative, which counts as infinite. */
+/* The volume of all overlaps, with each body as its skin is chosen. */
 static abut_status overlap_volume(patch_work *work, patch_call *call, double *volume) {
     start_work(work, call->memory);
     abut_status status = find(work, call);
     *volume = 0;
     for (size_t i = 0; i < work->region_count && !status; i++)
-        *volume += work->regions[i].volume >= 0 ? work->regions[i].volume : INFINITY;
+        *volume += fabs(work->regions[i].volume);
     return status;
 }
 

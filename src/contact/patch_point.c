@@ -42,8 +42,7 @@
 
 enum {
     DIRECTIONS = PATCH_DIRECTIONS, /* across the normal, and as many opposite ones */
-    CANDIDATES = PATCH_CANDIDATES, /* at least 2 DIRECTIONS + 2 VERTICES + SEEDS + 1 */
-    VERTICES = DIRECTIONS + 1,     /* in eight directions, and along the normal */
+    CANDIDATES = PATCH_CANDIDATES, /* at least 4 DIRECTIONS + SEEDS + 3 */
     FACES = 3,                     /* directions of faces of each body that are tried */
     WHOLE = 8192,                  /* triangles of two bodies that are looked at as a whole */
     EXITS = 4096,                  /* vertices of a part inside whose ways out are looked at */

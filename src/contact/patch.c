@@ -642,6 +642,8 @@ static abut_status answer_walls(patch_work *work, patch_call *call, uint32_t kee
             break;
         }
         status = apart_after(call, shift, &call->separates);
+        if (!call->separates && v3_length(shift) > FAR_SHIFT * call->size)
+            break;
         if (!status && call->separates) {
             status = answer_separating(call, &walls.together, shift);
             return status || !call->separates || call->count < 2 ||

@@ -642,6 +642,8 @@ static abut_status answer_walls(patch_work *work, patch_call *call, uint32_t kee
             break;
         }
         status = apart_after(call, shift, &call->separates);
+        if (!call->separates && v3_length(shift) > FAR_SHIFT * call->size)
+            break;
         if (!status && call->separates) {
             status = answer_separating(call, &walls.together, shift);
             return status || !call->separates || call->count < 2 ||
@@ -990,21 +992,21 @@ static abut_status answer_proximity(patch_work *work, patch_call *call, uint32_t
 
 /* Ways to go, the least depth first. */
 typedef struct patch_ways {
-    int count;
+    int count, room; /* at most TOGETHER */
     vec3 way[TOGETHER];
     double depth[TOGETHER];
 } patch_ways;
 
-/* Adds a way, unless it is deeper than `most` or than the least so far. */
+/* Adds a way, unless it is deeper than `most` or than all those for which there is room. */
 static abut_status add_way(patch_work *work, vec3 way, double most, patch_ways *ways) {
     double depth;
     int k = ways->count;
-    if (k)
-        most = real_min(most, ways->depth[0]);
+    if (k == ways->room)
+        most = real_min(most, ways->depth[k - 1]);
     abut_status status = abuti_patch_depth(work, way, most, &depth);
     if (status || !(depth > 0) || !(depth <= most))
         return status;
-    k = k == TOGETHER ? k - 1 : ways->count++;
+    k = k == ways->room ? k - 1 : ways->count++;
     for (; k > 0 && depth < ways->depth[k - 1]; k--) {
         ways->depth[k] = ways->depth[k - 1];
         ways->way[k] = ways->way[k - 1];
@@ -1055,9 +1057,14 @@ static abut_status check_together(patch_work *work, patch_call *call, uint32_t k
     double most = v3_max_abs(call->hint) > 0 || !call->pierced
                       ? ADDED * real_max(call->answers[0].depth, 0) + NEARLY * call->size
                       : INFINITY;
-    for (size_t i = 0; i < call->count && call->count > 1 && !status; i++)
-        status = add_way(work, call->answers[i].normal, most, &ways);
-    status = status ? status : go_one_way(work, call, &ways, most, keep);
+    for (ways.room = 1; ways.room <= TOGETHER && !status && !call->separates;
+         ways.room += TOGETHER - 1) { /* the least alone separates nearly always */
+        ways.count = 0;
+        for (size_t i = 0; i < call->count && call->count > 1 && !status; i++)
+            status = add_way(work, call->answers[i].normal, most, &ways);
+        status = status ? status : go_one_way(work, call, &ways, most, keep);
+    }
+    ways.room = TOGETHER;
     ways.count = 0;
     for (int i = 0; i < 27 && !status && !call->separates; i++)
         if (i != 13)
@@ -1125,14 +1132,13 @@ static abut_status answer_pair(patch_work *work, patch_call *call) {
     return status;
 }
 
-/* The volume of all overlaps, with each body as its skin is chosen; that of the larger part of a
- * body is not known and comes out as negative, which counts as infinite. */
+/* The volume of all overlaps, with each body as its skin is chosen. */
 static abut_status overlap_volume(patch_work *work, patch_call *call, double *volume) {
     start_work(work, call->memory);
     abut_status status = find(work, call);
     *volume = 0;
     for (size_t i = 0; i < work->region_count && !status; i++)
-        *volume += work->regions[i].volume >= 0 ? work->regions[i].volume : INFINITY;
+        *volume += fabs(work->regions[i].volume);
     return status;
 }
 

@@ -300,10 +300,9 @@ typedef enum patch_scope { PATCH_REGION, PATCH_WALL, PATCH_BODIES, PATCH_AUTO } 
 
 abut_status abuti_patch_see(patch_work *work, const patch_region *region, vec3 normal,
                             patch_scope scope);
-/* Where a ends below and b above, at a place across the normal, and the normal there: that of the
- * face that is more across. False where one of them is not there. */
-bool abuti_patch_heights(const patch_view *view, double u, double v, double *low, double *high,
-                         vec3 *normal);
+/* Where a ends below and b above, at a place across the normal; false where one of them is not
+ * there. */
+bool abuti_patch_heights(const patch_view *view, double u, double v, double *low, double *high);
 /* By how much b is higher than a at a place, at most, where one of them is at a height. */
 double abuti_patch_bound(const patch_view *view, double u, double v, uint32_t side, double height);
 /* Looks for crossings of an edge of a and an edge of b, as seen along the normal, that are deeper

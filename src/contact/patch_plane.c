@@ -273,10 +273,7 @@ static inline unsigned four_meets(const patch_four *four, const f4 lo[2], const 
                                       f4_less_equal(lo[1], f4_load(four->hi[1])))));
 }
 
-bool abuti_patch_heights(const patch_view *view, double u, double v, double *low, double *high,
-                         vec3 *normal) {
-    vec3 sum[2] = {v3(0, 0, 0),
-                   v3(0, 0, 0)}; /* of faces as high, since a place may be on an edge */
+bool abuti_patch_heights(const patch_view *view, double u, double v, double *low, double *high) {
     size_t cell = (size_t)cell_at(view, 1, v) * view->cells + cell_at(view, 0, u);
     const f4 lo[2] = {f4_all(float_below(u)), f4_all(float_below(v))};
     const f4 hi[2] = {f4_all(float_above(u)), f4_all(float_above(v))};
@@ -288,20 +285,11 @@ bool abuti_patch_heights(const patch_view *view, double u, double v, double *low
             if (!covers(p, u, v))
                 continue;
             double h = p->h + p->du * u + p->dv * v;
-            double over = p->side ? h - *high : *low - h;
-            if (over > -view->slack) {
-                vec3 up = v3_normalise(v3(-p->du, -p->dv, 1));
-                sum[p->side] = over > view->slack ? up : v3_add(sum[p->side], up);
-            }
             *high = p->side ? real_max(*high, h) : *high;
             *low = p->side ? *low : real_min(*low, h);
         }
     if (!(*low < INFINITY) || !(*high > -INFINITY) || *high - *low > view->longest)
         return false;
-    vec3 up[2] = {v3_normalise(sum[0]), v3_normalise(sum[1])};
-    vec3 flat = up[up[1].z + 1e-3 > up[0].z]; /* b's unless a's is clearly more across */
-    *normal = v3_add(v3_scale(view->along[0], flat.x), v3_scale(view->along[1], flat.y));
-    *normal = v3_along(*normal, flat.z, view->normal);
     return true;
 }
 

@@ -42,8 +42,7 @@
 
 enum {
     DIRECTIONS = PATCH_DIRECTIONS, /* across the normal, and as many opposite ones */
-    CANDIDATES = PATCH_CANDIDATES, /* at least 2 DIRECTIONS + 2 VERTICES + SEEDS + 1 */
-    VERTICES = DIRECTIONS + 1,     /* in eight directions, and along the normal */
+    CANDIDATES = PATCH_CANDIDATES, /* at least 4 DIRECTIONS + SEEDS + 3 */
     FACES = 3,                     /* directions of faces of each body that are tried */
     WHOLE = 8192,                  /* triangles of two bodies that are looked at as a whole */
     EXITS = 4096,                  /* vertices of a part inside whose ways out are looked at */
@@ -211,9 +210,8 @@ static bool replaces_deepest(const measure *m, double depth, const patch_point *
  * are only there for their depth the deepest alone. */
 static void add_at(measure *m, vec3 at, vec3 place, const patch_point *point) {
     double u = v3_dot(at, m->along[0]), v = v3_dot(at, m->along[1]), low, high;
-    vec3 normal = m->normal;
     if (!(m->rays ? by_rays(m, at, point, &low, &high)
-                  : abuti_patch_heights(&m->work->view, u, v, &low, &high, &normal)))
+                  : abuti_patch_heights(&m->work->view, u, v, &low, &high)))
         return;
     if (m->deeper && !replaces_deepest(m, high - low, point)) {
         m->deepest = real_max(m->deepest, high - low);
@@ -225,7 +223,7 @@ static void add_at(measure *m, vec3 at, vec3 place, const patch_point *point) {
     c->u = u = v3_dot(place, m->along[0]);
     c->v = v = v3_dot(place, m->along[1]);
     c->point.depth = high - low;
-    c->point.normal = patch_local_normal(normal, m->normal);
+    c->point.normal = v3(0, 0, 0);
     vec3 across = v3_add(v3_scale(m->along[0], u), v3_scale(m->along[1], v));
     c->point.at = v3_along(across, 0.5 * (low + high), m->normal);
     m->deepest = real_max(m->deepest, c->point.depth);

@@ -455,6 +455,13 @@ static abut_status answer_inside(near_work *w, vec3 hint) {
     }
     if (!status && !answer.count)
         status = find_way_out(w, v3(0, 0, 0), &answer);
+    if (!status && !answer.count) { /* inside an inverted part: its normals point to the centre */
+        for (size_t i = 0; i < w->count; i++) {
+            w->found[i].gap = -w->found[i].gap;
+            w->found[i].out = v3_scale(w->found[i].out, -1);
+        }
+        status = find_way_out(w, v3(0, 0, 0), &answer);
+    }
     return status || !answer.count ? status : abuti_solid_add(w->call, &answer);
 }
 

@@ -129,8 +129,8 @@ TEST(ids_of_meshes_are_different) {
         static abut_patch patches[512];
         static abut_contact list[ROOM];
         abut_patch_options options = abut_patch_options_default();
-        abut_posed a = {trees[round % 3], random_pose(&random, 0.6)},
-                   b = {trees[round / 3 % 3], random_pose(&random, 0.6)};
+        abut_posed a = {trees[round % 3], random_pose(&random, 0.4)},
+                   b = {trees[round / 3 % 3], random_pose(&random, 0.4)};
         options.margin = round % 2 ? 0.05 : 0;
         options.keep = round % 4 < 2 ? 8 : 0;
         abut_patches found = {.list = patches,

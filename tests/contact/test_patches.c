@@ -519,11 +519,15 @@ static void check_pair(const abut_posed *a, const abut_posed *b, uint32_t *apart
     abut_posed out = *a;
     assert_ok(abut_contact_patches(a, b, NULL, &found));
     abut_vec3 shift = v3(0, 0, 0);
-    for (int round = 0; round < 100; round++) /* what satisfies all patches */
+    double along[64] = {0}; /* each normal: never negative */
+    assert_true(found.count <= 64);
+    for (int round = 0; round < 1000; round++) /* the shortest that satisfies all (Hildreth 1957) */
         for (uint64_t i = 0; i < found.count; i++) {
             double wanted = list[i].depth * (1 + 2e-6) + 1e-6;
             double missing = wanted - v3_dot(shift, list[i].normal);
-            shift = v3_along(shift, real_max(missing, 0), list[i].normal);
+            double step = real_max(missing, -along[i]);
+            along[i] += step;
+            shift = v3_along(shift, step, list[i].normal);
         }
     out.pose.translation = v3_add(out.pose.translation, shift);
     assert_ok(abut_pair_overlap(&out, b, NULL, NULL, &overlap));

@@ -497,12 +497,15 @@ static void finish(places *p, uint32_t keep, patch_answer *answer) {
     seen_vertices seen[2];
     for (uint32_t side = 0; side < 2; side++)
         see_vertices(p, side, &seen[side]);
-    double extent = real_min(seen[0].extent, seen[1].extent);
+    double extent = real_min(seen[0].extent, seen[1].extent), spread = 0;
+    for (uint32_t i = 1; i < p->count; i++)
+        spread = real_max(spread, 0.5 * hypot(p->found[i].u - p->found[0].u,
+                                              p->found[i].v - p->found[0].v));
     if (p->b->kind == ABUT_SOLID_PLANE)
-        for (uint32_t i = 1; i < p->count; i++)
-            extent = real_max(extent, 0.5 * hypot(p->found[i].u - p->found[0].u,
-                                                  p->found[i].v - p->found[0].v));
-    double flat_range = real_min(FLAT_RANGE * extent, FLAT_FRACTION * (p->depth + p->gap));
+        extent = real_max(extent, spread);
+    /* Points near each other have similar depths on faces that are not parallel, too. */
+    double flat_range =
+        real_min(FLAT_RANGE * real_min(extent, spread), FLAT_FRACTION * (p->depth + p->gap));
     double shallowest = p->depth;
     for (uint32_t i = 0; i < p->count; i++)
         shallowest = real_min(shallowest, p->found[i].point.depth);
@@ -686,9 +689,12 @@ static void answer_solids(const solid_body *a, const solid_body *b, double margi
         cut_features(&p, &f[faces[0]], &f[!faces[0]], faces[0]);
     else if (f[0].count == 2 && f[1].count == 2)
         share_edges(&p, &f[0], &f[1]);
-    /* The furthest of a rim that lies flat is left out; it is 0.08 of the tilt deeper, at most. */
+    /* The furthest of a rim that lies flat is left out; it is 0.08 of the tilt deeper, at most.
+     * Vertices of a face that is tilted against the end of a cylinder may be on the rim. */
     double left_out = 0;
-    for (int side = 0; side < 2; side++)
+    bool parallel = f[0].count > 2 && f[1].count > 2 &&
+                    v3_length_sq(v3_cross(f[0].normal, f[1].normal)) <= 4 * FLAT_TILT * FLAT_TILT;
+    for (int side = 0; side < 2 && parallel; side++)
         if ((side ? b : a)->kind == ABUT_SOLID_CYLINDER && f[side].count > 2)
             left_out += 0.08 * FLAT_TILT * (side ? b : a)->wide;
     if (!(deepest_of(&p) >= p.depth - HAIR * p.size - left_out))

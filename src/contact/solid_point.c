@@ -71,6 +71,7 @@ static void find_polytope_feature(const solid_body *s, vec3 direction, double lo
     const solid_polytope *core = &s->core;
     vec3 d = solid_in(s, direction);
     uint32_t vertex = abuti_solid_furthest(s, direction), face = ABUT_NONE, edge = ABUT_NONE;
+    uint32_t corners = 0; /* of the face: slivers beside a face of rounded vertices have fewer */
     double best = looks, flattest = LIES * LIES; /* of equals the first */
     for (uint32_t i = 0; i < core->edge_count; i++) {
         const solid_edge *e = &core->edges[i];
@@ -79,9 +80,12 @@ static void find_polytope_feature(const solid_body *s, vec3 direction, double lo
         for (int k = 0; k < 2 && e->face[k] != ABUT_NONE; k++) {
             double here = v3_dot(core->faces[e->face[k]].normal, d);
             double same = SAME_ANGLE * sqrt(real_max(1 - here * here, 0));
-            if (here > best + same || (here >= best - same && e->face[k] < face)) {
+            uint32_t count = core->faces[e->face[k]].count;
+            bool first = count > corners || (count == corners && e->face[k] < face);
+            if (here > best + same || (here >= best - same && first)) {
                 best = real_max(here, best);
                 face = e->face[k];
+                corners = count;
             }
         }
         vec3 along = v3_sub(core->vertices[e->vertex[1]], core->vertices[e->vertex[0]]);

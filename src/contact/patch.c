@@ -871,7 +871,7 @@ static bool is_thin(const patch_work *work, const patch_call *call) {
         const patch_region *r = &work->regions[i];
         double area = 0;
         for (uint32_t k = r->facet_begin; k < r->facet_end; k++)
-            area += v3_length(work->facets[k].area);
+            area += patch_area_length(work->facets[k].area);
         if (fabs(r->volume) > TOUCH * call->size * area)
             return false;
     }

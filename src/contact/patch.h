@@ -273,6 +273,12 @@ typedef struct patch_work {
     int wall_count;
 } patch_work;
 
+/* The length of an area vector, whose square may overflow or underflow. */
+static inline double patch_area_length(vec3 area) {
+    double largest = v3_max_abs(area);
+    return largest > 0 ? largest * v3_length(v3_scale(area, 1 / largest)) : 0;
+}
+
 /* ---- patch_memory.c ---- */
 
 void abuti_patch_memory_start(patch_memory *memory, abut_context *context);

@@ -63,7 +63,7 @@ static void add_plane(patch_work *work, uint32_t side, uint32_t face) {
         c[k] = seen_at(work, side, corner[k]);
     vec3 p = v3(c[1].u - c[0].u, c[1].v - c[0].v, c[1].h - c[0].h);
     vec3 q = v3(c[2].u - c[0].u, c[2].v - c[0].v, c[2].h - c[0].h), n = v3_cross(p, q);
-    if (!((side ? n.z : -n.z) > view->least_cosine * v3_length(n)))
+    if (!((side ? n.z : -n.z) > view->least_cosine * patch_area_length(n)))
         return;
     patch_plane *at = &view->planes[view->count++];
     at->side = side;
@@ -248,7 +248,7 @@ abut_status abuti_patch_see(patch_work *work, const patch_region *r, vec3 normal
         const patch_facet *f = &work->facets[i];
         double up = v3_dot(f->area, normal) * (f->side ? 1 : -1);
         /* Its skin looks nearly as it does. */
-        if (up >= 0 && up * up >= steepest * steepest * v3_length_sq(f->area))
+        if (up >= 0 && up >= steepest * patch_area_length(f->area))
             add_plane(work, f->side, f->face);
     }
     /* What reaches beyond the grid stands in the cells at its border. */

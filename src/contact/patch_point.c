@@ -130,7 +130,7 @@ static double area_of(const patch_work *work, const patch_region *r, uint32_t si
     double sum = 0;
     for (uint32_t i = r->facet_begin; i < r->facet_end; i++)
         if (work->facets[i].side == side)
-            sum += v3_length(work->facets[i].area);
+            sum += patch_area_length(work->facets[i].area);
     return sum;
 }
 
@@ -140,7 +140,7 @@ static double plainness(const patch_work *work, const patch_region *r, vec3 norm
     for (uint32_t i = r->facet_begin; i < r->facet_end; i++)
         sum[work->facets[i].side] += fabs(v3_dot(work->facets[i].area, normal));
     double most = real_max(sum[0], sum[1]);
-    return most > 0 ? real_min(1, v3_length(r->area) / most) : 1;
+    return most > 0 ? real_min(1, patch_area_length(r->area) / most) : 1;
 }
 
 /* ---- rays ---- */
@@ -575,7 +575,7 @@ static double depth_at(patch_work *work, const patch_region *r, vec3 normal, dou
     for (uint32_t i = r->facet_begin; i < r->facet_end; i++) {
         const patch_facet *f = &work->facets[i];
         double up = v3_dot(f->area, normal) * (f->side ? 1 : -1);
-        if (!(up > 0) || up * up < least_cosine * least_cosine * v3_length_sq(f->area))
+        if (!(up > 0) || up < least_cosine * patch_area_length(f->area))
             continue;
         patch_body *body = &work->body[f->side];
         const uint32_t *corner = body->skin->corner + 3 * (size_t)f->face;
@@ -631,7 +631,7 @@ static vec3 speck_way(const patch_work *work, const patch_region *r, uint32_t re
 /* The normals to try. */
 static int ways_of(const patch_work *work, const patch_region *r, vec3 hint, patch_effort effort,
                    patch_way ways[PATCH_WAYS], bool *through) {
-    double size = v3_length(r->area);
+    double size = patch_area_length(r->area);
     vec3 steepest = v3_scale(v3_normalise(r->area), -1);
     double least = (effort == PATCH_UNCHECKED ? MUCH : SOME) * size;
     int count = 0;
@@ -778,7 +778,7 @@ static vec3 sum_cone(const patch_work *work, const patch_region *r, vec3 normal,
     for (uint32_t i = r->facet_begin; i < r->facet_end; i++) {
         vec3 area = area_towards_a(&work->facets[i]);
         double along = v3_dot(area, normal);
-        if (taken[i - r->facet_begin] || !(along > WALL_COSINE * v3_length(area)))
+        if (taken[i - r->facet_begin] || !(along > WALL_COSINE * patch_area_length(area)))
             continue;
         sum = v3_add(sum, area);
         taken[i - r->facet_begin] = take;
@@ -825,7 +825,7 @@ static abut_status measure_walls(patch_work *work, const patch_region *r, uint32
         vec3 normal = v3(0, 0, 0), middle = v3(0, 0, 0);
         for (uint32_t k = 0; k < facets; k++) {
             const patch_facet *f = &work->facets[r->facet_begin + k];
-            double area = v3_length(f->area);
+            double area = patch_area_length(f->area);
             if (taken[k] || !(area > largest / facets))
                 continue;
             largest = area * facets;

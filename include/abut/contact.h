@@ -252,9 +252,10 @@ typedef struct abut_patches {
     abut_contact *contacts; /* of the first patch, then of the second ... */
     uint64_t contact_capacity, contact_count;
     bool separates; /* an exact test has found the bodies apart after the shortest shift of a that
-                     * goes by at least the depth of every patch along its normal. True if there is
-                     * no overlap. False if no shift satisfies all patches, as between opposite
-                     * walls of a press fit, or if none was found, or with options->unchecked */
+                     * goes by at least the depth of every overlapping patch along its normal; gaps
+                     * do not limit this shift. True if there is no overlap. False if no shift
+                     * satisfies all patches, as between opposite walls of a press fit, or if none
+                     * was found, or with options->unchecked */
     abut_advice advice; /* reliability: guaranteed for closed meshes. For others too if no surfaces
                          * touch within the margin and, as in <abut/pair.h>, no boundary edge
                          * decides what is inside. Otherwise limited for a mesh with boundary edges,

@@ -1,9 +1,14 @@
 /* Contacts of two meshes from exact geometry: the order of the steps, and the public function.
  *
- * Both bodies are put into one order first, by what they are and where, so that the answer is the
- * same whichever is called a. Contours come from patch_contour.c, points from patch_point.c. Where
- * skins do not meet, one body may be inside the other; or surfaces may touch where a skin has no
- * thickness, and then the touching triangles make the contact. */
+ * 1. Both bodies are put into a canonical order, so that swapping a and b gives the same answer. A
+ *    sheet is turned so that it cuts off the smaller part of the other body.
+ * 2. The contour of both surfaces divides the overlap into regions (patch_contour.c). A region is
+ *    measured along several normals, or divided into walls (patch_point.c). Depths are verified:
+ * the bodies must be apart after the shift. What one normal does not separate is resolved in
+ * rounds: the overlap that remains after the shift so far adds its walls (answer_walls).
+ * 3. Surfaces within the margin add gaps (patch_proximity.c).
+ * Without a contour, one body may be inside the other; or surfaces touch where the jitter of the
+ * contour has no thickness, and the touching triangles make the contact. */
 #include "contact/patch.h"
 
 #include "geom/meet_shared.h"
@@ -53,7 +58,7 @@ typedef struct patch_call {
     bool even;      /* both skins are as thick */
     double largest; /* coordinate of the poses */
     double size;    /* of the smaller body */
-    double gap;     /* no contact is further apart: the margin and rounding */
+    double gap;     /* rounding error of a touch: contacts of overlaps are no further apart */
     vec3 hint;      /* in the frame */
     patch_answer *answers;
     size_t count, room;

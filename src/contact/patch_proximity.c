@@ -528,13 +528,6 @@ static void add_gap(const proximity *p, near_wall *wall, patch_point point, doub
     add_point(wall, &point, tolerance);
 }
 
-static vec3 true_normal(const proximity *p, uint32_t side, uint32_t face) {
-    const patch_body *body = &p->work->body[side];
-    const uint32_t *corner = body->skin->corner + 3 * (size_t)face;
-    return abuti_unit_normal(patch_true(body, corner[0]), patch_true(body, corner[1]),
-                             patch_true(body, corner[2]));
-}
-
 /* Corners of the projected overlap of two triangles. */
 static void add_corners(const proximity *p, near_wall *wall, const near_pair *pair,
                         double tolerance) {
@@ -717,23 +710,36 @@ static void choose_points(const patch_work *work, const near_wall *wall, uint32_
     abuti_patch_choose(&choice, keep, gap, answer);
 }
 
-/* Gives the points of a curved wall the normals of the faces there, of the body whose faces are
- * more across the wall. */
+/* Whether a face of a component is tilted against a wall. */
+static bool is_curved(const proximity *p, const near_wall *wall) {
+    for (size_t i = 0; i < p->pair_count; i++) {
+        const near_pair *pair = &p->pairs[i];
+        if (pair->facing && p->parent[i] == wall->component &&
+            (fabs(v3_dot(pair->normal[0], wall->normal)) < PATCH_FLAT_COSINE ||
+             fabs(v3_dot(pair->normal[1], wall->normal)) < PATCH_FLAT_COSINE))
+            return true;
+    }
+    return false;
+}
+
+/* Gives the gaps of a curved wall the mean normals of the faces around them, of the body whose
+ * faces are less tilted there. */
 static void set_local_normals(const proximity *p, const near_wall *wall, patch_answer *answer) {
     vec3 sum[PATCH_POINTS][2];
+    if (!is_curved(p, wall))
+        return;
     memset(sum, 0, sizeof sum);
     for (size_t i = 0; i < p->pair_count; i++) {
         const near_pair *pair = &p->pairs[i];
-        if (!pair->facing || abuti_root(p->parent, (uint32_t)i) != wall->component)
+        if (!pair->facing || p->parent[i] != wall->component)
             continue;
         for (uint32_t side = 0; side < 2; side++) {
-            vec3 normal = true_normal(p, side, pair->face[side]);
-            double cosine = v3_dot(normal, wall->normal), height;
+            double sign = v3_dot(pair->normal[side], wall->normal) < 0 ? -1 : 1, height;
             seen_face seen = see_face(p, wall, side, pair->face[side]);
             for (uint32_t k = 0; k < answer->count; k++)
                 if (height_at(&seen, v3_dot(answer->points[k].at, wall->along[0]),
                               v3_dot(answer->points[k].at, wall->along[1]), ON_FACE, &height))
-                    sum[k][side] = v3_along(sum[k][side], cosine < 0 ? -1 : 1, normal);
+                    sum[k][side] = v3_along(sum[k][side], sign, pair->normal[side]);
         }
     }
     for (uint32_t k = 0; k < answer->count; k++) {

@@ -784,12 +784,14 @@ static bool solve_active(const abut_vec3 *n, const double *d, int count, abut_ve
     return true;
 }
 
-/* Finds the shortest v with v . n_i >= d_i for all patches, by trying all sets of up to three that
- * hold with equality. False if there is none. */
+/* Finds the shortest v with v . n_i >= d_i for all patches that overlap, by trying all sets of up
+ * to three that hold with equality. False if there is none. */
 static bool find_joint_shift(const answer *got, abut_vec3 *shortest) {
-    const uint32_t count = (uint32_t)got->found.count;
+    uint32_t count = 0;
     double best = INFINITY;
-    if (!count || got->list[0].depth <= 0) { /* the deepest comes first */
+    while (count < got->found.count && got->list[count].depth > 0) /* the deepest comes first */
+        count++;
+    if (!count) {
         *shortest = v3(0, 0, 0);
         return true;
     }
